@@ -1,0 +1,66 @@
+# Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, node_modules.
+.DEFAULT_GOAL := help
+.PHONY: help setup local synth test check format snapshot reference bench requirements clean
+DEPLOYMENT ?= qwen3-4b
+PORT ?= 4566
+PYTHON ?= python3
+export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
+export UV_LINK_MODE := copy
+unexport PYTHONDONTWRITEBYTECODE  # without bytecode a synth takes nearly three times as long
+
+help:  ## show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
+
+setup: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## install everything (each verb below does what it needs)
+
+.venv/.ready: requirements-dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Slipway needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
+	@$(PYTHON) -c 'import ensurepip, venv' || { echo "Python's venv module is missing: install it (Debian: apt install python3-venv)." >&2; exit 1; }
+	@echo "setting up .venv"
+	@$(PYTHON) -m venv .venv
+	@.venv/bin/python -m pip install -q --disable-pip-version-check "$$(grep -o '^uv==[^ ]*' requirements-dev.txt)"
+	@.venv/bin/uv pip sync -q --python .venv requirements-dev.txt
+	@touch $@
+
+.venv-cloud/.ready: local_cloud/requirements.txt .venv/.ready
+	@echo "setting up .venv-cloud"
+	@uv venv -q --clear --python .venv/bin/python .venv-cloud
+	@uv pip sync -q --python .venv-cloud local_cloud/requirements.txt
+	@touch $@
+
+node_modules/.ready: package-lock.json .venv/.ready
+	@npm ci --no-audit --no-fund --silent
+	@touch $@
+
+local: .venv/.ready .venv-cloud/.ready  ## deploy DEPLOYMENT (default qwen3-4b) on this machine and answer a request
+	@python -m slipway local $(DEPLOYMENT) --port $(PORT)
+
+synth: .venv/.ready node_modules/.ready  ## write DEPLOYMENT's template to cdk.out/
+	@cdk synth --quiet -c deployment=$(DEPLOYMENT)
+
+test: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run all tests
+	@python -m pytest
+
+check: .venv/.ready node_modules/.ready  ## ruff, mypy, and CloudFormation's own validation of every template
+	@ruff format --check . && ruff check . && mypy
+	@cdk synth --quiet -c '@aws-cdk/core:validateAgainstDefaultRules=true' -c deployment=$(subst $() ,$(),$(foreach file,$(wildcard deployments/*.yaml),$(basename $(notdir $(file))),))slipway-account-settings
+
+format: .venv/.ready  ## format the code and mend what ruff can
+	@ruff check --fix-only --quiet . && ruff format --quiet .
+
+snapshot: .venv/.ready  ## accept changed templates as the new snapshots; read the diff
+	@python -m pytest -q tests/templates --snapshot-update
+
+reference: .venv/.ready  ## write deployments/schema.json and docs/deployment-file.md from the models
+	@python -m slipway reference
+
+bench: .venv/.ready .venv-cloud/.ready  ## measure what docs/performance.md promises
+	@python -m benchmarks
+
+requirements: .venv/.ready  ## refresh all pinned versions
+	@for file in requirements requirements-dev local_cloud/requirements; do \
+	  uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade $$file.in -o $$file.txt; done
+
+clean:  ## remove everything that was installed or generated
+	@rm -rf .venv .venv-cloud node_modules cdk.out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,68 @@
+"""One handler of `inference_api` as a Lambda function with a role, a log group and an environment of its own."""
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from .deployment import Api, Logs
+from .log_group import LogGroup
+
+_ARCHITECTURES = {"arm64": lambda_.Architecture.ARM_64, "x86_64": lambda_.Architecture.X86_64}
+
+
+class ApiFunction(Construct):
+    """`function` is the CDK function; grants are given to it by the constructs that own what it needs."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        handler: str,
+        code: lambda_.Code,
+        timeout: cdk.Duration,
+        environment: dict[str, str],
+        settings: Api,
+        log_settings: Logs,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        log_group = LogGroup(self, "LogGroup", settings=log_settings)
+        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        # Instead of AWSLambdaBasicExecutionRole, which may write to every log group of the account.
+        log_group.grant_write(role)
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            runtime=lambda_.Runtime.PYTHON_3_14,
+            architecture=_ARCHITECTURES[settings.architecture],
+            memory_size=settings.memory_in_mb,
+            handler=f"inference_api.handlers.{handler}.handler",
+            code=code,
+            timeout=timeout,
+            environment=environment,
+            role=role,
+            log_group=log_group,
+            tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
+        )
+        validations = cdk.Validations.of(self.function)
+        validations.acknowledge(
+            cdk.Acknowledgment(
+                id="Serverless::Serverless-LambdaDLQ",
+                reason="Called synchronously by API Gateway only: a failure goes back to the caller.",
+            )
+        )
+        if settings.tracing:
+            cdk.Validations.of(role).acknowledge(
+                cdk.Acknowledgment(
+                    id="AwsSolutions::AwsSolutions-IAM5[Resource::*]",
+                    reason="xray:PutTraceSegments and xray:PutTelemetryRecords know no narrower resource.",
+                )
+            )
+        else:
+            validations.acknowledge(
+                cdk.Acknowledgment(
+                    id="Serverless::Serverless-LambdaTracing",
+                    reason="api.tracing is off in this deployment; the logs hold the request id of each response.",
+                )
+            )

@@ -1,0 +1,41 @@
+"""The container image of an endpoint: its URI in the stack's region and the permission to pull it."""
+
+import re
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from .catalog.regions import container_accounts
+
+
+class ContainerImage(Construct):
+    """An image of AWS's deep learning containers (`repository:tag`), or any Amazon ECR image by its URI."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, image: str) -> None:
+        super().__init__(scope, construct_id)
+        if ".dkr.ecr." in image:
+            self.uri = cdk.Fn.sub(image) if "${" in image else image
+            account, region, repository = re.match(r"([^.]+)\.dkr\.ecr\.([^.]+)\.[^/]+/([^:@]+)", image).groups()  # type: ignore[union-attr]
+            arn = f"arn:${{AWS::Partition}}:ecr:{region}:{account}:repository/{repository}"
+            self._repository_arn = cdk.Fn.sub(arn)
+            return
+        # Our own table: the CDK's fact of the same name lacks 13 regions.
+        accounts = cdk.CfnMapping(
+            self, "Accounts", mapping={region: {"Account": account} for region, account in container_accounts().items()}
+        )
+        account = accounts.find_in_map(cdk.Aws.REGION, "Account")
+        self.uri = f"{account}.dkr.ecr.{cdk.Aws.REGION}.{cdk.Aws.URL_SUFFIX}/{image}"
+        self._repository_arn = (
+            f"arn:{cdk.Aws.PARTITION}:ecr:{cdk.Aws.REGION}:{account}:repository/{image.partition(':')[0]}"
+        )
+
+    def grant_pull(self, role: iam.Role) -> None:
+        """Let a role pull this image and no other."""
+        role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
+                resources=[self._repository_arn],
+            )
+        )
+        role.add_to_policy(iam.PolicyStatement(actions=["ecr:GetAuthorizationToken"], resources=["*"]))

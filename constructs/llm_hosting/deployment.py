@@ -1,0 +1,322 @@
+"""The deployment file as typed, frozen models; the only reader of YAML and the only place of defaults."""
+
+import difflib
+import re
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]  # CloudWatch Logs takes no others
+EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$", max_length=1024)]
+EnvironmentValue = Annotated[str, Field(max_length=1024)]
+NAME = re.compile(r"[a-z](-?[a-z0-9])*")  # SageMaker lower-cases names in ARNs, and IAM tells cases apart
+NAME_LENGTH = 50  # the endpoint's name adds 9 characters and may have 63
+
+
+class DeploymentError(Exception):
+    """A deployment that can't be used; `problems` holds one sentence per problem."""
+
+    def __init__(self, path: Path, problems: Sequence[str]) -> None:
+        self.problems = list(problems)
+        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        super().__init__(f"{path} is refused: {count}\n" + "\n".join(f"  - {problem}" for problem in self.problems))
+
+
+class Section(BaseModel):
+    """What all parts of a deployment share: frozen, strict types, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, protected_namespaces=())
+
+
+class Model(Section):
+    """The model that is served and where its weights come from."""
+
+    id: str = Field(
+        pattern=r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$",
+        description="Model id on the Hugging Face Hub, for example `Qwen/Qwen3-4B`.",
+    )
+    revision: str | None = Field(
+        None, pattern=r"^[\w./-]{1,128}$", description="Commit, branch or tag on the Hub; null = the newest commit."
+    )
+    weights: str | None = Field(
+        None,
+        pattern=r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([\w!.*'()-]+/)+$",
+        description="Prefix with uncompressed weights, `s3://bucket/prefix/`; null = downloaded from the Hub.",
+    )
+    weights_kms_key_arn: str | None = Field(
+        None,
+        pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:\d{12}:key/[\w-]+$",
+        description="Key that encrypts the objects under `weights`; null = none, or a key that AWS manages.",
+    )
+
+
+class Serving(Section):
+    """The container that serves the model, and how it is told to."""
+
+    engine: Literal["lmi-vllm", "tgi"] = Field("lmi-vllm", description="Engine of the container image.")
+    version: str | None = Field(None, description="Version of the engine's image; null = the catalog's default.")
+    image_uri: str | None = Field(
+        None,
+        pattern=r"^(\d{12}|\$\{AWS::AccountId\})\.dkr\.ecr\.([a-z0-9-]+|\$\{AWS::Region\})\."
+        r"([a-z.]+|\$\{AWS::URLSuffix\})/[a-z0-9._/-]+(:[\w.-]{1,128}|@sha256:[0-9a-f]{64})$",
+        max_length=255,
+        description="Amazon ECR image that wins over the catalog's image of engine and version; may hold "
+        "`${AWS::AccountId}`, `${AWS::Region}` and `${AWS::URLSuffix}`.",
+    )
+    tensor_parallel_degree: int | None = Field(
+        None, ge=1, le=64, description="Accelerators that share one copy of the model; null = all of the instance."
+    )
+    max_model_len: int | None = Field(
+        None, ge=1, description="Tokens of prompt and answer together; null = what the model or the engine allows."
+    )
+    environment: dict[EnvironmentName, EnvironmentValue] = Field(
+        default_factory=dict,
+        max_length=100,
+        description="Environment variables of the container, passed through; they win over derived ones.",
+    )
+
+
+class InstanceCount(Section):
+    """How many instances serve the model; equal numbers fix the count, different ones switch autoscaling on."""
+
+    min: int = Field(1, ge=0, le=1000, description="Instances that always run.")
+    max: int = Field(1, ge=1, le=1000, description="Instances that may run.")
+
+
+class Scaling(Section):
+    """Target tracking between `instance_count.min` and `instance_count.max`."""
+
+    concurrent_requests_per_instance: int = Field(
+        8, ge=1, le=10000, description="Requests in flight on one copy of the model that scaling aims at."
+    )
+    scale_out_cooldown_in_seconds: int = Field(60, ge=0, le=3600, description="Pause after instances were added.")
+    scale_in_cooldown_in_seconds: int = Field(300, ge=0, le=3600, description="Pause after instances were removed.")
+
+
+class Hosting(Section):
+    """Where the container runs."""
+
+    mode: Literal["realtime"] = Field("realtime", description="`realtime`: a SageMaker real-time endpoint.")
+    instance_type: str = Field(description="SageMaker instance type of the catalog, for example `ml.g6.2xlarge`.")
+    instance_count: InstanceCount = InstanceCount()
+    scaling: Scaling = Scaling()
+    volume_size_in_gb: int | None = Field(
+        None, ge=1, le=512, description="EBS volume; null = SageMaker's default. Refused on types with an NVMe disk."
+    )
+    volume_kms_key_arn: str | None = Field(
+        None,
+        pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:\d{12}:key/[\w-]+$",
+        description="Key that encrypts the volume; null = a key that AWS manages. Refused on types with their own NVMe "
+        "disk, which their hardware encrypts.",
+    )
+    download_timeout_in_seconds: int = Field(
+        900, ge=60, le=3600, description="ModelDataDownloadTimeoutInSeconds: time to fetch `model.weights`."
+    )
+    startup_timeout_in_seconds: int = Field(
+        900, ge=60, le=3600, description="ContainerStartupHealthCheckTimeoutInSeconds: time until the model answers."
+    )
+    inference_ami_version: (
+        Literal[
+            "al2-ami-sagemaker-inference-gpu-2",
+            "al2-ami-sagemaker-inference-gpu-2-1",
+            "al2-ami-sagemaker-inference-gpu-3-1",
+            "al2023-ami-sagemaker-inference-gpu-4-1",
+            "al2-ami-sagemaker-inference-neuron-2",
+        ]
+        | None
+    ) = Field(None, description="Host image, which sets the driver; null = derived from container image and instance.")
+    update_wait_in_seconds: int = Field(
+        300,
+        ge=0,
+        le=3600,
+        description="How long an update watches the alarms, old and new instances running, before the old ones end.",
+    )
+    network_isolation: bool = Field(False, description="Container without network access; needs `model.weights`.")
+
+
+class Throttle(Section):
+    """Limits of the whole API; requests beyond them get 429."""
+
+    rate: float = Field(20, gt=0, le=10000, description="Requests per second.")
+    burst: int = Field(40, ge=1, le=5000, description="Requests at once.")
+
+
+class Quota(Section):
+    """Limit per API key; needs `auth: api-key`."""
+
+    limit: int = Field(ge=1, description="Requests per period.")
+    period: Literal["DAY", "WEEK", "MONTH"] = Field("DAY", description="Period after which the count starts again.")
+
+
+class Api(Section):
+    """The REST API in front of the endpoint."""
+
+    auth: Literal["iam", "api-key", "none"] = Field(
+        "iam",
+        description="`iam`: signed requests (SigV4). `api-key`: a shared secret in `x-api-key`. `none`: open to all.",
+    )
+    throttle: Throttle = Throttle()
+    quota: Quota | None = Field(None, description="Limit per API key; null = none.")
+    max_body_in_kb: int = Field(128, ge=1, le=5000, description="Largest request body (1 kB = 1,024 bytes).")
+    access_logs: bool = Field(
+        True, description="One log line per request, without prompts; needs the stack `slipway-account-settings` once."
+    )
+    tracing: bool = Field(False, description="AWS X-Ray for the API and its functions.")
+    memory_in_mb: int = Field(512, ge=128, le=10240, description="Memory of each function; CPU grows with it.")
+    architecture: Literal["arm64", "x86_64"] = Field("arm64", description="Processor of the functions.")
+
+
+class Alarms(Section):
+    """When the endpoint is unwell; the same alarms roll a bad update back."""
+
+    topic_arn: str | None = Field(
+        None, pattern=r"^arn:[a-z-]+:sns:[a-z0-9-]+:\d{12}:[\w-]+$", description="SNS topic to notify; null = none."
+    )
+    error_rate: float = Field(0.05, gt=0, le=1, description="Share of invocations answered with 5XX.")
+    latency_in_seconds: float = Field(
+        25, gt=0, le=60, description="99th percentile of the model's latency; the API stops waiting at 25 s."
+    )
+
+
+class Logs(Section):
+    """The log groups of endpoint, functions and API."""
+
+    retention_in_days: LogRetentionInDays = Field(30, description="Days after which log lines are deleted.")
+
+
+class Deployment(Section):
+    """One hosted model and its API: one file `deployments/<name>.yaml`, one stack of that name."""
+
+    region: str | None = Field(
+        None, pattern=r"^[a-z]{2,4}(-[a-z]+)+-\d$", description="AWS region; null = a template for every region."
+    )
+    model: Model
+    serving: Serving = Serving()
+    hosting: Hosting
+    api: Api = Api()
+    alarms: Alarms = Alarms()
+    logs: Logs = Logs()
+
+
+def parse_deployment(path: Path) -> tuple[Deployment | None, dict[str, str]]:
+    """Read a deployment file.
+
+    Returns the deployment and the problems by field. Where only optional fields are wrong, the deployment is the one
+    without them, so that rules over the rest can still be checked; None = nothing usable is left.
+    """
+    if not NAME.fullmatch(path.stem) or len(path.stem) > NAME_LENGTH:
+        return None, {
+            "name": f"{path.stem!r} can't be a stack's name: use lower-case letters, digits and single hyphens, "
+            f"a letter first, at most {NAME_LENGTH} characters; rename the file."
+        }
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)
+    except OSError as error:
+        return None, {"file": f"can't be read: {error.strerror}."}
+    except UnicodeDecodeError:
+        return None, {"file": "is not UTF-8 text; save it as UTF-8."}
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        return None, {"file": f"is not valid YAML: {' '.join(str(error).split())}."}
+    if not isinstance(content, dict):
+        return None, {"file": "must hold a mapping with at least `model` and `hosting`; see deployments/gpt2.yaml."}
+    try:
+        return Deployment.model_validate(content), {}
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+        problems = {_field(each["loc"]): _sentence(each) for each in errors}
+        for each in errors:
+            _remove(content, each["loc"])
+        try:
+            return Deployment.model_validate(content), problems
+        except ValidationError:
+            return None, problems
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML lets a key stand twice and keeps the last; here that is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def _field(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location if part != "[key]")
+
+
+def _sentence(error: ErrorDetails) -> str:
+    """One sentence: the value, what is allowed, the fix."""
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        return _unknown_key(error["loc"])
+    if kind == "missing":
+        return f"is missing; {_description(error['loc'])}"
+    if kind == "literal_error":
+        return f"{error['input']!r} is not allowed; use {context['expected']}."
+    if kind == "string_type" and isinstance(error["input"], bool | int | float):
+        return f"{error['input']!r} is not text for YAML; put it in quotes."
+    if kind == "string_pattern_mismatch":
+        return f"{error['input']!r} does not fit: {_description(error['loc'])}"
+    allowed = _range(error["loc"]) or error["msg"].removeprefix("Input should be ")
+    return f"{error['input']!r} is not allowed; use {allowed}."
+
+
+def _unknown_key(location: tuple[int | str, ...]) -> str:
+    known = list(_section(location).model_fields)
+    nearest = difflib.get_close_matches(str(location[-1]), known, n=1)
+    guess = f"did you mean `{nearest[0]}`? " if nearest else ""
+    return f"is not a known key; {guess}Known here: {', '.join(known)}."
+
+
+def _description(location: tuple[int | str, ...]) -> str:
+    field = _section(location).model_fields.get(str(location[-1]))
+    if field is None:
+        return ""
+    section = _model_of(field.annotation)
+    return field.description or (section.__doc__ or "" if section else "")
+
+
+def _range(location: tuple[int | str, ...]) -> str:
+    """For example "a number, 60 or more, 3600 or less"; empty for a field without limits."""
+    field = _section(location).model_fields.get(str(location[-1]))
+    words = {"ge": "{} or more", "gt": "more than {}", "le": "{} or less", "lt": "less than {}"}
+    limits = [
+        word.format(getattr(limit, name))
+        for limit in (field.metadata if field else [])
+        for name, word in words.items()
+        if hasattr(limit, name)
+    ]
+    return ", ".join(["a number", *limits]) if limits else ""
+
+
+def _section(location: tuple[int | str, ...]) -> type[BaseModel]:
+    section: type[BaseModel] = Deployment
+    for part in location[:-1]:
+        field = section.model_fields.get(str(part))
+        section = (field and _model_of(field.annotation)) or section
+    return section
+
+
+def _model_of(annotation: Any) -> type[BaseModel] | None:
+    for candidate in (annotation, *get_args(annotation)):
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            return candidate
+    return None
+
+
+def _remove(content: Any, location: tuple[int | str, ...]) -> None:
+    for part in location[:-1]:
+        content = content.get(part) if isinstance(content, dict) else None
+    if not isinstance(content, dict):
+        return
+    if location == ("model", "id"):
+        content["id"] = "placeholder"  # required, and no rule looks at it
+    else:
+        content.pop(location[-1], None)

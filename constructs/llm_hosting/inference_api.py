@@ -1,0 +1,174 @@
+"""The REST API in front of a model: routes, authorization, throttles, access logs, answers of the gateway itself."""
+
+import json
+from typing import Literal
+
+import aws_cdk as cdk
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from .api_function import ApiFunction
+from .deployment import Api, Logs
+from .gateway_responses import GATEWAY_ANSWERS
+from .log_group import LogGroup
+
+INTEGRATION_TIMEOUT = cdk.Duration.seconds(29)  # API Gateway's own limit
+
+# Fields of an access log line, by their names in $context; none of them holds a prompt.
+_LOGGED = {
+    "requestId": "requestId",
+    "requestTime": "requestTimeEpoch",
+    "status": "status",
+    "httpMethod": "httpMethod",
+    "resourcePath": "resourcePath",
+    "responseLength": "responseLength",
+    "responseLatency": "responseLatency",
+    "integrationLatency": "integrationLatency",
+    "sourceIp": "identity.sourceIp",
+    "caller": "identity.caller",
+    "apiKeyId": "identity.apiKeyId",
+    "error": "error.responseType",
+}
+
+
+class InferenceApi(Construct):
+    """A regional REST API; `url` ends in a slash."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        settings: Api,
+        log_settings: Logs,
+        code: lambda_.Code,
+        environment: dict[str, str],
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._settings, self._log_settings, self._code, self._environment = settings, log_settings, code, environment
+        self._api = apigateway.RestApi(
+            self,
+            "RestApi",
+            rest_api_name=cdk.Aws.STACK_NAME,
+            endpoint_types=[apigateway.EndpointType.REGIONAL],
+            cloud_watch_role=False,  # one per account and region: it lives in the stack slipway-account-settings
+            deploy_options=self._stage_options(),
+        )
+        self._api.node.try_remove_child("Endpoint")  # an output that repeats ApiUrl
+        for answer in GATEWAY_ANSWERS:
+            self._api.add_gateway_response(
+                answer.kind.title().replace("_", ""),
+                type=apigateway.ResponseType.of(answer.kind),
+                status_code=str(answer.status),
+                response_headers=answer.headers,
+                templates={"application/json": answer.template},
+            )
+        self.api_key = self._add_api_key() if settings.auth == "api-key" else None
+        self._acknowledge()
+
+    @property
+    def url(self) -> str:
+        """Where the routes begin."""
+        url: str = self._api.url
+        return url
+
+    def add_function(
+        self, method: Literal["GET", "POST"], path: str, *, handler: str, timeout: cdk.Duration
+    ) -> lambda_.Function:
+        """Answer a route by the handler module of that name in `inference_api.handlers`."""
+        function = ApiFunction(
+            self,
+            handler.title().replace("_", ""),
+            handler=handler,
+            code=self._code,
+            timeout=timeout,
+            environment=self._environment,
+            settings=self._settings,
+            log_settings=self._log_settings,
+        ).function
+        auth = self._settings.auth
+        route = self._api.root.resource_for_path(path).add_method(
+            method,
+            apigateway.LambdaIntegration(function, timeout=INTEGRATION_TIMEOUT, allow_test_invoke=False),
+            authorization_type=apigateway.AuthorizationType.IAM if auth == "iam" else apigateway.AuthorizationType.NONE,
+            api_key_required=auth == "api-key",
+        )
+        self._acknowledge_auth(route)
+        return function
+
+    def _stage_options(self) -> apigateway.StageOptions:
+        destination = log_format = None
+        if self._settings.access_logs:
+            destination = apigateway.LogGroupLogDestination(LogGroup(self, "AccessLogs", settings=self._log_settings))
+            fields = {name: f"$context.{variable}" for name, variable in _LOGGED.items()}
+            log_format = apigateway.AccessLogFormat.custom(json.dumps(fields))
+        return apigateway.StageOptions(
+            stage_name="v1",
+            throttling_rate_limit=self._settings.throttle.rate,
+            throttling_burst_limit=self._settings.throttle.burst,
+            tracing_enabled=self._settings.tracing,
+            access_log_destination=destination,
+            access_log_format=log_format,
+        )
+
+    def _add_api_key(self) -> apigateway.IApiKey:
+        quota = self._settings.quota
+        plan = self._api.add_usage_plan(
+            "UsagePlan",
+            api_stages=[apigateway.UsagePlanPerApiStage(api=self._api, stage=self._api.deployment_stage)],
+            throttle=apigateway.ThrottleSettings(
+                rate_limit=self._settings.throttle.rate, burst_limit=self._settings.throttle.burst
+            ),
+            quota=quota and apigateway.QuotaSettings(limit=quota.limit, period=apigateway.Period(quota.period)),
+        )
+        key = self._api.add_api_key("ApiKey")
+        plan.add_api_key(key)
+        return key
+
+    def _acknowledge(self) -> None:
+        api, stage = cdk.Validations.of(self._api), cdk.Validations.of(self._api.deployment_stage)
+        api.acknowledge(
+            cdk.Acknowledgment(
+                id="AwsSolutions::AwsSolutions-APIG2",
+                reason="The function checks every body and says which field to change; a validator of the gateway "
+                "could only say that the body is invalid.",
+            )
+        )
+        stage.acknowledge(
+            cdk.Acknowledgment(
+                id="AwsSolutions::AwsSolutions-APIG6",
+                reason="Access logs hold every request. Execution logs would add parts of prompts, in a log group "
+                "that no template owns and that never expires.",
+            ),
+            cdk.Acknowledgment(
+                id="AwsSolutions::AwsSolutions-APIG3",
+                reason="A web ACL costs a fixed fee and sees only the first 16 kB of a prompt; callers are "
+                "authorized and throttled, and an ACL can be attached to the stage by its owner.",
+            ),
+        )
+        if not self._settings.access_logs:
+            reason = "api.access_logs is switched off in this deployment."
+            stage.acknowledge(
+                cdk.Acknowledgment(id="AwsSolutions::AwsSolutions-APIG1", reason=reason),
+                cdk.Acknowledgment(id="Serverless::Serverless-APIGWAccessLogging", reason=reason),
+                cdk.Acknowledgment(id="Serverless::Serverless-APIGWStructuredLogging", reason=reason),
+            )
+        if not self._settings.tracing:
+            stage.acknowledge(
+                cdk.Acknowledgment(
+                    id="Serverless::Serverless-APIGWXrayEnabled",
+                    reason="api.tracing is off in this deployment; the logs hold the request id of each response.",
+                )
+            )
+
+    def _acknowledge_auth(self, route: apigateway.Method) -> None:
+        method, auth = cdk.Validations.of(route), self._settings.auth
+        reason = {
+            "iam": "Callers sign with AWS credentials (AWS_IAM); a user pool would add a second identity store.",
+            "api-key": "The deployment asks for api.auth: api-key; synth warns that the key is a shared secret.",
+            "none": "The deployment asks for api.auth: none in so many words; synth warns that the API is public.",
+        }[auth]
+        method.acknowledge(cdk.Acknowledgment(id="AwsSolutions::AwsSolutions-COG4", reason=reason))
+        if auth != "iam":
+            method.acknowledge(cdk.Acknowledgment(id="AwsSolutions::AwsSolutions-APIG4", reason=reason))

@@ -1,0 +1,101 @@
+"""What a deployment resolves to once the catalog is asked: image, host image, container environment, request schema."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from .catalog.engines import engine
+from .catalog.instances import Instance, instances
+from .deployment import Deployment, Hosting, Model, Serving
+
+WEIGHTS_FOLDER = "/opt/ml/model"  # where SageMaker puts uncompressed S3 data
+GPU_4_1_FAMILIES = {"g4dn", "g5", "g6", "g6e", "g7", "g7e", "p4d", "p4de", "p5", "p5e", "p5en"}
+# sagemaker-serve 1.27.0's list; g7 and g7e from aws-samples/sagemaker-genai-hosting-examples (2026-08)
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """The catalog's answer to a deployment.
+
+    image: `repository:tag` in AWS's image account, or the whole URI when the deployment names one.
+    """
+
+    image: str
+    version: str
+    inference_ami_version: str | None
+    environment: dict[str, str]
+    bodies: tuple[str, ...]
+    parameters: dict[str, dict[str, float]]
+
+
+def resolve(model: Model, serving: Serving, hosting: Hosting) -> Resolution:
+    """Answer for settings that passed the preflight.
+
+    Raises KeyError for an engine version or an instance type the catalog does not know.
+    """
+    known = engine(serving.engine)
+    version = known.versions[serving.version or known.default_version]
+    instance = instances()[hosting.instance_type]
+    return Resolution(
+        image=serving.image_uri or f"{known.repository}:{version.tag}",
+        version="" if serving.image_uri else version.label,
+        inference_ami_version=hosting.inference_ami_version
+        or _inference_ami(serving.image_uri or version.tag, instance),
+        environment={**_derived_environment(model, serving, instance), **serving.environment},
+        bodies=version.bodies,
+        parameters=known.parameters,
+    )
+
+
+def describe(name: str, deployment: Deployment) -> list[str]:
+    """Lines for people: what the deployment became and what it costs while nobody calls."""
+    resolution = resolve(deployment.model, deployment.serving, deployment.hosting)
+    count, instance = deployment.hosting.instance_count, instances()[deployment.hosting.instance_type]
+    counts = f"{count.min}" if count.min == count.max else f"{count.min} to {count.max}"
+    price = f", about {count.min * instance.usd_per_hour:.2f} USD an hour" if instance.usd_per_hour else ""
+    catalog_image = deployment.serving.image_uri is None
+    return [
+        f"{name}: {deployment.model.id} on {deployment.serving.engine} {resolution.version or 'of an own image'}",
+        f"  image     {resolution.image}{' from the image account of the region' if catalog_image else ''}",
+        f"  instance  {counts} x {instance.type}, host image {resolution.inference_ami_version or 'by default'}",
+        f"  endpoint  {name}-<first 8 characters of the stack id>",
+        f"  cost      {count.min} x {instance.type} bills every hour until the stack is destroyed{price}: "
+        "the count never reaches zero",
+    ]
+
+
+def _derived_environment(model: Model, serving: Serving, instance: Instance) -> dict[str, str]:
+    degree = serving.tensor_parallel_degree or instance.accelerator_count
+    source = WEIGHTS_FOLDER if model.weights else model.id
+    length = serving.max_model_len
+    if serving.engine == "tgi":
+        settings: dict[str, Any] = {
+            "HF_MODEL_ID": source,
+            "HF_MODEL_REVISION": model.revision,
+            "SM_NUM_GPUS": degree,
+            "MAX_TOTAL_TOKENS": length,
+        }
+        if length and not (serving.version or "3").startswith("3"):
+            # Before 3.0 TGI ends at once unless input < total and prefill >= input; its defaults are 1024 and 4096.
+            settings |= {"MAX_INPUT_LENGTH": length - 1, "MAX_BATCH_PREFILL_TOKENS": max(4096, length)}
+    else:
+        settings = {
+            "HF_MODEL_ID": source,
+            "HF_REVISION": model.revision,
+            "TENSOR_PARALLEL_DEGREE": degree,
+            "OPTION_MAX_MODEL_LEN": length,
+            "SERVING_FAIL_FAST": "true",  # a load error ends the container instead of using up the start-up timeout
+        }
+    return {name: str(value) for name, value in settings.items() if value is not None}
+
+
+def _inference_ami(image: str, instance: Instance) -> str | None:
+    """A CUDA 13 container dies without a log line on an old driver, so the host image follows the container's CUDA."""
+    cuda = re.search(r"cu(\d{2})\d", image)
+    if instance.kind != "gpu" or cuda is None:
+        return None
+    if cuda[1] == "13" and instance.family.removeprefix("ml.") in GPU_4_1_FAMILIES:
+        return "al2023-ami-sagemaker-inference-gpu-4-1"
+    if cuda[1] == "12" and instance.default_driver == "470":
+        return "al2-ami-sagemaker-inference-gpu-3-1"
+    return None

@@ -1,0 +1,116 @@
+"""The model behind its SageMaker endpoint: one attempt per call, and errors that say whose they are."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from botocore.config import Config
+from botocore.exceptions import (
+    ClientError,
+    ConnectionError,
+    HTTPClientError,
+    IncompleteReadError,
+    ReadTimeoutError,
+)
+
+from inference_api.http import ApiError
+
+# A repeated generation is paid twice. 1 + 25 s leave time to answer within the function's 28 s.
+ONE_ATTEMPT = Config(connect_timeout=1, read_timeout=25, retries={"mode": "standard", "total_max_attempts": 1})
+
+# Lambda takes 6 MB as JSON, in which the answer becomes a string; the rest is for status and headers.
+MAX_ANSWER_BYTES = 6_000_000
+
+# A frozen function does not see that the other side hung up, and a single attempt would end on the dead connection.
+_IDLE_LIMIT_IN_SECONDS = 20
+
+_REFUSED_BY_MODEL = (400, 413, 422)
+
+
+class Answer(NamedTuple):
+    """The model's own answer, unchanged."""
+
+    text: str
+    content_type: str
+
+
+class RuntimeClient(Protocol):
+    """The part of botocore's `sagemaker-runtime` client that is called here."""
+
+    def invoke_endpoint(self, **arguments: Any) -> Any: ...
+    def close(self) -> None: ...
+
+
+class EndpointClient:
+    """Raises ApiError for whatever keeps the model from answering."""
+
+    def __init__(self, client: RuntimeClient, endpoint_name: str, clock: Callable[[], float] = time.time) -> None:
+        self._client = client
+        self._endpoint_name = endpoint_name
+        self._clock = clock
+        self._used_at = clock()
+
+    def invoke(self, body: bytes) -> Answer:
+        if self._clock() - self._used_at > _IDLE_LIMIT_IN_SECONDS:
+            self._client.close()
+        try:
+            response = self._client.invoke_endpoint(
+                EndpointName=self._endpoint_name, Body=body, ContentType="application/json", Accept="application/json"
+            )
+            return _answer(response["Body"].read(), response.get("ContentType") or "application/json")
+        except ClientError as error:
+            raise _refusal(error) from None
+        except ReadTimeoutError:
+            message = "The model did not answer within 25 s; ask for fewer tokens or send a shorter prompt."
+            raise ApiError(504, "model_timeout", message) from None
+        except (ConnectionError, HTTPClientError, IncompleteReadError) as error:
+            raise _unavailable("endpoint_unreachable", type(error).__name__) from None
+        finally:
+            self._used_at = self._clock()
+
+
+def _answer(raw: bytes, content_type: str) -> Answer:
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        message = "The model's answer is not UTF-8 text and cannot be passed on; ask the operator to check the model."
+        raise ApiError(502, "answer_not_text", message) from None
+    if len(json.dumps(text)) > MAX_ANSWER_BYTES:
+        message = "The model's answer is too large to pass on; ask for fewer tokens or send fewer prompts."
+        raise ApiError(502, "answer_too_large", message)
+    # What a model writes must never run in a browser, so only JSON keeps its type.
+    is_json = content_type.lower().startswith("application/json")
+    return Answer(text, content_type if is_json else "text/plain; charset=utf-8")
+
+
+def _refusal(error: ClientError) -> ApiError:
+    """AWS's own texts go nowhere: they name accounts and resources, and can quote the body."""
+    code = str(error.response["Error"].get("Code"))
+    status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+    if code == "ModelError":
+        return _model_error(error.response)
+    if code in ("ModelNotReadyException", "ValidationError") or status >= 500:
+        return _unavailable("endpoint_not_ready", code)
+    if code.startswith("Throttling") or status == 429:
+        message = "Too many requests for the model's endpoint; try again after the seconds in retry-after."
+        return ApiError(429, "throttled", message, retry_after_in_seconds=2, cause=code)
+    message = "The service may not call its model; ask the operator, who finds the cause under this x-request-id."
+    return ApiError(502, "endpoint_refused", message, cause=code)
+
+
+def _model_error(response: Mapping[str, Any]) -> ApiError:
+    status = response.get("OriginalStatusCode")
+    # The container's words: for its caller, who may need them to mend the request, and never for a log.
+    words = str(response.get("OriginalMessage") or "").encode(errors="replace")[:1024].decode(errors="ignore")
+    cause = f"container {status}"
+    if status in _REFUSED_BY_MODEL:
+        return ApiError(400, "rejected_by_model", f"The model refused the request: {words}", cause=cause)
+    if status == 429:
+        return ApiError(429, "model_busy", f"The model is busy: {words}", retry_after_in_seconds=2, cause=cause)
+    return ApiError(502, "model_error", f"The model failed: {words}", cause=cause)
+
+
+def _unavailable(code: str, cause: str) -> ApiError:
+    message = "The model is not ready to answer; try again after the seconds in retry-after."
+    return ApiError(503, code, message, retry_after_in_seconds=10, cause=cause)

@@ -1,0 +1,54 @@
+"""Types of the generation parameters that engines share, and the ranges that an engine itself insists on."""
+
+import json
+from collections.abc import Mapping
+from operator import ge, gt, le, lt
+from typing import Any
+
+from inference_api.http import ApiError
+
+Ranges = Mapping[str, Mapping[str, float]]
+
+_NUMBER = "a number"
+_WHOLE_NUMBER = "a whole number"
+_FLAG = "true or false"
+_TEXTS = "a list of strings"
+_NAMES = {
+    _NUMBER: "temperature top_p min_p typical_p repetition_penalty frequency_penalty presence_penalty",
+    _WHOLE_NUMBER: "max_new_tokens max_tokens max_completion_tokens min_new_tokens min_tokens max_length max_seq_len "
+    "top_k seed n best_of top_n_tokens truncate num_beams",
+    _FLAG: "do_sample return_full_text details decoder_input_details watermark ignore_eos",
+    _TEXTS: "stop stop_sequences",
+}
+_KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+_BOUNDS = {
+    "minimum": ("at least", ge),
+    "maximum": ("at most", le),
+    "exclusive_minimum": ("greater than", gt),
+    "exclusive_maximum": ("less than", lt),
+}
+
+
+def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: str, prefix: str) -> None:
+    """Raises ApiError 400 `invalid_parameter`. Unknown names and nulls pass: the engine has the last word on them."""
+    for name, value in parameters.items():
+        kind = _KINDS.get(name, _NUMBER if name in ranges else None)
+        if value is None or kind is None:
+            continue
+        field = prefix + name
+        if not _is(value, kind) and not (name == "stop" and isinstance(value, str) and not prefix):
+            raise ApiError(400, "invalid_parameter", f"{field}: must be {kind}.", field=field)
+        for bound, limit in ranges.get(name, {}).items():
+            words, holds = _BOUNDS[bound]
+            if not holds(value, limit):
+                message = f"{field}: {json.dumps(value)[:40]} is refused by {engine}; it must be {words} {limit}."
+                raise ApiError(400, "invalid_parameter", message, field=field)
+
+
+def _is(value: Any, kind: str) -> bool:
+    if kind is _FLAG:
+        return isinstance(value, bool)
+    if kind is _TEXTS:
+        return isinstance(value, list) and all(isinstance(text, str) for text in value)
+    # Python counts true and false among the integers, JSON does not.
+    return isinstance(value, int if kind is _WHOLE_NUMBER else int | float) and not isinstance(value, bool)

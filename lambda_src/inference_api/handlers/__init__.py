@@ -1,0 +1,1 @@
+"""The API's entry points, one route per file."""

@@ -1,0 +1,31 @@
+"""GET /endpoint."""
+
+from functools import cache
+
+import botocore.session
+
+from inference_api.endpoint_status import QUICK_RETRIES, EndpointStatus
+from inference_api.http import Request, Response, answers
+from inference_api.settings import settings
+
+
+@answers
+def handler(request: Request) -> Response:
+    """GET /endpoint: which model answers, where it is hosted, and whether it is up."""
+    deployed = settings()
+    description = {
+        "name": deployed.endpoint_name,
+        "invocation_url": deployed.endpoint_url,
+        "model_id": deployed.model_id,
+        "engine": deployed.engine,
+        "engine_version": deployed.engine_version or None,
+        "status": endpoint_status().read(),
+        "mode": deployed.hosting_mode,
+    }
+    return Response(200, description)
+
+
+@cache
+def endpoint_status() -> EndpointStatus:
+    client = botocore.session.get_session().create_client("sagemaker", config=QUICK_RETRIES)
+    return EndpointStatus(client, settings().endpoint_name)

@@ -1,0 +1,100 @@
+"""The rules that a generation request must keep before it costs time on the model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inference_api.generation_parameters import Ranges, check_parameters
+from inference_api.http import ApiError
+from inference_api.strict_json import read_strict_json
+
+_PROMPTS = ("inputs", "messages", "prompt")
+
+
+@dataclass(frozen=True)
+class RequestRules:
+    """What this deployment's engine takes: the keys that may hold the prompt, and parameter ranges of its own."""
+
+    engine: str
+    bodies: tuple[str, ...]
+    ranges: Ranges
+    max_bytes: int
+
+
+def check_request_body(body: bytes, content_type: str | None, rules: RequestRules) -> None:
+    """Raises ApiError 400, 413 or 415 for a body that the engine would refuse or that is not safe to pass on."""
+    if not body.strip():
+        raise ApiError(400, "empty_body", f"The body is empty; send JSON with {_one_of(rules.bodies)}.")
+    if len(body) > rules.max_bytes:
+        message = f"The body has {len(body)} bytes; at most {rules.max_bytes} are taken. Send a shorter one."
+        raise ApiError(413, "body_too_large", message)
+    if content_type is not None and content_type.partition(";")[0].strip().lower() != "application/json":
+        raise ApiError(415, "unsupported_media_type", "Send the body with the header content-type: application/json.")
+    document = read_strict_json(body)
+    if not isinstance(document, dict):
+        raise ApiError(400, "invalid_json", f"The body must be a JSON object with {_one_of(rules.bodies)}.")
+    key = _prompt_key(document, rules)
+    if key == "messages":
+        _check_messages(document[key])
+    else:
+        _check_texts(document[key], key)
+    parameters, prefix = _parameters(document, key)
+    for stream, field in ((document.get("stream"), "stream"), (parameters.get("stream"), prefix + "stream")):
+        if stream is not None and stream is not False:
+            message = f"{field}: streaming is not supported; remove it or set it to false."
+            raise ApiError(400, "stream_not_supported", message, field=field)
+    check_parameters(parameters, rules.ranges, engine=rules.engine, prefix=prefix)
+
+
+def _prompt_key(document: Mapping[str, Any], rules: RequestRules) -> str:
+    found = [key for key in _PROMPTS if key in document]
+    if len(found) == 1 and found[0] in rules.bodies:
+        return found[0]
+    has = ", ".join(f'"{key}"' for key in found) or "none"
+    message = f"The body is invalid: {rules.engine} takes one prompt, as {_one_of(rules.bodies)}; the body has {has}."
+    raise ApiError(400, "unsupported_body", message)
+
+
+def _parameters(document: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], str]:
+    """Chat and completions keep their parameters beside the prompt, `inputs` in an object of their own."""
+    if key != "inputs":
+        return document, ""
+    parameters = document.get("parameters")
+    if parameters is not None and not isinstance(parameters, dict):
+        raise ApiError(400, "invalid_parameter", "parameters: must be an object.", field="parameters")
+    return parameters or {}, "parameters."
+
+
+def _check_texts(value: Any, field: str) -> None:
+    texts = [(field, value)]
+    if isinstance(value, list):
+        texts = [(f"{field}[{index}]", text) for index, text in enumerate(value)]
+    if not texts:
+        raise _empty(field)
+    for where, text in texts:
+        if not isinstance(text, str):
+            raise _invalid(where, f"{field} is a string or a list of strings")
+        if not text:
+            raise _empty(where)
+
+
+def _check_messages(messages: Any) -> None:
+    if not isinstance(messages, list):
+        raise _invalid("messages", "it is a list of messages")
+    if not messages:
+        raise _empty("messages")
+    for index, message in enumerate(messages):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            raise _invalid(f"messages[{index}]", "a message is an object with a role and its content")
+
+
+def _empty(field: str) -> ApiError:
+    return ApiError(400, "empty_input", f"The body is invalid: {field} is empty; send some text.", field=field)
+
+
+def _invalid(field: str, rule: str) -> ApiError:
+    return ApiError(400, "invalid_input", f"The body is invalid at {field}: {rule}.", field=field)
+
+
+def _one_of(bodies: tuple[str, ...]) -> str:
+    return " or ".join(f'"{key}"' for key in bodies)

@@ -1,0 +1,41 @@
+"""The functions' settings: the only reader of the environment."""
+
+import json
+import os
+from dataclasses import dataclass
+from functools import cache
+
+from inference_api.request_body import RequestRules
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the template says about the deployment behind the API; `engine_version` is empty when nobody knows it."""
+
+    endpoint_name: str
+    endpoint_url: str
+    model_id: str
+    engine: str
+    engine_version: str
+    hosting_mode: str
+    request_rules: RequestRules
+
+
+@cache
+def settings() -> Settings:
+    """Raises KeyError or ValueError when the environment is not the one that the template sets."""
+    schema = json.loads(os.environ["REQUEST_SCHEMA"])
+    return Settings(
+        endpoint_name=os.environ["ENDPOINT_NAME"],
+        endpoint_url=os.environ["ENDPOINT_URL"],
+        model_id=os.environ["MODEL_ID"],
+        engine=os.environ["ENGINE"],
+        engine_version=os.environ["ENGINE_VERSION"],
+        hosting_mode=os.environ["HOSTING_MODE"],
+        request_rules=RequestRules(
+            engine=os.environ["ENGINE"],
+            bodies=tuple(schema["bodies"]),
+            ranges=schema["parameters"],
+            max_bytes=int(os.environ["MAX_BODY_BYTES"]),
+        ),
+    )

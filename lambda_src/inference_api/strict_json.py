@@ -1,0 +1,75 @@
+"""JSON that every parser reads in the same way: no duplicate keys, no NaN, whole characters, bounded depth."""
+
+import json
+from typing import Any, NoReturn
+
+from inference_api.http import ApiError
+
+MAX_DEPTH = 8
+
+
+def read_strict_json(raw: bytes) -> Any:
+    """Raises ApiError 400 `invalid_json`, saying what to change."""
+    try:
+        document = _DECODER.decode(raw.decode())
+    except UnicodeDecodeError:
+        _refuse("it is not UTF-8; send it in UTF-8")
+    except json.JSONDecodeError as error:
+        _refuse(f"{error.msg} at line {error.lineno}, column {error.colno}")
+    except RecursionError:
+        _refuse_depth()
+    except ValueError:
+        # The one other ValueError of the decoder: Python refuses to convert integers past 4,300 digits.
+        _refuse("a number has too many digits")
+    _check_values(document)
+    return document
+
+
+def _check_values(document: Any) -> None:
+    values, depth = [document], 0
+    while values:
+        depth += 1
+        inner: list[Any] = []
+        for value in values:
+            if isinstance(value, str):
+                _check_text(value)
+            elif isinstance(value, float) and value in (float("inf"), float("-inf")):
+                _refuse("a number is too large")
+            elif isinstance(value, dict):
+                inner += [*value, *value.values()]
+            elif isinstance(value, list):
+                inner += value
+        if depth > MAX_DEPTH and any(isinstance(value, dict | list) for value in values):
+            _refuse_depth()
+        values = inner
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        _refuse("a string holds half of a surrogate pair (\\ud800 to \\udfff); send the whole character")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = {}
+    for name, value in pairs:
+        if name in document:
+            _refuse(f"the key {json.dumps(name[:40])} appears more than once in an object; keep one")
+        document[name] = value
+    return document
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    _refuse(f"{name} is not a JSON number; send a finite number or null")
+
+
+def _refuse_depth() -> NoReturn:
+    _refuse(f"it is nested more than {MAX_DEPTH} levels deep; make it flatter")
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise ApiError(400, "invalid_json", f"The body is not valid JSON: {reason}.") from None
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)

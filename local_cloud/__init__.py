@@ -1,0 +1,1 @@
+"""The embedded cloud: what synth wrote, deployed and answering on this machine."""

@@ -1,0 +1,74 @@
+"""Calls a deployed API on this machine as its callers do: signed, with an API key, or plain."""
+
+import json
+import shlex
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials as BotocoreCredentials
+
+from .cloud import ACCOUNT, Credentials, LocalCloud
+
+
+@dataclass(frozen=True)
+class ApiClient:
+    """A deployed API; `url` ends in a slash. One of `credentials` and `api_key` is set, or none on an open API."""
+
+    url: str
+    region: str
+    credentials: Credentials | None = None
+    api_key: str | None = None
+
+    def call(self, method: str, path: str, body: Any = None, timeout: float = 60) -> tuple[int, dict[str, str], Any]:
+        """Status, headers with lower-case names, parsed body."""
+        headers = {"content-type": "application/json"} if body is not None else {}
+        if self.api_key:
+            headers["x-api-key"] = self.api_key
+        data = json.dumps(body).encode() if body is not None else None
+        request = AWSRequest(method=method, url=self.url + path.lstrip("/"), data=data, headers=headers)
+        if self.credentials:
+            key = BotocoreCredentials(self.credentials.access_key_id, self.credentials.secret_access_key)
+            SigV4Auth(key, "execute-api", self.region).add_auth(request)
+        prepared = request.prepare()
+        call = urllib.request.Request(prepared.url, data=data, headers=dict(prepared.headers), method=method)
+        try:
+            with urllib.request.urlopen(call, timeout=timeout) as answer:
+                return answer.status, _lower(answer.headers), json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            return error.code, _lower(error.headers), json.loads(error.read())
+
+    def curl(self, method: str, path: str, body: Any = None) -> str:
+        """The same call as a line to paste into a shell; signed by curl itself."""
+        parts = ["curl", "-sS"]
+        if self.credentials:
+            parts += ["--aws-sigv4", f"aws:amz:{self.region}:execute-api"]
+            parts += ["--user", f"{self.credentials.access_key_id}:{self.credentials.secret_access_key}"]
+        if self.api_key:
+            parts += ["-H", f"x-api-key: {self.api_key}"]
+        if body is not None:
+            parts += ["-H", "content-type: application/json", "-d", json.dumps(body)]
+        elif method != "GET":
+            parts += ["-X", method]
+        return shlex.join([*parts, self.url + path.lstrip("/")])
+
+
+def connect(cloud: LocalCloud, outputs: dict[str, str], region: str) -> ApiClient:
+    """A client for a deployed stack: with its API key if it has one, else as a new IAM user who may call this API."""
+    host, path = urlsplit(outputs["ApiUrl"])[1:3]
+    api_id = host.partition(".")[0]
+    url = f"{cloud.url}/_aws/execute-api/{api_id}{path}"
+    if key_id := outputs.get("ApiKeyId"):
+        gateway = cloud.client("apigateway", region=region)
+        return ApiClient(url, region, api_key=gateway.get_api_key(apiKey=key_id, includeValue=True)["value"])
+    resource = f"arn:aws:execute-api:{region}:{ACCOUNT}:{api_id}/*"
+    statement = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": resource}
+    return ApiClient(url, region, credentials=cloud.create_user("caller", [statement]))
+
+
+def _lower(headers: Any) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}

@@ -1,0 +1,115 @@
+"""A cloud assembly: what synth wrote for some deployments, read back as stacks, templates and assets."""
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+INPUTS = ("app.py", "cdk.json", "requirements.txt", "stacks", "constructs", "lambda_src")
+DEFAULT_REGION = "us-east-1"  # where a template for every region is deployed on this machine
+
+
+class SynthesisError(Exception):
+    """The app refused the deployment; it has said why on standard error."""
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A file or folder that the template expects in the bootstrap bucket."""
+
+    source: Path
+    is_folder: bool
+    object_key: str
+
+    def read(self) -> bytes:
+        """The object's bytes; a folder is zipped, the same bytes each time."""
+        if not self.is_folder:
+            return self.source.read_bytes()
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(self.source.rglob("*")):
+                if path.is_file():
+                    entry = zipfile.ZipInfo(path.relative_to(self.source).as_posix(), (1980, 1, 1, 0, 0, 0))
+                    entry.external_attr = 0o644 << 16
+                    archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+        return buffer.getvalue()
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One synthesized stack; `template_body` is byte for byte what synth wrote."""
+
+    name: str
+    region: str
+    template_path: Path
+    assets: tuple[Asset, ...]
+
+    @property
+    def template_body(self) -> str:
+        """The template as text."""
+        return self.template_path.read_text()
+
+    @property
+    def template(self) -> dict[str, Any]:
+        """The template, parsed."""
+        parsed: dict[str, Any] = json.loads(self.template_body)
+        return parsed
+
+
+def synthesize(deployments: list[str], output: Path | None = None) -> Path:
+    """Run the app for deployments given by name or path, unless nothing it reads has changed since the last time.
+
+    Returns the folder of the assembly. Raises SynthesisError when the app refuses.
+    """
+    output = output or ROOT / "cdk.out" / "local" / "-".join(Path(name).stem for name in deployments)
+    stamp, digest = output / "inputs.sha256", _digest(deployments)
+    if stamp.is_file() and stamp.read_text() == digest:
+        return output
+    context = json.loads((ROOT / "cdk.json").read_text())["context"] | {"deployment": ",".join(deployments)}
+    environment = os.environ | {"CDK_CONTEXT_JSON": json.dumps(context), "CDK_OUTDIR": str(output)}
+    if subprocess.run([sys.executable, str(ROOT / "app.py")], env=environment, stdin=subprocess.DEVNULL).returncode:
+        raise SynthesisError
+    stamp.write_text(digest)
+    return output
+
+
+def read_stacks(assembly: Path) -> list[Stack]:
+    """The stacks of an assembly, in the order the app made them."""
+    artifacts = json.loads((assembly / "manifest.json").read_text())["artifacts"]
+    stacks = []
+    for name, artifact in artifacts.items():
+        if artifact["type"] == "aws:cloudformation:stack":
+            region = artifact["environment"].rpartition("/")[2]
+            template = assembly / artifact["properties"]["templateFile"]
+            assets = tuple(_assets(assembly, json.loads((assembly / f"{name}.assets.json").read_text()), template))
+            stacks.append(Stack(name, DEFAULT_REGION if region == "unknown-region" else region, template, assets))
+    return stacks
+
+
+def _assets(assembly: Path, manifest: dict[str, Any], template: Path) -> Iterator[Asset]:
+    for entry in manifest["files"].values():
+        source = assembly / entry["source"]["path"]
+        for destination in entry["destinations"].values():
+            if source != template:
+                yield Asset(source, entry["source"]["packaging"] == "zip", destination["objectKey"])
+
+
+def _digest(deployments: list[str]) -> str:
+    """Of every file that the app reads."""
+    files = [ROOT / "deployments" / f"{name}.yaml" for name in deployments] + [Path(name) for name in deployments]
+    for name in INPUTS:
+        path = ROOT / name
+        files += sorted(path.rglob("*")) if path.is_dir() else [path]
+    digest = hashlib.sha256()
+    for file in files:
+        if file.is_file() and "__pycache__" not in file.parts:
+            digest.update(f"{file}\0".encode() + file.read_bytes() + b"\0")
+    return digest.hexdigest()

@@ -1,0 +1,33 @@
+"""What must hold before a template is deployed here: the emulator would accept it silently, AWS would not."""
+
+import subprocess
+from pathlib import Path
+
+from .assembly import Stack
+from .emulated_properties import findings
+
+
+class TemplateError(Exception):
+    """A template that must not be deployed; the message names every finding."""
+
+
+def check(stack: Stack) -> None:
+    """cfn-lint (types, properties, required fields, references), then whatever the emulator would ignore.
+
+    An unchanged template is checked once. Raises TemplateError.
+    """
+    passed = stack.template_path.with_suffix(f".{stack.region}.checked")
+    if passed.is_file() and passed.read_text() == stack.template_body:
+        return
+    if ignored := findings(stack.template):
+        raise TemplateError(f"{stack.name} uses what the local cloud does not emulate:\n  " + "\n  ".join(ignored))
+    lint(stack.template_path, [stack.region])
+    passed.write_text(stack.template_body)
+
+
+def lint(template: Path, regions: list[str]) -> None:
+    """Raise TemplateError unless cfn-lint has nothing to say; W3005 (a superfluous DependsOn) is the CDK's habit."""
+    command = ["cfn-lint", "--format", "parseable", "-i", "W3005", "-r", *regions, "-t", str(template)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        raise TemplateError(f"cfn-lint refuses {template.name}:\n{result.stdout}{result.stderr}")

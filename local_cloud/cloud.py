@@ -1,0 +1,132 @@
+"""The emulator as a child process, and clients that talk to it as an IAM user."""
+
+import json
+import secrets
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import boto3
+from botocore.config import Config
+
+from .assembly import ROOT
+
+ACCOUNT = "111122223333"
+PYTHON = ROOT / ".venv-cloud" / "bin" / "python"
+START_TIMEOUT_IN_SECONDS = 30
+
+
+class LocalCloudError(Exception):
+    """The local cloud can't go on; the message is one sentence for its user."""
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """An access key of an IAM user in the local cloud."""
+
+    access_key_id: str
+    secret_access_key: str
+
+
+class LocalCloud:
+    """A context manager: everything it started is gone when it ends, also after a crash or kill -9 of this process.
+
+    The emulator reads its standard input, whose other end is held here: when this process ends, so does that.
+    """
+
+    def __init__(self, *, port: int, clock_speed: float = 1) -> None:
+        if not PYTHON.exists():
+            raise LocalCloudError(f"{PYTHON.parent.parent.name} is missing: run `make setup`.")
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
+        self._log = tempfile.NamedTemporaryFile(prefix="slipway-local-cloud-", suffix=".log", delete=False)  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [str(PYTHON), "-m", "local_cloud.emulator", "--port", str(port)],
+            cwd=ROOT,
+            env={"PATH": "/usr/bin:/bin", "SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed)},
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C is for us; we end the emulator in order
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._log.close()
+        if kind is None or not issubclass(kind, LocalCloudError):
+            Path(self._log.name).unlink(missing_ok=True)
+
+    def wait_until_ready(self) -> None:
+        """Raises LocalCloudError when the emulator ends or is not ready in time."""
+        deadline = time.monotonic() + START_TIMEOUT_IN_SECONDS
+        while time.monotonic() < deadline:
+            self.check_alive()
+            try:
+                urllib.request.urlopen(f"{self.url}/_ministack/health", timeout=5).close()
+                break
+            except (urllib.error.URLError, ConnectionError, TimeoutError):
+                time.sleep(0.02)
+        else:
+            raise LocalCloudError(
+                f"The emulator was not ready within {START_TIMEOUT_IN_SECONDS} s; see {self._log.name}."
+            )
+        # Only here a root-like key, which no policy binds, is used.
+        root = Credentials(ACCOUNT, "unused")
+        self.deployer = self.create_user("deployer", [{"Effect": "Allow", "Action": "*", "Resource": "*"}], by=root)
+
+    def check_alive(self) -> None:
+        """Raises LocalCloudError when the emulator has ended."""
+        if (code := self._process.poll()) is None:
+            return
+        last_words = Path(self._log.name).read_text(errors="replace").strip().splitlines()
+        if code == 2 and last_words:
+            raise LocalCloudError(last_words[-1])
+        raise LocalCloudError(f"The emulator ended unexpectedly (exit status {code}); its log is {self._log.name}.")
+
+    def client(self, service: str, *, region: str, credentials: Credentials | None = None) -> Any:
+        """A boto3 client; without credentials, as the user who deploys."""
+        key = credentials or self.deployer
+        return boto3.client(
+            service,
+            endpoint_url=self.url,
+            region_name=region,
+            aws_access_key_id=key.access_key_id,
+            aws_secret_access_key=key.secret_access_key,
+            config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 1}, read_timeout=120),
+        )
+
+    def create_user(self, name: str, statements: list[dict[str, Any]], by: Credentials | None = None) -> Credentials:
+        """A new IAM user with these statements as its only policy."""
+        iam = self.client("iam", region="us-east-1", credentials=by)
+        user = f"{name}-{secrets.token_hex(4)}"
+        iam.create_user(UserName=user)
+        policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
+        iam.put_user_policy(UserName=user, PolicyName="Policy", PolicyDocument=policy)
+        key = iam.create_access_key(UserName=user)["AccessKey"]
+        return Credentials(key["AccessKeyId"], key["SecretAccessKey"])
+
+
+def free_port() -> int:
+    """A port on the loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

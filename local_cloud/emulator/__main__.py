@@ -1,0 +1,111 @@
+"""Runs the emulated cloud on the loopback until its standard input ends or it is told to stop."""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+STATE_PREFIX = "slipway-local-cloud-"
+KEPT_FROM_HOST = ("PATH", "LANG", "LC_ALL", "SLIPWAY_LOCAL_CLOCK_SPEED")
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(prog="python -m local_cloud.emulator", description=__doc__)
+    arguments.add_argument("--port", type=int, required=True, help="the port on 127.0.0.1 to listen on")
+    port: int = arguments.parse_args().port
+    listener = _listen(port)
+    state = _state_folder()
+    emulator_only = _set_environment(port, state)
+    asyncio.run(_serve_until_stopped(listener, emulator_only, state))
+
+
+def _listen(port: int) -> socket.socket:
+    # Bound before the slow imports: a taken port is told at once, and early callers wait instead of being refused.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError:
+        print(f"Port {port} on 127.0.0.1 is taken by another program; choose another with --port.", file=sys.stderr)
+        sys.exit(2)
+    listener.listen(128)
+    return listener
+
+
+def _state_folder() -> Path:
+    """A new folder for all files of this run; those of killed emulators are removed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{STATE_PREFIX}*-*"):
+        with contextlib.suppress(PermissionError):
+            try:
+                os.kill(int(folder.name.removeprefix(STATE_PREFIX).split("-")[0]), 0)
+            except ProcessLookupError:
+                shutil.rmtree(folder, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{STATE_PREFIX}{os.getpid()}-"))
+
+
+def _set_environment(port: int, state: Path) -> tuple[str, ...]:
+    """Replace the host's environment, of which functions would see a copy; returns the names they must not see."""
+    settings = {
+        "AUTH": "true",
+        "GATEWAY_PORT": str(port),
+        "IOT_MTLS_ENABLED": "0",
+        "LOG_LEVEL": "WARNING",
+        "S3_DATA_DIR": str(state / "s3"),
+        "SFTP_ENABLED": "0",
+        "STATE_DIR": str(state / "state"),
+    }
+    host = {name: os.environ[name] for name in KEPT_FROM_HOST if name in os.environ}
+    os.environ.clear()
+    os.environ.update(host | settings | {"TMPDIR": str(state)})
+    tempfile.tempdir = str(state)
+    return (*settings, "SLIPWAY_LOCAL_CLOCK_SPEED")
+
+
+async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str, ...], state: Path) -> None:
+    # Not earlier: the emulator reads the environment when it is imported.
+    from hypercorn.asyncio import serve
+    from hypercorn.config import Config
+
+    from local_cloud.emulator import gateway_hooks, model_containers, services
+
+    services.install(emulator_only)
+    config = Config()
+    config.bind = [f"fd://{listener.fileno()}"]
+    config.keep_alive_timeout = 75
+    config.loglevel = "WARNING"
+    server = asyncio.ensure_future(serve(gateway_hooks.asgi_application, config, shutdown_trigger=asyncio.Event().wait))
+    stopped = asyncio.ensure_future(_stop_signal().wait())
+    await asyncio.wait({server, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    gateway_hooks.stop_functions()
+    model_containers.stop_all_fleets()
+    shutil.rmtree(state, ignore_errors=True)
+    if server.done():
+        server.result()
+    # Requests that still run have nobody left to answer.
+    os._exit(0)
+
+
+def _stop_signal() -> asyncio.Event:
+    """Set on SIGTERM and SIGINT, and when the other end of standard input is gone: the parent has died."""
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+
+    def wait_for_parent() -> None:
+        while sys.stdin.buffer.raw.read(4096):
+            pass
+        loop.call_soon_threadsafe(stopped.set)
+
+    threading.Thread(target=wait_for_parent, daemon=True).start()
+    return stopped
+
+
+if __name__ == "__main__":
+    main()

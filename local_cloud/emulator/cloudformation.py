@@ -1,0 +1,16 @@
+"""What CloudFormation refuses on AWS and the emulator would do."""
+
+from typing import Any
+
+from local_cloud.emulator import gateway_hooks
+
+
+def _refuse_known_log_group(properties: dict[str, Any]) -> None:
+    name = properties.get("LogGroupName", "")
+    if gateway_hooks.log_group_exists(name):
+        identifier = f'{{"/properties/LogGroupName":"{name}"}}'
+        raise ValueError(f"Resource of type 'AWS::Logs::LogGroup' with identifier '{identifier}' already exists.")
+
+
+def install() -> None:
+    gateway_hooks.extend_resource_type("AWS::Logs::LogGroup", check_new=_refuse_known_log_group)

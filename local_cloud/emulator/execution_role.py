@@ -1,0 +1,95 @@
+"""What SageMaker does with a model's execution role before a container runs: pull the image, fetch the weights."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from local_cloud.emulator import hooks
+from local_cloud.emulator.model_containers import StartError, new_model_folder
+
+_SAGEMAKER = "sagemaker.amazonaws.com"
+_IMAGE = re.compile(
+    r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/([a-z0-9._/-]+)(?::[\w.-]+|@sha256:\w+)"
+)
+_PULL_ACTIONS = ("BatchCheckLayerAvailability", "BatchGetImage", "GetDownloadUrlForLayer")
+
+
+class _UnusablePrefixError(Exception):
+    """Objects below a prefix that do not make a model's folder."""
+
+
+def sagemaker_may_assume(role_arn: str) -> bool:
+    policy = hooks.role_trust_policy(role_arn)
+    statements = policy["Statement"] if policy else []
+    return any(map(_lets_sagemaker_in, [statements] if isinstance(statements, dict) else statements))
+
+
+def image_is_in_ecr(image: str) -> bool:
+    return _IMAGE.fullmatch(image) is not None
+
+
+def repository_of(image: str) -> str:
+    match = _IMAGE.fullmatch(image)
+    return match[3] if match else image
+
+
+def pull_image(role_arn: str, image: str) -> None:
+    """Raise StartError unless the role may pull the image from its repository."""
+    match = _IMAGE.fullmatch(image)
+    assert match is not None
+    account, region, repository = match.groups()
+    wanted = [(action, f"arn:aws:ecr:{region}:{account}:repository/{repository}") for action in _PULL_ACTIONS]
+    for action, resource in [("GetAuthorizationToken", "*"), *wanted]:
+        if not hooks.role_may(role_arn, f"ecr:{action}", resource):
+            raise StartError(f"The role '{role_arn}' does not have {action} permission for the image: '{image}'.")
+
+
+def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
+    """Download the container's weights as the role, None when it has none; raises StartError."""
+    source = container.get("ModelDataSource", {}).get("S3DataSource")
+    if not source:
+        return None
+    bucket, _, prefix = source["S3Uri"].removeprefix("s3://").partition("/")
+    folder = new_model_folder()
+    try:
+        _download(hooks.client_as_role("s3", role_arn), bucket, prefix, folder)
+    except (ClientError, _UnusablePrefixError) as error:
+        shutil.rmtree(folder)
+        reason = error.response["Error"]["Code"] if isinstance(error, ClientError) else str(error)
+        raise StartError(_not_downloaded(source["S3Uri"], reason)) from error
+    return folder
+
+
+def _lets_sagemaker_in(statement: dict[str, Any]) -> bool:
+    principal = statement.get("Principal", {})
+    services = principal.get("Service", []) if isinstance(principal, dict) else []
+    actions = statement.get("Action", [])
+    return (
+        statement["Effect"] == "Allow"
+        and _SAGEMAKER in ([services] if isinstance(services, str) else services)
+        and "sts:AssumeRole" in ([actions] if isinstance(actions, str) else actions)
+    )
+
+
+def _download(s3: Any, bucket: str, prefix: str, folder: Path) -> None:
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    keys = [item["Key"] for page in pages for item in page.get("Contents", [])]
+    if not keys:
+        raise _UnusablePrefixError("no object has this prefix")
+    for key in keys:
+        target = (folder / key.removeprefix(prefix)).resolve()
+        if key.endswith("/") or not target.is_relative_to(folder.resolve()):
+            raise _UnusablePrefixError(f"the object {key} is not a file below the prefix")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        s3.download_file(bucket, key, str(target))
+
+
+def _not_downloaded(uri: str, reason: str) -> str:
+    return (
+        f'Failed to download model data for container "container_1" from URL: "{uri}". Please ensure that there is an '
+        "object located at the URL and that the role passed to CreateModel has permissions to download the object. "
+        f"({reason})"
+    )

@@ -1,0 +1,53 @@
+"""Lambda as AWS runs it where the emulator differs: runtimes, roles, logs and what a function's process sees."""
+
+import os
+from typing import Any
+
+from local_cloud.emulator import gateway_hooks, hooks
+
+# The emulator runs every one of them with its own interpreter.
+RUNTIMES = ("python3.10", "python3.11", "python3.12", "python3.13", "python3.14")
+
+# A killed emulator cannot end its children, so each function's process watches for its parent.
+PROLOGUE = """
+def _slipway_prepare(parent, emulator_only):
+    import os, threading, time
+    for name in emulator_only:
+        os.environ.pop(name, None)
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+    threading.Thread(target=watch, daemon=True).start()
+
+_slipway_prepare({parent}, {emulator_only})
+"""
+
+
+def _check(properties: dict[str, Any]) -> None:
+    runtime = properties.get("Runtime", "")
+    if runtime not in RUNTIMES:
+        raise ValueError(
+            f"Value {runtime} at 'runtime' failed to satisfy constraint: Member must satisfy enum value set: "
+            f"[{', '.join(RUNTIMES)}] or be a valid ARN"
+        )
+    if not hooks.role_trusts(properties["Role"], "lambda.amazonaws.com"):
+        raise ValueError("The role defined for the function cannot be assumed by Lambda.")
+
+
+def _reserve_concurrency(function_name: str, properties: dict[str, Any]) -> None:
+    reserved = properties.get("ReservedConcurrentExecutions")
+    gateway_hooks.reserve_concurrency(function_name, None if reserved is None else int(reserved))
+
+
+def _may_log(role_arn: str, group: str) -> bool:
+    streams = f"arn:aws:logs:{hooks.region()}:{hooks.account_id()}:log-group:{group}:log-stream:*"
+    return all(hooks.role_may(role_arn, f"logs:{action}", streams) for action in ("CreateLogStream", "PutLogEvents"))
+
+
+def install(emulator_only: tuple[str, ...]) -> None:
+    """Apply the repairs; the named environment variables stay the emulator's own."""
+    prologue = PROLOGUE.format(parent=os.getpid(), emulator_only=emulator_only)
+    gateway_hooks.prepare_function_processes(prologue)
+    gateway_hooks.write_function_logs_if(_may_log)
+    gateway_hooks.extend_resource_type("AWS::Lambda::Function", check=_check, complete=_reserve_concurrency)

@@ -1,0 +1,194 @@
+"""The life of one SageMaker endpoint: its fleet is started, exchanged with a way back, scaled and stopped."""
+
+import threading
+import time
+from typing import Any
+
+from local_cloud.emulator import hooks
+from local_cloud.emulator.execution_role import fetch_model_data, pull_image, repository_of
+from local_cloud.emulator.model_containers import CLOCK_SPEED, ContainerSpec, Fleet, StartError
+
+_DEFAULT_STARTUP_SECONDS = 480
+_DEFAULT_EXECUTION_SECONDS = 28800
+
+
+class RollbackError(Exception):
+    """The automatic rollback takes an update back."""
+
+
+class Endpoint:
+    """One endpoint; what takes long runs on a thread of its own, wait_until_settled() waits for its end."""
+
+    def __init__(self, name: str, arn: str, config: dict[str, Any], model: dict[str, Any]) -> None:
+        self.name = name
+        self.arn = arn
+        self.config = config
+        self.status = "Creating"
+        self.failure_reason = ""
+        self.created_at = self.modified_at = time.time()
+        self.desired_count = int(self.variant["InitialInstanceCount"])
+        self.desired_weight = float(self.variant.get("InitialVariantWeight", 1))
+        self.deployment_config: dict[str, Any] = {}
+        self.fleet: Fleet | None = None
+        self._model = model
+        self._settled = threading.Event()
+
+    @property
+    def variant(self) -> dict[str, Any]:
+        variant: dict[str, Any] = self.config["ProductionVariants"][0]
+        return variant
+
+    def start(self) -> None:
+        self._in_background("Creating", self._start)
+
+    def update(
+        self, config: dict[str, Any], model: dict[str, Any], count: int, weight: float, deployment: dict[str, Any]
+    ) -> None:
+        """Exchange the fleet for one with this configuration; a failure leaves the old one in service."""
+        self._in_background("Updating", self._update, config, model, count, weight, deployment)
+
+    def scale_to(self, count: int) -> None:
+        self._in_background("Updating", self._scale_to, count)
+
+    def delete(self) -> None:
+        self._in_background("Deleting", self._stop)
+
+    def wait_until_settled(self) -> None:
+        self._settled.wait()
+
+    def describe(self) -> dict[str, Any]:
+        instances = self.fleet.instances if self.fleet else []
+        running = sum(instance.status == "InService" for instance in instances)
+        image = self._model["PrimaryContainer"]["Image"]
+        variant = {
+            "VariantName": self.variant["VariantName"],
+            "DeployedImages": [{"SpecifiedImage": image, "ResolvedImage": image, "ResolutionTime": self.created_at}],
+            "CurrentWeight": self.desired_weight,
+            "DesiredWeight": self.desired_weight,
+            "CurrentInstanceCount": running,
+            "DesiredInstanceCount": self.desired_count,
+        }
+        return {
+            "EndpointName": self.name,
+            "EndpointArn": self.arn,
+            "EndpointConfigName": self.config["EndpointConfigName"],
+            "EndpointStatus": self.status,
+            "CreationTime": self.created_at,
+            "LastModifiedTime": self.modified_at,
+            **({"ProductionVariants": [variant]} if self.fleet else {}),
+            **({"FailureReason": self.failure_reason} if self.failure_reason else {}),
+            **({"LastDeploymentConfig": self.deployment_config} if self.deployment_config else {}),
+        }
+
+    def _in_background(self, status: str, work: Any, *args: Any) -> None:
+        self._settled.clear()
+        self._enter(status)
+        self.failure_reason = ""
+
+        def run() -> None:
+            try:
+                work(*args)
+            except Exception as error:
+                self._enter("Failed", f"The local cloud failed: {error!r}")
+                raise
+            finally:
+                self._settled.set()
+
+        hooks.in_background(run, name=f"endpoint {self.name}")
+
+    def _enter(self, status: str, failure_reason: str = "") -> None:
+        self.failure_reason = failure_reason
+        self.status = status
+        self.modified_at = time.time()
+
+    def _start(self) -> None:
+        try:
+            self.fleet = self._launch(self.config, self._model, self.desired_count, _DEFAULT_EXECUTION_SECONDS)
+        except StartError as error:
+            self._enter("Failed", str(error))
+        else:
+            self._enter("InService")
+
+    def _update(
+        self, config: dict[str, Any], model: dict[str, Any], count: int, weight: float, deployment: dict[str, Any]
+    ) -> None:
+        policy = deployment.get("BlueGreenUpdatePolicy", {})
+        alarms = [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", {}).get("Alarms", [])]
+        self.deployment_config = deployment
+        before = (self.config, self._model, self.desired_count, self.desired_weight)
+        old, new = self.fleet, None
+        try:
+            self._demand_sight_of(alarms, model["ExecutionRoleArn"])
+            new = self._launch(
+                config, model, count, policy.get("MaximumExecutionTimeoutInSeconds", _DEFAULT_EXECUTION_SECONDS)
+            )
+            self.config, self._model, self.desired_count, self.desired_weight = config, model, count, weight
+            self.fleet = new
+            _bake(policy.get("TerminationWaitInSeconds", 0), alarms)
+        except (StartError, RollbackError) as error:
+            self._enter("RollingBack", str(error))
+            self.fleet = old
+            self.config, self._model, self.desired_count, self.desired_weight = before
+            surplus = new
+        else:
+            surplus = old
+        if surplus:
+            surplus.stop()
+        self._enter("InService", self.failure_reason)
+
+    def _demand_sight_of(self, alarms: list[str], role_arn: str) -> None:
+        for alarm in alarms:
+            resource = f"arn:aws:cloudwatch:{hooks.region()}:{hooks.account_id()}:alarm:{alarm}"
+            if not hooks.role_may(role_arn, "cloudwatch:DescribeAlarms", resource):
+                raise RollbackError(
+                    f"The role '{role_arn}' does not have cloudwatch:DescribeAlarms permission for the alarm '{alarm}' "
+                    "of the automatic rollback."
+                )
+
+    def _scale_to(self, count: int) -> None:
+        assert self.fleet is not None
+        try:
+            self.fleet.scale_to(count)
+        except StartError as error:
+            self._enter("InService", str(error))
+        else:
+            self.desired_count = count
+            self._enter("InService")
+
+    def _stop(self) -> None:
+        if self.fleet:
+            self.fleet.stop()
+        self._enter("Deleted")
+
+    def _launch(self, config: dict[str, Any], model: dict[str, Any], count: int, most_seconds: float) -> Fleet:
+        variant, container = config["ProductionVariants"][0], model["PrimaryContainer"]
+        pull_image(model["ExecutionRoleArn"], container["Image"])
+        startup_seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", _DEFAULT_STARTUP_SECONDS)
+        spec = ContainerSpec(
+            endpoint=self.name,
+            variant=variant["VariantName"],
+            role_arn=model["ExecutionRoleArn"],
+            engine="tgi" if repository_of(container["Image"]) == "huggingface-pytorch-tgi-inference" else "lmi",
+            environment=container.get("Environment", {}),
+            startup_seconds=min(float(startup_seconds), float(most_seconds)),
+            model_folder=fetch_model_data(model["ExecutionRoleArn"], container),
+        )
+        fleet = Fleet(spec)
+        try:
+            fleet.scale_to(count)
+        except StartError:
+            fleet.stop()
+            raise
+        return fleet
+
+
+def _bake(seconds: float, alarms: list[str]) -> None:
+    deadline = time.monotonic() + seconds / CLOCK_SPEED
+    while True:
+        states = hooks.alarm_states(alarms)
+        tripped = [alarm for alarm in alarms if states.get(alarm) == "ALARM"]
+        if tripped:
+            raise RollbackError(f"The update was rolled back because of the alarm {tripped[0]}, which went off.")
+        if time.monotonic() >= deadline:
+            return
+        time.sleep(0.1)

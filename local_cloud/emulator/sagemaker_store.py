@@ -1,0 +1,54 @@
+"""What SageMaker knows of one account and region, and how it refuses."""
+
+from typing import Any
+
+from local_cloud.emulator import hooks
+from local_cloud.emulator.sagemaker_endpoint import Endpoint
+
+models: Any = hooks.scoped_store()
+endpoint_configs: Any = hooks.scoped_store()
+endpoints: Any = hooks.scoped_store()
+tags: Any = hooks.scoped_store()
+
+
+class SageMakerError(Exception):
+    """A refusal: a code of the service's own and a message."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def invalid(message: str) -> SageMakerError:
+    return SageMakerError("ValidationException", message)
+
+
+def arn_of(kind: str, name: str) -> str:
+    # SageMaker keeps the case of names but writes its ARNs in lower case, and IAM compares with those.
+    return f"arn:aws:sagemaker:{hooks.region()}:{hooks.account_id()}:{kind}/{name.lower()}"
+
+
+def find_model(name: str) -> dict[str, Any]:
+    model: dict[str, Any] = _find(models, name, "model", "model")
+    return model
+
+
+def find_endpoint_config(name: str) -> dict[str, Any]:
+    config: dict[str, Any] = _find(endpoint_configs, name, "endpoint configuration", "endpoint-config")
+    return config
+
+
+def find_endpoint(name: str) -> Endpoint:
+    endpoint: Endpoint = _find(endpoints, name, "endpoint", "endpoint")
+    return endpoint
+
+
+def refuse_known_name(store: Any, name: str, words: str, kind: str) -> None:
+    if any(known.lower() == name.lower() for known in store):
+        raise invalid(f'Cannot create already existing {words} "{arn_of(kind, name)}".')
+
+
+def _find(store: Any, name: str, words: str, kind: str) -> Any:
+    if name not in store:
+        raise invalid(f'Could not find {words} "{arn_of(kind, name)}".')
+    return store[name]

@@ -1,0 +1,21 @@
+"""Every service that is added to the emulator or repaired in it."""
+
+from local_cloud.emulator import (
+    api_gateway,
+    application_autoscaling,
+    cloudformation,
+    lambda_functions,
+    sagemaker_hosting,
+    sagemaker_metrics,
+    sagemaker_runtime,
+    sagemaker_templates,
+)
+
+
+def install(emulator_only: tuple[str, ...]) -> None:
+    """Install them all; functions do not see the environment variables named here."""
+    api_gateway.install()
+    lambda_functions.install(emulator_only)
+    cloudformation.install()
+    for module in (sagemaker_hosting, sagemaker_runtime, sagemaker_metrics, sagemaker_templates, application_autoscaling):
+        module.install()

@@ -1,0 +1,1 @@
+"""The command line: `python -m slipway <command>`, one module per command."""

@@ -1,0 +1,30 @@
+"""Parses the command line and hands over to the command's module."""
+
+import argparse
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
+
+
+def main() -> None:
+    """Run one command; each module is imported only when it is asked for."""
+    parser = argparse.ArgumentParser(prog="python -m slipway", description="Launch language models on AWS, or here.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    local = commands.add_parser("local", help="deploy on this machine, answer a request, stay until Ctrl-C")
+    local.add_argument("deployment", help="name or path of a deployment file")
+    local.add_argument("--port", type=int, default=4566, help="port on 127.0.0.1 (default 4566)")
+    commands.add_parser("reference", help="write deployments/schema.json and docs/deployment-file.md")
+    arguments = parser.parse_args()
+    if arguments.command == "local":
+        from slipway import local as command
+
+        sys.exit(command.run(arguments.deployment, arguments.port))
+    from slipway import reference
+
+    reference.run(ROOT)
+
+
+if __name__ == "__main__":
+    main()

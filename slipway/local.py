@@ -1,0 +1,104 @@
+"""`python -m slipway local`: the app's real templates, deployed on this machine, answering real HTTP."""
+
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from local_cloud.api_client import ApiClient, connect
+from local_cloud.assembly import SynthesisError, read_stacks, synthesize
+from local_cloud.checks import TemplateError
+from local_cloud.cloud import LocalCloud, LocalCloudError
+from local_cloud.deploy import DeployError, deploy
+
+ACCOUNT_SETTINGS = "slipway-account-settings"
+QUESTION = {
+    "inputs": "A list of the functions that",
+    "parameters": {"do_sample": True, "max_new_tokens": 40, "seed": 7},
+}
+
+
+def run(deployment: str, port: int) -> int:
+    """Returns the exit status: 0 after Ctrl-C, 1 after a problem, which was printed as one sentence."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    progress = _Progress()
+    try:
+        with LocalCloud(port=port) as cloud:  # starts while the app synthesizes
+            progress(f"synthesizing {deployment}")
+            stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, deployment]))
+            progress("starting the emulator")
+            cloud.wait_until_ready()
+            for stack in stacks:
+                progress(f"deploying {stack.name}")
+                outputs = deploy(cloud, stack, progress.detail)
+            client = connect(cloud, outputs, stacks[-1].region)
+            progress("asking the model")
+            status, _, answer = client.call("POST", "/generate", QUESTION)
+            progress.end()
+            _show(client, status, answer)
+            _stay(cloud)
+    except KeyboardInterrupt:
+        progress.end()
+        print("\nstopped: every process is gone")
+        return 0
+    except SynthesisError:
+        return 1
+    except (LocalCloudError, TemplateError, DeployError) as error:
+        progress.end()
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+class _Progress:
+    """One line that says what is going on; on a terminal it is rewritten in place."""
+
+    def __init__(self) -> None:
+        self._start, self._terminal = time.monotonic(), sys.stderr.isatty()
+
+    def __call__(self, what: str) -> None:
+        line = f"[{time.monotonic() - self._start:5.1f} s] {what}"
+        if self._terminal:
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    def detail(self, what: str) -> None:
+        """More of what is going on, only where it can be rewritten in place."""
+        if self._terminal:
+            self(what)
+
+    def end(self) -> None:
+        if self._terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _show(client: ApiClient, status: int, answer: Any) -> None:
+    text = answer[0] if isinstance(answer, list) else answer
+    print(f"\n  question  {QUESTION['inputs']} ...")
+    print(f"  answer    {status}: {text.get('generated_text', answer)}\n")
+    print(f"  API       {client.url}")
+    if client.credentials:
+        print(f"  key       AWS_ACCESS_KEY_ID={client.credentials.access_key_id}")
+        print(f"            AWS_SECRET_ACCESS_KEY={client.credentials.secret_access_key}")
+        print(f"  region    {client.region}")
+    if client.api_key:
+        print(f"  API key   {client.api_key}")
+    print(f"\n{client.curl('POST', '/generate', QUESTION)}\n")
+    print(f"{client.curl('GET', '/endpoint')}\n")
+    print("Ctrl-C stops it.", flush=True)
+
+
+def _stay(cloud: LocalCloud) -> None:
+    """Until Ctrl-C, the end of the emulator, or the end of the `make` that called."""
+    parent = os.getppid()
+    while True:
+        cloud.check_alive()
+        if "MAKELEVEL" in os.environ and os.getppid() != parent:
+            raise KeyboardInterrupt
+        time.sleep(0.5)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,1 @@
+"""What `cdk deploy` can deploy: each stack only composes constructs, grants and outputs."""

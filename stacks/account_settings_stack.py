@@ -1,0 +1,41 @@
+"""What one account and region needs once, before the first deployment with access logs."""
+
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+# What AmazonAPIGatewayPushToCloudWatchLogs allows; API Gateway refuses a role that may do less.
+_LOG_ACTIONS = (
+    "CreateLogGroup",
+    "CreateLogStream",
+    "DescribeLogGroups",
+    "DescribeLogStreams",
+    "FilterLogEvents",
+    "GetLogEvents",
+    "PutLogEvents",
+)
+
+
+class AccountSettingsStack(cdk.Stack):
+    """The CloudWatch role of API Gateway: one per account and region, so no deployment may own it. Kept for ever."""
+
+    def __init__(self, scope: Construct, construct_id: str, **kwargs: Any) -> None:
+        super().__init__(scope, construct_id, **kwargs)
+        role = iam.Role(self, "LogRole", assumed_by=iam.ServicePrincipal("apigateway.amazonaws.com"))
+        role.add_to_policy(iam.PolicyStatement(actions=[f"logs:{action}" for action in _LOG_ACTIONS], resources=["*"]))
+        cdk.Validations.of(role).acknowledge(
+            cdk.Acknowledgment(
+                id="AwsSolutions::AwsSolutions-IAM5[Resource::*]",
+                reason="One role serves every API of the account and region; API Gateway refuses it unless it may "
+                "write to any log group.",
+            )
+        )
+        account = apigateway.CfnAccount(self, "Account", cloud_watch_role_arn=role.role_arn)
+        account.node.add_dependency(role)
+        account.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+        for part in role.node.find_all():
+            if isinstance(part, cdk.CfnResource):
+                part.apply_removal_policy(cdk.RemovalPolicy.RETAIN)

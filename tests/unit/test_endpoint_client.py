@@ -1,0 +1,261 @@
+"""How an endpoint's answers and failures reach the caller. What depends on the network is shown over real sockets."""
+
+import io
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from inference_api.endpoint_client import MAX_ANSWER_BYTES, ONE_ATTEMPT, EndpointClient
+from inference_api.http import ApiError
+
+Script = Callable[[BaseHTTPRequestHandler], None]
+BODY = b'{"inputs": "The sea is"}'
+CONTAINER_SAYS = "Input validation error: `temperature` must be strictly positive"
+
+
+class RuntimeFake:
+    """Answers every call with one outcome, as botocore's client would, and remembers what it was asked."""
+
+    def __init__(self, outcome: bytes | ClientError, content_type: str = "application/json") -> None:
+        self.outcome = outcome
+        self.content_type = content_type
+        self.calls: list[dict[str, Any]] = []
+        self.closed = 0
+
+    def invoke_endpoint(self, **arguments: Any) -> Any:
+        self.calls.append(arguments)
+        if isinstance(self.outcome, ClientError):
+            raise self.outcome
+        return {"Body": io.BytesIO(self.outcome), "ContentType": self.content_type}
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def client_error(code: str, status: int, **model_error: Any) -> ClientError:
+    error = {"Error": {"Code": code, "Message": "arn:aws:sagemaker:us-east-1:111122223333:endpoint/x"}}
+    return ClientError(error | {"ResponseMetadata": {"HTTPStatusCode": status}} | model_error, "InvokeEndpoint")
+
+
+def failure(outcome: bytes | ClientError) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        EndpointClient(RuntimeFake(outcome), "endpoint").invoke(BODY)
+    return caught.value
+
+
+def message_of(error: ApiError) -> str:
+    assert isinstance(error.response.body, dict)
+    return str(error.response.body["error"]["message"])
+
+
+def test_the_model_gets_the_callers_own_bytes() -> None:
+    runtime = RuntimeFake(b"[]")
+    EndpointClient(runtime, "endpoint").invoke(BODY)
+    (call,) = runtime.calls
+    assert call == {
+        "EndpointName": "endpoint",
+        "Body": BODY,
+        "ContentType": "application/json",
+        "Accept": "application/json",
+    }
+
+
+def test_the_answer_is_passed_on_unchanged() -> None:
+    raw = '[ {"generated_text":  "caf\u00e9 \\u00e9"} ]\n'
+    answer = EndpointClient(RuntimeFake(raw.encode(), "application/json; charset=utf-8"), "endpoint").invoke(BODY)
+    assert answer == (raw, "application/json; charset=utf-8")
+
+
+def test_an_answer_that_a_browser_could_run_goes_out_as_plain_text() -> None:
+    answer = EndpointClient(RuntimeFake(b"<script>", "text/html"), "endpoint").invoke(BODY)
+    assert answer == ("<script>", "text/plain; charset=utf-8")
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_what_the_model_refuses_is_the_callers_error_in_the_models_words(status: int) -> None:
+    error = failure(client_error("ModelError", 424, OriginalStatusCode=status, OriginalMessage=CONTAINER_SAYS))
+    assert (error.response.status, error.code) == (400, "rejected_by_model")
+    assert message_of(error) == f"The model refused the request: {CONTAINER_SAYS}"
+
+
+def test_a_busy_model_says_when_to_come_back() -> None:
+    error = failure(client_error("ModelError", 424, OriginalStatusCode=429, OriginalMessage="overloaded"))
+    assert (error.response.status, error.code) == (429, "model_busy")
+    assert error.response.retry_after_in_seconds
+
+
+@pytest.mark.parametrize("status", [424, 500, 502, 503, 404, None])
+def test_a_model_that_fails_is_a_bad_gateway(status: int | None) -> None:
+    error = failure(client_error("ModelError", 424, OriginalStatusCode=status, OriginalMessage="CUDA out of memory"))
+    assert (error.response.status, error.code) == (502, "model_error")
+    assert message_of(error).endswith("CUDA out of memory")
+
+
+def test_the_models_words_are_cut_to_a_kilobyte() -> None:
+    error = failure(client_error("ModelError", 424, OriginalStatusCode=400, OriginalMessage=3000 * "é"))
+    assert message_of(error).removeprefix("The model refused the request: ") == 512 * "é"
+
+
+def test_the_models_words_are_no_part_of_what_is_logged() -> None:
+    error = failure(client_error("ModelError", 424, OriginalStatusCode=400, OriginalMessage=CONTAINER_SAYS))
+    assert (str(error), error.cause) == ("rejected_by_model", "container 400")
+
+
+@pytest.mark.parametrize(
+    ("code", "aws_status", "status", "ours"),
+    [
+        ("ValidationError", 400, 503, "endpoint_not_ready"),
+        ("ModelNotReadyException", 429, 503, "endpoint_not_ready"),
+        ("ServiceUnavailable", 503, 503, "endpoint_not_ready"),
+        ("InternalDependencyException", 530, 503, "endpoint_not_ready"),
+        ("InternalFailure", 500, 503, "endpoint_not_ready"),
+        ("502", 502, 503, "endpoint_not_ready"),
+        ("ThrottlingException", 400, 429, "throttled"),
+        ("TooManyRequestsException", 429, 429, "throttled"),
+        ("AccessDeniedException", 403, 502, "endpoint_refused"),
+        ("ExpiredTokenException", 403, 502, "endpoint_refused"),
+    ],
+)
+def test_what_aws_refuses_has_a_status_and_a_code_of_ours(code: str, aws_status: int, status: int, ours: str) -> None:
+    error = failure(client_error(code, aws_status))
+    assert (error.response.status, error.code, error.cause) == (status, ours, code)
+    assert "arn:aws" not in message_of(error)
+    assert (error.response.retry_after_in_seconds is not None) == (status in (429, 503))
+
+
+def test_an_answer_that_is_not_text_is_a_bad_gateway() -> None:
+    error = failure(b"\xff\xfe")
+    assert (error.response.status, error.code) == (502, "answer_not_text")
+
+
+def test_an_answer_past_the_limit_of_a_function_is_a_bad_gateway() -> None:
+    error = failure(json.dumps('"' * (MAX_ANSWER_BYTES // 3)).encode())
+    assert (error.response.status, error.code) == (502, "answer_too_large")
+
+
+@pytest.mark.parametrize(("idle_seconds", "closed"), [(19, 0), (21, 1)])
+def test_a_connection_that_may_have_died_unseen_is_not_used_again(idle_seconds: int, closed: int) -> None:
+    times = iter([0, 0, 1, 1 + idle_seconds, 2 + idle_seconds])
+    runtime = RuntimeFake(b"[]")
+    endpoint = EndpointClient(runtime, "endpoint", clock=lambda: next(times))
+    endpoint.invoke(BODY)
+    endpoint.invoke(BODY)
+    assert runtime.closed == closed
+
+
+class RuntimeDouble(ThreadingHTTPServer):
+    """Counts the requests that reach it, and does with each what the script says."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(("127.0.0.1", 0), _ScriptedHandler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.script = script
+        self.requests = 0
+
+
+class _ScriptedHandler(BaseHTTPRequestHandler):
+    server: RuntimeDouble
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.server.requests += 1
+        self.server.script(self)
+
+
+@contextmanager
+def runtime_that(script: Script) -> Iterator[RuntimeDouble]:
+    with RuntimeDouble(script) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def endpoint_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., EndpointClient]]:
+    """Makes a client of the kind that the handler makes, with the time to wait for an answer made short."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
+    clients: list[Any] = []
+
+    def connect(url: str, read_timeout: float = 5, clock: Callable[[], float] = time.time) -> EndpointClient:
+        config = ONE_ATTEMPT.merge(Config(read_timeout=read_timeout))
+        session = botocore.session.Session()
+        clients.append(session.create_client("sagemaker-runtime", "us-east-1", endpoint_url=url, config=config))
+        return EndpointClient(clients[-1], "endpoint", clock)
+
+    yield connect
+    for client in clients:
+        client.close()
+
+
+def hang_up(request: BaseHTTPRequestHandler) -> None:
+    request.close_connection = True
+
+
+def say_nothing(request: BaseHTTPRequestHandler) -> None:
+    """The caller gives up first."""
+
+
+def stop_in_the_middle(request: BaseHTTPRequestHandler) -> None:
+    request.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n[{")
+
+
+def hang_up_in_the_middle(request: BaseHTTPRequestHandler) -> None:
+    stop_in_the_middle(request)
+    hang_up(request)
+
+
+def fail(request: BaseHTTPRequestHandler) -> None:
+    request.wfile.write(b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n")
+
+
+def answer(request: BaseHTTPRequestHandler) -> None:
+    request.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n[]")
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "code"),
+    [
+        (hang_up, 503, "endpoint_unreachable"),
+        (hang_up_in_the_middle, 503, "endpoint_unreachable"),
+        (say_nothing, 504, "model_timeout"),
+        (stop_in_the_middle, 504, "model_timeout"),
+        (fail, 503, "endpoint_not_ready"),
+    ],
+)
+def test_a_call_is_made_exactly_once_whatever_happens(
+    endpoint_on: Callable[..., EndpointClient], script: Script, status: int, code: str
+) -> None:
+    with runtime_that(script) as runtime, pytest.raises(ApiError) as caught:
+        endpoint_on(runtime.url, read_timeout=0.2).invoke(BODY)
+    assert (caught.value.response.status, caught.value.code, runtime.requests) == (status, code, 1)
+
+
+def test_a_second_call_after_a_long_pause_is_answered_too(endpoint_on: Callable[..., EndpointClient]) -> None:
+    times = iter([0, 0, 1, 1000, 1001])
+    with runtime_that(answer) as runtime:
+        endpoint = endpoint_on(runtime.url, clock=lambda: next(times))
+        assert (endpoint.invoke(BODY).text, endpoint.invoke(BODY).text) == ("[]", "[]")
+
+
+def test_an_endpoint_that_nobody_listens_at_is_not_reachable(endpoint_on: Callable[..., EndpointClient]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with pytest.raises(ApiError) as caught:
+        endpoint_on(url).invoke(BODY)
+    assert (caught.value.response.status, caught.value.code) == (503, "endpoint_unreachable")
+
+
+def test_the_time_budget_ends_before_the_functions() -> None:
+    assert ONE_ATTEMPT.connect_timeout + ONE_ATTEMPT.read_timeout < 28

@@ -1,0 +1,62 @@
+"""How often the endpoint's status is asked for, and what is said while nobody knows it."""
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
+
+from inference_api.endpoint_status import QUICK_RETRIES, EndpointStatus
+from inference_api.http import ApiError
+
+NOT_FOUND = ClientError({"Error": {"Code": "ValidationException", "Message": "arn:aws:x"}}, "DescribeEndpoint")
+
+
+class SageMakerFake:
+    """Gives the next of its outcomes at each call."""
+
+    def __init__(self, *outcomes: str | Exception) -> None:
+        self.outcomes = list(outcomes)
+
+    def describe_endpoint(self, **arguments: Any) -> Any:
+        assert arguments == {"EndpointName": "endpoint"}
+        outcome = self.outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return {"EndpointStatus": outcome}
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(14.9, "Creating"), (15, "InService")])
+def test_a_status_is_kept_for_fifteen_seconds(seconds: float, status: str) -> None:
+    times = iter([100, 100 + seconds])
+    endpoint = EndpointStatus(SageMakerFake("Creating", "InService"), "endpoint", clock=lambda: next(times))
+    assert (endpoint.read(), endpoint.read()) == ("Creating", status)
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (NOT_FOUND, "ValidationException"),
+        (ReadTimeoutError(endpoint_url="https://example.com"), "ReadTimeoutError"),
+        (BotoCoreError(), "BotoCoreError"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_described_is_a_503_without_words_of_aws(error: Exception, cause: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        EndpointStatus(SageMakerFake(error), "endpoint").read()
+    assert (caught.value.response.status, caught.value.code, caught.value.cause) == (503, "status_unknown", cause)
+    assert caught.value.response.retry_after_in_seconds
+    assert "arn:aws" not in str(caught.value.response.body)
+
+
+def test_a_failure_is_not_kept() -> None:
+    endpoint = EndpointStatus(SageMakerFake(NOT_FOUND, "InService"), "endpoint", clock=lambda: 100)
+    with pytest.raises(ApiError):
+        endpoint.read()
+    assert endpoint.read() == "InService"
+
+
+def test_every_attempt_together_ends_before_the_function() -> None:
+    attempts = QUICK_RETRIES.retries["total_max_attempts"]
+    longest_back_off_in_seconds = 2 ** (attempts - 1)
+    longest = attempts * (QUICK_RETRIES.connect_timeout + QUICK_RETRIES.read_timeout) + longest_back_off_in_seconds
+    assert longest < 10

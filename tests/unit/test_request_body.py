@@ -1,0 +1,256 @@
+"""Which bodies reach the model, and what the others are told."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inference_api.http import ApiError, Response
+from inference_api.request_body import RequestRules, check_request_body
+
+RANGES = {
+    "temperature": {"exclusive_minimum": 0},
+    "top_p": {"exclusive_minimum": 0, "exclusive_maximum": 1},
+    "top_k": {"minimum": 1},
+    "best_of": {"maximum": 2},
+}
+TGI = RequestRules(engine="tgi", bodies=("inputs",), ranges=RANGES, max_bytes=1000)
+LMI = RequestRules(engine="lmi-vllm", bodies=("inputs", "messages", "prompt"), ranges={}, max_bytes=1000)
+
+
+def refusal(body: bytes, rules: RequestRules = TGI, content_type: str | None = "application/json") -> dict[str, Any]:
+    with pytest.raises(ApiError) as caught:
+        check_request_body(body, content_type, rules)
+    response = caught.value.response
+    assert isinstance(response.body, dict)
+    return {"status": response.status, "field": None, **response.body["error"]}
+
+
+def accept(document: Any, rules: RequestRules = TGI) -> None:
+    check_request_body(json.dumps(document).encode(), "application/json", rules)
+
+
+@pytest.mark.parametrize("inputs", ["The sea is", ["The sea", "The sky"], "half a \U0001f600", " "])
+def test_a_text_and_a_list_of_texts_pass(inputs: Any) -> None:
+    accept({"inputs": inputs})
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 10},
+        {"prompt": "The sea is", "stop": "."},
+        {"prompt": ["The sea is"], "stop": ["."]},
+    ],
+)
+def test_chat_and_completions_pass_where_the_engine_takes_them(document: Any) -> None:
+    accept(document, LMI)
+
+
+@pytest.mark.parametrize("content_type", [None, "application/json; charset=utf-8", "Application/JSON"])
+def test_json_is_taken_under_each_of_its_names(content_type: str | None) -> None:
+    check_request_body(b'{"inputs": "The sea is"}', content_type, TGI)
+
+
+def test_unknown_keys_and_parameters_are_left_to_the_engine() -> None:
+    accept({"inputs": "The sea is", "batch_size": 4, "padding": True, "parameters": {"adapter_id": [1], "seed": None}})
+
+
+@pytest.mark.parametrize("body", [b"", b" \r\n\t"])
+def test_an_empty_body_is_called_empty(body: bytes) -> None:
+    error = refusal(body)
+    assert (error["status"], error["code"]) == (400, "empty_body")
+    assert "empty" in error["message"]
+
+
+@pytest.mark.parametrize("document", [{}, {"parameters": {"max_new_tokens": 5}}])
+def test_json_without_a_prompt_is_called_invalid(document: Any) -> None:
+    error = refusal(json.dumps(document).encode())
+    assert (error["status"], error["code"]) == (400, "unsupported_body")
+    assert error["message"] == 'The body is invalid: tgi takes one prompt, as "inputs"; the body has none.'
+
+
+@pytest.mark.parametrize(("inputs", "field"), [("", "inputs"), ([], "inputs"), (["a", ""], "inputs[1]")])
+def test_an_empty_prompt_is_called_invalid(inputs: Any, field: str) -> None:
+    error = refusal(json.dumps({"inputs": inputs}).encode())
+    assert (error["status"], error["code"], error["field"]) == (400, "empty_input", field)
+    assert "invalid" in error["message"]
+
+
+@pytest.mark.parametrize("body", [{"messages": [{"role": "user"}]}, {"inputs": "a", "messages": []}])
+def test_a_shape_that_the_engine_does_not_take_is_told_which_it_takes(body: Any) -> None:
+    error = refusal(json.dumps(body).encode())
+    assert (error["status"], error["code"]) == (400, "unsupported_body")
+    assert 'as "inputs"; the body has' in error["message"]
+
+
+def test_two_prompts_are_one_too_many() -> None:
+    error = refusal(b'{"inputs": "a", "prompt": "b"}', LMI)
+    assert error["code"] == "unsupported_body"
+    assert error["message"].endswith('as "inputs" or "messages" or "prompt"; the body has "inputs", "prompt".')
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"inputs=The sea", "Expecting value at line 1, column 1"),
+        (b'{"inputs": "a",}', "line 1, column"),
+        (b'{"inputs": "a"} {}', "Extra data at line 1, column 17"),
+        (b'{"inputs": "a", "inputs": "b"}', 'the key "inputs" appears more than once'),
+        (b'{"inputs": "a", "parameters": {"top_p": NaN}}', "NaN is not a JSON number"),
+        (b'{"inputs": "a", "parameters": {"top_p": -Infinity}}', "-Infinity is not a JSON number"),
+        (b'{"inputs": "a", "parameters": {"top_p": 1e999}}', "a number is too large"),
+        (b'{"inputs": "\\ud83d alone"}', "half of a surrogate pair"),
+        (b'{"inputs": "a", "\\udc00": 1}', "half of a surrogate pair"),
+        (b'{"inputs": "\xff"}', "not UTF-8"),
+        (b'\xef\xbb\xbf{"inputs": "a"}', "line 1, column 1"),
+        (b'["inputs"]', "must be a JSON object"),
+        (b'"inputs"', "must be a JSON object"),
+    ],
+)
+def test_what_parsers_could_read_differently_is_not_valid_json(body: bytes, reason: str) -> None:
+    error = refusal(body)
+    assert (error["status"], error["code"]) == (400, "invalid_json")
+    assert reason in error["message"]
+
+
+def test_eight_levels_are_taken_and_nine_are_not() -> None:
+    accept({"inputs": "a", "x": json.loads(7 * "[" + 7 * "]")})
+    error = refusal(b'{"inputs": "a", "x": ' + 8 * b"[" + 8 * b"]" + b"}")
+    assert (error["code"], "8 levels" in error["message"]) == ("invalid_json", True)
+
+
+@pytest.mark.parametrize("deep", [b"[", b'{"a":'])
+def test_nesting_that_exhausts_a_parser_is_an_answer_and_not_a_crash(deep: bytes) -> None:
+    roomy = RequestRules(engine="tgi", bodies=("inputs",), ranges={}, max_bytes=1_000_000)
+    assert refusal(100_000 * deep, roomy)["code"] == "invalid_json"
+
+
+def test_a_number_that_python_refuses_to_convert_is_an_answer_and_not_a_crash() -> None:
+    roomy = RequestRules(engine="tgi", bodies=("inputs",), ranges={}, max_bytes=10_000)
+    assert "too many digits" in refusal(b'{"inputs": ' + 5000 * b"1" + b"}", roomy)["message"]
+
+
+def test_the_largest_body_is_taken_and_one_byte_more_is_not() -> None:
+    largest = b'{"inputs": "%s"}' % (b"a" * (TGI.max_bytes - len(b'{"inputs": ""}')))
+    check_request_body(largest, None, TGI)
+    error = refusal(largest + b" ")
+    assert (error["status"], error["code"]) == (413, "body_too_large")
+    assert "1001 bytes; at most 1000" in error["message"]
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "", "application/jsonx"])
+def test_another_content_type_is_refused(content_type: str) -> None:
+    error = refusal(b'{"inputs": "a"}', content_type=content_type)
+    assert (error["status"], error["code"]) == (415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"inputs": 1}, "inputs"),
+        ({"inputs": {"text": "a"}}, "inputs"),
+        ({"inputs": ["a", None]}, "inputs[1]"),
+        ({"messages": "Hello"}, "messages"),
+        ({"messages": [{"content": "a"}]}, "messages[0]"),
+        ({"prompt": True}, "prompt"),
+        ({"messages": ["Hello"]}, "messages[0]"),
+    ],
+)
+def test_a_prompt_of_the_wrong_type_is_named(body: Any, field: str) -> None:
+    error = refusal(json.dumps(body).encode(), LMI)
+    assert (error["status"], error["code"], error["field"]) == (400, "invalid_input", field)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_new_tokens", True),
+        ("max_new_tokens", "20"),
+        ("max_new_tokens", 20.0),
+        ("temperature", "hot"),
+        ("top_p", False),
+        ("do_sample", 1),
+        ("stop", "."),
+        ("stop", ["a", 1]),
+        ("seed", []),
+    ],
+)
+def test_a_parameter_of_the_wrong_type_is_named(name: str, value: Any) -> None:
+    error = refusal(json.dumps({"inputs": "a", "parameters": {name: value}}).encode())
+    assert (error["status"], error["code"], error["field"]) == (400, "invalid_parameter", f"parameters.{name}")
+    assert "must be" in error["message"]
+
+
+def test_parameters_must_be_an_object() -> None:
+    assert refusal(b'{"inputs": "a", "parameters": [1]}')["field"] == "parameters"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("temperature", 0, "greater than 0"),
+        ("top_p", 1.0, "less than 1"),
+        ("top_p", -0.1, "greater than 0"),
+        ("top_k", 0, "at least 1"),
+        ("best_of", 3, "at most 2"),
+    ],
+)
+def test_a_value_that_the_engine_refuses_is_told_the_range(name: str, value: float, allowed: str) -> None:
+    error = refusal(json.dumps({"inputs": "a", "parameters": {name: value}}).encode())
+    message = f"parameters.{name}: {value} is refused by tgi; it must be {allowed}."
+    assert (error["status"], error["code"], error["message"]) == (400, "invalid_parameter", message)
+
+
+def test_an_engine_without_the_range_gets_the_value() -> None:
+    accept({"inputs": "a", "parameters": {"temperature": 0, "top_k": -1}}, LMI)
+
+
+def test_chat_parameters_are_checked_beside_the_messages() -> None:
+    error = refusal(b'{"messages": [{"role": "user", "content": "a"}], "max_tokens": "9"}', LMI)
+    assert (error["code"], error["field"]) == ("invalid_parameter", "max_tokens")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"inputs": "a", "stream": True}, "stream"),
+        ({"inputs": "a", "stream": 1}, "stream"),
+        ({"inputs": "a", "parameters": {"stream": True}}, "parameters.stream"),
+        ({"prompt": "a", "stream": 0}, "stream"),
+    ],
+)
+def test_streaming_is_refused_in_so_many_words(body: Any, field: str) -> None:
+    error = refusal(json.dumps(body).encode(), LMI)
+    assert (error["status"], error["code"], error["field"]) == (400, "stream_not_supported", field)
+
+
+def test_streaming_switched_off_passes() -> None:
+    accept({"inputs": "a", "stream": False, "parameters": {"stream": None}})
+
+
+_texts = st.text("a\u00e9\ud83d\U0001f600", max_size=4)
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_texts, inner, max_size=3),
+    max_leaves=12,
+)
+_names = st.sampled_from(["inputs", "messages", "prompt", "parameters", "stream", "temperature", "stop", "role"])
+_near_misses = st.dictionaries(_names, _json | st.dictionaries(_names, _json, max_size=3), max_size=4)
+
+
+@given(body=st.binary() | _near_misses.map(lambda document: json.dumps(document).encode()))
+def test_any_body_at_all_is_taken_or_refused_in_our_shape(body: bytes) -> None:
+    try:
+        check_request_body(body, None, LMI)
+    except ApiError as error:
+        response = error.response
+    else:
+        # Whatever is taken, every other parser reads too.
+        response = Response(200, json.loads(body.decode()))
+    assert response.status == 200 or 400 <= response.status < 500
+    assert isinstance(response.body, dict)
+    assert response.status == 200 or set(response.body["error"]) <= {"code", "message", "field"}
+    json.loads(response.for_gateway("id")["body"].encode())
