@@ -51,7 +51,7 @@ def _unknown_paths(value: Any, path: str, known: set[str]) -> Iterator[str]:
 
 
 def _unknown_below(value: Any, path: str, known: set[str]) -> Iterator[str]:
-    if path in known:
+    if path in known or value in ({}, []):
         return
     if any(name.startswith(f"{path}.") for name in known):
         yield from _unknown_paths(value, path, known)

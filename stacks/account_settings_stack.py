@@ -35,7 +35,6 @@ class AccountSettingsStack(cdk.Stack):
         )
         account = apigateway.CfnAccount(self, "Account", cloud_watch_role_arn=role.role_arn)
         account.node.add_dependency(role)
-        account.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
-        for part in role.node.find_all():
+        for part in self.node.find_all():
             if isinstance(part, cdk.CfnResource):
-                part.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+                part.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)

@@ -270,7 +270,7 @@ def _sentence(error: ErrorDetails) -> str:
 
 def _unknown_key(location: tuple[int | str, ...]) -> str:
     known = list(_section(location).model_fields)
-    nearest = difflib.get_close_matches(str(location[-1]), known, n=1)
+    nearest = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
     guess = f"did you mean `{nearest[0]}`? " if nearest else ""
     return f"is not a known key; {guess}Known here: {', '.join(known)}."
 

@@ -42,7 +42,7 @@ def _listen(port: int) -> socket.socket:
 def _state_folder() -> Path:
     """A new folder for all files of this run; those of killed emulators are removed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{STATE_PREFIX}*-*"):
-        with contextlib.suppress(PermissionError):
+        with contextlib.suppress(PermissionError, ValueError):
             try:
                 os.kill(int(folder.name.removeprefix(STATE_PREFIX).split("-")[0]), 0)
             except ProcessLookupError:
@@ -70,17 +70,10 @@ def _set_environment(port: int, state: Path) -> tuple[str, ...]:
 
 async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str, ...], state: Path) -> None:
     # Not earlier: the emulator reads the environment when it is imported.
-    from hypercorn.asyncio import serve
-    from hypercorn.config import Config
-
     from local_cloud.emulator import gateway_hooks, model_containers, services
 
     services.install(emulator_only)
-    config = Config()
-    config.bind = [f"fd://{listener.fileno()}"]
-    config.keep_alive_timeout = 75
-    config.loglevel = "WARNING"
-    server = asyncio.ensure_future(serve(gateway_hooks.asgi_application, config, shutdown_trigger=asyncio.Event().wait))
+    server = asyncio.ensure_future(gateway_hooks.serve(listener))
     stopped = asyncio.ensure_future(_stop_signal().wait())
     await asyncio.wait({server, stopped}, return_when=asyncio.FIRST_COMPLETED)
     gateway_hooks.stop_functions()
@@ -99,7 +92,7 @@ def _stop_signal() -> asyncio.Event:
         loop.add_signal_handler(number, stopped.set)
 
     def wait_for_parent() -> None:
-        while sys.stdin.buffer.raw.read(4096):
+        while os.read(sys.stdin.fileno(), 4096):
             pass
         loop.call_soon_threadsafe(stopped.set)
 

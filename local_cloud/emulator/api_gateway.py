@@ -15,6 +15,16 @@ from local_cloud.emulator.gateway_hooks import RestCall, gateway_error
 MAX_BODY_BYTES = 10 * 1024 * 1024
 MAX_FUNCTION_ANSWER_BYTES = 6 * 1024 * 1024
 PROXY_ANSWER_KEYS = {"statusCode", "headers", "multiValueHeaders", "body", "isBase64Encoded"}
+# What the managed policy AmazonAPIGatewayPushToCloudWatchLogs allows.
+LOG_ROLE_ACTIONS = (
+    "CreateLogGroup",
+    "CreateLogStream",
+    "DescribeLogGroups",
+    "DescribeLogStreams",
+    "FilterLogEvents",
+    "GetLogEvents",
+    "PutLogEvents",
+)
 INTERNAL_ERROR = "Internal server error"
 SERVER_ERROR_TYPE = "InternalServerErrorException"
 
@@ -44,11 +54,18 @@ def _authorize(call: RestCall, authorization: str, decide: gateway_hooks.Decide)
         error = gateway_error("INVALID_SIGNATURE", message, error_type="InvalidSignatureException")
         return gateway_hooks.refuse(call, error)
     refusal = decide()
-    if refusal is None or call.error is None:
-        call.identity = gateway_hooks.caller_identity(call) if signed_for else {}
-    if refusal is not None and call.error is None:
+    if call.error is not None:
+        return refusal
+    call.identity = gateway_hooks.caller_identity(call) if signed_for else {}
+    if call.identity.get("userArn", "").endswith(":root"):
+        # The emulator takes any secret for its root keys; no caller of an API may rely on that.
+        message = "The security token included in the request is invalid."
+        return gateway_hooks.refuse(
+            call, gateway_error("DEFAULT_4XX", message, error_type="UnrecognizedClientException")
+        )
+    if refusal is not None:
         return gateway_hooks.refuse(call, gateway_error("ACCESS_DENIED", _denial(call, refusal)))
-    return refusal
+    return None
 
 
 def _denial(call: RestCall, refusal: hooks.Answer) -> str:
@@ -111,7 +128,9 @@ def _write_access_log(call: RestCall, answer: hooks.Answer, started: float) -> N
 
 
 def _require_log_role(properties: dict[str, Any]) -> None:
-    logging = [setting for setting in properties.get("MethodSettings") or [] if setting.get("LoggingLevel", "OFF") != "OFF"]
+    logging = [
+        setting for setting in properties.get("MethodSettings") or [] if setting.get("LoggingLevel", "OFF") != "OFF"
+    ]
     if (properties.get("AccessLogSetting") or logging) and not gateway_hooks.gateway_log_role():
         raise ValueError("CloudWatch Logs role ARN must be set in account settings to enable logging")
 
@@ -124,7 +143,10 @@ def _set_access_log(stage_name: str, properties: dict[str, Any]) -> None:
 
 def _require_usable_log_role(properties: dict[str, Any]) -> None:
     role = properties.get("CloudWatchRoleArn")
-    if role and not hooks.role_trusts(role, "apigateway.amazonaws.com"):
+    if role and not (
+        hooks.role_trusts(role, "apigateway.amazonaws.com")
+        and all(hooks.role_may(role, f"logs:{action}", "*") for action in LOG_ROLE_ACTIONS)
+    ):
         raise ValueError(
             "The role ARN does not have required permissions configured. "
             "Please grant trust permission for API Gateway and add the required role policy."

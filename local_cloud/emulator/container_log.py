@@ -1,5 +1,6 @@
 """What a model container prints, written to CloudWatch Logs with the execution role's permissions."""
 
+import contextlib
 import queue
 import threading
 import time
@@ -36,11 +37,11 @@ class ContainerLog:
             events, more = self._next_batch()
             if not events:
                 return
-            logs = hooks.client_as_role("logs", role_arn)
-            _create_stream(logs, group, stream)
-            while events:
-                logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=events)
-                events, more = self._next_batch() if more else ([], False)
+            with contextlib.closing(hooks.client_as_role("logs", role_arn)) as logs:
+                _create_stream(logs, group, stream)
+                while events:
+                    logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=events)
+                    events, more = self._next_batch() if more else ([], False)
         except ClientError:
             return  # As on AWS: a role that may not write logs leaves none, and the endpoint runs on.
         finally:

@@ -1,5 +1,6 @@
 """What SageMaker does with a model's execution role before a container runs: pull the image, fetch the weights."""
 
+import contextlib
 import re
 import shutil
 from pathlib import Path
@@ -10,7 +11,6 @@ from botocore.exceptions import ClientError
 from local_cloud.emulator import hooks
 from local_cloud.emulator.model_containers import StartError, new_model_folder
 
-_SAGEMAKER = "sagemaker.amazonaws.com"
 _IMAGE = re.compile(
     r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/([a-z0-9._/-]+)(?::[\w.-]+|@sha256:\w+)"
 )
@@ -19,12 +19,6 @@ _PULL_ACTIONS = ("BatchCheckLayerAvailability", "BatchGetImage", "GetDownloadUrl
 
 class _UnusablePrefixError(Exception):
     """Objects below a prefix that do not make a model's folder."""
-
-
-def sagemaker_may_assume(role_arn: str) -> bool:
-    policy = hooks.role_trust_policy(role_arn)
-    statements = policy["Statement"] if policy else []
-    return any(map(_lets_sagemaker_in, [statements] if isinstance(statements, dict) else statements))
 
 
 def image_is_in_ecr(image: str) -> bool:
@@ -55,23 +49,13 @@ def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
     bucket, _, prefix = source["S3Uri"].removeprefix("s3://").partition("/")
     folder = new_model_folder()
     try:
-        _download(hooks.client_as_role("s3", role_arn), bucket, prefix, folder)
+        with contextlib.closing(hooks.client_as_role("s3", role_arn)) as s3:
+            _download(s3, bucket, prefix, folder)
     except (ClientError, _UnusablePrefixError) as error:
         shutil.rmtree(folder)
         reason = error.response["Error"]["Code"] if isinstance(error, ClientError) else str(error)
         raise StartError(_not_downloaded(source["S3Uri"], reason)) from error
     return folder
-
-
-def _lets_sagemaker_in(statement: dict[str, Any]) -> bool:
-    principal = statement.get("Principal", {})
-    services = principal.get("Service", []) if isinstance(principal, dict) else []
-    actions = statement.get("Action", [])
-    return (
-        statement["Effect"] == "Allow"
-        and _SAGEMAKER in ([services] if isinstance(services, str) else services)
-        and "sts:AssumeRole" in ([actions] if isinstance(actions, str) else actions)
-    )
 
 
 def _download(s3: Any, bucket: str, prefix: str, folder: Path) -> None:

@@ -1,7 +1,9 @@
 """The part of the hooks that API Gateway, Lambda and CloudFormation need; see hooks.py for the rule."""
 
+import asyncio
 import functools
 import importlib
+import socket
 import uuid
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -31,8 +33,8 @@ REQUIRED: dict[str, tuple[str, ...]] = {
         "_lambda_proxy_response",
         "_match_resource_tree",
         "_resolve_api_key",
+        "_rest_apis",
         "_stages_v1",
-        "find_api_scope",
         "method_authorization_type",
         "new_uuid",
     ),
@@ -50,7 +52,15 @@ _provisioners: Any = importlib.import_module("ministack.services.cloudformation.
 _runtime: Any = importlib.import_module("ministack.core.lambda_runtime")
 _signatures: Any = importlib.import_module("ministack.core.sigv4")
 
-asgi_application: Any = hooks.app.app
+
+async def serve(listener: socket.socket) -> None:
+    """Answer HTTP on the listener until cancelled."""
+    config: Any = importlib.import_module("hypercorn.config").Config()
+    config.bind = [f"fd://{listener.fileno()}"]
+    config.keep_alive_timeout = 75
+    config.loglevel = "WARNING"
+    server: Any = importlib.import_module("hypercorn.asyncio")
+    await server.serve(hooks.app.app, config, shutdown_trigger=asyncio.Event().wait)
 
 
 # API Gateway: one request to a REST API
@@ -106,6 +116,11 @@ def caller_identity(call: RestCall) -> dict[str, Any]:
         return _gateway._iam_caller_identity(call.headers, call.query) or {}
 
 
+def _owner_of_api(api_id: str) -> tuple[str, str] | None:
+    """The account and the region of a REST API."""
+    return next((key[:2] for key, _ in _gateway._rest_apis.all_items() if key[2] == api_id), None)
+
+
 def answer_rest_calls_with(
     answer: Callable[[RestCall, Callable[[], Awaitable[hooks.Answer]]], Awaitable[hooks.Answer]],
 ) -> None:
@@ -114,17 +129,17 @@ def answer_rest_calls_with(
 
     async def handle(host: str, path: str, method: str, headers: Any, body: bytes, query: Any, **raw: Any) -> Any:
         parsed = hooks.app._parse_execute_api_url(host, path)
-        owner = _gateway.find_api_scope(parsed[0]) if parsed else None
+        owner = _owner_of_api(parsed[0]) if parsed else None
         if owner is None:
             return await original(host, path, method, headers, body, query, **raw)
         # Only the connection says where a request comes from; a client's own header must not.
         headers["x-forwarded-for"] = "127.0.0.1"
         call = RestCall(parsed[0], parsed[1], method, parsed[2], headers, query, len(body), *owner)
-        key = _gateway._resolve_api_key(headers.get("x-api-key", ""))
-        call.api_key = {"apiKey": key["value"], "apiKeyId": key["id"]} if key else {}
         token = _current.set(call)
         try:
-            return await answer(call, lambda: original(host, path, method, headers, body, query, **raw))
+            # An unsigned request names no account, yet it belongs to the account of the API.
+            with hooks.scope(*owner):
+                return await answer(call, lambda: original(host, path, method, headers, body, query, **raw))
         finally:
             _current.reset(token)
 
@@ -140,16 +155,20 @@ def authorize_rest_calls_with(authorize: Callable[[RestCall, str, Decide], hooks
         call = _current.get()
         if call is None:
             return decide()
-        call.resource_path = _resource_path(call)
+        _match_resource(call)
         return authorize(call, _gateway.method_authorization_type(api_id, stage, method, path) or "", decide)
 
     hooks.app._enforce_execute_api = enforce
 
 
-def _resource_path(call: RestCall) -> str:
+def _match_resource(call: RestCall) -> None:
     with hooks.scope(call.account, call.region):
         resource, _ = _gateway._match_resource_tree(call.api_id, [part for part in call.path.split("/") if part])
-    return str(resource["path"]) if resource else ""
+        key = _gateway._resolve_api_key(call.headers.get("x-api-key", ""))
+    if resource:
+        call.resource_path = resource["path"]
+        method = resource["resourceMethods"].get(call.method) or {}
+        call.api_key = {"apiKey": key["value"], "apiKeyId": key["id"]} if key and method.get("apiKeyRequired") else {}
 
 
 def _note_outcome() -> None:
@@ -253,7 +272,9 @@ def _let_errors_bring_a_status() -> None:
     def render_with_status(error: Any, request: dict[str, Any]) -> hooks.Answer:
         status, headers, body = render(error, request)
         # A mapped header takes the place of the gateway's own, whatever its case.
-        headers = {name: value for name, value in headers.items() if name == name.lower() or name.lower() not in headers}
+        headers = {
+            name: value for name, value in headers.items() if name == name.lower() or name.lower() not in headers
+        }
         deployments = _gateway._deployed_gateway_responses.get(request["api_id"], {})
         customized = deployments.get(request["stage"].get("deploymentId")) or {}
         own_status = getattr(error, "status", None)

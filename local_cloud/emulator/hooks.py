@@ -32,7 +32,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {
         "extract_resource_arn",
         "identity_denial_message",
     ),
-    "ministack.core.iam_evaluator": ("EvalContext", "_gather_role_policies", "evaluate"),
+    "ministack.core.iam_evaluator": ("EvalContext", "_conditions_met", "_gather_role_policies", "evaluate"),
     "ministack.core.responses": (
         "AccountRegionScopedDict",
         "get_account_id",
@@ -47,7 +47,6 @@ REQUIRED: dict[str, tuple[str, ...]] = {
         "_STACK_TAG_PROPERTY",
     ),
     "ministack.services.cloudformation.stacks": ("_runs_on_worker_thread",),
-    "ministack.services.cloudwatch": ("_alarms", "_evaluate_alarm", "_evaluate_all_alarms", "record_metric"),
     "ministack.services.iam": ("_roles",),
     "ministack.services.sts": ("register_session",),
 }
@@ -80,7 +79,6 @@ def check_emulator(required: dict[str, tuple[str, ...]]) -> None:
 check_emulator(REQUIRED)
 
 app: Any = importlib.import_module("ministack.app")
-_alarms: Any = importlib.import_module("ministack.services.cloudwatch")
 _concurrency: Any = importlib.import_module("ministack.core.concurrency")
 _iam: Any = importlib.import_module("ministack.services.iam")
 _iam_actions: Any = importlib.import_module("ministack.core.iam_actions")
@@ -300,26 +298,39 @@ _run_own_types_on_threads()
 # IAM roles
 
 
-def role_trust_policy(role_arn: str) -> dict[str, Any] | None:
-    """Who may assume the role, None when there is no such role."""
+def role_trusts(role_arn: str, service: str) -> bool:
+    """Whether the role exists and the service, say "lambda.amazonaws.com", may assume it."""
     parts = role_arn.split(":")
     role = _iam._roles.get_scoped(parts[4], None, role_arn.rsplit("/", 1)[-1]) if len(parts) == 6 else None
     if role is None:
-        return None
+        return False
     document = role["AssumeRolePolicyDocument"]
-    policy: dict[str, Any] = json.loads(document) if isinstance(document, str) else document
-    return policy
+    statements = (json.loads(document) if isinstance(document, str) else document)["Statement"]
+    return any(_admits(statement, service) for statement in _as_list(statements))
 
 
-def role_trusts(role_arn: str, service: str) -> bool:
-    """Whether the role exists and the service, say "lambda.amazonaws.com", may assume it."""
-    statements = (role_trust_policy(role_arn) or {}).get("Statement", [])
-    for statement in [statements] if isinstance(statements, dict) else statements:
-        principal = statement.get("Principal", {})
-        services = principal.get("Service", []) if isinstance(principal, dict) else []
-        if statement["Effect"] == "Allow" and service in ([services] if isinstance(services, str) else services):
-            return True
-    return False
+def _admits(statement: dict[str, Any], service: str) -> bool:
+    principal = statement.get("Principal", {})
+    context = _iam_evaluator.EvalContext(
+        principal_arn=service,
+        principal_type="Service",
+        principal_account=account_id(),
+        action="sts:AssumeRole",
+        resource_arn="*",
+        region=region(),
+        service_context={"aws:sourceaccount": account_id()},
+    )
+    return (
+        statement["Effect"] == "Allow"
+        and isinstance(principal, dict)
+        and service in _as_list(principal.get("Service", []))
+        and "sts:AssumeRole" in _as_list(statement.get("Action", []))
+        and bool(_iam_evaluator._conditions_met(statement.get("Condition", {}), context))
+    )
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def role_may(role_arn: str, action: str, resource: str) -> bool:
@@ -361,18 +372,3 @@ def client_as_role(service: str, role_arn: str) -> Any:
         aws_session_token=keys["token"],
         config=Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}),
     )
-
-
-# CloudWatch
-
-
-def record_metrics(namespace: str, dimensions: dict[str, str], values: dict[str, tuple[float, str]]) -> None:
-    """Store one datum for each metric: its name -> (value, unit)."""
-    for name, (value, unit) in values.items():
-        _alarms.record_metric(namespace, name, value, unit, dimensions)
-
-
-def alarm_states(names: list[str]) -> dict[str, str]:
-    """The state of each of these alarms that exists."""
-    _alarms._evaluate_all_alarms()
-    return {name: _alarms._alarms[name]["StateValue"] for name in names if name in _alarms._alarms}

@@ -4,9 +4,10 @@ import threading
 import time
 from typing import Any
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import cloudwatch_hooks, hooks
 from local_cloud.emulator.execution_role import fetch_model_data, pull_image, repository_of
-from local_cloud.emulator.model_containers import CLOCK_SPEED, ContainerSpec, Fleet, StartError
+from local_cloud.emulator.model_containers import CLOCK_SPEED, Fleet, StartError
+from local_cloud.emulator.model_instance import ContainerSpec
 
 _DEFAULT_STARTUP_SECONDS = 480
 _DEFAULT_EXECUTION_SECONDS = 28800
@@ -133,7 +134,7 @@ class Endpoint:
         else:
             surplus = old
         if surplus:
-            surplus.stop()
+            surplus.stop(drain=True)
         self._enter("InService", self.failure_reason)
 
     def _demand_sight_of(self, alarms: list[str], role_arn: str) -> None:
@@ -157,7 +158,7 @@ class Endpoint:
 
     def _stop(self) -> None:
         if self.fleet:
-            self.fleet.stop()
+            self.fleet.stop(drain=False)
         self._enter("Deleted")
 
     def _launch(self, config: dict[str, Any], model: dict[str, Any], count: int, most_seconds: float) -> Fleet:
@@ -171,24 +172,24 @@ class Endpoint:
             engine="tgi" if repository_of(container["Image"]) == "huggingface-pytorch-tgi-inference" else "lmi",
             environment=container.get("Environment", {}),
             startup_seconds=min(float(startup_seconds), float(most_seconds)),
+            routing=variant.get("RoutingConfig", {}).get("RoutingStrategy", "RANDOM"),
             model_folder=fetch_model_data(model["ExecutionRoleArn"], container),
         )
         fleet = Fleet(spec)
         try:
             fleet.scale_to(count)
         except StartError:
-            fleet.stop()
+            fleet.stop(drain=False)
             raise
         return fleet
 
 
 def _bake(seconds: float, alarms: list[str]) -> None:
-    deadline = time.monotonic() + seconds / CLOCK_SPEED
+    started, deadline = time.time(), time.monotonic() + seconds / CLOCK_SPEED
     while True:
-        states = hooks.alarm_states(alarms)
-        tripped = [alarm for alarm in alarms if states.get(alarm) == "ALARM"]
-        if tripped:
-            raise RollbackError(f"The update was rolled back because of the alarm {tripped[0]}, which went off.")
+        for alarm in alarms:
+            if cloudwatch_hooks.alarm_was_on(alarm, since=started):
+                raise RollbackError(f"The update was rolled back because the alarm {alarm} went off.")
         if time.monotonic() >= deadline:
             return
         time.sleep(0.1)

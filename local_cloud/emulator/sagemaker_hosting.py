@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import hooks, scalable_targets
-from local_cloud.emulator.execution_role import sagemaker_may_assume
+from local_cloud.emulator import cloudwatch_hooks, hooks, scalable_targets
 from local_cloud.emulator.model_containers import list_containers, stop_all_fleets
 from local_cloud.emulator.sagemaker_endpoint import Endpoint
 from local_cloud.emulator.sagemaker_store import (
@@ -29,7 +28,7 @@ def create_model(request: dict[str, Any]) -> dict[str, Any]:
     name = check_name(request, "ModelName")
     refuse_known_name(models, name, "model", "model")
     role_arn, container = required(request, "ExecutionRoleArn"), required(request, "PrimaryContainer")
-    if not sagemaker_may_assume(role_arn):
+    if not hooks.role_trusts(role_arn, "sagemaker.amazonaws.com"):
         raise invalid(
             f"Could not assume role {role_arn}. Please ensure that the role exists and allows principal "
             "'sagemaker.amazonaws.com' to assume the role."
@@ -167,7 +166,7 @@ _OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 def _check_alarms(deployment: dict[str, Any]) -> None:
     names = [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", {}).get("Alarms", [])]
-    missing = sorted(set(names) - set(hooks.alarm_states(names)))
+    missing = sorted(set(names) - cloudwatch_hooks.known_alarms())
     if missing:
         raise invalid(f"The alarms {missing} of the AutoRollbackConfiguration do not exist.")
 

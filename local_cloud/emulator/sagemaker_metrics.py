@@ -1,10 +1,12 @@
 """The metrics that SageMaker puts into CloudWatch for each invocation."""
 
+import contextlib
 import queue
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import cloudwatch_hooks, hooks
 
 _Invocation = tuple[str, str, str, str, int, float]
+_EVALUATION_INTERVAL_IN_SECONDS = 1.0
 _invocations: queue.SimpleQueue[_Invocation] = queue.SimpleQueue()
 
 
@@ -14,16 +16,28 @@ def count_invocation(endpoint: str, variant: str, status: int, latency_in_second
 
 
 def _write_all() -> None:
+    active: set[tuple[str, str]] = set()
     while True:
-        account, region, endpoint, variant, status, latency = _invocations.get()
-        values = {
-            "Invocations": (1.0, "None"),
-            "Invocation4XXErrors": (float(400 <= status < 500), "None"),
-            "Invocation5XXErrors": (float(status >= 500), "None"),
-            "ModelLatency": (latency * 1_000_000, "Microseconds"),
-        }
-        with hooks.scope(account, region):
-            hooks.record_metrics("AWS/SageMaker", {"EndpointName": endpoint, "VariantName": variant}, values)
+        with contextlib.suppress(queue.Empty):
+            active.add(_write(_invocations.get(timeout=_EVALUATION_INTERVAL_IN_SECONDS)))
+            if not _invocations.empty():
+                continue
+        for account, region in active:
+            with hooks.scope(account, region):
+                cloudwatch_hooks.evaluate_alarms()
+
+
+def _write(invocation: _Invocation) -> tuple[str, str]:
+    account, region, endpoint, variant, status, latency = invocation
+    values = {
+        "Invocations": (1.0, "None"),
+        "Invocation4XXErrors": (float(400 <= status < 500), "None"),
+        "Invocation5XXErrors": (float(status >= 500), "None"),
+        "ModelLatency": (latency * 1_000_000, "Microseconds"),
+    }
+    with hooks.scope(account, region):
+        cloudwatch_hooks.record_metrics("AWS/SageMaker", {"EndpointName": endpoint, "VariantName": variant}, values)
+    return account, region
 
 
 def install() -> None:

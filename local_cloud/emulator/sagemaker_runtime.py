@@ -1,4 +1,4 @@
-"""SageMaker's runtime: an invocation is handed to the least busy instance, and comes back in SageMaker's shapes."""
+"""SageMaker's runtime: an invocation is handed to an instance, and comes back in SageMaker's shapes."""
 
 import http.client
 import json
@@ -8,7 +8,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from local_cloud.emulator import hooks
-from local_cloud.emulator.model_containers import Instance
+from local_cloud.emulator.model_containers import Fleet
+from local_cloud.emulator.model_instance import Instance
 from local_cloud.emulator.sagemaker_endpoint import Endpoint
 from local_cloud.emulator.sagemaker_metrics import count_invocation
 from local_cloud.emulator.sagemaker_store import arn_of, endpoints
@@ -37,9 +38,9 @@ def _invoke(name: str, headers: dict[str, str], body: bytes) -> hooks.Answer:
     wanted = headers.get("x-amzn-sagemaker-target-variant", endpoint.variant["VariantName"])
     if wanted != endpoint.variant["VariantName"]:
         return _error(400, "ValidationError", f"Variant {wanted} not found for Request.")
-    fleet = endpoint.fleet
-    instance = fleet.take_least_busy()
-    if instance is None:
+    # A second look: an update may exchange the fleet between the two steps.
+    fleet, instance = _take_instance(endpoint) or _take_instance(endpoint) or (None, None)
+    if fleet is None or instance is None:
         return _unavailable()
     started = time.monotonic()
     try:
@@ -48,6 +49,12 @@ def _invoke(name: str, headers: dict[str, str], body: bytes) -> hooks.Answer:
         return _unavailable()
     finally:
         fleet.give_back(instance)
+
+
+def _take_instance(endpoint: Endpoint) -> tuple[Fleet, Instance] | None:
+    fleet = endpoint.fleet
+    instance = fleet.take_instance() if fleet else None
+    return (fleet, instance) if fleet and instance else None
 
 
 def _forward(

@@ -3,7 +3,9 @@
 from local_cloud.emulator import (
     api_gateway,
     application_autoscaling,
+    autoscaling_templates,
     cloudformation,
+    cloudwatch_alarms,
     lambda_functions,
     sagemaker_hosting,
     sagemaker_metrics,
@@ -14,8 +16,16 @@ from local_cloud.emulator import (
 
 def install(emulator_only: tuple[str, ...]) -> None:
     """Install them all; functions do not see the environment variables named here."""
-    api_gateway.install()
     lambda_functions.install(emulator_only)
-    cloudformation.install()
-    for module in (sagemaker_hosting, sagemaker_runtime, sagemaker_metrics, sagemaker_templates, application_autoscaling):
+    for module in (
+        api_gateway,
+        cloudformation,
+        cloudwatch_alarms,
+        sagemaker_hosting,
+        sagemaker_runtime,
+        sagemaker_metrics,
+        sagemaker_templates,
+        application_autoscaling,
+        autoscaling_templates,
+    ):
         module.install()

@@ -8,8 +8,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from local_cloud.emulator import __main__ as emulator  # noqa: E402
-
+emulator: Any = importlib.import_module("local_cloud.emulator.__main__")
 reads: defaultdict[str, set[str]] = defaultdict(set)
 
 

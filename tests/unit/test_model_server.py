@@ -10,43 +10,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from local_cloud.model_server.language_model import LanguageModel
-from local_cloud.model_server.lmi import Lmi
-from local_cloud.model_server.server import ModelServer
-from local_cloud.model_server.tgi import Tgi
 
 ROOT = Path(__file__).parents[2]
-MODEL = LanguageModel()
-TGI_1_4 = {"HF_MODEL_ID": "openai-community/gpt2", "SLIPWAY_LOCAL_ENGINE_VERSION": "1.4.0"}
-TGI_3_3 = {"HF_MODEL_ID": "openai-community/gpt2", "SLIPWAY_LOCAL_ENGINE_VERSION": "3.3.6"}
+TGI = {"HF_MODEL_ID": "openai-community/gpt2", "SLIPWAY_LOCAL_ENGINE_VERSION": "1.4.0"}
 LMI = {"HF_MODEL_ID": "Qwen/Qwen3-4B", "OPTION_MAX_MODEL_LEN": "200"}
-
-values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-5, 5)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
-    max_leaves=4,
-)
-parameter_names = st.sampled_from(
-    ["temperature", "top_p", "top_k", "repetition_penalty", "seed", "stop", "details", "n"]
-)
-fields = st.dictionaries(parameter_names, values, max_size=3)
-content = st.just("Hello") | values
-odd_bodies = values | st.one_of(
-    st.builds(lambda inputs, parameters: {"inputs": inputs, "parameters": parameters}, content, fields | values),
-    st.builds(lambda prompt, others: {"prompt": prompt, **others}, content, fields),
-    st.builds(lambda text, others: {"messages": [{"role": "user", "content": text}], **others}, content, fields),
-)
 
 
 class Caller:
@@ -59,11 +29,8 @@ class Caller:
         return self._read("GET", path, b"")[0]
 
     def post(self, body: object) -> tuple[int, Any]:
-        status, content = self.post_raw(json.dumps(body).encode())
+        status, content = self._read("POST", "/invocations", json.dumps(body).encode())
         return status, json.loads(content)
-
-    def post_raw(self, body: bytes) -> tuple[int, bytes]:
-        return self._read("POST", "/invocations", body)
 
     def _read(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         self.connection.request(method, path, body)
@@ -72,42 +39,19 @@ class Caller:
 
 
 @contextmanager
-def served(engine: Tgi | Lmi) -> Iterator[Caller]:
-    with ModelServer(0, engine.answer, seconds_per_token=0) as server:
-        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        caller = Caller(server.server_port)
-        yield caller
-        caller.connection.close()
-        server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def tgi() -> Iterator[Caller]:
-    with served(Tgi(TGI_1_4, MODEL)) as caller:
-        yield caller
-
-
-@pytest.fixture(scope="module")
-def tgi_3() -> Iterator[Caller]:
-    with served(Tgi(TGI_3_3, MODEL)) as caller:
-        yield caller
-
-
-@pytest.fixture(scope="module")
-def lmi() -> Iterator[Caller]:
-    with served(Lmi(LMI, MODEL)) as caller:
-        yield caller
-
-
-def process(environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
+def process(environment: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
+    with subprocess.Popen(
         [sys.executable, "-m", "local_cloud.model_server"],
         cwd=ROOT,
         env={"SAGEMAKER_BIND_TO_PORT": "0", **environment},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    )
+    ) as container:
+        try:
+            yield container
+        finally:
+            container.kill()
 
 
 def ready_port(container: "subprocess.Popen[bytes]") -> int:
@@ -115,187 +59,22 @@ def ready_port(container: "subprocess.Popen[bytes]") -> int:
     return int(container.stdout.readline().rpartition(b":")[2])
 
 
-def test_ping_is_answered(tgi: Caller) -> None:
-    assert tgi.get("/ping") == 200
+@pytest.mark.parametrize(("path", "status"), [("/ping", 200), ("/other", 404)])
+def test_ping_is_the_only_page(path: str, status: int) -> None:
+    with process(LMI) as container:
+        caller = Caller(ready_port(container))
+        assert caller.get(path) == status
+        caller.connection.close()
 
 
-def test_another_path_is_not_found(tgi: Caller) -> None:
-    assert tgi.get("/other") == 404
-
-
-def test_tgi_answers_a_prompt_with_an_array_of_one(tgi: Caller) -> None:
-    status, answer = tgi.post({"inputs": "Hello, I am a language model,", "parameters": {"max_new_tokens": 5}})
-    assert status == 200
-    assert [len(output["generated_text"].split()) for output in answer] == [5]
-
-
-def test_tgi_is_greedy_unless_asked_to_sample(tgi: Caller) -> None:
-    body = {"inputs": "The value of", "parameters": {"details": True}}
-    (first,), (second,) = tgi.post(body)[1], tgi.post(body)[1]
-    assert first == second
-    assert first["details"]["seed"] is None
-
-
-def test_tgi_samples_with_the_seed_it_is_given(tgi: Caller) -> None:
-    texts = [
-        tgi.post({"inputs": "The value of", "parameters": {"do_sample": True, "seed": seed}})[1][0]["generated_text"]
-        for seed in (1, 1, 2)
-    ]
-    assert texts[0] == texts[1] != texts[2]
-
-
-def test_tgi_reports_details(tgi: Caller) -> None:
-    parameters = {"details": True, "max_new_tokens": 4, "temperature": 0.7, "seed": 3}
-    details = tgi.post({"inputs": "The value of", "parameters": parameters})[1][0]["details"]
-    assert (details["finish_reason"], details["generated_tokens"], details["seed"]) == ("length", 4, 3)
-
-
-def test_tgi_returns_the_full_text_when_asked(tgi: Caller) -> None:
-    answer = tgi.post({"inputs": "The value of", "parameters": {"return_full_text": True}})[1]
-    assert answer[0]["generated_text"].startswith("The value of ")
-
-
-def test_tgi_leaves_the_stop_sequence_in_its_text(tgi: Caller) -> None:
-    answer = tgi.post({"inputs": "The value of", "parameters": {"stop": ["e"], "details": True}})[1]
-    assert answer[0]["generated_text"].endswith("e")
-    assert answer[0]["details"]["finish_reason"] == "stop_sequence"
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"temperature": 0}, "`temperature` must be strictly positive"),
-        ({"temperature": 0.0, "do_sample": False}, "`temperature` must be strictly positive"),
-        ({"top_p": 1.0}, "`top_p` must be > 0.0 and < 1.0"),
-        ({"top_p": 0}, "`top_p` must be > 0.0 and < 1.0"),
-        ({"top_k": 0}, "`top_k` must be strictly positive"),
-        ({"repetition_penalty": 0}, "`repetition_penalty` must be strictly positive"),
-        ({"max_new_tokens": 0}, "`max_new_tokens` must be strictly positive"),
-        ({"stop": list("abcde")}, "`stop` supports up to 4 stop sequences. Given: 5"),
-        (
-            {"max_new_tokens": 2048},
-            "`inputs` tokens + `max_new_tokens` must be <= 2048. Given: 1 `inputs` tokens and 2048 `max_new_tokens`",
-        ),
-    ],
-)
-def test_tgi_refuses_parameters_in_its_own_words(tgi: Caller, parameters: dict[str, Any], message: str) -> None:
-    refusal = {"error": f"Input validation error: {message}", "error_type": "validation"}
-    assert tgi.post({"inputs": "Hello", "parameters": parameters}) == (422, refusal)
-
-
-def test_tgi_refuses_a_prompt_longer_than_its_limit(tgi: Caller) -> None:
-    status, answer = tgi.post({"inputs": "word " * 1025, "parameters": {"max_new_tokens": 1}})
-    assert status == 422
-    assert "`inputs` must have less than 1024 tokens. Given: 1025" in answer["error"]
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "text"),
-    [
-        (b"{", 400, b"Failed to parse the request body as JSON: "),
-        (b'{"inputs": NaN}', 400, b"Failed to parse the request body as JSON: "),
-        (b"\xff", 400, b"Failed to parse the request body as JSON: "),
-        (b"{}", 422, b"missing field `inputs`"),
-        (b"[1]", 422, b"missing field `inputs`"),
-        (b'{"inputs": ["a", "b"]}', 422, b"inputs: invalid type: sequence, expected a string"),
-        (b'{"messages": [{"role": "user", "content": "Hi"}]}', 422, b"missing field `inputs`"),
-        (
-            b'{"inputs": "a", "parameters": {"max_new_tokens": "50"}}',
-            422,
-            b'max_new_tokens: invalid type: string "50", expected u32',
-        ),
-        (
-            b'{"inputs": "a", "parameters": {"do_sample": 1}}',
-            422,
-            b"do_sample: invalid type: integer `1`, expected a boolean",
-        ),
-    ],
-)
-def test_tgi_refuses_bodies_it_cannot_read_as_plain_text(tgi: Caller, body: bytes, status: int, text: bytes) -> None:
-    answered, content = tgi.post_raw(body)
-    assert answered == status
-    assert text in content
-
-
-def test_tgi_takes_chats_from_2_4_on(tgi_3: Caller) -> None:
-    status, answer = tgi_3.post({"model": "tgi", "messages": [{"role": "user", "content": "What is a class?"}]})
-    assert (status, answer["object"]) == (200, "chat.completion")
-
-
-def test_tgi_names_no_field_of_a_body_that_fits_no_shape(tgi_3: Caller) -> None:
-    status, content = tgi_3.post_raw(b'{"inputs": ["a"]}')
-    assert (status, b"did not match any variant of untagged enum" in content) == (422, True)
-
-
-def test_lmi_answers_a_prompt_with_an_object_of_30_tokens(lmi: Caller) -> None:
-    status, answer = lmi.post({"inputs": "What is a class?"})
-    assert (status, list(answer)) == (200, ["generated_text"])
-    assert len(answer["generated_text"].split()) == 30
-
-
-def test_lmi_answers_a_list_of_prompts_with_a_list(lmi: Caller) -> None:
-    status, answer = lmi.post({"inputs": ["The value of", "a class definition"], "parameters": {"do_sample": False}})
-    assert status == 200
-    assert len({output["generated_text"] for output in answer}) == 2
-
-
-def test_lmi_reports_the_stop_sequence_as_the_reason(lmi: Caller) -> None:
-    parameters = {"details": True, "stop": ["e"], "seed": 5}
-    answer = lmi.post({"inputs": "The value of", "parameters": parameters})[1]
-    assert "e" not in answer["generated_text"]
-    assert (answer["details"]["finish_reason"], answer["details"]["seed"]) == ("e", 5)
-
-
-def test_lmi_answers_a_chat_with_a_chat_completion(lmi: Caller) -> None:
-    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is a class?"}]
-    status, answer = lmi.post({"messages": messages, "max_tokens": 8})
-    assert (status, answer["object"]) == (200, "chat.completion")
-    assert answer["choices"][0]["message"]["role"] == "assistant"
-    assert answer["choices"][0]["finish_reason"] == "length"
-    assert answer["usage"] == {"prompt_tokens": 6, "completion_tokens": 8, "total_tokens": 14}
-
-
-def test_lmi_answers_each_prompt_of_a_completion(lmi: Caller) -> None:
-    status, answer = lmi.post({"prompt": ["The value of", "a class"], "max_tokens": 3, "n": 2, "echo": True, "seed": 1})
-    texts = [choice["text"] for choice in answer["choices"]]
-    assert (status, answer["object"]) == (200, "text_completion")
-    assert [text.startswith(start) for text, start in zip(texts, ["The", "The", "a ", "a "], strict=True)] == [True] * 4
-
-
-@pytest.mark.parametrize(
-    ("body", "code", "message"),
-    [
-        ({"other": 1}, 424, "must contain prompt, inputs, or messages"),
-        ([], 424, "must contain prompt, inputs, or messages"),
-        ({"inputs": {"a": 1}}, 424, "Input parsing failed"),
-        ({"inputs": "a", "parameters": {"max_new_tokens": "5"}}, 424, "Input parsing failed"),
-        ({"inputs": "a", "parameters": {"top_p": 0}}, 424, "top_p must be in (0, 1], got 0.0."),
-        ({"prompt": "a", "top_p": 0}, 400, "top_p must be in (0, 1], got 0.0."),
-        ({"prompt": "a", "temperature": -1}, 400, "temperature must be non-negative, got -1.0."),
-        ({"prompt": "a", "top_k": -2}, 400, "top_k must be 0 (disable), or at least 1, got -2."),
-        ({"prompt": "a", "max_tokens": 0}, 400, "max_tokens must be at least 1, got 0."),
-        ({"prompt": "a", "max_tokens": 200}, 400, "maximum context length is 200 tokens"),
-        ({"prompt": "a", "stream": True}, 400, "stream"),
-        ({"prompt": "a", "stop": [""]}, 400, "stop cannot contain an empty string."),
-        ({"prompt": "a", "model": "Qwen/Qwen3-4B"}, 404, "The model `Qwen/Qwen3-4B` does not exist."),
-        ({"messages": []}, 400, "messages"),
-        ({"messages": [{"role": "user", "content": 5}]}, 400, "content"),
-    ],
-)
-def test_lmi_refuses_in_its_own_shape(lmi: Caller, body: object, code: int, message: str) -> None:
-    status, answer = lmi.post(body)
-    assert (status, answer["code"]) == (code, code)
-    assert message in answer["error"]
-
-
-def test_lmi_calls_broken_json_a_parsing_failure(lmi: Caller) -> None:
-    status, content = lmi.post_raw(b"{")
-    assert status == 424
-    assert json.loads(content)["error"].startswith("Input parsing failed: ")
-
-
-def test_lmi_takes_temperature_zero_and_top_k_minus_one(lmi: Caller) -> None:
-    assert lmi.post({"inputs": "a", "parameters": {"temperature": 0, "top_k": -1}})[0] == 200
+def test_one_connection_serves_many_invocations() -> None:
+    with process({"SLIPWAY_LOCAL_ENGINE": "tgi", **TGI}) as container:
+        caller = Caller(ready_port(container))
+        caller.connection.connect()
+        socket = caller.connection.sock
+        assert [caller.post({"inputs": text})[0] for text in ("Hello", "", "Hello")] == [200, 422, 200]
+        assert caller.connection.sock is socket
+        caller.connection.close()
 
 
 @pytest.mark.parametrize(
@@ -303,8 +82,8 @@ def test_lmi_takes_temperature_zero_and_top_k_minus_one(lmi: Caller) -> None:
     [
         ("tgi", {}, b"HF_MODEL_ID must be set"),
         ("tgi", {"HF_MODEL_ID": "/opt/ml/model"}, b"/opt/ml/model"),
-        ("tgi", {**TGI_1_4, "MAX_INPUT_LENGTH": "2048"}, b"`max_input_length` must be < `max_total_tokens`"),
-        ("tgi", {**TGI_1_4, "MAX_TOTAL_TOKENS": "many"}, b"invalid value 'many' for '--max-total-tokens"),
+        ("tgi", {**TGI, "MAX_INPUT_LENGTH": "2048"}, b"`max_input_length` must be < `max_total_tokens`"),
+        ("tgi", {**TGI, "MAX_TOTAL_TOKENS": "many"}, b"invalid value 'many' for '--max-total-tokens"),
         ("lmi", {}, b"HF_MODEL_ID"),
         ("lmi", {**LMI, "OPTION_MAX_MODEL_LEN": "long"}, b"OPTION_MAX_MODEL_LEN"),
         ("lmi", {**LMI, "OPTION_MAX_MODEL_LEN": "0"}, b"Input should be greater than 0"),
@@ -319,24 +98,11 @@ def test_a_wrong_environment_ends_the_container(engine: str, environment: dict[s
         assert message in errors.splitlines()[-1]
 
 
-@pytest.mark.parametrize("engine", [Tgi, Lmi])
-def test_weights_of_the_deployment_replace_the_hub(engine: type[Tgi | Lmi], tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}")
-    engine({"HF_MODEL_ID": "/opt/ml/model", "SLIPWAY_LOCAL_MODEL_DIR": str(tmp_path)}, MODEL)
-
-
-@settings(max_examples=80, deadline=None)
-@given(st.sampled_from([Tgi(TGI_1_4, MODEL), Tgi(TGI_3_3, MODEL), Lmi(LMI, MODEL)]), odd_bodies)
-def test_every_body_is_answered_with_a_status_of_the_container(engine: Tgi | Lmi, body: object) -> None:
-    assert engine.answer(json.dumps(body).encode()).status in {200, 400, 404, 422, 424}
-
-
 def test_starting_takes_the_time_it_is_told() -> None:
     started = time.perf_counter()
     with process({**LMI, "SLIPWAY_LOCAL_STARTUP_SECONDS": "0.5"}) as container:
         ready_port(container)
         assert time.perf_counter() - started >= 0.5
-        container.kill()
 
 
 def test_a_token_takes_the_time_it_is_told() -> None:
@@ -346,7 +112,6 @@ def test_a_token_takes_the_time_it_is_told() -> None:
         caller.post({"inputs": "Hello", "parameters": {"max_new_tokens": 3}})
         assert time.perf_counter() - started >= 0.3
         caller.connection.close()
-        container.kill()
 
 
 def test_the_container_ends_with_its_parent() -> None:
@@ -358,7 +123,7 @@ def test_the_container_ends_with_its_parent() -> None:
 
 
 def test_the_container_ends_well_on_sigterm() -> None:
-    with process({"SLIPWAY_LOCAL_ENGINE": "tgi", **TGI_1_4}) as container:
+    with process({"SLIPWAY_LOCAL_ENGINE": "tgi", **TGI}) as container:
         ready_port(container)
         container.send_signal(signal.SIGTERM)
         assert container.wait(timeout=10) == 0
@@ -388,5 +153,4 @@ def test_the_process_is_small() -> None:
     with process({"SLIPWAY_LOCAL_ENGINE": "lmi", **LMI}) as container:
         ready_port(container)
         resident_pages = int(Path(f"/proc/{container.pid}/statm").read_text().split()[1])
-        container.kill()
     assert resident_pages * os.sysconf("SC_PAGE_SIZE") < 60e6

@@ -1,0 +1,47 @@
+"""The app as its user meets it: names, paths, what it prints, and how it refuses."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local_cloud.assembly import ROOT
+
+
+def run(deployment: str, output: Path) -> subprocess.CompletedProcess[str]:
+    context = json.loads((ROOT / "cdk.json").read_text())["context"] | {"deployment": deployment}
+    environment = os.environ | {"CDK_CONTEXT_JSON": json.dumps(context), "CDK_OUTDIR": str(output)}
+    return subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("name", ["gpt3", ""])
+def test_an_unknown_name_lists_the_known_ones(tmp_path: Path, name: str) -> None:
+    result = run(name, tmp_path)
+    assert result.returncode == 1
+    assert "-c deployment=<name>, one of gpt2, qwen3-4b, slipway-account-settings" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_wrong_file_is_refused_without_a_traceback(tmp_path: Path) -> None:
+    (path := tmp_path / "wrong.yaml").write_text(
+        "model: {id: a/b}\nhosting: {instance_type: ml.m5.xlarge, volume: 5}\n"
+    )
+    result = run(str(path), tmp_path)
+    assert result.returncode == 1
+    assert f"{path} is refused: 2 problems" in result.stderr
+    assert "did you mean `volume_size_in_gb`?" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_path_outside_the_checkout_is_synthesized_and_described(tmp_path: Path) -> None:
+    (path := tmp_path / "mine.yaml").write_text((ROOT / "deployments" / "qwen3-4b.yaml").read_text())
+    result = run(str(path), tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "out" / "mine.template.json").is_file()
+    assert "djl-inference:0.36.0-lmi28.0.0-cu130" in result.stderr
+    assert "al2023-ami-sagemaker-inference-gpu-4-1" in result.stderr
+    assert "mine-<first 8 characters of the stack id>" in result.stderr
+    assert "bills every hour" in result.stderr

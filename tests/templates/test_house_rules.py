@@ -1,0 +1,75 @@
+"""Every template keeps the house rules, and every rule is shown to fail on a planted fault."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from house_rules import (
+    RULES,
+    Template,
+    no_account_wide_settings,
+    no_custom_resources,
+    no_fixed_names,
+    no_free_resources,
+    no_managed_policies,
+    no_partition_or_region_literals,
+    no_wildcard_actions,
+)
+from known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANTS
+
+LOG_ACTIONS = "logs:"  # the account's own log role may write to every group
+IN_ONE_REGION = {"own-image"}  # names its region because its deployment does
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("name", SHIPPED + VARIANTS)
+def test_a_template_keeps_the_house_rules(
+    templates: dict[str, Template], name: str, rule: Callable[[Template], list[str]]
+) -> None:
+    if rule is no_partition_or_region_literals and name in IN_ONE_REGION:
+        assert set(rule(templates[name])) == {"af-south-1"}
+    else:
+        assert rule(templates[name]) == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_account_settings_break_only_what_they_exist_for(
+    templates: dict[str, Template], rule: Callable[[Template], list[str]]
+) -> None:
+    violations = rule(templates[ACCOUNT_SETTINGS])
+    if rule is no_account_wide_settings:
+        assert violations == ["Account"]
+    else:
+        assert [each for each in violations if not each.startswith(LOG_ACTIONS)] == []
+
+
+def _policy(action: str, resource: str) -> dict[str, Any]:
+    statement = {"Effect": "Allow", "Action": action, "Resource": resource}
+    return {"Type": "AWS::IAM::Policy", "Properties": {"PolicyDocument": {"Statement": [statement]}}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "planted"),
+    [
+        (
+            no_managed_policies,
+            {"Type": "AWS::IAM::Role", "Properties": {"ManagedPolicyArns": ["AmazonSageMakerFullAccess"]}},
+        ),
+        (no_partition_or_region_literals, _policy("s3:GetObject", "arn:aws:s3:::bucket/*")),
+        (no_partition_or_region_literals, {"Type": "X", "Properties": {"Image": "dkr.ecr.us-west-2"}}),
+        (no_fixed_names, {"Type": "AWS::SageMaker::EndpointConfig", "Properties": {"EndpointConfigName": "mine"}}),
+        (no_account_wide_settings, {"Type": "AWS::ApiGateway::Account", "Properties": {}}),
+        (no_custom_resources, {"Type": "Custom::S3AutoDeleteObjects", "Properties": {}}),
+        (no_wildcard_actions, _policy("s3:Get*", "x")),
+        (no_free_resources, _policy("sagemaker:InvokeEndpoint", "*")),
+    ],
+    ids=lambda value: getattr(value, "__name__", "planted"),
+)
+def test_a_planted_fault_is_found(
+    templates: dict[str, Template], rule: Callable[[Template], list[str]], planted: dict[str, Any]
+) -> None:
+    template = copy.deepcopy(templates["gpt2"])
+    template["Resources"]["Planted"] = planted
+    assert rule(template)

@@ -1,0 +1,105 @@
+"""The REST API as its template has it: authorization, limits, answers of the gateway, functions."""
+
+import json
+from typing import Any
+
+import pytest
+
+Template = dict[str, Any]
+
+
+def all_of(template: Template, kind: str) -> list[dict[str, Any]]:
+    """The properties of every resource of a type."""
+    return [each["Properties"] for each in template["Resources"].values() if each["Type"] == f"AWS::{kind}"]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "qwen3-4b"])
+def test_every_route_needs_a_signed_request_by_default(templates: dict[str, Template], name: str) -> None:
+    methods = all_of(templates[name], "ApiGateway::Method")
+    assert {method["HttpMethod"] for method in methods} == {"POST", "GET"}
+    assert {method["AuthorizationType"] for method in methods} == {"AWS_IAM"}
+
+
+def test_an_api_key_is_asked_for_on_every_route_and_counted(templates: dict[str, Template]) -> None:
+    template = templates["with-api-key"]
+    assert all(method["ApiKeyRequired"] for method in all_of(template, "ApiGateway::Method"))
+    (plan,) = all_of(template, "ApiGateway::UsagePlan")
+    assert plan["Quota"] == {"Limit": 8, "Period": "DAY"}
+    assert plan["Throttle"] == {"BurstLimit": 5, "RateLimit": 5}
+    (key,) = all_of(template, "ApiGateway::ApiKey")
+    assert "Value" not in key, "the secret would stand in the template"
+
+
+def test_only_the_word_none_opens_the_api(templates: dict[str, Template]) -> None:
+    opened = {
+        name
+        for name, template in templates.items()
+        for method in all_of(template, "ApiGateway::Method")
+        if method["AuthorizationType"] == "NONE" and not method["ApiKeyRequired"]
+    }
+    assert opened == {"open"}
+
+
+def test_the_api_is_regional_throttled_and_logged_without_bodies(templates: dict[str, Template]) -> None:
+    template = templates["gpt2"]
+    (api,) = all_of(template, "ApiGateway::RestApi")
+    assert api["EndpointConfiguration"]["Types"] == ["REGIONAL"]
+    (stage,) = all_of(template, "ApiGateway::Stage")
+    (settings,) = stage["MethodSettings"]
+    assert (settings["ThrottlingRateLimit"], settings["ThrottlingBurstLimit"]) == (20, 40)
+    assert settings["DataTraceEnabled"] is False
+    fields = json.loads(stage["AccessLogSetting"]["Format"])
+    assert fields["requestId"] == "$context.requestId"
+    assert not any("body" in value.lower() for value in fields.values())
+
+
+def test_every_answer_of_the_gateway_has_our_shape(templates: dict[str, Template]) -> None:
+    answers = all_of(templates["gpt2"], "ApiGateway::GatewayResponse")
+    assert {"DEFAULT_4XX", "DEFAULT_5XX", "THROTTLED"} <= {answer["ResponseType"] for answer in answers}
+    for answer in answers:
+        error = json.loads(answer["ResponseTemplates"]["application/json"])["error"]
+        assert set(error) == {"code", "message"}
+        assert answer["ResponseParameters"]["gatewayresponse.header.x-request-id"] == "context.requestId"
+        if answer["StatusCode"] in ("429", "503"):
+            assert "gatewayresponse.header.Retry-After" in answer["ResponseParameters"]
+
+
+def test_each_function_may_do_one_thing_to_one_endpoint(templates: dict[str, Template]) -> None:
+    allowed = {}
+    for logical_id, resource in templates["gpt2"]["Resources"].items():
+        if resource["Type"] == "AWS::IAM::Policy" and logical_id.startswith("Api"):
+            statements = resource["Properties"]["PolicyDocument"]["Statement"]
+            allowed[logical_id] = [each["Action"] for each in statements if "logs:PutLogEvents" not in each["Action"]]
+            assert all(each["Resource"] != "*" for each in statements)
+    assert sorted(allowed.values()) == [["sagemaker:DescribeEndpoint"], ["sagemaker:InvokeEndpoint"]]
+
+
+def test_a_function_ends_before_the_gateway_gives_up(templates: dict[str, Template]) -> None:
+    timeouts = [function["Timeout"] for function in all_of(templates["gpt2"], "Lambda::Function")]
+    waits = {method["Integration"]["TimeoutInMillis"] for method in all_of(templates["gpt2"], "ApiGateway::Method")}
+    assert max(timeouts) == 28
+    assert waits == {29000}
+
+
+def test_functions_run_on_arm_unless_the_deployment_says_otherwise(templates: dict[str, Template]) -> None:
+    assert {tuple(each["Architectures"]) for each in all_of(templates["gpt2"], "Lambda::Function")} == {("arm64",)}
+    opened = all_of(templates["open"], "Lambda::Function")
+    assert {tuple(each["Architectures"]) for each in opened} == {("x86_64",)}
+    assert {each["MemorySize"] for each in opened} == {1024}
+
+
+def test_tracing_is_one_switch(templates: dict[str, Template]) -> None:
+    (stage,) = all_of(templates["open"], "ApiGateway::Stage")
+    assert stage["TracingEnabled"] is True
+    assert {each["TracingConfig"]["Mode"] for each in all_of(templates["open"], "Lambda::Function")} == {"Active"}
+    assert not any("TracingConfig" in each for each in all_of(templates["gpt2"], "Lambda::Function"))
+
+
+def test_no_function_reserves_concurrency(templates: dict[str, Template]) -> None:
+    for template in templates.values():
+        assert not any("ReservedConcurrentExecutions" in each for each in all_of(template, "Lambda::Function"))
+
+
+def test_the_log_role_of_the_account_outlives_its_stack(templates: dict[str, Template]) -> None:
+    resources = templates["slipway-account-settings"]["Resources"].values()
+    assert {each["DeletionPolicy"] for each in resources} == {"RetainExceptOnCreate"}

@@ -1,0 +1,142 @@
+"""Reading a deployment file: every problem at once, each with field, value, what is allowed, and the nearest key."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_hosting.deployment import Deployment, DeploymentError, parse_deployment
+from llm_hosting.preflight.check import load
+
+MINIMAL: dict[str, Any] = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": "ml.g6.2xlarge"}}
+
+
+def written(folder: Path, content: Any, name: str = "chat") -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content))
+    return path
+
+
+def problems(path: Path) -> str:
+    with pytest.raises(DeploymentError) as caught:
+        load(path)
+    return str(caught.value)
+
+
+def test_a_minimal_file_gets_every_default(tmp_path: Path) -> None:
+    deployment, warnings = load(written(tmp_path, MINIMAL))
+    assert deployment.serving.engine == "lmi-vllm"
+    assert deployment.api.auth == "iam"
+    assert (deployment.hosting.instance_count.min, deployment.hosting.instance_count.max) == (1, 1)
+    assert warnings == []
+
+
+def test_all_problems_are_told_at_once_even_those_of_rules(tmp_path: Path) -> None:
+    text = problems(
+        written(
+            tmp_path,
+            {
+                "model": {"id": "two words", "weight": "s3://x"},
+                "serving": {"engine": "tgii"},
+                "hosting": {"instance_type": "ml.g5.xlarge", "volume_size_in_gb": 64, "startup_timeout_in_seconds": 5},
+                "alarm": {},
+            },
+        )
+    )
+    assert "6 problems" in text
+    assert "model.id: 'two words' does not fit: Model id on the Hugging Face Hub" in text
+    assert "model.weight: is not a known key; did you mean `weights`?" in text
+    assert "serving.engine: 'tgii' is not allowed; use 'lmi-vllm' or 'tgi'." in text
+    assert "startup_timeout_in_seconds: 5 is not allowed; use a number, 60 or more, 3600 or less." in text
+    assert "volume_size_in_gb: 64 is refused on ml.g5.xlarge, which has its own NVMe disk (250 GB)" in text
+    assert "alarm: is not a known key; did you mean `alarms`?" in text
+
+
+def test_a_missing_section_says_what_it_is_for(tmp_path: Path) -> None:
+    text = problems(written(tmp_path, {"model": {"id": "Qwen/Qwen3-4B"}}))
+    assert "hosting: is missing; Where the container runs." in text
+
+
+def test_a_missing_field_says_what_it_is_for(tmp_path: Path) -> None:
+    text = problems(written(tmp_path, {**MINIMAL, "hosting": {}}))
+    assert "hosting.instance_type: is missing; SageMaker instance type" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "file: must hold a mapping"),
+        ("- a\n- b\n", "file: must hold a mapping"),
+        ("just text", "file: must hold a mapping"),
+        ("model: {id: [", "file: is not valid YAML"),
+        ("model:\n\tid: x\n", "file: is not valid YAML"),
+        ("model: {id: a/b}\nmodel: {id: c/d}\n", "the key 'model' stands twice"),
+        ("model: !!python/object:os.system {}\n", "file: is not valid YAML"),
+        ("a: &a [*a]\n", "is not a known key"),
+        ("1: 2\nmodel: 5\nhosting: null\n", "model: 5 is not allowed"),
+    ],
+)
+def test_a_file_that_is_no_deployment_is_refused_in_one_sentence(tmp_path: Path, content: str, said: str) -> None:
+    assert said in problems(written(tmp_path, content))
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    (path := tmp_path / "chat.yaml").write_bytes(b"model: \xff\xfe")
+    assert "is not UTF-8 text" in problems(path)
+
+
+def test_a_number_where_text_belongs_asks_for_quotes(tmp_path: Path) -> None:
+    text = problems(written(tmp_path, {**MINIMAL, "serving": {"version": 3.3, "environment": {"DEBUG": True}}}))
+    assert "serving.version: 3.3 is not text for YAML; put it in quotes." in text
+    assert "serving.environment.DEBUG: True is not text for YAML; put it in quotes." in text
+
+
+@pytest.mark.parametrize("value", ["two", True, 1.5, [1], None])
+def test_a_count_must_be_a_whole_number(tmp_path: Path, value: Any) -> None:
+    content = {**MINIMAL, "hosting": {"instance_type": "ml.g6.2xlarge", "instance_count": {"min": value}}}
+    assert f"hosting.instance_count.min: {value!r} is not allowed; use a number, 0 or more" in problems(
+        written(tmp_path, content)
+    )
+
+
+@pytest.mark.parametrize("name", ["Chat", "my_chat", "-chat", "chat-", "my--chat", "4chat", "a" * 51, "chat.v2"])
+def test_a_name_that_cannot_be_a_stack_is_refused(tmp_path: Path, name: str) -> None:
+    assert "can't be a stack's name" in problems(written(tmp_path, MINIMAL, name))
+
+
+def test_an_unreadable_path_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "chat").mkdir()
+    assert "file: can't be read" in problems(tmp_path / "chat")
+
+
+def test_an_ended_deployment_is_frozen(tmp_path: Path) -> None:
+    deployment, _ = load(written(tmp_path, MINIMAL))
+    with pytest.raises(ValueError, match="frozen"):
+        deployment.region = "eu-west-1"  # type: ignore[misc]
+
+
+def test_every_field_is_described() -> None:
+    definitions = Deployment.model_json_schema()
+    for section in (definitions, *definitions["$defs"].values()):
+        assert section["description"]
+        for name, field in section["properties"].items():
+            assert "description" in field or "$ref" in field, name
+
+
+yaml_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(content=st.dictionaries(st.sampled_from(["region", "model", "serving", "hosting", "api", "x"]), yaml_values))
+def test_no_yaml_value_makes_the_reader_raise_anything_else(
+    tmp_path_factory: pytest.TempPathFactory, content: dict[str, Any]
+) -> None:
+    path = written(tmp_path_factory.mktemp("any"), content)
+    deployment, found = parse_deployment(path)
+    assert deployment is not None or found
