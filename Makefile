@@ -43,7 +43,7 @@ test: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run all tests
 
 check: .venv/.ready node_modules/.ready  ## ruff, mypy, and CloudFormation's own validation of every template
 	@ruff format --check . && ruff check . && mypy
-	@cdk synth --quiet -c '@aws-cdk/core:validateAgainstDefaultRules=true' -c deployment=$(subst $() ,$(),$(foreach file,$(wildcard deployments/*.yaml),$(basename $(notdir $(file))),))slipway-account-settings
+	@CDK_VALIDATION=true cdk synth --quiet -c '@aws-cdk/core:validateAgainstDefaultRules=true' -c deployment=$(subst $() ,$(),$(foreach file,$(wildcard deployments/*.yaml),$(basename $(notdir $(file))),))slipway-account-settings
 
 format: .venv/.ready  ## format the code and mend what ruff can
 	@ruff check --fix-only --quiet . && ruff format --quiet .

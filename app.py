@@ -1,5 +1,6 @@
 """The CDK app: `cdk deploy -c deployment=<name or path>[,<another>]`."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -35,7 +36,8 @@ def find(name: str) -> Path:
 
 def main() -> None:
     """Read the deployments, create a stack for each, register cdk-nag, synthesize."""
-    app = cdk.App()
+    # The CDK's own validation takes several times as long as the synth: `make check` asks for it.
+    app = cdk.App(builtin_cloud_formation_validation=os.environ.get("CDK_VALIDATION") == "true")
     for name in (app.node.try_get_context("deployment") or "").split(","):
         if name == ACCOUNT_SETTINGS:
             AccountSettingsStack(app, name)

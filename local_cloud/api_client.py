@@ -26,10 +26,16 @@ class ApiClient:
 
     def call(self, method: str, path: str, body: Any = None, timeout: float = 60) -> tuple[int, dict[str, str], Any]:
         """Status, headers with lower-case names, parsed body."""
-        headers = {"content-type": "application/json"} if body is not None else {}
+        if body is None:
+            return self.send(method, path, None, {}, timeout)
+        return self.send(method, path, json.dumps(body).encode(), {"content-type": "application/json"}, timeout)
+
+    def send(
+        self, method: str, path: str, data: bytes | None, headers: dict[str, str], timeout: float = 60
+    ) -> tuple[int, dict[str, str], Any]:
+        """As `call`, with any bytes and headers."""
         if self.api_key:
-            headers["x-api-key"] = self.api_key
-        data = json.dumps(body).encode() if body is not None else None
+            headers = headers | {"x-api-key": self.api_key}
         request = AWSRequest(method=method, url=self.url + path.lstrip("/"), data=data, headers=headers)
         if self.credentials:
             key = BotocoreCredentials(self.credentials.access_key_id, self.credentials.secret_access_key)

@@ -1,13 +1,18 @@
 """Fixtures shared by all tests; imports no CDK, so that unit tests start in milliseconds."""
 
 import json
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANT_FILES
-from local_cloud.assembly import ROOT, read_stacks, synthesize
+from local_cloud.api_client import ApiClient, connect
+from local_cloud.assembly import ROOT, Stack, read_stacks, synthesize
+from local_cloud.cloud import LocalCloud, free_port
+from local_cloud.deploy import deploy
 
 assert not (ROOT / "constructs" / "__init__.py").exists(), "constructs/__init__.py hides the CDK's package of that name"
 
@@ -29,3 +34,29 @@ def nag_report(assembly: Path) -> dict[str, Any]:
     """cdk-nag's findings, as synth wrote them."""
     report: dict[str, Any] = json.loads((assembly / "validation-report.json").read_text())
     return report
+
+
+@pytest.fixture(scope="session")
+def stacks(assembly: Path) -> dict[str, Stack]:
+    """Every synthesized stack by name."""
+    return {stack.name: stack for stack in read_stacks(assembly)}
+
+
+@pytest.fixture(scope="session")
+def cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
+    """One local cloud for the whole run, its clock 30 times as fast, with the account settings deployed."""
+    with LocalCloud(port=free_port(), clock_speed=30) as running:
+        running.wait_until_ready()
+        deploy(running, stacks[ACCOUNT_SETTINGS])
+        yield running
+
+
+@pytest.fixture(scope="session")
+def apis(cloud: LocalCloud, stacks: dict[str, Stack]) -> Callable[[str], ApiClient]:
+    """The API of a deployment by its name, deployed when it is first asked for."""
+
+    @cache
+    def api(name: str) -> ApiClient:
+        return connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
+
+    return api

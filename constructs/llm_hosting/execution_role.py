@@ -1,6 +1,9 @@
-"""The role that SageMaker assumes to start a model: pull its image, read its weights, write its logs and metrics."""
+"""The role that SageMaker assumes to start a model: pull its image, read its weights, write its logs."""
+
+from collections.abc import Sequence
 
 import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -10,10 +13,17 @@ from .log_group import LogGroup
 
 
 class ExecutionRole(Construct):
-    """Bound to one image, one log group and one prefix of weights."""
+    """Bound to one image, one log group, the alarms of one endpoint and one prefix of weights."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, image: ContainerImage, log_group: LogGroup, model: Model
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        image: ContainerImage,
+        log_group: LogGroup,
+        alarms: Sequence[cloudwatch.Alarm],
+        model: Model,
     ) -> None:
         super().__init__(scope, construct_id)
         self.role = iam.Role(
@@ -33,6 +43,9 @@ class ExecutionRole(Construct):
             "*",
             {"StringEquals": {"cloudwatch:namespace": ["AWS/SageMaker", "/aws/sagemaker/Endpoints"]}},
         )
+        for alarm in alarms:
+            # Without it SageMaker can't watch the alarms of an automatic rollback, and refuses the update.
+            self._allow(["cloudwatch:DescribeAlarms"], alarm.alarm_arn)
         self._acknowledge(
             "*",
             "ecr:GetAuthorizationToken and cloudwatch:PutMetricData know no narrower resource; a condition binds the "

@@ -9,7 +9,7 @@ class GatewayAnswer:
     """One of API Gateway's kinds of response, with our status, code and message; `retry_after` is in seconds."""
 
     kind: str
-    status: int
+    status: int | None
     code: str
     message: str
     retry_after: int | None = None
@@ -65,9 +65,9 @@ GATEWAY_ANSWERS = (
     ),
     GatewayAnswer(
         "DEFAULT_4XX",
-        400,
-        "bad_request",
-        "The request can't be understood: check path, query, headers and body.",
+        None,  # each kind keeps its own
+        "request_refused",
+        "The request can't be accepted: check path, headers, body and, where requests are signed, the credentials.",
     ),
     GatewayAnswer(
         "DEFAULT_5XX",

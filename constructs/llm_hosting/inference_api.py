@@ -60,7 +60,7 @@ class InferenceApi(Construct):
             self._api.add_gateway_response(
                 answer.kind.title().replace("_", ""),
                 type=apigateway.ResponseType.of(answer.kind),
-                status_code=str(answer.status),
+                status_code=answer.status and str(answer.status),
                 response_headers=answer.headers,
                 templates={"application/json": answer.template},
             )

@@ -48,7 +48,7 @@ class RealtimeEndpoint(Construct):
             self, "Alarms", endpoint_name=self.name, variant_name=VARIANT_NAME, settings=alarms
         ).alarms
         image = ContainerImage(self, "Image", image=resolution.image)
-        role = ExecutionRole(self, "Role", image=image, log_group=self.log_group, model=model)
+        role = ExecutionRole(self, "Role", image=image, log_group=self.log_group, alarms=self.alarms, model=model)
         sagemaker_model = self._create_model(role, image, model, hosting, resolution)
         configuration = self._create_configuration(sagemaker_model, hosting, resolution)
         self.endpoint = self._create_endpoint(configuration, hosting)

@@ -1,7 +1,6 @@
 """API Gateway's REST APIs as AWS runs them: refusals, limits, permissions, one request id and access logs."""
 
 import asyncio
-import contextlib
 import hashlib
 import json
 import time
@@ -10,7 +9,10 @@ from typing import Any
 
 from local_cloud.emulator import gateway_hooks, hooks
 from local_cloud.emulator.access_log import access_log_line
-from local_cloud.emulator.gateway_hooks import RestCall, gateway_error
+from local_cloud.emulator.cloudformation_hooks import extend_resource_type
+from local_cloud.emulator.gateway_error_hooks import gateway_error, name_error_types, refuse
+from local_cloud.emulator.gateway_hooks import RestCall
+from local_cloud.emulator.lambda_hooks import function_allows_gateway
 
 MAX_BODY_BYTES = 10 * 1024 * 1024
 MAX_FUNCTION_ANSWER_BYTES = 6 * 1024 * 1024
@@ -32,7 +34,7 @@ SERVER_ERROR_TYPE = "InternalServerErrorException"
 async def _answer(call: RestCall, proceed: Callable[[], Awaitable[hooks.Answer]]) -> hooks.Answer:
     started = time.time()
     if call.body_size > MAX_BODY_BYTES and gateway_hooks.stage_of(call):
-        answer = gateway_hooks.refuse(call, gateway_error("REQUEST_TOO_LARGE", "Request Too Long"))
+        answer = refuse(call, gateway_error("REQUEST_TOO_LARGE", "Request Too Long"))
     else:
         answer = await proceed()
     answer[1].setdefault("x-amzn-requestid", call.request_id)
@@ -52,7 +54,7 @@ def _authorize(call: RestCall, authorization: str, decide: gateway_hooks.Decide)
             else f"Credential should be scoped to correct service: 'execute-api', not '{service}'. "
         )
         error = gateway_error("INVALID_SIGNATURE", message, error_type="InvalidSignatureException")
-        return gateway_hooks.refuse(call, error)
+        return refuse(call, error)
     refusal = decide()
     if call.error is not None:
         return refusal
@@ -60,11 +62,9 @@ def _authorize(call: RestCall, authorization: str, decide: gateway_hooks.Decide)
     if call.identity.get("userArn", "").endswith(":root"):
         # The emulator takes any secret for its root keys; no caller of an API may rely on that.
         message = "The security token included in the request is invalid."
-        return gateway_hooks.refuse(
-            call, gateway_error("DEFAULT_4XX", message, error_type="UnrecognizedClientException")
-        )
+        return refuse(call, gateway_error("DEFAULT_4XX", message, error_type="UnrecognizedClientException"))
     if refusal is not None:
-        return gateway_hooks.refuse(call, gateway_error("ACCESS_DENIED", _denial(call, refusal)))
+        return refuse(call, gateway_error("ACCESS_DENIED", _denial(call, refusal)))
     return None
 
 
@@ -82,7 +82,7 @@ def _invoked(call: RestCall) -> str:
 
 async def _invoke(call: RestCall, integration: dict[str, Any], proceed: Callable[[], Awaitable[Any]]) -> Any:
     source = f"arn:aws:execute-api:{call.region}:{call.account}:{_invoked(call)}"
-    if not gateway_hooks.function_allows_gateway(gateway_hooks.function_behind(integration), source):
+    if not function_allows_gateway(gateway_hooks.function_behind(integration), source):
         call.function_failure = "Invalid permissions on Lambda function"
         return gateway_error("API_CONFIGURATION_ERROR", INTERNAL_ERROR)
     started = time.monotonic()
@@ -122,7 +122,7 @@ def _write_access_log(call: RestCall, answer: hooks.Answer, started: float) -> N
         return
     group = settings["destinationArn"].split(":log-group:")[-1].removesuffix(":*")
     stream = hashlib.md5(f"{call.api_id}/{call.stage_name}".encode(), usedforsecurity=False).hexdigest()
-    with hooks.scope(call.account, call.region), contextlib.suppress(KeyError):
+    with hooks.scope(call.account, call.region):
         line = access_log_line(settings["format"], call, answer, started)
         gateway_hooks.write_log(group, stream, line, int(started * 1000))
 
@@ -157,7 +157,7 @@ def install() -> None:
     gateway_hooks.answer_rest_calls_with(_answer)
     gateway_hooks.authorize_rest_calls_with(_authorize)
     gateway_hooks.invoke_functions_with(_invoke, _failure_of)
-    gateway_hooks.name_error_types(
+    name_error_types(
         {
             "API_CONFIGURATION_ERROR": SERVER_ERROR_TYPE,
             "INTEGRATION_TIMEOUT": SERVER_ERROR_TYPE,
@@ -166,5 +166,5 @@ def install() -> None:
             "REQUEST_TOO_LARGE": "RequestTooLargeException",
         }
     )
-    gateway_hooks.extend_resource_type("AWS::ApiGateway::Stage", check=_require_log_role, complete=_set_access_log)
-    gateway_hooks.extend_resource_type("AWS::ApiGateway::Account", check=_require_usable_log_role)
+    extend_resource_type("AWS::ApiGateway::Stage", check=_require_log_role, complete=_set_access_log)
+    extend_resource_type("AWS::ApiGateway::Account", check=_require_usable_log_role)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from local_cloud.emulator import gateway_hooks
+from local_cloud.emulator.cloudformation_hooks import extend_resource_type
 
 
 def _refuse_known_log_group(properties: dict[str, Any]) -> None:
@@ -13,4 +14,4 @@ def _refuse_known_log_group(properties: dict[str, Any]) -> None:
 
 
 def install() -> None:
-    gateway_hooks.extend_resource_type("AWS::Logs::LogGroup", check_new=_refuse_known_log_group)
+    extend_resource_type("AWS::Logs::LogGroup", check_new=_refuse_known_log_group)

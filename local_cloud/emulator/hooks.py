@@ -1,4 +1,4 @@
-"""The only module that touches the emulator's internals; the service modules beside it import nothing else of it."""
+"""The hooks into the emulator: with gateway_hooks and cloudwatch_hooks the only code that touches its internals."""
 
 import contextlib
 import hashlib
@@ -13,7 +13,7 @@ from typing import Any
 
 MADE_FOR = "1.5.33"
 
-# Every internal name that is used here, by module; sections below append to it next to their code.
+# Every internal name that is used here, by module.
 REQUIRED: dict[str, tuple[str, ...]] = {
     "ministack.app": (
         "SERVICE_REGISTRY",

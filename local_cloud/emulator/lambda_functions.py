@@ -3,7 +3,8 @@
 import os
 from typing import Any
 
-from local_cloud.emulator import gateway_hooks, hooks
+from local_cloud.emulator import hooks, lambda_hooks
+from local_cloud.emulator.cloudformation_hooks import extend_resource_type
 
 # The emulator runs every one of them with its own interpreter.
 RUNTIMES = ("python3.10", "python3.11", "python3.12", "python3.13", "python3.14")
@@ -37,7 +38,7 @@ def _check(properties: dict[str, Any]) -> None:
 
 def _reserve_concurrency(function_name: str, properties: dict[str, Any]) -> None:
     reserved = properties.get("ReservedConcurrentExecutions")
-    gateway_hooks.reserve_concurrency(function_name, None if reserved is None else int(reserved))
+    lambda_hooks.reserve_concurrency(function_name, None if reserved is None else int(reserved))
 
 
 def _may_log(role_arn: str, group: str) -> bool:
@@ -48,6 +49,6 @@ def _may_log(role_arn: str, group: str) -> bool:
 def install(emulator_only: tuple[str, ...]) -> None:
     """Apply the repairs; the named environment variables stay the emulator's own."""
     prologue = PROLOGUE.format(parent=os.getpid(), emulator_only=emulator_only)
-    gateway_hooks.prepare_function_processes(prologue)
-    gateway_hooks.write_function_logs_if(_may_log)
-    gateway_hooks.extend_resource_type("AWS::Lambda::Function", check=_check, complete=_reserve_concurrency)
+    lambda_hooks.prepare_function_processes(prologue)
+    lambda_hooks.write_function_logs_if(_may_log)
+    extend_resource_type("AWS::Lambda::Function", check=_check, complete=_reserve_concurrency)

@@ -29,6 +29,7 @@ class ContainerSpec:
     variant: str
     role_arn: str
     engine: str
+    engine_version: str
     environment: dict[str, str]
     startup_seconds: float
     model_folder: Path | None
@@ -131,6 +132,7 @@ class Instance:
             "PYTHONUNBUFFERED": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "SLIPWAY_LOCAL_ENGINE": self._spec.engine,
+            "SLIPWAY_LOCAL_ENGINE_VERSION": self._spec.engine_version,
         }
         if self._spec.model_folder:
             own["SLIPWAY_LOCAL_MODEL_DIR"] = str(self._spec.model_folder)

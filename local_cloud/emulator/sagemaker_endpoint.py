@@ -1,5 +1,6 @@
 """The life of one SageMaker endpoint: its fleet is started, exchanged with a way back, scaled and stopped."""
 
+import re
 import threading
 import time
 from typing import Any
@@ -170,6 +171,7 @@ class Endpoint:
             variant=variant["VariantName"],
             role_arn=model["ExecutionRoleArn"],
             engine="tgi" if repository_of(container["Image"]) == "huggingface-pytorch-tgi-inference" else "lmi",
+            engine_version=_tgi_version(container["Image"]),
             environment=container.get("Environment", {}),
             startup_seconds=min(float(startup_seconds), float(most_seconds)),
             routing=variant.get("RoutingConfig", {}).get("RoutingStrategy", "RANDOM"),
@@ -182,6 +184,12 @@ class Endpoint:
             fleet.stop(drain=False)
             raise
         return fleet
+
+
+def _tgi_version(image: str) -> str:
+    """Of an image tag such as 2.1.1-tgi1.4.0-gpu-py310; before 2.4.0 a TGI takes fewer request bodies."""
+    version = re.search(r"-tgi(\d+\.\d+\.\d+)-", image)
+    return version[1] if version else ""
 
 
 def _bake(seconds: float, alarms: list[str]) -> None:

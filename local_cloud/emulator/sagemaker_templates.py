@@ -4,7 +4,7 @@ import secrets
 from typing import Any
 
 from local_cloud.emulator import hooks, sagemaker_hosting
-from local_cloud.emulator.sagemaker_store import endpoint_configs, endpoints, models
+from local_cloud.emulator.sagemaker_store import endpoint_configs, endpoints, models, tags
 
 _UPDATE_MEMBERS = (
     "EndpointConfigName",
@@ -61,6 +61,7 @@ def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: 
         endpoint.wait_until_settled()
         if endpoint.failure_reason:
             raise ResourceFailedError(endpoint.failure_reason)
+    tags[arn] = new.get("Tags", [])
     return arn, {"EndpointName": endpoint.name}
 
 

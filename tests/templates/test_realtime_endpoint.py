@@ -81,6 +81,13 @@ def test_a_bad_update_is_rolled_back_by_alarms_that_exist_before_the_endpoint(te
     assert 600 <= deployment["BlueGreenUpdatePolicy"]["MaximumExecutionTimeoutInSeconds"] <= 28800
 
 
+def test_the_role_may_watch_the_alarms_of_the_rollback_and_no_others(templates: dict[str, Template]) -> None:
+    watched = [each["Resource"] for each in role_statements(templates["gpt2"]) if "DescribeAlarms" in each["Action"]]
+    alarms = [alarm for each in watched for alarm in (each if isinstance(each, list) else [each])]
+    kinds = {templates["gpt2"]["Resources"][alarm["Fn::GetAtt"][0]]["Type"] for alarm in alarms}
+    assert (len(alarms), kinds) == (2, {"AWS::CloudWatch::Alarm"})
+
+
 def test_a_fixed_count_is_never_retained_over_an_update(templates: dict[str, Template]) -> None:
     template = templates["gpt2"]
     assert "RetainAllVariantProperties" not in only(template, "AWS::SageMaker::Endpoint")["Properties"]

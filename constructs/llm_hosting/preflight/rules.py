@@ -22,6 +22,9 @@ class Finding:
     message: str
 
 
+_SECRET_VALUE = re.compile(r"\bhf_[A-Za-z]{8,}|\bAKIA[0-9A-Z]{16}\b")
+_SECRET_NAME = re.compile(r"(^|_)(HF|HUB|API|AUTH|ACCESS|BEARER)_(TOKEN|KEY)$|SECRET|PASSWORD")
+
 Rule = Callable[[Deployment], Iterator[Finding]]
 
 
@@ -199,7 +202,7 @@ def ami_fits_kind(deployment: Deployment) -> Iterator[Finding]:
 def no_secret_in_environment(deployment: Deployment) -> Iterator[Finding]:
     """The environment is plain text in the template and in DescribeModel."""
     for name, value in deployment.serving.environment.items():
-        if re.search(r"\bhf_[A-Za-z]{8,}|\bAKIA[0-9A-Z]{16}\b", value) or re.search(r"TOKEN$|SECRET|PASSWORD", name):
+        if _SECRET_VALUE.search(value) or _SECRET_NAME.search(name):
             yield Finding(
                 "no-secret-in-environment",
                 "error",

@@ -1,0 +1,77 @@
+"""Calls to deployed APIs over real HTTP: the happy paths of both engines and of every kind of authorization."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from local_cloud.api_client import ApiClient
+
+Apis = Callable[[str], ApiClient]
+
+
+def texts(answer: Any) -> list[str]:
+    """The generated texts of an answer in any engine's shape."""
+    if isinstance(answer, list):
+        return [each["generated_text"] for each in answer]
+    if "choices" in answer:
+        return [each.get("text") or each["message"]["content"] for each in answer["choices"]]
+    return [answer["generated_text"]]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "with-api-key", "open"])
+def test_a_prompt_is_answered(apis: Apis, name: str) -> None:
+    client: ApiClient = apis(name)
+    status, headers, answer = client.call(
+        "POST", "/generate", {"inputs": "The list of", "parameters": {"max_new_tokens": 5}}
+    )
+    assert status == 200
+    assert len(texts(answer)[0].split()) >= 1
+    assert headers["content-type"].startswith("application/json")
+    assert len(headers["x-request-id"]) > 10
+
+
+@pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "with-api-key", "open"])
+def test_the_endpoint_describes_itself(apis: Apis, name: str) -> None:
+    status, headers, answer = apis(name).call("GET", "/endpoint")
+    assert status == 200
+    assert answer["status"] == "InService"
+    assert answer["mode"] == "realtime"
+    assert answer["name"].startswith(f"{name}-")
+    assert answer["invocation_url"].endswith(f"/endpoints/{answer['name']}/invocations")
+    assert "x-request-id" in headers
+
+
+def test_the_requests_of_system_a_work_word_for_word(apis: Apis) -> None:
+    client: ApiClient = apis("gpt2")
+    status, _, answer = client.call(
+        "POST", "/generate", {"inputs": "Can you please let us know more details about your "}
+    )
+    assert status == 200
+    assert texts(answer)
+    status, _, answer = client.call("GET", "/endpoint")
+    assert (status, answer["model_id"], answer["engine"]) == (200, "openai-community/gpt2", "tgi")
+
+
+def test_a_chat_and_a_completion_are_answered_in_the_shape_of_openai(apis: Apis) -> None:
+    client: ApiClient = apis("qwen3-4b")
+    chat = {"messages": [{"role": "user", "content": "What is a module?"}], "max_tokens": 8}
+    status, _, answer = client.call("POST", "/generate", chat)
+    assert (status, answer["object"]) == (200, "chat.completion")
+    assert answer["usage"]["completion_tokens"] <= 8
+    status, _, answer = client.call("POST", "/generate", {"prompt": "A module is", "max_tokens": 8})
+    assert (status, answer["object"]) == (200, "text_completion")
+
+
+def test_a_list_of_prompts_gets_a_list_of_answers(apis: Apis) -> None:
+    body = {"inputs": ["A list is", "A tuple is"], "parameters": {"max_new_tokens": 4}}
+    status, _, answer = apis("qwen3-4b").call("POST", "/generate", body)
+    assert (status, len(texts(answer))) == (200, 2)
+
+
+def test_the_same_seed_gives_the_same_text(apis: Apis) -> None:
+    parameters = {"max_new_tokens": 12, "do_sample": True, "temperature": 0.9, "seed": 11}
+    body = {"inputs": "The function returns", "parameters": parameters}
+    answers = [texts(apis("gpt2").call("POST", "/generate", body)[2]) for _ in range(2)]
+    other = {"inputs": "The function returns", "parameters": {**parameters, "seed": 12}}
+    assert answers[0] == answers[1] != texts(apis("gpt2").call("POST", "/generate", other)[2])

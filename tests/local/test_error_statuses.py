@@ -1,0 +1,163 @@
+"""Each error status of both routes, as a caller meets it: our JSON shape, a request id, advice when to come back."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from local_cloud.api_client import ApiClient
+from local_cloud.cloud import Credentials, LocalCloud
+
+Apis = Callable[[str], ApiClient]
+Answer = tuple[int, dict[str, str], Any]
+
+
+def assert_refused(answer: Answer, status: int, code: str, said: str = "") -> None:
+    found, headers, body = answer
+    assert (found, body["error"]["code"]) == (status, code), body
+    assert said in body["error"]["message"]
+    assert set(body["error"]) <= {"code", "message", "field"}
+    assert len(headers["x-request-id"]) > 10
+    assert headers["content-type"].startswith("application/json")
+    if status in (429, 503):
+        assert int(headers["retry-after"]) >= 1
+
+
+def raw(client: ApiClient, path: str, body: bytes, content_type: str = "application/json") -> Answer:
+    """A POST of any bytes, signed."""
+    return client.send("POST", path, body, {"content-type": content_type})
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "said"),
+    [
+        (b"", "empty_body", "The body is empty"),
+        (b"  ", "empty_body", "The body is empty"),
+        (b"hello", "invalid_json", ""),
+        (b'{"inputs": NaN}', "invalid_json", "NaN"),
+        (b'{"inputs": "a", "inputs": "b"}', "invalid_json", "inputs"),
+        (b'{"inputs": ' + b"[" * 9 + b"]" * 9 + b"}", "invalid_json", "8"),
+        (b'["inputs"]', "invalid_json", "object"),
+        (b"{}", "unsupported_body", "invalid"),
+        (b'{"inputs": ""}', "empty_input", "invalid"),
+        (b'{"messages": [{"role": "user", "content": "x"}]}', "unsupported_body", '"inputs"'),
+        (b'{"inputs": "a", "prompt": "b"}', "unsupported_body", "prompt"),
+        (b'{"inputs": 5}', "invalid_input", "inputs"),
+        (b'{"inputs": "a", "stream": true}', "stream_not_supported", "stream"),
+        (b'{"inputs": "a", "parameters": {"temperature": 0}}', "invalid_parameter", "greater than 0"),
+        (b'{"inputs": "a", "parameters": {"max_new_tokens": true}}', "invalid_parameter", "whole number"),
+        (b'{"inputs": "a", "parameters": {"top_p": "high"}}', "invalid_parameter", "number"),
+        (b'{"inputs": "a", "parameters": {"max_new_tokens": 999999}}', "rejected_by_model", "max_new_tokens"),
+    ],
+)
+def test_a_bad_body_is_a_400_that_says_what_to_change(apis: Apis, body: bytes, code: str, said: str) -> None:
+    assert_refused(raw(apis("gpt2"), "/generate", body), 400, code, said)
+
+
+def test_a_body_over_the_limit_is_a_413(apis: Apis) -> None:
+    body = json.dumps({"inputs": "x" * 131073}).encode()
+    assert_refused(raw(apis("gpt2"), "/generate", body), 413, "body_too_large", "131072")
+
+
+def test_a_body_over_the_limit_of_the_gateway_is_a_413(apis: Apis) -> None:
+    assert_refused(raw(apis("gpt2"), "/generate", b"x" * (10 * 1024 * 1024 + 1)), 413, "body_too_large", "10 MB")
+
+
+def test_another_content_type_is_a_415(apis: Apis) -> None:
+    answer = raw(apis("gpt2"), "/generate", b'{"inputs": "a"}', "text/plain")
+    assert_refused(answer, 415, "unsupported_media_type", "application/json")
+
+
+def test_a_failure_of_the_model_is_a_502(apis: Apis) -> None:
+    body = {"inputs": "a", "parameters": {"max_new_tokens": 9000}}  # more than its max_model_len of 8192
+    assert_refused(apis("qwen3-4b").call("POST", "/generate", body), 502, "model_error", "8192")
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/generate"), ("GET", "/endpoint")])
+def test_an_unsigned_request_is_a_403(apis: Apis, method: str, path: str) -> None:
+    answer = replace(apis("gpt2"), credentials=None).call(method, path)
+    assert_refused(answer, 403, "no_such_route_or_not_signed", "No such route, or the request is not signed")
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/generate"), ("POST", "/generat"), ("GET", "/"), ("GET", "/v2")])
+def test_an_unknown_route_is_a_403_that_names_the_known_ones(apis: Apis, method: str, path: str) -> None:
+    assert_refused(
+        apis("gpt2").call(method, path), 403, "no_such_route_or_not_signed", "POST /generate or GET /endpoint"
+    )
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/generate"), ("GET", "/endpoint")])
+def test_a_wrong_signature_is_a_403(apis: Apis, method: str, path: str) -> None:
+    client = apis("gpt2")
+    assert client.credentials
+    wrong = replace(client, credentials=replace(client.credentials, secret_access_key="wrong"))
+    assert_refused(wrong.call(method, path), 403, "invalid_signature", "secret key")
+    assert_refused(replace(client, region="eu-west-1").call(method, path), 403, "invalid_signature", "region")
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/generate"), ("GET", "/endpoint")])
+def test_a_caller_without_permission_is_a_403(apis: Apis, cloud: LocalCloud, method: str, path: str) -> None:
+    nobody = cloud.create_user("nobody", [{"Effect": "Deny", "Action": "s3:*", "Resource": "*"}])
+    answer = replace(apis("gpt2"), credentials=nobody).call(method, path)
+    assert_refused(answer, 403, "access_denied", "execute-api:Invoke")
+
+
+def test_a_caller_may_be_bound_to_one_route(apis: Apis, cloud: LocalCloud) -> None:
+    client = apis("gpt2")
+    route = f"arn:aws:execute-api:{client.region}:*:*/v1/GET/endpoint"
+    reader = cloud.create_user("reader", [{"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": route}])
+    bound = replace(client, credentials=reader)
+    assert bound.call("GET", "/endpoint")[0] == 200
+    assert_refused(bound.call("POST", "/generate", {"inputs": "a"}), 403, "access_denied")
+
+
+def test_a_root_like_key_is_refused(apis: Apis) -> None:
+    answer = replace(apis("gpt2"), credentials=Credentials("111122223333", "any")).call("GET", "/endpoint")
+    assert_refused(answer, 403, "request_refused", "credentials")
+
+
+@pytest.mark.parametrize("key", [None, "wrong-key-that-is-long-enough"])
+def test_a_missing_or_wrong_api_key_is_a_403(apis: Apis, key: str | None) -> None:
+    client = replace(apis("with-api-key"), api_key=key)
+    assert_refused(client.call("GET", "/endpoint"), 403, "invalid_api_key", "x-api-key")
+
+
+def test_requests_beyond_the_throttle_are_a_429_that_says_when_to_come_back(apis: Apis) -> None:
+    answers = [apis("open").call("GET", "/endpoint") for _ in range(20)]
+    refused = [answer for answer in answers if answer[0] != 200]
+    assert refused
+    for answer in refused:
+        assert_refused(answer, 429, "throttled")
+
+
+def test_requests_beyond_the_quota_of_a_key_are_a_429_that_says_when_to_come_back(apis: Apis) -> None:
+    answers = [apis("with-api-key").call("GET", "/endpoint") for _ in range(13)]
+    assert_refused(answers[-1], 429, "quota_exceeded", "next period")
+
+
+def test_a_model_that_takes_too_long_is_a_504(apis: Apis) -> None:
+    body = {"inputs": "a", "parameters": {"max_new_tokens": 40}}
+    assert_refused(apis("slow").call("POST", "/generate", body), 504, "model_timeout", "fewer tokens")
+
+
+def test_a_body_that_is_not_utf_8_is_a_400(apis: Apis) -> None:
+    assert raw(apis("gpt2"), "/generate", b'{"inputs": "\\ud800"}')[0] == 400
+
+
+def test_the_access_log_has_every_request_and_no_prompt(apis: Apis, cloud: LocalCloud) -> None:
+    client = apis("gpt2")
+    canary = "canary-7f3a"
+    _, headers, _ = client.call("POST", "/generate", {"inputs": canary, "parameters": {"max_new_tokens": 3}})
+    _, refused, _ = replace(client, credentials=None).call("POST", "/generate", {"inputs": canary})
+    logs = cloud.client("logs", region=client.region)
+    lines = [
+        event["message"]
+        for group in logs.describe_log_groups()["logGroups"]
+        for event in logs.filter_log_events(logGroupName=group["logGroupName"])["events"]
+    ]
+    text = "\n".join(lines)
+    assert headers["x-request-id"] in text
+    assert refused["x-request-id"] in text
+    assert canary not in text
