@@ -1,0 +1,261 @@
+"""The life of a deployed endpoint: starts that fail, deaths, updates, rollbacks, scaling, the end."""
+
+import json
+import os
+import signal
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from local_cloud.api_client import ApiClient, connect
+from local_cloud.assembly import Stack
+from local_cloud.cloud import LocalCloud, free_port
+from local_cloud.deploy import DeployError, deploy, destroy
+
+Apis = Callable[[str], ApiClient]
+Change = Callable[[dict[str, Any]], None]
+BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
+
+
+def edited(stack: Stack, folder: Path, change: Change, name: str | None = None) -> Stack:
+    """The stack as it would be after an edit of its deployment file."""
+    template = stack.template
+    change(template)
+    path = folder / f"{name or stack.name}-{time.monotonic_ns()}.json"
+    path.write_text(json.dumps(template))
+    return replace(stack, name=name or stack.name, template_path=path)
+
+
+def properties(template: dict[str, Any], kind: str) -> dict[str, Any]:
+    (found,) = (each for each in template["Resources"].values() if each["Type"] == f"AWS::{kind}")
+    properties: dict[str, Any] = found["Properties"]
+    return properties
+
+
+def environment(template: dict[str, Any]) -> dict[str, str]:
+    container: dict[str, str] = properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]
+    return container
+
+
+def variant(template: dict[str, Any]) -> dict[str, Any]:
+    (found,) = properties(template, "SageMaker::EndpointConfig")["ProductionVariants"]
+    production_variant: dict[str, Any] = found
+    return production_variant
+
+
+def containers(cloud: LocalCloud, name: str) -> list[dict[str, Any]]:
+    with urllib.request.urlopen(f"{cloud.url}/_slipway/containers") as answer:
+        return [each for each in json.loads(answer.read()) if each["endpoint"].startswith(f"{name}-")]
+
+
+@contextmanager
+def calling(client: ApiClient) -> Iterator[Counter[int]]:
+    """Calls without pause until the block ends; counts the statuses."""
+    statuses: Counter[int] = Counter()
+    ended = threading.Event()
+
+    def call() -> None:
+        while not ended.is_set():
+            statuses[client.call("POST", "/generate", BODY)[0]] += 1
+            ended.wait(0.06)  # below the throttle
+
+    caller = threading.Thread(target=call)
+    caller.start()
+    try:
+        yield statuses
+    finally:
+        ended.set()
+        caller.join()
+
+
+def refuse_to_start(template: dict[str, Any]) -> None:
+    environment(template).update(MAX_INPUT_LENGTH="2048", MAX_TOTAL_TOKENS="1024")
+
+
+def test_a_model_that_cannot_start_fails_the_deploy_with_its_own_words_and_keeps_its_log(
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    doomed = edited(stacks["lively"], tmp_path, refuse_to_start, "doomed")
+    with pytest.raises(DeployError) as caught:
+        deploy(cloud, doomed)
+    assert caught.value.status == "ROLLBACK_COMPLETE"
+    assert "did not pass the ping health check" in caught.value.reasons[0]
+    assert "max_input" in caught.value.reasons[0]
+    logs = cloud.client("logs", region=doomed.region)
+    (group,) = logs.describe_log_groups(logGroupNamePrefix="/aws/sagemaker/Endpoints/doomed-")["logGroups"]
+    events = logs.filter_log_events(logGroupName=group["logGroupName"])["events"]
+    assert any("max_input" in event["message"] for event in events)
+    assert containers(cloud, "doomed") == []
+
+
+def test_a_model_that_starts_too_slowly_fails_the_deploy_within_its_timeout(
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    def start_slowly(template: dict[str, Any]) -> None:
+        environment(template)["SLIPWAY_LOCAL_STARTUP_SECONDS"] = "60"
+        variant(template)["ContainerStartupHealthCheckTimeoutInSeconds"] = 60
+
+    started = time.monotonic()
+    with pytest.raises(DeployError, match="did not pass the ping health check"):
+        deploy(cloud, edited(stacks["lively"], tmp_path, start_slowly, "sleepy"))
+    assert time.monotonic() - started < 30
+
+
+def test_a_model_that_dies_between_requests_is_back_at_once(apis: Apis, cloud: LocalCloud) -> None:
+    client = apis("lively")
+    assert client.call("POST", "/generate", BODY)[0] == 200
+    (before,) = containers(cloud, "lively")
+    os.kill(before["pid"], signal.SIGKILL)
+    statuses = [client.call("POST", "/generate", BODY)[0]]
+    deadline = time.monotonic() + 15
+    while statuses[-1] != 200 and time.monotonic() < deadline:
+        statuses.append(client.call("POST", "/generate", BODY)[0])
+    assert statuses[-1] == 200
+    assert set(statuses) <= {200, 503}
+    (after,) = containers(cloud, "lively")
+    assert after["pid"] != before["pid"]
+
+
+def test_an_update_of_count_and_environment_is_not_noticed_by_callers(
+    apis: Apis, cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    client = apis("lively")
+
+    def grow(template: dict[str, Any]) -> None:
+        variant(template)["InitialInstanceCount"] = 2
+        environment(template)["MAX_CONCURRENT_REQUESTS"] = "64"
+
+    with calling(client) as statuses:
+        deploy(cloud, edited(stacks["lively"], tmp_path, grow))
+    assert set(statuses) == {200}
+    assert statuses[200] > 5
+    assert len(containers(cloud, "lively")) == 2
+
+
+def test_a_bad_update_is_rolled_back_and_the_endpoint_answers_all_the_while(
+    apis: Apis, cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    client = apis("lively")
+    before = client.call("GET", "/endpoint")[2]
+    with calling(client) as statuses, pytest.raises(DeployError) as caught:
+        deploy(cloud, edited(stacks["lively"], tmp_path, refuse_to_start))
+    assert caught.value.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert any("did not pass the ping health check" in reason for reason in caught.value.reasons)
+    assert set(statuses) == {200}
+    assert client.call("GET", "/endpoint")[2] == before
+
+
+def test_an_update_that_trips_an_alarm_is_rolled_back(
+    apis: Apis, cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    client = apis("lively")
+    cloudwatch = cloud.client("cloudwatch", region=client.region)
+    alarms = [each["AlarmName"] for each in cloudwatch.describe_alarms()["MetricAlarms"]]
+    alarm = next(name for name in alarms if name.startswith("lively-") and "Errors" in name)
+
+    def change(template: dict[str, Any]) -> None:
+        environment(template)["MAX_CONCURRENT_REQUESTS"] = "32"
+
+    def trip() -> None:
+        while len(containers(cloud, "lively")) < 3:
+            time.sleep(0.05)
+        cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="ALARM", StateReason="a test")
+
+    tripping = threading.Thread(target=trip, daemon=True)
+    tripping.start()
+    with pytest.raises(DeployError) as caught:
+        deploy(cloud, edited(stacks["lively"], tmp_path, change))
+    tripping.join()
+    cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="OK", StateReason="the test is over")
+    assert caught.value.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert any(alarm in reason for reason in caught.value.reasons)
+    assert client.call("POST", "/generate", BODY)[0] == 200
+
+
+def test_a_scaled_count_outlives_an_update_and_the_type_cannot_change(
+    apis: Apis, cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    client = apis("scaled")
+    endpoint = client.call("GET", "/endpoint")[2]["name"]
+    sagemaker = cloud.client("sagemaker", region=client.region)
+    weights = [{"VariantName": "AllTraffic", "DesiredInstanceCount": 3}]
+    sagemaker.update_endpoint_weights_and_capacities(EndpointName=endpoint, DesiredWeightsAndCapacities=weights)
+    sagemaker.get_waiter("endpoint_in_service").wait(EndpointName=endpoint, WaiterConfig={"Delay": 1})
+
+    def change(template: dict[str, Any]) -> None:
+        environment(template)["OPTION_MAX_MODEL_LEN"] = "4096"
+
+    deploy(cloud, edited(stacks["scaled"], tmp_path, change))
+    assert len(containers(cloud, "scaled")) == 3
+
+    def change_type(template: dict[str, Any]) -> None:
+        variant(template)["InstanceType"] = "ml.g6.4xlarge"
+
+    with pytest.raises(DeployError) as caught:
+        deploy(cloud, edited(stacks["scaled"], tmp_path, change_type))
+    assert any("InstanceType" in reason or "instance type" in reason for reason in caught.value.reasons)
+
+
+def test_a_function_without_its_permission_is_refused(
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    def revoke(template: dict[str, Any]) -> None:
+        for logical_id, resource in template["Resources"].items():
+            if resource["Type"] == "AWS::IAM::Policy" and logical_id.startswith("Api"):
+                statements = resource["Properties"]["PolicyDocument"]["Statement"]
+                resource["Properties"]["PolicyDocument"]["Statement"] = statements[:1]
+
+    stack = edited(stacks["gpt2"], tmp_path, revoke, "revoked")
+    client = connect(cloud, deploy(cloud, stack), stack.region)
+    status, _, answer = client.call("POST", "/generate", BODY)
+    assert (status, answer["error"]["code"]) == (502, "endpoint_refused")
+    assert "arn:" not in answer["error"]["message"]
+    status, _, answer = client.call("GET", "/endpoint")
+    assert (status, answer["error"]["code"]) == (503, "status_unknown")
+
+
+def test_an_execution_role_that_may_not_pull_the_image_fails_the_deploy(
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    def revoke(template: dict[str, Any]) -> None:
+        for logical_id, resource in template["Resources"].items():
+            if resource["Type"] == "AWS::IAM::Policy" and logical_id.startswith("EndpointRole"):
+                document = resource["Properties"]["PolicyDocument"]
+                document["Statement"] = [each for each in document["Statement"] if "ecr:" not in str(each["Action"])]
+
+    with pytest.raises(DeployError, match="permission for the image"):
+        deploy(cloud, edited(stacks["gpt2"], tmp_path, revoke, "pullless"))
+
+
+def test_access_logs_need_the_settings_of_the_account(stacks: dict[str, Stack]) -> None:
+    with LocalCloud(port=free_port()) as bare:
+        bare.wait_until_ready()
+        with pytest.raises(DeployError, match="CloudWatch Logs role ARN must be set in account settings"):
+            deploy(bare, stacks["gpt2"])
+
+
+def test_a_delete_leaves_nothing_that_bills_and_says_goodbye_in_the_log(
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    stack = edited(stacks["gpt2"], tmp_path, lambda _: None, "leaving")
+    outputs = deploy(cloud, stack)
+    assert connect(cloud, outputs, stack.region).call("POST", "/generate", BODY)[0] == 200
+    destroy(cloud, stack)
+    assert containers(cloud, "leaving") == []
+    sagemaker = cloud.client("sagemaker", region=stack.region)
+    with pytest.raises(ClientError, match="Could not find endpoint"):
+        sagemaker.describe_endpoint(EndpointName=outputs["EndpointName"])
+    lambdas = cloud.client("lambda", region=stack.region).list_functions()["Functions"]
+    assert not any(function["FunctionName"].startswith("leaving-") for function in lambdas)
+    groups = cloud.client("logs", region=stack.region).describe_log_groups()["logGroups"]
+    left = [group["logGroupName"] for group in groups if "leaving" in group["logGroupName"]]
+    assert left == [f"/aws/sagemaker/Endpoints/{outputs['EndpointName']}"]
