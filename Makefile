@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup local synth test check format snapshot reference bench requirements clean
 DEPLOYMENT ?= qwen3-4b
+comma := ,
+ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml)))slipway-account-settings
 PORT ?= 4566
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
@@ -43,13 +45,13 @@ test: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run all tests
 
 check: .venv/.ready node_modules/.ready  ## ruff, mypy, and CloudFormation's own validation of every template
 	@ruff format --check . && ruff check . && mypy
-	@CDK_VALIDATION=true cdk synth --quiet -c '@aws-cdk/core:validateAgainstDefaultRules=true' -c deployment=$(subst $() ,$(),$(foreach file,$(wildcard deployments/*.yaml),$(basename $(notdir $(file))),))slipway-account-settings
+	@CDK_VALIDATION=true cdk synth --quiet --output cdk.out/check -c deployment=$(ALL)
 
 format: .venv/.ready  ## format the code and mend what ruff can
 	@ruff check --fix-only --quiet . && ruff format --quiet .
 
 snapshot: .venv/.ready  ## accept changed templates as the new snapshots; read the diff
-	@python -m pytest -q tests/templates --snapshot-update
+	@python -m pytest -q tests/templates/test_snapshots.py --snapshot-update
 
 reference: .venv/.ready  ## write deployments/schema.json and docs/deployment-file.md from the models
 	@python -m slipway reference

@@ -1,4 +1,4 @@
-"""The resources of deployments/qwen3-4b.yaml as a plain CDK app, as one writes it by hand: what synth is held against."""
+"""The resources of deployments/qwen3-4b.yaml as a plain CDK app, written by hand: what synth is held against."""
 
 import json
 from pathlib import Path

@@ -74,7 +74,11 @@ def synthesize(deployments: list[str], output: Path | None = None) -> Path:
     if stamp.is_file() and stamp.read_text() == digest:
         return output
     context = json.loads((ROOT / "cdk.json").read_text())["context"] | {"deployment": ",".join(deployments)}
-    environment = os.environ | {"CDK_CONTEXT_JSON": json.dumps(context), "CDK_OUTDIR": str(output)}
+    environment = os.environ | {
+        "CDK_CONTEXT_JSON": json.dumps(context),
+        "CDK_OUTDIR": str(output),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # where Node is
+    }
     if subprocess.run([sys.executable, str(ROOT / "app.py")], env=environment, stdin=subprocess.DEVNULL).returncode:
         raise SynthesisError
     stamp.write_text(digest)

@@ -2,6 +2,7 @@
 
 import hashlib
 import subprocess
+import sys
 from pathlib import Path
 
 from .assembly import Stack
@@ -29,7 +30,8 @@ def check(stack: Stack) -> None:
 
 def lint(template: Path, regions: list[str]) -> None:
     """Raise TemplateError unless cfn-lint has nothing to say; W3005 (a superfluous DependsOn) is the CDK's habit."""
-    command = ["cfn-lint", "--format", "parseable", "-i", "W3005", "-r", *regions, "-t", str(template)]
+    cfn_lint = str(Path(sys.executable).with_name("cfn-lint"))
+    command = [cfn_lint, "--format", "parseable", "-i", "W3005", "-r", *regions, "-t", str(template)]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         raise TemplateError(f"cfn-lint refuses {template.name}:\n{result.stdout}{result.stderr}")

@@ -165,16 +165,21 @@ def test_an_update_that_trips_an_alarm_is_rolled_back(
     def change(template: dict[str, Any]) -> None:
         environment(template)["MAX_CONCURRENT_REQUESTS"] = "32"
 
+    before, ended = len(containers(cloud, "lively")), threading.Event()
+
     def trip() -> None:
-        while len(containers(cloud, "lively")) < 3:
-            time.sleep(0.05)
+        while len(containers(cloud, "lively")) == before and not ended.wait(0.05):
+            pass  # until the new fleet runs beside the old one
         cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="ALARM", StateReason="a test")
 
-    tripping = threading.Thread(target=trip, daemon=True)
+    tripping = threading.Thread(target=trip)
     tripping.start()
-    with pytest.raises(DeployError) as caught:
-        deploy(cloud, edited(stacks["lively"], tmp_path, change))
-    tripping.join()
+    try:
+        with pytest.raises(DeployError) as caught:
+            deploy(cloud, edited(stacks["lively"], tmp_path, change))
+    finally:
+        ended.set()
+        tripping.join()
     cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="OK", StateReason="the test is over")
     assert caught.value.status == "UPDATE_ROLLBACK_COMPLETE"
     assert any(alarm in reason for reason in caught.value.reasons)

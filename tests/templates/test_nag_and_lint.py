@@ -1,15 +1,11 @@
-"""cdk-nag, cfn-lint in six regions, and snapshots."""
+"""cdk-nag and cfn-lint have nothing to say, and are shown to speak up."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.json import JSONSnapshotExtension
 
-from known_deployments import ACCOUNT_SETTINGS, SHIPPED
 from local_cloud.assembly import read_stacks
 from local_cloud.checks import TemplateError, lint
 
@@ -43,14 +39,3 @@ def test_cfn_lint_finds_a_planted_fault(assembly: Path, tmp_path: Path) -> None:
     (path := tmp_path / "planted.json").write_text(json.dumps(template))
     with pytest.raises(TemplateError, match="Retention"):
         lint(path, ["us-east-1"])
-
-
-@pytest.mark.parametrize("name", [*SHIPPED, ACCOUNT_SETTINGS])
-def test_the_template_is_the_accepted_one(
-    templates: dict[str, dict[str, Any]], name: str, snapshot: SnapshotAssertion
-) -> None:
-    text = json.dumps(templates[name])
-    masked = re.sub(r"[0-9a-f]{64}", "<asset>", text)
-    # The deployment's id changes with every method and gateway response; those are in the snapshot themselves.
-    masked = re.sub(r"(RestApiDeployment[0-9A-F]{8})[0-9a-f]{32}", r"\1", masked)
-    assert json.loads(masked) == snapshot(extension_class=JSONSnapshotExtension)

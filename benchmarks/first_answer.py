@@ -1,0 +1,71 @@
+"""A fresh clone of the last commit: seconds to its first answer, seconds of its second start, memory at rest."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.pairs import ROOT, Row, environment
+from local_cloud.cloud import free_port
+
+SECOND_START_LIMIT_IN_SECONDS = 5
+REST_IN_SECONDS = 3
+
+
+def figures(_rounds: int) -> Iterator[Row]:
+    """Once each, in wall time. Raises SystemExit when `make local` ends before it answers."""
+    with tempfile.TemporaryDirectory() as folder:
+        clone = Path(folder) / "slipway"
+        started = time.monotonic()
+        subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
+        with _answered(clone):
+            yield Row("clone to first answer, warm package caches", "shown", f"{time.monotonic() - started:.1f} s")
+        started = time.monotonic()
+        with _answered(clone) as make:
+            seconds = time.monotonic() - started
+            verdict = "met" if seconds < SECOND_START_LIMIT_IN_SECONDS else "MISSED"
+            yield Row("second start", f"< {SECOND_START_LIMIT_IN_SECONDS} s", f"{seconds:.1f} s", "", verdict)
+            time.sleep(REST_IN_SECONDS)
+            yield Row("local cloud at rest, resident memory", "shown", f"{_emulator_memory_in_mb(make.pid):.0f} MB")
+
+
+@contextmanager
+def _answered(clone: Path) -> Iterator["subprocess.Popen[str]"]:
+    """`make local` once it has printed its answer; afterwards it is stopped as by Ctrl-C."""
+    command = ["make", "local", f"PORT={free_port()}", f"PYTHON={Path(sys.executable).resolve()}"]
+    make = subprocess.Popen(
+        command, cwd=clone, env=environment(), stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert make.stdout
+    try:
+        if not any(line.startswith("  answer") for line in make.stdout):
+            sys.exit("`make local` ended in the fresh clone without an answer; see above.")
+        yield make
+    finally:
+        if make.poll() is None:
+            os.killpg(make.pid, signal.SIGINT)
+        make.stdout.read()
+        make.wait()
+
+
+def _emulator_memory_in_mb(ancestor: int) -> float:
+    """Resident memory of the emulator, its functions and model servers; pages that they share count for each."""
+    listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,rss=,args="], capture_output=True, text=True, check=True)
+    processes = [line.split(None, 3) for line in listing.stdout.splitlines()]
+    children: dict[int, list[int]] = {}
+    for process, parent, *_ in processes:
+        children.setdefault(int(parent), []).append(int(process))
+    family = _descendants(ancestor, children)
+    emulator = next(int(each[0]) for each in processes if int(each[0]) in family and "local_cloud.emulator" in each[3])
+    counted = {emulator, *_descendants(emulator, children)}
+    return sum(int(resident) for process, _, resident, _ in processes if int(process) in counted) / 1024
+
+
+def _descendants(process: int, children: dict[int, list[int]]) -> set[int]:
+    below = children.get(process, [])
+    return {*below}.union(*(_descendants(each, children) for each in below))

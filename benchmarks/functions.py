@@ -1,0 +1,64 @@
+"""The function behind POST /generate: its cold start, what it adds to a call, how large it is."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.pairs import ROOT, Round, Row, alternate, cpu_seconds, environment, judge
+from local_cloud.assembly import read_stacks, synthesize
+
+DEPLOYMENT = "gpt2"
+ASSET_LIMIT_IN_KB = 40
+STARTS_PER_ROUND = 6  # one alone is too short to be measured well
+COLD_CLIENT = 'import boto3; boto3.client("sagemaker-runtime")'
+COLD_HANDLER = "from inference_api.handlers.generate import endpoint; endpoint()"
+VARIABLES = {
+    "PYTHONPATH": str(ROOT / "lambda_src"),
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ACCESS_KEY_ID": "unused",
+    "AWS_SECRET_ACCESS_KEY": "unused",
+    "ENDPOINT_NAME": "unused",
+    "ENDPOINT_URL": "https://unused",
+    "MODEL_ID": "openai-community/gpt2",
+    "ENGINE": "tgi",
+    "ENGINE_VERSION": "1.4.0",
+    "HOSTING_MODE": "realtime",
+    "MAX_BODY_BYTES": "131072",
+    "REQUEST_SCHEMA": '{"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}}',
+}
+
+
+def figures(rounds: int) -> Iterator[Row]:
+    """Raises SystemExit when a program fails."""
+    taken = alternate(lambda: _cold(COLD_CLIENT), lambda: _cold(COLD_HANDLER), rounds, STARTS_PER_ROUND)
+    yield judge("cold handler / import boto3 and a client", taken, 1.10)
+    yield from _warm(rounds)
+    with tempfile.TemporaryDirectory() as folder:
+        (stack,) = read_stacks(synthesize([DEPLOYMENT], Path(folder)))
+        size = min(len(asset.read()) for asset in stack.assets) / 1024
+    verdict = "met" if size < ASSET_LIMIT_IN_KB else "MISSED"
+    yield Row("function asset, zipped", f"< {ASSET_LIMIT_IN_KB} kB", f"{size:.1f} kB", "", verdict)
+
+
+def _cold(program: str) -> float:
+    return cpu_seconds([sys.executable, "-c", program], environment(**VARIABLES))
+
+
+def _warm(rounds: int) -> Iterator[Row]:
+    server = [sys.executable, "benchmarks/instant_endpoint.py"]
+    with subprocess.Popen(server, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as endpoint:
+        assert endpoint.stdout
+        url = f"http://127.0.0.1:{endpoint.stdout.readline().strip()}"
+        command = [sys.executable, "benchmarks/warm_calls.py", str(rounds)]
+        variables = environment(**VARIABLES, AWS_ENDPOINT_URL=url)
+        result = subprocess.run(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, check=True)
+        endpoint.terminate()
+    measured = json.loads(result.stdout)
+    taken = [Round(*each) for each in measured["rounds"]]
+    (raw_median, median), (raw_late, late) = measured["p50"], measured["p99"]
+    note = f" ({raw_median:.2f} -> {median:.2f} ms)"
+    yield judge("warm handler / boto3 call to the same endpoint, p50", taken, 1.25, note)
+    yield Row("the same, p99", "shown", f"{late / raw_late:.2f} ({raw_late:.2f} -> {late:.2f} ms)")

@@ -1,0 +1,60 @@
+"""Synth: ours against a plain CDK app, with cdk-nag against without, ten deployments against one. All CPU time."""
+
+import json
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.pairs import ROOT, Row, alternate, cpu_seconds, environment, judge, ratio
+
+PLAIN, WITHOUT_NAG, APP = ("benchmarks/plain_app.py", "benchmarks/app_without_nag.py", "app.py")
+DEPLOYMENT = ROOT / "deployments" / "qwen3-4b.yaml"
+MANY = 10
+EACH_FURTHER_ONE = 0.12
+
+
+def figures(rounds: int) -> Iterator[Row]:
+    """Raises SystemExit when an app fails, or when two that are compared make different things."""
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        copies = [work / f"copy-{number}.yaml" for number in range(MANY)]
+        for copy in copies:
+            shutil.copy(DEPLOYMENT, copy)
+        plain, ours, whole = (_synth(work, program, [DEPLOYMENT]) for program in (PLAIN, WITHOUT_NAG, APP))
+        many = _synth(work, APP, copies)
+        for synth in (plain, ours, whole):
+            synth()
+        _check_same(work)
+        yield judge("synth / plain aws-cdk-lib app", alternate(plain, ours, rounds), 1.15)
+        yield judge("synth with cdk-nag / without", alternate(ours, whole, rounds), 1.25)
+        taken = alternate(whole, many, rounds)
+        row = judge("", taken, 1 + (MANY - 1) * EACH_FURTHER_ONE)
+        each = (ratio(taken) - 1) / (MANY - 1)
+        yield Row("each further deployment / first", f"<= {EACH_FURTHER_ONE:.2f}", f"{each:.3f}", row.same, row.verdict)
+
+
+def _synth(work: Path, program: str, deployments: list[Path]) -> Callable[[], float]:
+    settings = json.loads((ROOT / "cdk.json").read_text())["context"]
+    context = settings | {"deployment": ",".join(str(path) for path in deployments)}
+    variables = environment(CDK_CONTEXT_JSON=json.dumps(context), CDK_OUTDIR=str(work / Path(program).stem))
+    return lambda: cpu_seconds([sys.executable, program], variables)
+
+
+def _check_same(work: Path) -> None:
+    plain, ours, whole = (
+        _resources(work / name) for name in ("plain_app/plain", "app_without_nag/qwen3-4b", "app/qwen3-4b")
+    )
+    if ours != whole:
+        sys.exit(f"{WITHOUT_NAG} makes other resources than {APP}: bring it up to date.")
+    types, plain_types = (Counter(each["Type"] for each in made.values()) for made in (ours, plain))
+    if types != plain_types:
+        sys.exit(f"{PLAIN} must make the same resources; missing {types - plain_types}, extra {plain_types - types}.")
+
+
+def _resources(stack: Path) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(stack.with_suffix(".template.json").read_text())["Resources"]
+    return made
