@@ -48,7 +48,8 @@ class PlainStack(cdk.Stack):
             retention=logs.RetentionDays.ONE_MONTH,
             removal_policy=cdk.RemovalPolicy.RETAIN,
         )
-        self.create_endpoint(self.create_model(self.create_role()), self.create_alarms())
+        alarms = self.create_alarms()
+        self.create_endpoint(self.create_model(self.create_role(alarms)), alarms)
         api = self.create_api()
         self.add_route(api, "POST", "generate", "generate", 28, "sagemaker:InvokeEndpoint")
         self.add_route(api, "GET", "endpoint", "describe_endpoint", 10, "sagemaker:DescribeEndpoint")
@@ -56,7 +57,7 @@ class PlainStack(cdk.Stack):
         cdk.CfnOutput(self, "EndpointName", value=self.endpoint_name)
         cdk.CfnOutput(self, "EndpointLogGroup", value=self.endpoint_logs.log_group_name)
 
-    def create_role(self) -> iam.Role:
+    def create_role(self, alarms: list[cloudwatch.Alarm]) -> iam.Role:
         principal = iam.ServicePrincipal(
             "sagemaker.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": self.account}}
         )
@@ -75,11 +76,7 @@ class PlainStack(cdk.Stack):
             )
         )
         role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["cloudwatch:PutMetricData"],
-                resources=["*"],
-                conditions={"StringEquals": {"cloudwatch:namespace": ["AWS/SageMaker", "/aws/sagemaker/Endpoints"]}},
-            )
+            iam.PolicyStatement(actions=["cloudwatch:DescribeAlarms"], resources=[alarm.alarm_arn for alarm in alarms])
         )
         return role
 

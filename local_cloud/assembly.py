@@ -73,6 +73,7 @@ def synthesize(deployments: list[str], output: Path | None = None) -> Path:
     stamp, digest = output / "inputs.sha256", _digest(deployments)
     if stamp.is_file() and stamp.read_text() == digest:
         return output
+    stamp.unlink(missing_ok=True)  # a run that is broken off must not look finished
     context = json.loads((ROOT / "cdk.json").read_text())["context"] | {"deployment": ",".join(deployments)}
     environment = os.environ | {
         "CDK_CONTEXT_JSON": json.dumps(context),

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANT_FILES
@@ -15,6 +16,10 @@ from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 
 assert not (ROOT / "constructs" / "__init__.py").exists(), "constructs/__init__.py hides the CDK's package of that name"
+
+# CI machines are shared: a slow moment is no finding.
+hypothesis.settings.register_profile("shared", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("shared")
 
 
 @pytest.fixture(scope="session")

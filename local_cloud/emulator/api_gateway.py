@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from local_cloud.emulator import gateway_hooks, hooks
+from local_cloud.emulator import gateway_hooks, hooks, role_hooks
 from local_cloud.emulator.access_log import access_log_line
 from local_cloud.emulator.cloudformation_hooks import extend_resource_type
 from local_cloud.emulator.gateway_error_hooks import gateway_error, name_error_types, refuse
@@ -144,8 +144,8 @@ def _set_access_log(stage_name: str, properties: dict[str, Any]) -> None:
 def _require_usable_log_role(properties: dict[str, Any]) -> None:
     role = properties.get("CloudWatchRoleArn")
     if role and not (
-        hooks.role_trusts(role, "apigateway.amazonaws.com")
-        and all(hooks.role_may(role, f"logs:{action}", "*") for action in LOG_ROLE_ACTIONS)
+        role_hooks.role_trusts(role, "apigateway.amazonaws.com")
+        and all(role_hooks.role_may(role, f"logs:{action}", "*") for action in LOG_ROLE_ACTIONS)
     ):
         raise ValueError(
             "The role ARN does not have required permissions configured. "

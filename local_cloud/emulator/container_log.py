@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import hooks, role_hooks
 
 _END = None
 
@@ -37,7 +37,7 @@ class ContainerLog:
             events, more = self._next_batch()
             if not events:
                 return
-            with contextlib.closing(hooks.client_as_role("logs", role_arn)) as logs:
+            with contextlib.closing(role_hooks.client_as_role("logs", role_arn)) as logs:
                 _create_stream(logs, group, stream)
                 while events:
                     logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=events)

@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import role_hooks
 from local_cloud.emulator.model_containers import StartError, new_model_folder
 
 _IMAGE = re.compile(
@@ -37,7 +37,7 @@ def pull_image(role_arn: str, image: str) -> None:
     account, region, repository = match.groups()
     wanted = [(action, f"arn:aws:ecr:{region}:{account}:repository/{repository}") for action in _PULL_ACTIONS]
     for action, resource in [("GetAuthorizationToken", "*"), *wanted]:
-        if not hooks.role_may(role_arn, f"ecr:{action}", resource):
+        if not role_hooks.role_may(role_arn, f"ecr:{action}", resource):
             raise StartError(f"The role '{role_arn}' does not have {action} permission for the image: '{image}'.")
 
 
@@ -49,7 +49,7 @@ def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
     bucket, _, prefix = source["S3Uri"].removeprefix("s3://").partition("/")
     folder = new_model_folder()
     try:
-        with contextlib.closing(hooks.client_as_role("s3", role_arn)) as s3:
+        with contextlib.closing(role_hooks.client_as_role("s3", role_arn)) as s3:
             _download(s3, bucket, prefix, folder)
     except (ClientError, _UnusablePrefixError) as error:
         shutil.rmtree(folder)

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from local_cloud.emulator import hooks, lambda_hooks
+from local_cloud.emulator import hooks, lambda_hooks, role_hooks
 from local_cloud.emulator.cloudformation_hooks import extend_resource_type
 
 # The emulator runs every one of them with its own interpreter.
@@ -32,7 +32,7 @@ def _check(properties: dict[str, Any]) -> None:
             f"Value {runtime} at 'runtime' failed to satisfy constraint: Member must satisfy enum value set: "
             f"[{', '.join(RUNTIMES)}] or be a valid ARN"
         )
-    if not hooks.role_trusts(properties["Role"], "lambda.amazonaws.com"):
+    if not role_hooks.role_trusts(properties["Role"], "lambda.amazonaws.com"):
         raise ValueError("The role defined for the function cannot be assumed by Lambda.")
 
 
@@ -43,7 +43,9 @@ def _reserve_concurrency(function_name: str, properties: dict[str, Any]) -> None
 
 def _may_log(role_arn: str, group: str) -> bool:
     streams = f"arn:aws:logs:{hooks.region()}:{hooks.account_id()}:log-group:{group}:log-stream:*"
-    return all(hooks.role_may(role_arn, f"logs:{action}", streams) for action in ("CreateLogStream", "PutLogEvents"))
+    return all(
+        role_hooks.role_may(role_arn, f"logs:{action}", streams) for action in ("CreateLogStream", "PutLogEvents")
+    )
 
 
 def install(emulator_only: tuple[str, ...]) -> None:

@@ -5,7 +5,7 @@ import threading
 import time
 from typing import Any
 
-from local_cloud.emulator import cloudwatch_hooks, hooks
+from local_cloud.emulator import cloudwatch_hooks, hooks, role_hooks
 from local_cloud.emulator.execution_role import fetch_model_data, pull_image, repository_of
 from local_cloud.emulator.model_containers import CLOCK_SPEED, Fleet, StartError
 from local_cloud.emulator.model_instance import ContainerSpec
@@ -141,7 +141,7 @@ class Endpoint:
     def _demand_sight_of(self, alarms: list[str], role_arn: str) -> None:
         for alarm in alarms:
             resource = f"arn:aws:cloudwatch:{hooks.region()}:{hooks.account_id()}:alarm:{alarm}"
-            if not hooks.role_may(role_arn, "cloudwatch:DescribeAlarms", resource):
+            if not role_hooks.role_may(role_arn, "cloudwatch:DescribeAlarms", resource):
                 raise RollbackError(
                     f"The role '{role_arn}' does not have cloudwatch:DescribeAlarms permission for the alarm '{alarm}' "
                     "of the automatic rollback."

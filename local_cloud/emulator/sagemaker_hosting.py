@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import cloudwatch_hooks, hooks, scalable_targets
+from local_cloud.emulator import cloudwatch_hooks, hooks, role_hooks, scalable_targets
 from local_cloud.emulator.model_containers import list_containers, stop_all_fleets
 from local_cloud.emulator.sagemaker_endpoint import Endpoint
 from local_cloud.emulator.sagemaker_store import (
@@ -28,7 +28,7 @@ def create_model(request: dict[str, Any]) -> dict[str, Any]:
     name = check_name(request, "ModelName")
     refuse_known_name(models, name, "model", "model")
     role_arn, container = required(request, "ExecutionRoleArn"), required(request, "PrimaryContainer")
-    if not hooks.role_trusts(role_arn, "sagemaker.amazonaws.com"):
+    if not role_hooks.role_trusts(role_arn, "sagemaker.amazonaws.com"):
         raise invalid(
             f"Could not assume role {role_arn}. Please ensure that the role exists and allows principal "
             "'sagemaker.amazonaws.com' to assume the role."
