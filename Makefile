@@ -8,6 +8,7 @@ PORT ?= 4566
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 export UV_LINK_MODE := copy
+export UV_SYSTEM_CERTS := 1  # as pip does: behind a proxy that inspects TLS, too
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode a synth takes nearly three times as long
 
 help:  ## show this list

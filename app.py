@@ -31,7 +31,7 @@ def find(name: str) -> Path:
             return path
     known = ", ".join(sorted(path.stem for path in (ROOT / "deployments").glob("*.yaml")))
     problem = f"There is no deployment {name!r}" if name else "No deployment is named"
-    sys.exit(f"{problem}: use -c deployment=<name>, one of {known}, {ACCOUNT_SETTINGS}, or a path to a YAML file.")
+    sys.exit(f"{problem}: use -c deployment=<name> with {known}, {ACCOUNT_SETTINGS} or the path of a YAML file.")
 
 
 def main() -> None:

@@ -45,6 +45,7 @@ class LocalCloud:
         if not PYTHON.exists():
             raise LocalCloudError(f"{PYTHON.parent.parent.name} is missing: run `make setup`.")
         self.port = port
+        _demand_free(port)
         self.url = f"http://127.0.0.1:{port}"
         self._log = tempfile.NamedTemporaryFile(prefix="slipway-local-cloud-", suffix=".log", delete=False)  # noqa: SIM115
         self._process = subprocess.Popen(
@@ -122,6 +123,18 @@ class LocalCloud:
         iam.put_user_policy(UserName=user, PolicyName="Policy", PolicyDocument=policy)
         key = iam.create_access_key(UserName=user)["AccessKey"]
         return Credentials(key["AccessKeyId"], key["SecretAccessKey"])
+
+
+def _demand_free(port: int) -> None:
+    # Asked before the emulator starts: whoever holds the port, another local cloud perhaps, would answer in its place.
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            raise LocalCloudError(
+                f"Port {port} on 127.0.0.1 is taken: stop what uses it, or `make local PORT=<another>`."
+            ) from None
 
 
 def free_port() -> int:

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 from local_cloud.api_client import ApiClient, connect
@@ -29,10 +30,11 @@ def run(deployment: str, port: int) -> int:
             stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, deployment]))
             progress("starting the emulator")
             cloud.wait_until_ready()
+            region = next(stack.region for stack in stacks if stack.name != ACCOUNT_SETTINGS)
             for stack in stacks:
                 progress(f"deploying {stack.name}")
-                outputs = deploy(cloud, stack, progress.detail)
-            client = connect(cloud, outputs, stacks[-1].region)
+                outputs = deploy(cloud, replace(stack, region=region), progress.detail)
+            client = connect(cloud, outputs, region)
             progress("asking the model")
             status, _, answer = client.call("POST", "/generate", QUESTION)
             progress.end()

@@ -289,7 +289,7 @@ def _description(location: tuple[int | str, ...]) -> str:
 
 
 def _range(location: tuple[int | str, ...]) -> str:
-    """For example "a number, 60 or more, 3600 or less"; empty for a field without limits."""
+    """For example "a whole number, 60 or more, 3600 or less"; empty for a field without limits."""
     field = _section(location).model_fields.get(str(location[-1]))
     words = {"ge": "{} or more", "gt": "more than {}", "le": "{} or less", "lt": "less than {}"}
     limits = [
@@ -298,7 +298,8 @@ def _range(location: tuple[int | str, ...]) -> str:
         for name, word in words.items()
         if hasattr(limit, name)
     ]
-    return ", ".join(["a number", *limits]) if limits else ""
+    kind = "a whole number" if field and int in (field.annotation, *get_args(field.annotation)) else "a number"
+    return ", ".join([kind, *limits]) if limits else ""
 
 
 def _section(location: tuple[int | str, ...]) -> type[BaseModel]:

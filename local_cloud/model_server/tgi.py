@@ -60,7 +60,7 @@ class Tgi:
         if self._max_input >= self._max_total:
             raise StartError('Error: ArgumentValidation("`max_input_length` must be < `max_total_tokens`")')
         version = environment.get("SLIPWAY_LOCAL_ENGINE_VERSION")
-        self._takes_openai = version is None or _numbers(version) >= (2, 4, 0)
+        self._takes_openai = not version or _numbers(version) >= (2, 4, 0)
         self._model = model
         self._api = OpenAiApi(model, "tgi", self._check)
 

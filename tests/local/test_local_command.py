@@ -122,5 +122,5 @@ def test_an_unknown_deployment_lists_the_known_ones() -> None:
         text=True,
     )
     assert result.returncode == 1
-    assert "one of gpt2, qwen3-4b" in result.stderr
+    assert "with gpt2, qwen3-4b" in result.stderr
     assert "Traceback" not in result.stderr

@@ -50,7 +50,7 @@ def test_all_problems_are_told_at_once_even_those_of_rules(tmp_path: Path) -> No
     assert "model.id: 'two words' does not fit: Model id on the Hugging Face Hub" in text
     assert "model.weight: is not a known key; did you mean `weights`?" in text
     assert "serving.engine: 'tgii' is not allowed; use 'lmi-vllm' or 'tgi'." in text
-    assert "startup_timeout_in_seconds: 5 is not allowed; use a number, 60 or more, 3600 or less." in text
+    assert "startup_timeout_in_seconds: 5 is not allowed; use a whole number, 60 or more, 3600 or less." in text
     assert "volume_size_in_gb: 64 is refused on ml.g5.xlarge, which has its own NVMe disk (250 GB)" in text
     assert "alarm: is not a known key; did you mean `alarms`?" in text
 
@@ -97,7 +97,7 @@ def test_a_number_where_text_belongs_asks_for_quotes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["two", True, 1.5, [1], None])
 def test_a_count_must_be_a_whole_number(tmp_path: Path, value: Any) -> None:
     content = {**MINIMAL, "hosting": {"instance_type": "ml.g6.2xlarge", "instance_count": {"min": value}}}
-    assert f"hosting.instance_count.min: {value!r} is not allowed; use a number, 0 or more" in problems(
+    assert f"hosting.instance_count.min: {value!r} is not allowed; use a whole number, 0 or more" in problems(
         written(tmp_path, content)
     )
 

@@ -50,7 +50,7 @@ def known_instance_type(deployment: Deployment) -> Iterator[Finding]:
             "error",
             "hosting.instance_type",
             f"{name!r} is not in the catalog of endpoint types; use {_nearest(name, instances())} "
-            "or add it to catalog/instances.json.",
+            "or add it to constructs/llm_hosting/catalog/instances.json.",
         )
 
 
