@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 from benchmarks.pairs import ROOT, Row, environment
 from local_cloud.cloud import free_port
 
@@ -55,17 +57,7 @@ def _answered(clone: Path) -> Iterator["subprocess.Popen[str]"]:
 
 def _emulator_memory_in_mb(ancestor: int) -> float:
     """Resident memory of the emulator, its functions and model servers; pages that they share count for each."""
-    listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,rss=,args="], capture_output=True, text=True, check=True)
-    processes = [line.split(None, 3) for line in listing.stdout.splitlines()]
-    children: dict[int, list[int]] = {}
-    for process, parent, *_ in processes:
-        children.setdefault(int(parent), []).append(int(process))
-    family = _descendants(ancestor, children)
-    emulator = next(int(each[0]) for each in processes if int(each[0]) in family and "local_cloud.emulator" in each[3])
-    counted = {emulator, *_descendants(emulator, children)}
-    return sum(int(resident) for process, _, resident, _ in processes if int(process) in counted) / 1024
-
-
-def _descendants(process: int, children: dict[int, list[int]]) -> set[int]:
-    below = children.get(process, [])
-    return {*below}.union(*(_descendants(each, children) for each in below))
+    family = psutil.Process(ancestor).children(recursive=True)
+    emulator = next(each for each in family if "local_cloud.emulator" in each.cmdline())
+    counted = [emulator, *emulator.children(recursive=True)]
+    return sum(float(each.memory_info().rss) for each in counted) / 2**20

@@ -28,6 +28,8 @@ GATEWAY_RESPONSES = {
     "INTEGRATION_TIMEOUT": (504, "gateway_timeout", "No answer within 29 seconds."),
     "DEFAULT_4XX": (400, "bad_request", "The request can't be understood."),
     "DEFAULT_5XX": (503, "service_unavailable", "The service can't take the request."),
+    "INTEGRATION_FAILURE": (503, "service_unavailable", "The service can't take the request."),
+    "API_CONFIGURATION_ERROR": (503, "service_unavailable", "The service can't take the request."),
 }
 LOGGED = ("requestId", "requestTimeEpoch", "status", "httpMethod", "resourcePath", "responseLength", "responseLatency")
 REQUEST_SCHEMA = {"bodies": ["inputs", "messages", "prompt"], "parameters": {"temperature": {"minimum": 0}}}
@@ -48,8 +50,12 @@ class PlainStack(cdk.Stack):
             retention=logs.RetentionDays.ONE_MONTH,
             removal_policy=cdk.RemovalPolicy.RETAIN,
         )
-        alarms = self.create_alarms()
-        self.create_endpoint(self.create_model(self.create_role(alarms)), alarms)
+        role = self.create_role()
+        configuration = self.create_configuration(self.create_model(role))
+        dimensions = {"EndpointName": self.endpoint_name, "VariantName": "AllTraffic"}
+        self.create_alarms("", dimensions)
+        new_fleet = {**dimensions, "EndpointConfigName": configuration.attr_endpoint_config_name}
+        self.create_endpoint(role, configuration, self.create_alarms("Rollback", new_fleet))
         api = self.create_api()
         self.add_route(api, "POST", "generate", "generate", 28, "sagemaker:InvokeEndpoint")
         self.add_route(api, "GET", "endpoint", "describe_endpoint", 10, "sagemaker:DescribeEndpoint")
@@ -57,7 +63,7 @@ class PlainStack(cdk.Stack):
         cdk.CfnOutput(self, "EndpointName", value=self.endpoint_name)
         cdk.CfnOutput(self, "EndpointLogGroup", value=self.endpoint_logs.log_group_name)
 
-    def create_role(self, alarms: list[cloudwatch.Alarm]) -> iam.Role:
+    def create_role(self) -> iam.Role:
         principal = iam.ServicePrincipal(
             "sagemaker.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": self.account}}
         )
@@ -74,9 +80,6 @@ class PlainStack(cdk.Stack):
                 actions=["logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
                 resources=[self.endpoint_logs.log_group_arn],
             )
-        )
-        role.add_to_policy(
-            iam.PolicyStatement(actions=["cloudwatch:DescribeAlarms"], resources=[alarm.alarm_arn for alarm in alarms])
         )
         return role
 
@@ -100,22 +103,23 @@ class PlainStack(cdk.Stack):
         model.node.add_dependency(role)
         return model
 
-    def create_alarms(self) -> list[cloudwatch.Alarm]:
+    def create_alarms(self, prefix: str, dimensions: dict[str, str]) -> list[cloudwatch.Alarm]:
         alarms = []
         for name, statistic, threshold in (
             ("Invocation5XXErrors", cloudwatch.Stats.AVERAGE, 0.05),
+            ("InvocationModelErrors", cloudwatch.Stats.AVERAGE, 0.5),
             ("ModelLatency", cloudwatch.Stats.percentile(99), 25_000_000),
         ):
             metric = cloudwatch.Metric(
                 namespace="AWS/SageMaker",
                 metric_name=name,
-                dimensions_map={"EndpointName": self.endpoint_name, "VariantName": "AllTraffic"},
+                dimensions_map=dimensions,
                 statistic=statistic,
                 period=cdk.Duration.minutes(1),
             )
             alarm = cloudwatch.Alarm(
                 self,
-                name,
+                prefix + name,
                 metric=metric,
                 threshold=threshold,
                 comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
@@ -126,8 +130,8 @@ class PlainStack(cdk.Stack):
             alarms.append(alarm)
         return alarms
 
-    def create_endpoint(self, model: sagemaker.CfnModel, alarms: list[cloudwatch.Alarm]) -> None:
-        configuration = sagemaker.CfnEndpointConfig(
+    def create_configuration(self, model: sagemaker.CfnModel) -> sagemaker.CfnEndpointConfig:
+        return sagemaker.CfnEndpointConfig(
             self,
             "EndpointConfig",
             production_variants=[
@@ -146,6 +150,10 @@ class PlainStack(cdk.Stack):
                 )
             ],
         )
+
+    def create_endpoint(
+        self, role: iam.Role, configuration: sagemaker.CfnEndpointConfig, alarms: list[cloudwatch.Alarm]
+    ) -> None:
         endpoint = sagemaker.CfnEndpoint(
             self,
             "Endpoint",
@@ -164,7 +172,11 @@ class PlainStack(cdk.Stack):
                 ),
             ),
         )
-        endpoint.node.add_dependency(self.endpoint_logs)
+        statement = iam.PolicyStatement(
+            actions=["cloudwatch:DescribeAlarms"], resources=[alarm.alarm_arn for alarm in alarms]
+        )
+        policy = iam.Policy(self, "WatchAlarms", statements=[statement], roles=[role])
+        endpoint.node.add_dependency(self.endpoint_logs, policy)
 
     def create_api(self) -> apigateway.RestApi:
         access_logs = self.create_log_group("AccessLogs")

@@ -2,12 +2,11 @@
 
 import json
 import shlex
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+import requests
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotocoreCredentials
@@ -40,13 +39,9 @@ class ApiClient:
         if self.credentials:
             key = BotocoreCredentials(self.credentials.access_key_id, self.credentials.secret_access_key)
             SigV4Auth(key, "execute-api", self.region).add_auth(request)
-        prepared = request.prepare()
-        call = urllib.request.Request(prepared.url, data=data, headers=dict(prepared.headers), method=method)
-        try:
-            with urllib.request.urlopen(call, timeout=timeout) as answer:
-                return answer.status, _lower(answer.headers), json.loads(answer.read())
-        except urllib.error.HTTPError as error:
-            return error.code, _lower(error.headers), json.loads(error.read())
+        signed = request.prepare()
+        answer = requests.request(method, signed.url, data=data, headers=dict(signed.headers), timeout=timeout)
+        return answer.status_code, {name.lower(): value for name, value in answer.headers.items()}, answer.json()
 
     def curl(self, method: str, path: str, body: Any = None) -> str:
         """The same call as a line to paste into a shell; signed by curl itself."""
@@ -74,7 +69,3 @@ def connect(cloud: LocalCloud, outputs: dict[str, str], region: str) -> ApiClien
     resource = f"arn:aws:execute-api:{region}:{ACCOUNT}:{api_id}/*"
     statement = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": resource}
     return ApiClient(url, region, credentials=cloud.create_user("caller", [statement]))
-
-
-def _lower(headers: Any) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.items()}

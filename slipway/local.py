@@ -7,13 +7,13 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from llm_hosting import ACCOUNT_SETTINGS
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import SynthesisError, read_stacks, synthesize
 from local_cloud.checks import TemplateError
 from local_cloud.cloud import LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
 
-ACCOUNT_SETTINGS = "slipway-account-settings"
 QUESTION = {
     "inputs": "A list of the functions that",
     "parameters": {"do_sample": True, "max_new_tokens": 40, "seed": 7},

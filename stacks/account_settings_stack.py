@@ -7,6 +7,8 @@ from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from llm_hosting.acknowledgement import acknowledge
+
 # What AmazonAPIGatewayPushToCloudWatchLogs allows; API Gateway refuses a role that may do less.
 _LOG_ACTIONS = (
     "CreateLogGroup",
@@ -26,13 +28,8 @@ class AccountSettingsStack(cdk.Stack):
         super().__init__(scope, construct_id, **kwargs)
         role = iam.Role(self, "LogRole", assumed_by=iam.ServicePrincipal("apigateway.amazonaws.com"))
         role.add_to_policy(iam.PolicyStatement(actions=[f"logs:{action}" for action in _LOG_ACTIONS], resources=["*"]))
-        cdk.Validations.of(role).acknowledge(
-            cdk.Acknowledgment(
-                id="AwsSolutions::AwsSolutions-IAM5[Resource::*]",
-                reason="One role serves every API of the account and region; API Gateway refuses it unless it may "
-                "write to any log group.",
-            )
-        )
+        reason = "One role serves every API of the account and region; API Gateway refuses it if it may write less."
+        acknowledge(role, {"AwsSolutions-IAM5[Resource::*]": reason})
         account = apigateway.CfnAccount(self, "Account", cloud_watch_role_arn=role.role_arn)
         account.node.add_dependency(role)
         for part in self.node.find_all():

@@ -10,7 +10,7 @@ from constructs import Construct
 from llm_hosting.deployment import Deployment
 from llm_hosting.inference_api import InferenceApi
 from llm_hosting.realtime_endpoint import RealtimeEndpoint
-from llm_hosting.resolution import resolve
+from llm_hosting.resolution import Resolution, resolve
 
 
 class InferenceStack(cdk.Stack):
@@ -20,13 +20,14 @@ class InferenceStack(cdk.Stack):
         self, scope: Construct, construct_id: str, *, deployment: Deployment, code: lambda_.Code, **kwargs: Any
     ) -> None:
         super().__init__(scope, construct_id, **kwargs)
+        resolution = resolve(deployment.model, deployment.serving, deployment.hosting)
         endpoint = RealtimeEndpoint(
             self,
             "Endpoint",
             model=deployment.model,
-            serving=deployment.serving,
             hosting=deployment.hosting,
             alarms=deployment.alarms,
+            resolution=resolution,
             log_settings=deployment.logs,
         )
         api = InferenceApi(
@@ -35,7 +36,7 @@ class InferenceStack(cdk.Stack):
             settings=deployment.api,
             log_settings=deployment.logs,
             code=code,
-            environment=_environment(deployment, endpoint),
+            environment=_environment(deployment, resolution, endpoint),
         )
         # Shorter than the gateway's 29 s, so that the function's own answer is the one the caller sees.
         generate = api.add_function("POST", "/generate", handler="generate", timeout=cdk.Duration.seconds(28))
@@ -50,9 +51,8 @@ class InferenceStack(cdk.Stack):
             cdk.CfnOutput(self, "ApiKeyId", value=api.api_key.key_id)
 
 
-def _environment(deployment: Deployment, endpoint: RealtimeEndpoint) -> dict[str, str]:
+def _environment(deployment: Deployment, resolution: Resolution, endpoint: RealtimeEndpoint) -> dict[str, str]:
     """What `inference_api.settings` reads."""
-    resolution = resolve(deployment.model, deployment.serving, deployment.hosting)
     schema = {"bodies": resolution.bodies, "parameters": resolution.parameters}
     return {
         "ENDPOINT_NAME": endpoint.name,

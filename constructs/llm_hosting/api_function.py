@@ -5,10 +5,15 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from .acknowledgement import acknowledge
 from .deployment import Api, Logs
 from .log_group import LogGroup
 
 _ARCHITECTURES = {"arm64": lambda_.Architecture.ARM_64, "x86_64": lambda_.Architecture.X86_64}
+
+TRACING_IS_OFF = "api.tracing is off in this deployment; the logs hold the request id of each response."
+_TRACING_ANYWHERE = "xray:PutTraceSegments and xray:PutTelemetryRecords know no narrower resource."
+_NO_QUEUE = "Called synchronously by API Gateway only: a failure goes back to the caller."
 
 
 class ApiFunction(Construct):
@@ -45,24 +50,8 @@ class ApiFunction(Construct):
             log_group=log_group,
             tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
         )
-        validations = cdk.Validations.of(self.function)
-        validations.acknowledge(
-            cdk.Acknowledgment(
-                id="Serverless::Serverless-LambdaDLQ",
-                reason="Called synchronously by API Gateway only: a failure goes back to the caller.",
-            )
-        )
+        acknowledge(self.function, {"Serverless-LambdaDLQ": _NO_QUEUE})
         if settings.tracing:
-            cdk.Validations.of(role).acknowledge(
-                cdk.Acknowledgment(
-                    id="AwsSolutions::AwsSolutions-IAM5[Resource::*]",
-                    reason="xray:PutTraceSegments and xray:PutTelemetryRecords know no narrower resource.",
-                )
-            )
+            acknowledge(role, {"AwsSolutions-IAM5[Resource::*]": _TRACING_ANYWHERE})
         else:
-            validations.acknowledge(
-                cdk.Acknowledgment(
-                    id="Serverless::Serverless-LambdaTracing",
-                    reason="api.tracing is off in this deployment; the logs hold the request id of each response.",
-                )
-            )
+            acknowledge(self.function, {"Serverless-LambdaTracing": TRACING_IS_OFF})

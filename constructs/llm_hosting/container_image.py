@@ -8,27 +8,26 @@ from constructs import Construct
 
 from .catalog.regions import container_accounts
 
+_OWN_IMAGE = re.compile(r"(?P<account>[^.]+)\.dkr\.ecr\.(?P<region>[^.]+)\.[^/]+/(?P<repository>[^:@]+)")
+
 
 class ContainerImage(Construct):
     """An image of AWS's deep learning containers (`repository:tag`), or any Amazon ECR image by its URI."""
 
     def __init__(self, scope: Construct, construct_id: str, *, image: str) -> None:
         super().__init__(scope, construct_id)
-        if ".dkr.ecr." in image:
+        if own := _OWN_IMAGE.match(image):
             self.uri = cdk.Fn.sub(image) if "${" in image else image
-            account, region, repository = re.match(r"([^.]+)\.dkr\.ecr\.([^.]+)\.[^/]+/([^:@]+)", image).groups()  # type: ignore[union-attr]
-            arn = f"arn:${{AWS::Partition}}:ecr:{region}:{account}:repository/{repository}"
-            self._repository_arn = cdk.Fn.sub(arn)
-            return
-        # Our own table: the CDK's fact of the same name lacks 13 regions.
-        accounts = cdk.CfnMapping(
-            self, "Accounts", mapping={region: {"Account": account} for region, account in container_accounts().items()}
-        )
-        account = accounts.find_in_map(cdk.Aws.REGION, "Account")
-        self.uri = f"{account}.dkr.ecr.{cdk.Aws.REGION}.{cdk.Aws.URL_SUFFIX}/{image}"
-        self._repository_arn = (
-            f"arn:{cdk.Aws.PARTITION}:ecr:{cdk.Aws.REGION}:{account}:repository/{image.partition(':')[0]}"
-        )
+            self._repository_arn = cdk.Fn.sub(
+                f"arn:${{AWS::Partition}}:ecr:{own['region']}:{own['account']}:repository/{own['repository']}"
+            )
+        else:
+            # Our own table: the CDK's fact of the same name lacks 13 regions.
+            accounts = {region: {"Account": account} for region, account in container_accounts().items()}
+            account = cdk.CfnMapping(self, "Accounts", mapping=accounts).find_in_map(cdk.Aws.REGION, "Account")
+            repository = image.partition(":")[0]
+            self.uri = f"{account}.dkr.ecr.{cdk.Aws.REGION}.{cdk.Aws.URL_SUFFIX}/{image}"
+            self._repository_arn = f"arn:{cdk.Aws.PARTITION}:ecr:{cdk.Aws.REGION}:{account}:repository/{repository}"
 
     def grant_pull(self, role: iam.Role) -> None:
         """Let a role pull this image and no other."""

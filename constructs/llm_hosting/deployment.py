@@ -1,29 +1,13 @@
-"""The deployment file as typed, frozen models; the only reader of YAML and the only place of defaults."""
+"""The deployment as typed, frozen models: every setting, its unit, its range, and the only place of defaults."""
 
-import difflib
-import re
-from collections.abc import Hashable, Sequence
-from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, ConfigDict, Field
 
 LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]  # CloudWatch Logs takes no others
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)]
 EnvironmentValue = Annotated[str, Field(max_length=1024)]
-NAME = re.compile(r"[a-z](-?[a-z0-9])*")  # SageMaker lower-cases names in ARNs, and IAM tells cases apart
-NAME_LENGTH = 50  # the endpoint's name adds 9 characters and may have 63
-
-
-class DeploymentError(Exception):
-    """A deployment that can't be used; `problems` holds one sentence per problem."""
-
-    def __init__(self, path: Path, problems: Sequence[str]) -> None:
-        self.problems = list(problems)
-        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
-        super().__init__(f"{path} is refused: {count}\n" + "\n".join(f"  - {problem}" for problem in self.problems))
+KmsKeyArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9_-]+$")]
 
 
 class Section(BaseModel):
@@ -38,6 +22,7 @@ class Model(Section):
 
     id: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$",
+        max_length=200,
         description="Model id on the Hugging Face Hub, for example `Qwen/Qwen3-4B`.",
     )
     revision: str | None = Field(
@@ -47,12 +32,12 @@ class Model(Section):
     )
     weights: str | None = Field(
         None,
+        max_length=1024,
         pattern=r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9_!.*'()-]+/)+$",
         description="Prefix with uncompressed weights, `s3://bucket/prefix/`; null = downloaded from the Hub.",
     )
-    weights_kms_key_arn: str | None = Field(
+    weights_kms_key_arn: KmsKeyArn | None = Field(
         None,
-        pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9_-]+$",
         description="Key that encrypts the objects under `weights`; null = none, or a key that AWS manages.",
     )
 
@@ -74,7 +59,7 @@ class Serving(Section):
         None, ge=1, le=64, description="Accelerators that share one copy of the model; null = all of the instance."
     )
     max_model_len: int | None = Field(
-        None, ge=1, description="Tokens of prompt and answer together; null = what the model or the engine allows."
+        None, ge=2, description="Tokens of prompt and answer together; null = what the model or the engine allows."
     )
     environment: dict[EnvironmentName, EnvironmentValue] = Field(
         default_factory=dict,
@@ -88,6 +73,11 @@ class InstanceCount(Section):
 
     min: int = Field(1, ge=0, le=1000, description="Instances that always run.")
     max: int = Field(1, ge=1, le=1000, description="Instances that may run.")
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether Application Auto Scaling decides on the count."""
+        return self.min < self.max
 
 
 class Scaling(Section):
@@ -110,9 +100,8 @@ class Hosting(Section):
     volume_size_in_gb: int | None = Field(
         None, ge=1, le=512, description="EBS volume; null = SageMaker's default. Refused on types with an NVMe disk."
     )
-    volume_kms_key_arn: str | None = Field(
+    volume_kms_key_arn: KmsKeyArn | None = Field(
         None,
-        pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9_-]+$",
         description="Key that encrypts the volume; null = a key that AWS manages. Refused on types with their own NVMe "
         "disk, which their hardware encrypts.",
     )
@@ -128,7 +117,6 @@ class Hosting(Section):
             "al2-ami-sagemaker-inference-gpu-2-1",
             "al2-ami-sagemaker-inference-gpu-3-1",
             "al2023-ami-sagemaker-inference-gpu-4-1",
-            "al2-ami-sagemaker-inference-neuron-2",
         ]
         | None
     ) = Field(None, description="Host image, which sets the driver; null = derived from container image and instance.")
@@ -164,12 +152,14 @@ class Api(Section):
     )
     throttle: Throttle = Throttle()
     quota: Quota | None = Field(None, description="Limit per API key; null = none.")
-    max_body_in_kb: int = Field(128, ge=1, le=5000, description="Largest request body (1 kB = 1,024 bytes).")
+    max_body_in_kb: int = Field(
+        128, ge=1, le=2900, description="Largest request body (1 kB = 1,024 bytes); Lambda takes 6 MB, escaped."
+    )
     access_logs: bool = Field(
         True, description="One log line per request, without prompts; needs the stack `slipway-account-settings` once."
     )
     tracing: bool = Field(False, description="AWS X-Ray for the API and its functions.")
-    memory_in_mb: int = Field(512, ge=128, le=10240, description="Memory of each function; CPU grows with it.")
+    memory_in_mb: int = Field(512, ge=256, le=10240, description="Memory of each function; CPU grows with it.")
     architecture: Literal["arm64", "x86_64"] = Field("arm64", description="Processor of the functions.")
 
 
@@ -182,6 +172,9 @@ class Alarms(Section):
         description="SNS topic to notify; null = none.",
     )
     error_rate: float = Field(0.05, gt=0, le=1, description="Share of invocations answered with 5XX.")
+    failure_rate: float = Field(
+        0.5, gt=0, le=1, description="Share of invocations not answered with 2XX; LMI reports its own failures as 424."
+    )
     latency_in_seconds: float = Field(
         25, gt=0, le=60, description="99th percentile of the model's latency; the API stops waiting at 25 s."
     )
@@ -205,124 +198,3 @@ class Deployment(Section):
     api: Api = Api()
     alarms: Alarms = Alarms()
     logs: Logs = Logs()
-
-
-def parse_deployment(path: Path) -> tuple[Deployment | None, dict[str, str]]:
-    """Read a deployment file.
-
-    Returns the deployment and the problems by field. Where only optional fields are wrong, the deployment is the one
-    without them, so that rules over the rest can still be checked; None = nothing usable is left.
-    """
-    if not NAME.fullmatch(path.stem) or len(path.stem) > NAME_LENGTH:
-        return None, {
-            "name": f"{path.stem!r} can't be a stack's name: use lower-case letters, digits and single hyphens, "
-            f"a letter first, at most {NAME_LENGTH} characters; rename the file."
-        }
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)
-    except OSError as error:
-        return None, {"file": f"can't be read: {error.strerror}."}
-    except UnicodeDecodeError:
-        return None, {"file": "is not UTF-8 text; save it as UTF-8."}
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        return None, {"file": f"is not valid YAML: {' '.join(str(error).split())}."}
-    if not isinstance(content, dict):
-        return None, {"file": "must hold a mapping with at least `model` and `hosting`; see deployments/gpt2.yaml."}
-    try:
-        return Deployment.model_validate(content), {}
-    except ValidationError as error:
-        errors = error.errors(include_url=False)
-        problems = {_field(each["loc"]): _sentence(each) for each in errors}
-        for each in errors:
-            _remove(content, each["loc"])
-        try:
-            return Deployment.model_validate(content), problems
-        except ValidationError:
-            return None, problems
-
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML lets a key stand twice and keeps the last; here that is an error."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", node.start_mark)
-        return super().construct_mapping(node, deep)
-
-
-def _field(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location if part != "[key]")
-
-
-def _sentence(error: ErrorDetails) -> str:
-    """One sentence: the value, what is allowed, the fix."""
-    kind, context = error["type"], error.get("ctx", {})
-    if kind == "extra_forbidden":
-        return _unknown_key(error["loc"])
-    if kind == "missing":
-        return f"is missing; {_description(error['loc'])}"
-    if kind == "literal_error":
-        return f"{error['input']!r} is not allowed; use {context['expected']}."
-    if kind == "string_type" and isinstance(error["input"], bool | int | float):
-        return f"{error['input']!r} is not text for YAML; put it in quotes."
-    if kind == "string_pattern_mismatch":
-        return f"{error['input']!r} does not fit: {_description(error['loc'])}"
-    allowed = _range(error["loc"]) or error["msg"].removeprefix("Input should be ")
-    return f"{error['input']!r} is not allowed; use {allowed}."
-
-
-def _unknown_key(location: tuple[int | str, ...]) -> str:
-    known = list(_section(location).model_fields)
-    nearest = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
-    guess = f"did you mean `{nearest[0]}`? " if nearest else ""
-    return f"is not a known key; {guess}Known here: {', '.join(known)}."
-
-
-def _description(location: tuple[int | str, ...]) -> str:
-    field = _section(location).model_fields.get(str(location[-1]))
-    if field is None:
-        return ""
-    section = _model_of(field.annotation)
-    return field.description or (section.__doc__ or "" if section else "")
-
-
-def _range(location: tuple[int | str, ...]) -> str:
-    """For example "a whole number, 60 or more, 3600 or less"; empty for a field without limits."""
-    field = _section(location).model_fields.get(str(location[-1]))
-    words = {"ge": "{} or more", "gt": "more than {}", "le": "{} or less", "lt": "less than {}"}
-    limits = [
-        word.format(getattr(limit, name))
-        for limit in (field.metadata if field else [])
-        for name, word in words.items()
-        if hasattr(limit, name)
-    ]
-    kind = "a whole number" if field and int in (field.annotation, *get_args(field.annotation)) else "a number"
-    return ", ".join([kind, *limits]) if limits else ""
-
-
-def _section(location: tuple[int | str, ...]) -> type[BaseModel]:
-    section: type[BaseModel] = Deployment
-    for part in location[:-1]:
-        field = section.model_fields.get(str(part))
-        section = (field and _model_of(field.annotation)) or section
-    return section
-
-
-def _model_of(annotation: Any) -> type[BaseModel] | None:
-    for candidate in (annotation, *get_args(annotation)):
-        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-            return candidate
-    return None
-
-
-def _remove(content: Any, location: tuple[int | str, ...]) -> None:
-    for part in location[:-1]:
-        content = content.get(part) if isinstance(content, dict) else None
-    if not isinstance(content, dict):
-        return
-    if location == ("model", "id"):
-        content["id"] = "placeholder"  # required, and no rule looks at it
-    else:
-        content.pop(location[-1], None)

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class GatewayAnswer:
-    """One of API Gateway's kinds of response, with our status, code and message; `retry_after` is in seconds."""
+class GatewayResponse:
+    """One of API Gateway's kinds of response, with our status (None = the kind's own), code and message."""
 
     kind: str
     status: int | None
     code: str
     message: str
-    retry_after: int | None = None
+    retry_after_in_seconds: int | None = None
 
     @property
     def template(self) -> str:
@@ -23,57 +23,79 @@ class GatewayAnswer:
     def headers(self) -> dict[str, str]:
         """Response headers in API Gateway's mapping language: fixed values stand in single quotes."""
         headers = {"x-request-id": "context.requestId", "content-type": "'application/json'"}
-        return headers if self.retry_after is None else {**headers, "Retry-After": f"'{self.retry_after}'"}
+        return (
+            headers
+            if self.retry_after_in_seconds is None
+            else {**headers, "Retry-After": f"'{self.retry_after_in_seconds}'"}
+        )
 
 
-GATEWAY_ANSWERS = (
-    GatewayAnswer(
-        "MISSING_AUTHENTICATION_TOKEN",
-        403,
-        "no_such_route_or_not_signed",
-        "No such route, or the request is not signed: use POST /generate or GET /endpoint, "
-        "signed with AWS Signature Version 4 for the service execute-api.",
-    ),
-    GatewayAnswer(
+_HOW_TO_AUTHORIZE = {
+    "iam": ", or the request is not signed: use POST /generate or GET /endpoint, signed with AWS Signature Version 4 "
+    "for the service execute-api.",
+    "api-key": ": use POST /generate or GET /endpoint, with the header x-api-key.",
+    "none": ": use POST /generate or GET /endpoint.",
+}
+
+
+_UNAVAILABLE = "The service can't take the request at the moment: wait, then send it again."
+_RESPONSES = (
+    GatewayResponse(
         "INVALID_SIGNATURE",
         403,
         "invalid_signature",
         "The signature does not match: check secret key, region, service (execute-api), body and clock.",
     ),
-    GatewayAnswer("EXPIRED_TOKEN", 403, "expired_token", "The temporary credentials have expired: get new ones."),
-    GatewayAnswer(
+    GatewayResponse("EXPIRED_TOKEN", 403, "expired_token", "The temporary credentials have expired: get new ones."),
+    GatewayResponse(
         "ACCESS_DENIED",
         403,
         "access_denied",
         "The caller may not use this route: it needs execute-api:Invoke on it.",
     ),
-    GatewayAnswer("INVALID_API_KEY", 403, "invalid_api_key", "Send a valid key of this API in the header x-api-key."),
-    GatewayAnswer("THROTTLED", 429, "throttled", "Too many requests at once: wait, then send the request again.", 1),
-    GatewayAnswer(
+    GatewayResponse("INVALID_API_KEY", 403, "invalid_api_key", "Send a valid key of this API in the header x-api-key."),
+    GatewayResponse("THROTTLED", 429, "throttled", "Too many requests at once: wait, then send the request again.", 1),
+    GatewayResponse(
         "QUOTA_EXCEEDED",
         429,
         "quota_exceeded",
         "The quota of this API key is used up: wait for the next period or ask for a larger quota.",
         3600,
     ),
-    GatewayAnswer("REQUEST_TOO_LARGE", 413, "body_too_large", "The body is over 10 MB: send a shorter prompt."),
-    GatewayAnswer(
+    GatewayResponse("REQUEST_TOO_LARGE", 413, "body_too_large", "The body is too large: send a shorter prompt."),
+    GatewayResponse(
         "INTEGRATION_TIMEOUT",
         504,
         "gateway_timeout",
         "No answer within 29 seconds: ask for fewer tokens.",
     ),
-    GatewayAnswer(
+    GatewayResponse(
         "DEFAULT_4XX",
         None,  # each kind keeps its own
         "request_refused",
         "The request can't be accepted: check path, headers, body and, where requests are signed, the credentials.",
     ),
-    GatewayAnswer(
+    GatewayResponse(
         "DEFAULT_5XX",
         503,
         "service_unavailable",
-        "The service can't take the request at the moment: wait, then send it again.",
+        _UNAVAILABLE,
         5,
     ),
+    GatewayResponse("INTEGRATION_FAILURE", 503, "service_unavailable", _UNAVAILABLE, 5),
+    GatewayResponse("API_CONFIGURATION_ERROR", 503, "service_unavailable", _UNAVAILABLE, 5),
 )
+
+
+def gateway_responses(auth: str) -> tuple[GatewayResponse, ...]:
+    """All kinds that an API with this kind of authorization can give."""
+    return (
+        # AWS's own text, "Missing Authentication Token", is a riddle to whoever misspelt a path.
+        GatewayResponse(
+            "MISSING_AUTHENTICATION_TOKEN",
+            403,
+            "no_such_route_or_not_signed" if auth == "iam" else "no_such_route",
+            f"No such route{_HOW_TO_AUTHORIZE[auth]}",
+        ),
+        *_RESPONSES,
+    )

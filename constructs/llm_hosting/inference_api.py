@@ -8,9 +8,10 @@ from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from .api_function import ApiFunction
+from .acknowledgement import acknowledge
+from .api_function import TRACING_IS_OFF, ApiFunction
 from .deployment import Api, Logs
-from .gateway_responses import GATEWAY_ANSWERS
+from .gateway_responses import gateway_responses
 from .log_group import LogGroup
 
 INTEGRATION_TIMEOUT = cdk.Duration.seconds(29)  # API Gateway's own limit
@@ -29,6 +30,23 @@ _LOGGED = {
     "caller": "identity.caller",
     "apiKeyId": "identity.apiKeyId",
     "error": "error.responseType",
+}
+_OWN_VALIDATION = (
+    "The function checks every body and says which field to change; a validator of the gateway could only say that the "
+    "body is invalid."
+)
+_NO_WEB_ACL = (
+    "A web ACL costs a fixed fee and sees only the first 16 kB of a prompt; callers are authorized and throttled, and "
+    "an ACL can be attached to the stage by its owner."
+)
+_NO_EXECUTION_LOGS = (
+    "Access logs hold every request. Execution logs would add parts of prompts, in a log group that no template owns "
+    "and that never expires."
+)
+_NO_USER_POOL = {
+    "iam": "Callers sign with AWS credentials (AWS_IAM); a user pool would add a second identity store.",
+    "api-key": "The deployment asks for api.auth: api-key; synth warns that the key is a shared secret.",
+    "none": "The deployment asks for api.auth: none in so many words; synth warns that the API is public.",
 }
 
 
@@ -56,13 +74,13 @@ class InferenceApi(Construct):
             deploy_options=self._stage_options(),
         )
         self._api.node.try_remove_child("Endpoint")  # an output that repeats ApiUrl
-        for answer in GATEWAY_ANSWERS:
+        for response in gateway_responses(settings.auth):
             self._api.add_gateway_response(
-                answer.kind.title().replace("_", ""),
-                type=apigateway.ResponseType.of(answer.kind),
-                status_code=answer.status and str(answer.status),
-                response_headers=answer.headers,
-                templates={"application/json": answer.template},
+                response.kind.title().replace("_", ""),
+                type=apigateway.ResponseType.of(response.kind),
+                status_code=response.status and str(response.status),
+                response_headers=response.headers,
+                templates={"application/json": response.template},
             )
         self.api_key = self._add_api_key() if settings.auth == "api-key" else None
         self._acknowledge()
@@ -127,48 +145,17 @@ class InferenceApi(Construct):
         return key
 
     def _acknowledge(self) -> None:
-        api, stage = cdk.Validations.of(self._api), cdk.Validations.of(self._api.deployment_stage)
-        api.acknowledge(
-            cdk.Acknowledgment(
-                id="AwsSolutions::AwsSolutions-APIG2",
-                reason="The function checks every body and says which field to change; a validator of the gateway "
-                "could only say that the body is invalid.",
-            )
-        )
-        stage.acknowledge(
-            cdk.Acknowledgment(
-                id="AwsSolutions::AwsSolutions-APIG6",
-                reason="Access logs hold every request. Execution logs would add parts of prompts, in a log group "
-                "that no template owns and that never expires.",
-            ),
-            cdk.Acknowledgment(
-                id="AwsSolutions::AwsSolutions-APIG3",
-                reason="A web ACL costs a fixed fee and sees only the first 16 kB of a prompt; callers are "
-                "authorized and throttled, and an ACL can be attached to the stage by its owner.",
-            ),
-        )
+        acknowledge(self._api, {"AwsSolutions-APIG2": _OWN_VALIDATION})
+        stage = self._api.deployment_stage
+        acknowledge(stage, {"AwsSolutions-APIG3": _NO_WEB_ACL, "AwsSolutions-APIG6": _NO_EXECUTION_LOGS})
         if not self._settings.access_logs:
-            reason = "api.access_logs is switched off in this deployment."
-            stage.acknowledge(
-                cdk.Acknowledgment(id="AwsSolutions::AwsSolutions-APIG1", reason=reason),
-                cdk.Acknowledgment(id="Serverless::Serverless-APIGWAccessLogging", reason=reason),
-                cdk.Acknowledgment(id="Serverless::Serverless-APIGWStructuredLogging", reason=reason),
-            )
+            findings = ("AwsSolutions-APIG1", "Serverless-APIGWAccessLogging", "Serverless-APIGWStructuredLogging")
+            acknowledge(stage, dict.fromkeys(findings, "api.access_logs is switched off in this deployment."))
         if not self._settings.tracing:
-            stage.acknowledge(
-                cdk.Acknowledgment(
-                    id="Serverless::Serverless-APIGWXrayEnabled",
-                    reason="api.tracing is off in this deployment; the logs hold the request id of each response.",
-                )
-            )
+            acknowledge(stage, {"Serverless-APIGWXrayEnabled": TRACING_IS_OFF})
 
-    def _acknowledge_auth(self, route: apigateway.Method) -> None:
-        method, auth = cdk.Validations.of(route), self._settings.auth
-        reason = {
-            "iam": "Callers sign with AWS credentials (AWS_IAM); a user pool would add a second identity store.",
-            "api-key": "The deployment asks for api.auth: api-key; synth warns that the key is a shared secret.",
-            "none": "The deployment asks for api.auth: none in so many words; synth warns that the API is public.",
-        }[auth]
-        method.acknowledge(cdk.Acknowledgment(id="AwsSolutions::AwsSolutions-COG4", reason=reason))
+    def _acknowledge_auth(self, method: apigateway.Method) -> None:
+        auth = self._settings.auth
+        acknowledge(method, {"AwsSolutions-COG4": _NO_USER_POOL[auth]})
         if auth != "iam":
-            method.acknowledge(cdk.Acknowledgment(id="AwsSolutions::AwsSolutions-APIG4", reason=reason))
+            acknowledge(method, {"AwsSolutions-APIG4": _NO_USER_POOL[auth]})

@@ -1,17 +1,20 @@
 """A SageMaker real-time endpoint for one model: role, log group, model, configuration, endpoint, alarms, scaling."""
 
+from collections.abc import Sequence
+
 import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from .container_image import ContainerImage
-from .deployment import Alarms, Hosting, Logs, Model, Serving
+from .deployment import Alarms, Hosting, Logs, Model
 from .endpoint_alarms import EndpointAlarms
 from .endpoint_scaling import EndpointScaling
 from .execution_role import ExecutionRole
 from .log_group import LogGroup
-from .resolution import Resolution, resolve
+from .resolution import Resolution
 
 VARIANT_NAME = "AllTraffic"  # guardrails need the same variant name in the old and the new configuration
 
@@ -29,14 +32,13 @@ class RealtimeEndpoint(Construct):
         construct_id: str,
         *,
         model: Model,
-        serving: Serving,
         hosting: Hosting,
         alarms: Alarms,
+        resolution: Resolution,
         log_settings: Logs,
     ) -> None:
         super().__init__(scope, construct_id)
         self.name = f"{cdk.Aws.STACK_NAME}-{_first_characters_of_stack_id()}"
-        resolution = resolve(model, serving, hosting)
         self.log_group = LogGroup(
             self,
             "LogGroup",
@@ -44,15 +46,24 @@ class RealtimeEndpoint(Construct):
             name=f"/aws/sagemaker/Endpoints/{self.name}",
             removal_policy=cdk.RemovalPolicy.RETAIN,  # the last words of an endpoint that failed to start
         )
-        self.alarms = EndpointAlarms(
-            self, "Alarms", endpoint_name=self.name, variant_name=VARIANT_NAME, settings=alarms
-        ).alarms
         image = ContainerImage(self, "Image", image=resolution.image)
-        role = ExecutionRole(self, "Role", image=image, log_group=self.log_group, alarms=self.alarms, model=model)
+        role = ExecutionRole(self, "Role", image=image, log_group=self.log_group)
+        if model.weights:
+            role.allow_reading_weights(model.weights, model.weights_kms_key_arn)
+        if hosting.volume_kms_key_arn:
+            role.allow_encrypting_volume(hosting.volume_kms_key_arn)
         sagemaker_model = self._create_model(role, image, model, hosting, resolution)
         configuration = self._create_configuration(sagemaker_model, hosting, resolution)
-        self.endpoint = self._create_endpoint(configuration, hosting)
-        if _is_scaled(hosting):
+        dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
+        watch = EndpointAlarms(self, "Alarms", dimensions=dimensions, settings=alarms)
+        if alarms.topic_arn:
+            watch.notify(alarms.topic_arn)
+        # Bound to the new fleet: with alarms on the whole endpoint, one that is unwell could not be updated.
+        new_fleet = {**dimensions, "EndpointConfigName": configuration.attr_endpoint_config_name}
+        rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, settings=alarms)
+        self.endpoint = self._create_endpoint(configuration, hosting, rollback.alarms)
+        self._allow_watching(role, rollback.alarms)
+        if hosting.instance_count.is_scaled:
             scaling = EndpointScaling(
                 self, "Scaling", endpoint_name=self.name, variant_name=VARIANT_NAME, hosting=hosting
             )
@@ -93,7 +104,7 @@ class RealtimeEndpoint(Construct):
         sagemaker_model = sagemaker.CfnModel(
             self,
             "Model",
-            execution_role_arn=role.role.role_arn,
+            execution_role_arn=role.role_arn,
             enable_network_isolation=hosting.network_isolation,
             primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
                 image=image.uri, environment=resolution.environment, model_data_source=source
@@ -129,7 +140,9 @@ class RealtimeEndpoint(Construct):
             ],
         )
 
-    def _create_endpoint(self, configuration: sagemaker.CfnEndpointConfig, hosting: Hosting) -> sagemaker.CfnEndpoint:
+    def _create_endpoint(
+        self, configuration: sagemaker.CfnEndpointConfig, hosting: Hosting, alarms: Sequence[cloudwatch.Alarm]
+    ) -> sagemaker.CfnEndpoint:
         start = hosting.download_timeout_in_seconds + hosting.startup_timeout_in_seconds
         endpoint = sagemaker.CfnEndpoint(
             self,
@@ -146,18 +159,22 @@ class RealtimeEndpoint(Construct):
                     maximum_execution_timeout_in_seconds=start + hosting.update_wait_in_seconds + 1800,
                 ),
                 auto_rollback_configuration=sagemaker.CfnEndpoint.AutoRollbackConfigProperty(
-                    alarms=[sagemaker.CfnEndpoint.AlarmProperty(alarm_name=alarm.alarm_name) for alarm in self.alarms]
+                    alarms=[sagemaker.CfnEndpoint.AlarmProperty(alarm_name=alarm.alarm_name) for alarm in alarms]
                 ),
             ),
             # Only then: with a fixed count it would make an edit of the count do nothing.
-            retain_all_variant_properties=True if _is_scaled(hosting) else None,
+            retain_all_variant_properties=True if hosting.instance_count.is_scaled else None,
         )
         endpoint.node.add_dependency(self.log_group)
         return endpoint
 
-
-def _is_scaled(hosting: Hosting) -> bool:
-    return hosting.instance_count.min < hosting.instance_count.max
+    def _allow_watching(self, role: ExecutionRole, alarms: Sequence[cloudwatch.Alarm]) -> None:
+        # Without it SageMaker refuses to watch them. A policy of its own: the model waits for the role's first one,
+        # and the alarms, which name the configuration, come after the model.
+        statement = iam.PolicyStatement(
+            actions=["cloudwatch:DescribeAlarms"], resources=[alarm.alarm_arn for alarm in alarms]
+        )
+        self.endpoint.node.add_dependency(iam.Policy(self, "WatchAlarms", statements=[statement], roles=[role]))
 
 
 def _first_characters_of_stack_id() -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .catalog.engines import engine
-from .catalog.instances import Instance, instances
+from .catalog.instances import instances
 from .deployment import Deployment, Hosting, Model, Serving
 
 WEIGHTS_FOLDER = "/opt/ml/model"  # where SageMaker puts uncompressed S3 data
@@ -31,17 +31,15 @@ class Resolution:
 def resolve(model: Model, serving: Serving, hosting: Hosting) -> Resolution:
     """Answer for settings that passed the preflight.
 
-    Raises KeyError for an engine version or an instance type the catalog does not know.
+    Raises KeyError for an engine version that the catalog does not know.
     """
     known = engine(serving.engine)
     version = known.versions[serving.version or known.default_version]
-    instance = instances()[hosting.instance_type]
     return Resolution(
         image=serving.image_uri or f"{known.repository}:{version.tag}",
         version="" if serving.image_uri else version.label,
-        inference_ami_version=hosting.inference_ami_version
-        or _inference_ami(serving.image_uri or version.tag, instance),
-        environment={**_derived_environment(model, serving, instance), **serving.environment},
+        inference_ami_version=resolved_inference_ami(serving, hosting),
+        environment={**derived_environment(model, serving, hosting), **serving.environment},
         bodies=version.bodies,
         parameters=known.parameters,
     )
@@ -51,21 +49,26 @@ def describe(name: str, deployment: Deployment) -> list[str]:
     """Lines for people: what the deployment became and what it costs while nobody calls."""
     resolution = resolve(deployment.model, deployment.serving, deployment.hosting)
     count, instance = deployment.hosting.instance_count, instances()[deployment.hosting.instance_type]
-    counts = f"{count.min}" if count.min == count.max else f"{count.min} to {count.max}"
+    counts = f"{count.min} to {count.max}" if count.is_scaled else f"{count.min}"
     price = f", about {count.min * instance.usd_per_hour:.2f} USD an hour" if instance.usd_per_hour else ""
     catalog_image = deployment.serving.image_uri is None
+    memory = (instance.accelerator_memory_in_mib or 0) // 1024
+    accelerators = f"{instance.accelerator_count} x {instance.accelerator}, {memory} GiB each"
     return [
         f"{name}: {deployment.model.id} on {deployment.serving.engine} {resolution.version or 'of an own image'}",
         f"  image     {resolution.image}{' from the image account of the region' if catalog_image else ''}",
-        f"  instance  {counts} x {instance.type}, host image {resolution.inference_ami_version or 'by default'}",
+        f"  instance  {counts} x {instance.type} ({accelerators}), "
+        f"host image {resolution.inference_ami_version or 'by default'}",
         f"  endpoint  {name}-<first 8 characters of the stack id>",
         f"  cost      {count.min} x {instance.type} bills every hour until the stack is destroyed{price}: "
         "the count never reaches zero",
     ]
 
 
-def _derived_environment(model: Model, serving: Serving, instance: Instance) -> dict[str, str]:
-    degree = serving.tensor_parallel_degree or instance.accelerator_count
+def derived_environment(model: Model, serving: Serving, hosting: Hosting) -> dict[str, str]:
+    """The container's variables that follow from other settings."""
+    instance = instances().get(hosting.instance_type)
+    degree = serving.tensor_parallel_degree or (instance.accelerator_count if instance else 1)
     source = WEIGHTS_FOLDER if model.weights else model.id
     length = serving.max_model_len
     if serving.engine == "tgi":
@@ -89,13 +92,23 @@ def _derived_environment(model: Model, serving: Serving, instance: Instance) -> 
     return {name: str(value) for name, value in settings.items() if value is not None}
 
 
-def _inference_ami(image: str, instance: Instance) -> str | None:
-    """A CUDA 13 container dies without a log line on an old driver, so the host image follows the container's CUDA."""
-    cuda = re.search(r"cu(\d{2})\d", image)
-    if instance.kind != "gpu" or cuda is None:
-        return None
-    if cuda[1] == "13" and instance.family.removeprefix("ml.") in GPU_4_1_FAMILIES:
+def container_cuda(serving: Serving) -> int | None:
+    """Major version of CUDA in the container; None = the image does not say."""
+    if serving.image_uri is None:
+        known = engine(serving.engine)
+        version = known.versions.get(serving.version or known.default_version)
+        return int(version.cuda) if version else None
+    named = re.search(r"cu(\d{2})\d", serving.image_uri)
+    return int(named[1]) if named else None
+
+
+def resolved_inference_ami(serving: Serving, hosting: Hosting) -> str | None:
+    """A container on an older driver dies without a log line, so the host image follows the container's CUDA."""
+    instance, cuda = instances().get(hosting.instance_type), container_cuda(serving)
+    if hosting.inference_ami_version or instance is None or instance.kind != "gpu":
+        return hosting.inference_ami_version
+    if cuda == 13 and instance.family.removeprefix("ml.") in GPU_4_1_FAMILIES:
         return "al2023-ami-sagemaker-inference-gpu-4-1"
-    if cuda[1] == "12" and instance.default_driver == "470":
+    if cuda == 12 and instance.default_driver == "470":
         return "al2-ami-sagemaker-inference-gpu-3-1"
     return None

@@ -80,7 +80,7 @@ def _answer(raw: bytes, content_type: str) -> Answer:
         message = "The model's answer is too large to pass on; ask for fewer tokens or send fewer prompts."
         raise ApiError(502, "answer_too_large", message)
     # What a model writes must never run in a browser, so only JSON keeps its type.
-    is_json = content_type.lower().startswith("application/json")
+    is_json = content_type.partition(";")[0].strip().lower() == "application/json"
     return Answer(text, content_type if is_json else "text/plain; charset=utf-8")
 
 

@@ -12,8 +12,10 @@ import tempfile
 import threading
 from pathlib import Path
 
+from local_cloud.emulator import clock
+
 STATE_PREFIX = "slipway-local-cloud-"
-KEPT_FROM_HOST = ("PATH", "LANG", "LC_ALL", "SLIPWAY_LOCAL_CLOCK_SPEED")
+KEPT_FROM_HOST = ("PATH", "LANG", "LC_ALL")
 
 
 def main() -> None:
@@ -60,20 +62,21 @@ def _set_environment(port: int, state: Path) -> tuple[str, ...]:
         "S3_DATA_DIR": str(state / "s3"),
         "SFTP_ENABLED": "0",
         "STATE_DIR": str(state / "state"),
+        clock.SETTING: str(clock.SPEED),
     }
     host = {name: os.environ[name] for name in KEPT_FROM_HOST if name in os.environ}
     os.environ.clear()
     os.environ.update(host | settings | {"TMPDIR": str(state)})
     tempfile.tempdir = str(state)
-    return (*settings, "SLIPWAY_LOCAL_CLOCK_SPEED")
+    return tuple(settings)
 
 
 async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str, ...], state: Path) -> None:
     # Not earlier: the emulator reads the environment when it is imported.
-    from local_cloud.emulator import gateway_hooks, lambda_hooks, model_containers, services
+    from local_cloud.emulator import hooks, lambda_hooks, model_containers, services
 
     services.install(emulator_only)
-    server = asyncio.ensure_future(gateway_hooks.serve(listener))
+    server = asyncio.ensure_future(hooks.serve(listener))
     stopped = asyncio.ensure_future(_stop_signal().wait())
     await asyncio.wait({server, stopped}, return_when=asyncio.FIRST_COMPLETED)
     lambda_hooks.stop_functions()

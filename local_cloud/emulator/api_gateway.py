@@ -7,10 +7,10 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from local_cloud.emulator import gateway_hooks, hooks, role_hooks
-from local_cloud.emulator.access_log import access_log_line
+from local_cloud.emulator import gateway_hooks, hooks, logs_hooks, role_hooks
+from local_cloud.emulator.access_log import access_log_line, refuse_unknown_variables
 from local_cloud.emulator.cloudformation_hooks import extend_resource_type
-from local_cloud.emulator.gateway_error_hooks import gateway_error, name_error_types, refuse
+from local_cloud.emulator.gateway_error_hooks import gateway_error, refuse
 from local_cloud.emulator.gateway_hooks import RestCall
 from local_cloud.emulator.lambda_hooks import function_allows_gateway
 
@@ -28,7 +28,6 @@ LOG_ROLE_ACTIONS = (
     "PutLogEvents",
 )
 INTERNAL_ERROR = "Internal server error"
-SERVER_ERROR_TYPE = "InternalServerErrorException"
 
 
 async def _answer(call: RestCall, proceed: Callable[[], Awaitable[hooks.Answer]]) -> hooks.Answer:
@@ -96,7 +95,7 @@ async def _invoke(call: RestCall, integration: dict[str, Any], proceed: Callable
     if call.function_failure:
         # AWS answers 500 for a throttled function and 502 for one that failed; both are of the DEFAULT_5XX type.
         status = 500 if call.function_failure == "Rate Exceeded" else 502
-        return gateway_error("DEFAULT_5XX", INTERNAL_ERROR, error_type=SERVER_ERROR_TYPE, status=status)
+        return gateway_error("DEFAULT_5XX", INTERNAL_ERROR, status=status)
     return task.result()
 
 
@@ -124,10 +123,11 @@ def _write_access_log(call: RestCall, answer: hooks.Answer, started: float) -> N
     stream = hashlib.md5(f"{call.api_id}/{call.stage_name}".encode(), usedforsecurity=False).hexdigest()
     with hooks.scope(call.account, call.region):
         line = access_log_line(settings["format"], call, answer, started)
-        gateway_hooks.write_log(group, stream, line, int(started * 1000))
+        logs_hooks.write_log(group, stream, line, int(started * 1000))
 
 
-def _require_log_role(properties: dict[str, Any]) -> None:
+def _check_logging(properties: dict[str, Any]) -> None:
+    refuse_unknown_variables((properties.get("AccessLogSetting") or {}).get("Format", ""))
     logging = [
         setting for setting in properties.get("MethodSettings") or [] if setting.get("LoggingLevel", "OFF") != "OFF"
     ]
@@ -157,14 +157,5 @@ def install() -> None:
     gateway_hooks.answer_rest_calls_with(_answer)
     gateway_hooks.authorize_rest_calls_with(_authorize)
     gateway_hooks.invoke_functions_with(_invoke, _failure_of)
-    name_error_types(
-        {
-            "API_CONFIGURATION_ERROR": SERVER_ERROR_TYPE,
-            "INTEGRATION_TIMEOUT": SERVER_ERROR_TYPE,
-            "INVALID_API_KEY": "ForbiddenException",
-            "QUOTA_EXCEEDED": "LimitExceededException",
-            "REQUEST_TOO_LARGE": "RequestTooLargeException",
-        }
-    )
-    extend_resource_type("AWS::ApiGateway::Stage", check=_require_log_role, complete=_set_access_log)
+    extend_resource_type("AWS::ApiGateway::Stage", check=_check_logging, complete=_set_access_log)
     extend_resource_type("AWS::ApiGateway::Account", check=_require_usable_log_role)

@@ -1,149 +1,101 @@
-"""Application Auto Scaling for SageMaker variants: it registers targets and policies, and does not act on them yet."""
+"""Application Auto Scaling in templates: targets and policies are checked and registered, nothing scales by itself."""
 
-import json
-import secrets
-import time
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 from local_cloud.emulator import hooks
+from local_cloud.emulator.cloudformation_hooks import Provisioned, register_resource_type
 from local_cloud.emulator.sagemaker_store import endpoints
-from local_cloud.emulator.scalable_targets import policies, targets
 
 _DIMENSION = "sagemaker:variant:DesiredInstanceCount"
+# The resource ids of the variants that are registered.
+_targets: Any = hooks.scoped_store()
 
 
-class ScalingError(Exception):
-    """A refusal: a code of the service's own and a message."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+def variant_is_scaled(endpoint: str, variant: str) -> bool:
+    return _resource_id(endpoint, variant) in _targets
 
 
-def register_target(request: dict[str, Any]) -> dict[str, Any]:
-    _check_dimension(request)
-    resource_id = request["ResourceId"]
-    _check_variant_exists(resource_id)
-    target = targets.get(resource_id) or {
-        "ScalableTargetARN": _arn("application-autoscaling", f"scalable-target/{secrets.token_hex(12)}"),
-        "CreationTime": time.time(),
-    }
-    target = target | {member: value for member, value in request.items() if member != "Tags"}
-    least, most = target.get("MinCapacity"), target.get("MaxCapacity")
-    if least is None or most is None:
-        raise ScalingError("ValidationException", "MinCapacity and MaxCapacity are required for a new scalable target.")
-    if int(least) > int(most):
-        raise ScalingError("ValidationException", "Maximum capacity cannot be less than minimum capacity")
-    targets[resource_id] = target
-    return {"ScalableTargetARN": target["ScalableTargetARN"]}
+def forget_variant(endpoint: str, variant: str) -> None:
+    """The variant is gone, and its target with it."""
+    _targets.pop(_resource_id(endpoint, variant), None)
 
 
-def deregister_target(request: dict[str, Any]) -> dict[str, Any]:
-    _find_target(request["ResourceId"])
-    targets.pop(request["ResourceId"])
-    for key in [key for key in policies if key[0] == request["ResourceId"]]:
-        policies.pop(key)
-    return {}
+def _resource_id(endpoint: str, variant: str) -> str:
+    return f"endpoint/{endpoint}/variant/{variant}"
 
 
-def put_policy(request: dict[str, Any]) -> dict[str, Any]:
-    _check_dimension(request)
-    _find_target(request["ResourceId"])
-    key = (request["ResourceId"], request["PolicyName"])
-    path = f"resource/sagemaker/{request['ResourceId']}:policyName/{request['PolicyName']}"
-    known = policies.get(key) or {
-        "PolicyARN": _arn("autoscaling", f"scalingPolicy:{uuid.uuid4()}:{path}"),
-        "CreationTime": time.time(),
-        "Alarms": [],
-    }
-    policies[key] = known | request
-    return {"PolicyARN": known["PolicyARN"], "Alarms": []}
+def _create_target(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
+    resource_id = properties["ResourceId"]
+    _demand_dimension(properties["ServiceNamespace"], properties["ScalableDimension"])
+    if resource_id not in {_resource_id(name, each.variant["VariantName"]) for name, each in endpoints.items()}:
+        raise ValueError(f"SageMaker endpoint or variant not found: {resource_id}")
+    if int(properties["MinCapacity"]) > int(properties["MaxCapacity"]):
+        raise ValueError("Maximum capacity cannot be less than minimum capacity")
+    _targets[resource_id] = properties
+    # A policy may refer to its target by this id.
+    physical_id = f"{resource_id}|{_DIMENSION}|sagemaker"
+    return physical_id, {"Id": physical_id}
 
 
-def delete_policy(request: dict[str, Any]) -> dict[str, Any]:
-    if policies.pop((request["ResourceId"], request["PolicyName"]), None) is None:
-        raise ScalingError(
-            "ObjectNotFoundException", f"No scaling policy found for policy name: {request['PolicyName']}"
+def _update_target(physical_id: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
+    return _create_target("", new, stack)
+
+
+def _delete_target(physical_id: str, properties: dict[str, Any]) -> None:
+    _targets.pop(properties["ResourceId"], None)
+
+
+def _create_policy(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
+    resource_id = _demand_target(properties)
+    policy = f"{uuid.uuid4()}:resource/sagemaker/{resource_id}:policyName/{properties['PolicyName']}"
+    arn = f"arn:aws:autoscaling:{hooks.region()}:{hooks.account_id()}:scalingPolicy:{policy}"
+    return arn, {"Arn": arn}
+
+
+def _update_policy(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
+    _demand_target(new)
+    return arn, {"Arn": arn}
+
+
+def _delete_policy(arn: str, properties: dict[str, Any]) -> None:
+    """Nothing is kept of a policy."""
+
+
+def _demand_target(policy: dict[str, Any]) -> str:
+    """The resource id of the policy's target, which must be registered."""
+    if "ScalingTargetId" in policy:
+        resource_id, dimension, namespace = policy["ScalingTargetId"].split("|")
+    else:
+        resource_id, dimension, namespace = (
+            policy[member] for member in ("ResourceId", "ScalableDimension", "ServiceNamespace")
         )
-    return {}
-
-
-def _describe(key: str, store: Any, member: str, wanted: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    def describe(request: dict[str, Any]) -> dict[str, Any]:
-        found = [
-            item
-            for item in store.values()
-            if item["ServiceNamespace"] == request["ServiceNamespace"]
-            and item["ResourceId"] in request.get("ResourceIds", [request.get("ResourceId", item["ResourceId"])])
-            and item.get(member) in request.get(wanted, [item.get(member)])
-        ]
-        return {key: found}
-
-    return describe
-
-
-_OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "RegisterScalableTarget": register_target,
-    "DescribeScalableTargets": _describe("ScalableTargets", targets, "ResourceId", "ResourceIds"),
-    "DeregisterScalableTarget": deregister_target,
-    "PutScalingPolicy": put_policy,
-    "DescribeScalingPolicies": _describe("ScalingPolicies", policies, "PolicyName", "PolicyNames"),
-    "DeleteScalingPolicy": delete_policy,
-}
-
-
-def _check_dimension(request: dict[str, Any]) -> None:
-    if request["ServiceNamespace"] != "sagemaker" or request["ScalableDimension"] != _DIMENSION:
-        raise ScalingError(
-            "ValidationException",
-            f"The local cloud scales sagemaker {_DIMENSION} only, not {request['ServiceNamespace']} "
-            f"{request['ScalableDimension']}.",
+    _demand_dimension(namespace, dimension)
+    if resource_id not in _targets:
+        raise ValueError(
+            f"No scalable target found for service namespace: sagemaker, resource ID: {resource_id}, "
+            f"scalable dimension: {_DIMENSION}"
         )
+    return str(resource_id)
 
 
-def _check_variant_exists(resource_id: str) -> None:
-    known = {f"endpoint/{name}/variant/{endpoint.variant['VariantName']}" for name, endpoint in endpoints.items()}
-    if resource_id not in known:
-        raise ScalingError("ValidationException", f"SageMaker endpoint or variant not found: {resource_id}")
-
-
-def _find_target(resource_id: str) -> Any:
-    if resource_id not in targets:
-        message = f"No scalable target found for service namespace: sagemaker, resource ID: {resource_id}, "
-        raise ScalingError("ObjectNotFoundException", f"{message}scalable dimension: {_DIMENSION}")
-    return targets[resource_id]
-
-
-def _arn(service: str, resource: str) -> str:
-    return f"arn:aws:{service}:{hooks.region()}:{hooks.account_id()}:{resource}"
-
-
-async def _handle(method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]) -> hooks.Answer:
-    name = headers.get("x-amz-target", "").rpartition(".")[2]
-    if name not in _OPERATIONS:
-        return hooks.error_answer("UnknownOperationException", f"The local cloud has no operation {name}.")
-    try:
-        return hooks.json_answer(_OPERATIONS[name](json.loads(body or b"{}")))
-    except ScalingError as error:
-        return hooks.error_answer(error.code, str(error))
-
-
-def _authorize(headers: dict[str, str], path: str, body: bytes) -> tuple[str, str]:
-    return f"application-autoscaling:{headers.get('x-amz-target', '').rpartition('.')[2]}", "*"
-
-
-def _reset() -> None:
-    targets.clear()
-    policies.clear()
+def _demand_dimension(namespace: str, dimension: str) -> None:
+    if (namespace, dimension) != ("sagemaker", _DIMENSION):
+        raise ValueError(f"The local cloud scales sagemaker {_DIMENSION} only, not {namespace} {dimension}.")
 
 
 def install() -> None:
-    hooks.register_service(
-        "application-autoscaling",
-        _handle,
-        authorize=_authorize,
-        reset=_reset,
-        target_prefix="AnyScaleFrontendService.",
+    register_resource_type(
+        "AWS::ApplicationAutoScaling::ScalableTarget",
+        create=_create_target,
+        update=_update_target,
+        delete=_delete_target,
+        replaced_by=("ResourceId", "ScalableDimension", "ServiceNamespace"),
+    )
+    register_resource_type(
+        "AWS::ApplicationAutoScaling::ScalingPolicy",
+        create=_create_policy,
+        update=_update_policy,
+        delete=_delete_policy,
+        replaced_by=("PolicyName", "ResourceId", "ScalableDimension", "ScalingTargetId", "ServiceNamespace"),
     )

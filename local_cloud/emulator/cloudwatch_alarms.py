@@ -1,19 +1,16 @@
 """CloudWatch alarms by their own dimensions and periods, which the emulator does not look at."""
 
-import os
 import time
 from typing import Any
 
-from local_cloud.emulator import cloudwatch_hooks
+from local_cloud.emulator import clock, cloudwatch_hooks
 from local_cloud.emulator.alarm_state import alarm_state
-
-_CLOCK_SPEED = float(os.environ.get("SLIPWAY_LOCAL_CLOCK_SPEED", "1"))
 
 
 def _evaluate(alarm: dict[str, Any]) -> None:
     if "MetricName" not in alarm:
         return
-    period, now = alarm["Period"] / _CLOCK_SPEED, time.time()
+    period, now = clock.shortened(alarm["Period"]), time.time()
     if alarm["StateValue"] == "ALARM" and now < alarm["StateUpdatedTimestamp"] + 1 + period:
         return  # An alarm stays on for a period, so that whoever waits for it sees it.
     points = cloudwatch_hooks.recent_points(alarm, now - period * alarm["EvaluationPeriods"])

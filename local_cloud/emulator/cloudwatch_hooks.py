@@ -1,6 +1,5 @@
 """The hooks into the emulator's CloudWatch: metrics, and how alarms change their state."""
 
-import importlib
 import itertools
 import time
 from collections.abc import Callable
@@ -8,26 +7,21 @@ from typing import Any
 
 from local_cloud.emulator import hooks
 
-REQUIRED: dict[str, tuple[str, ...]] = {
-    "ministack.services.cloudwatch": (
-        "_alarms",
-        "_calc_stats",
-        "_dims_key",
-        "_dispatch_alarm_actions",
-        "_evaluate_alarm",
-        "_evaluate_all_alarms",
-        "_evaluate_parent_alarms",
-        "_metrics",
-        "_record_history",
-        "_stat_value",
-        "first_alarm_time",
-        "record_metric",
-    ),
-}
-
-hooks.check_emulator(REQUIRED)
-
-_cloudwatch: Any = importlib.import_module("ministack.services.cloudwatch")
+_cloudwatch = hooks.internals(
+    "ministack.services.cloudwatch",
+    "_alarms",
+    "_calc_stats",
+    "_dims_key",
+    "_dispatch_alarm_actions",
+    "_evaluate_alarm",
+    "_evaluate_all_alarms",
+    "_evaluate_parent_alarms",
+    "_metrics",
+    "_record_history",
+    "_stat_value",
+    "first_alarm_time",
+    "record_metric",
+)
 
 
 def record_metrics(namespace: str, dimensions: dict[str, str], values: dict[str, tuple[float, str]]) -> None:

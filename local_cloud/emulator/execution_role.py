@@ -3,13 +3,14 @@
 import contextlib
 import re
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from local_cloud.emulator import role_hooks
-from local_cloud.emulator.model_containers import StartError, new_model_folder
+from local_cloud.emulator.model_containers import StartError
 
 _IMAGE = re.compile(
     r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/([a-z0-9._/-]+)(?::[\w.-]+|@sha256:\w+)"
@@ -47,7 +48,7 @@ def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
     if not source:
         return None
     bucket, _, prefix = source["S3Uri"].removeprefix("s3://").partition("/")
-    folder = new_model_folder()
+    folder = Path(tempfile.mkdtemp(prefix="slipway-model-"))
     try:
         with contextlib.closing(role_hooks.client_as_role("s3", role_arn)) as s3:
             _download(s3, bucket, prefix, folder)

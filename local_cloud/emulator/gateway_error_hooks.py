@@ -1,25 +1,18 @@
 """The hooks in how the emulator's API Gateway answers its own errors."""
 
-import importlib
 from typing import Any
 
 from local_cloud.emulator import hooks
 from local_cloud.emulator.gateway_hooks import RestCall, current_call, stage_of
 
-REQUIRED: dict[str, tuple[str, ...]] = {
-    "ministack.services.apigateway_v1": (
-        "_GATEWAY_RESPONSE_ERROR_TYPES",
-        "_GatewayError",
-        "_deployed_gateway_responses",
-        "_gateway_error_response",
-        "_gateway_response_family",
-        "_gateway_response_for_type",
-    ),
-}
-
-hooks.check_emulator(REQUIRED)
-
-_gateway: Any = importlib.import_module("ministack.services.apigateway_v1")
+_gateway = hooks.internals(
+    "ministack.services.apigateway_v1",
+    "_GatewayError",
+    "_deployed_gateway_responses",
+    "_gateway_error_response",
+    "_gateway_response_family",
+    "_gateway_response_for_type",
+)
 
 
 def gateway_error(response_type: str, message: str, *, error_type: str | None = None, status: int | None = None) -> Any:
@@ -44,11 +37,6 @@ def refuse(call: RestCall, error: Any) -> hooks.Answer:
     with hooks.scope(call.account, call.region):
         answer: hooks.Answer = _gateway._gateway_error_response(error, request)
     return answer
-
-
-def name_error_types(names: dict[str, str]) -> None:
-    """Send these x-amzn-ErrorType headers with the gateway responses."""
-    _gateway._GATEWAY_RESPONSE_ERROR_TYPES.update(names)
 
 
 def _apply_default_status_codes() -> None:

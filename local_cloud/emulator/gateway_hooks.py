@@ -1,9 +1,6 @@
-"""The hooks in the emulator's API Gateway, and in its HTTP server."""
+"""The hooks in the emulator's API Gateway."""
 
-import asyncio
 import functools
-import importlib
-import socket
 import uuid
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -12,44 +9,23 @@ from typing import Any
 
 from local_cloud.emulator import hooks
 
-REQUIRED: dict[str, tuple[str, ...]] = {
-    "ministack.app": ("_enforce_execute_api", "_handle_execute_api_request", "_parse_execute_api_url", "app"),
-    "ministack.core.sigv4": ("parse_header_signature", "parse_query_signature"),
-    "ministack.services.apigateway_v1": (
-        "_account_settings",
-        "_build_lambda_event_v1",
-        "_extract_lambda_ref_from_integration_uri",
-        "_iam_caller_identity",
-        "_invoke_lambda_proxy_v1",
-        "_lambda_proxy_response",
-        "_match_resource_tree",
-        "_resolve_api_key",
-        "_rest_apis",
-        "_stages_v1",
-        "method_authorization_type",
-        "new_uuid",
-    ),
-    "ministack.services.cloudwatch_logs": ("_append_log_events", "_log_groups"),
-}
-
-hooks.check_emulator(REQUIRED)
-
-_gateway: Any = importlib.import_module("ministack.services.apigateway_v1")
-_logs: Any = importlib.import_module("ministack.services.cloudwatch_logs")
-_signatures: Any = importlib.import_module("ministack.core.sigv4")
-
-
-async def serve(listener: socket.socket) -> None:
-    """Answer HTTP on the listener until cancelled."""
-    config: Any = importlib.import_module("hypercorn.config").Config()
-    config.bind = [f"fd://{listener.fileno()}"]
-    config.keep_alive_timeout = 75
-    config.loglevel = "WARNING"
-    server: Any = importlib.import_module("hypercorn.asyncio")
-    await server.serve(hooks.app.app, config, shutdown_trigger=asyncio.Event().wait)
-
-
-# API Gateway: one request to a REST API
+_app = hooks.internals("ministack.app", "_enforce_execute_api", "_handle_execute_api_request", "_parse_execute_api_url")
+_gateway = hooks.internals(
+    "ministack.services.apigateway_v1",
+    "_account_settings",
+    "_build_lambda_event_v1",
+    "_extract_lambda_ref_from_integration_uri",
+    "_iam_caller_identity",
+    "_invoke_lambda_proxy_v1",
+    "_lambda_proxy_response",
+    "_match_resource_tree",
+    "_resolve_api_key",
+    "_rest_apis.all_items",
+    "_stages_v1",
+    "method_authorization_type",
+    "new_uuid",
+)
+_signatures = hooks.internals("ministack.core.sigv4", "parse_header_signature", "parse_query_signature")
 
 
 @dataclass
@@ -71,7 +47,6 @@ class RestCall:
     api_key: dict[str, str] = field(default_factory=dict)
     error: Any = None
     function_failure: str = ""
-    function_status: int | None = None
     integration_milliseconds: int | None = None
 
 
@@ -116,10 +91,10 @@ def answer_rest_calls_with(
     answer: Callable[[RestCall, Callable[[], Awaitable[hooks.Answer]]], Awaitable[hooks.Answer]],
 ) -> None:
     """Send every request to a REST API through answer(call, proceed)."""
-    original = hooks.app._handle_execute_api_request
+    original = _app._handle_execute_api_request
 
     async def handle(host: str, path: str, method: str, headers: Any, body: bytes, query: Any, **raw: Any) -> Any:
-        parsed = hooks.app._parse_execute_api_url(host, path)
+        parsed = _app._parse_execute_api_url(host, path)
         owner = _owner_of_api(parsed[0]) if parsed else None
         if owner is None:
             return await original(host, path, method, headers, body, query, **raw)
@@ -134,12 +109,12 @@ def answer_rest_calls_with(
         finally:
             _current.reset(token)
 
-    hooks.app._handle_execute_api_request = handle
+    _app._handle_execute_api_request = handle
 
 
 def authorize_rest_calls_with(authorize: Callable[[RestCall, str, Decide], hooks.Answer | None]) -> None:
     """Decide with authorize(call, the method's authorization type or "", the emulator's own decision)."""
-    original = hooks.app._enforce_execute_api
+    original = _app._enforce_execute_api
 
     def enforce(api_id: str, stage: str, method: str, path: str, *rest: Any, **named: Any) -> Any:
         decide = functools.partial(original, api_id, stage, method, path, *rest, **named)
@@ -149,7 +124,7 @@ def authorize_rest_calls_with(authorize: Callable[[RestCall, str, Decide], hooks
         _match_resource(call)
         return authorize(call, _gateway.method_authorization_type(api_id, stage, method, path) or "", decide)
 
-    hooks.app._enforce_execute_api = enforce
+    _app._enforce_execute_api = enforce
 
 
 def _match_resource(call: RestCall) -> None:
@@ -195,8 +170,6 @@ _share_one_request_id()
 _complete_identity_in_events()
 
 
-# API Gateway: functions behind it, account settings, stages
-
 Invoke = Callable[[RestCall, dict[str, Any], Callable[[], Awaitable[Any]]], Awaitable[Any]]
 
 
@@ -219,7 +192,6 @@ def invoke_functions_with(invoke: Invoke, failure_of: Callable[[dict[str, Any]],
         call.function_failure = failure_of(result)
         if call.function_failure:
             return None, call.function_failure
-        call.function_status = int(result["body"].get("statusCode", 200))
         return interpret(result)
 
     _gateway._invoke_lambda_proxy_v1 = invoke_proxy
@@ -238,23 +210,3 @@ def gateway_log_role() -> str:
 
 def set_access_log(api_id: str, stage_name: str, settings: dict[str, str]) -> None:
     _gateway._stages_v1[api_id][stage_name]["accessLogSettings"] = settings
-
-
-def log_group_exists(name: str) -> bool:
-    return name in _logs._log_groups
-
-
-def write_log(group: str, stream: str, message: str, milliseconds: int) -> None:
-    """Append an event to a log group, if the group exists."""
-    if not log_group_exists(group):
-        return
-    empty = {
-        "events": [],
-        "uploadSequenceToken": "1",
-        "creationTime": milliseconds,
-        "firstEventTimestamp": None,
-        "lastEventTimestamp": None,
-        "lastIngestionTime": None,
-    }
-    target = _logs._log_groups[group]["streams"].setdefault(stream, empty)
-    _logs._append_log_events(target, [{"timestamp": milliseconds, "message": message, "ingestionTime": milliseconds}])

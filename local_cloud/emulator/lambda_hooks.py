@@ -1,22 +1,17 @@
 """The hooks in the emulator's Lambda."""
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 from local_cloud.emulator import hooks
 
-REQUIRED: dict[str, tuple[str, ...]] = {
-    "ministack.core.iam_evaluator": ("evaluate_resource_policy",),
-    "ministack.core.lambda_runtime": ("_PYTHON_WORKER_SCRIPT", "Worker", "reset"),
-    "ministack.services.lambda_svc": ("_emit_lambda_logs", "_functions", "_get_func_record_for_ref"),
-}
-
-hooks.check_emulator(REQUIRED)
-
-_evaluator: Any = importlib.import_module("ministack.core.iam_evaluator")
-_lambda: Any = importlib.import_module("ministack.services.lambda_svc")
-_runtime: Any = importlib.import_module("ministack.core.lambda_runtime")
+_evaluator = hooks.internals("ministack.core.iam_evaluator", "EvalContext", "evaluate_resource_policy")
+_lambda = hooks.internals(
+    "ministack.services.lambda_svc", "_emit_lambda_logs", "_functions", "_get_func_record_for_ref"
+)
+_runtime = hooks.internals(
+    "ministack.core.lambda_runtime", "_PYTHON_WORKER_SCRIPT", "Worker._drain_stderr_bounded.__defaults__", "reset"
+)
 
 
 def function_allows_gateway(function_arn: str, source_arn: str) -> bool:

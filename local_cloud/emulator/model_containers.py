@@ -1,17 +1,13 @@
 """Fleets of model containers: started together, asked for an instance at each request, scaled and drained."""
 
-import os
-import random
 import shutil
-import tempfile
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
+from local_cloud.emulator import clock
 from local_cloud.emulator.model_instance import ContainerSpec, Instance
 
-CLOCK_SPEED = float(os.environ.get("SLIPWAY_LOCAL_CLOCK_SPEED", "1"))
 _POLL_INTERVAL_IN_SECONDS = 0.025
 
 
@@ -53,15 +49,12 @@ class Fleet:
             shutil.rmtree(self.spec.model_folder, ignore_errors=True)
 
     def take_instance(self) -> Instance | None:
-        """A healthy instance by the routing strategy; the request counts as its own until give_back()."""
+        """The healthy instance with the fewest outstanding requests; this one counts among them until give_back()."""
         with self._lock:
             healthy = [instance for instance in self.instances if instance.status == "InService"]
             if not healthy:
                 return None
-            if self.spec.routing == "RANDOM":
-                instance = random.choice(healthy)
-            else:
-                instance = min(healthy, key=lambda candidate: candidate.outstanding)
+            instance = min(healthy, key=lambda candidate: candidate.outstanding)
             instance.outstanding += 1
             return instance
 
@@ -70,7 +63,7 @@ class Fleet:
             instance.outstanding -= 1
 
     def _wait_until_healthy(self, instances: list[Instance]) -> None:
-        deadline = time.monotonic() + self.spec.startup_seconds / CLOCK_SPEED
+        deadline = time.monotonic() + clock.shortened(self.spec.startup_seconds)
         while any(instance.status != "InService" for instance in instances):
             failed = next((instance for instance in instances if instance.status == "Failed"), None)
             if failed or time.monotonic() > deadline:
@@ -98,10 +91,6 @@ def list_containers() -> list[dict[str, Any]]:
 def stop_all_fleets() -> None:
     for fleet in list(_fleets):
         fleet.stop(drain=False)
-
-
-def new_model_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="slipway-model-"))
 
 
 def _stop_all(instances: list[Instance], *, drain: bool) -> None:

@@ -33,7 +33,6 @@ class ContainerSpec:
     environment: dict[str, str]
     startup_seconds: float
     model_folder: Path | None
-    routing: str
 
     @property
     def log_group(self) -> str:

@@ -1,23 +1,16 @@
 """The hooks into the emulator's IAM: what a role trusts and may do, and calls made as a role."""
 
 import hashlib
-import importlib
 import json
 from typing import Any
 
 from local_cloud.emulator import hooks
 
-REQUIRED: dict[str, tuple[str, ...]] = {
-    "ministack.core.iam_evaluator": ("EvalContext", "_conditions_met", "_gather_role_policies", "evaluate"),
-    "ministack.services.iam": ("_roles",),
-    "ministack.services.sts": ("register_session",),
-}
-
-hooks.check_emulator(REQUIRED)
-
-_iam: Any = importlib.import_module("ministack.services.iam")
-_iam_evaluator: Any = importlib.import_module("ministack.core.iam_evaluator")
-_sts: Any = importlib.import_module("ministack.services.sts")
+_iam = hooks.internals("ministack.services.iam", "_roles.get_scoped")
+_iam_evaluator = hooks.internals(
+    "ministack.core.iam_evaluator", "EvalContext", "_conditions_met", "_gather_role_policies", "evaluate"
+)
+_sts = hooks.internals("ministack.services.sts", "register_session")
 
 
 def role_trusts(role_arn: str, service: str) -> bool:

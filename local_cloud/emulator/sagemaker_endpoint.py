@@ -5,9 +5,9 @@ import threading
 import time
 from typing import Any
 
-from local_cloud.emulator import cloudwatch_hooks, hooks, role_hooks
+from local_cloud.emulator import clock, cloudwatch_hooks, hooks, role_hooks
 from local_cloud.emulator.execution_role import fetch_model_data, pull_image, repository_of
-from local_cloud.emulator.model_containers import CLOCK_SPEED, Fleet, StartError
+from local_cloud.emulator.model_containers import Fleet, StartError
 from local_cloud.emulator.model_instance import ContainerSpec
 
 _DEFAULT_STARTUP_SECONDS = 480
@@ -29,8 +29,6 @@ class Endpoint:
         self.failure_reason = ""
         self.created_at = self.modified_at = time.time()
         self.desired_count = int(self.variant["InitialInstanceCount"])
-        self.desired_weight = float(self.variant.get("InitialVariantWeight", 1))
-        self.deployment_config: dict[str, Any] = {}
         self.fleet: Fleet | None = None
         self._model = model
         self._settled = threading.Event()
@@ -43,11 +41,9 @@ class Endpoint:
     def start(self) -> None:
         self._in_background("Creating", self._start)
 
-    def update(
-        self, config: dict[str, Any], model: dict[str, Any], count: int, weight: float, deployment: dict[str, Any]
-    ) -> None:
+    def update(self, config: dict[str, Any], model: dict[str, Any], count: int, deployment: dict[str, Any]) -> None:
         """Exchange the fleet for one with this configuration; a failure leaves the old one in service."""
-        self._in_background("Updating", self._update, config, model, count, weight, deployment)
+        self._in_background("Updating", self._update, config, model, count, deployment)
 
     def scale_to(self, count: int) -> None:
         self._in_background("Updating", self._scale_to, count)
@@ -61,12 +57,8 @@ class Endpoint:
     def describe(self) -> dict[str, Any]:
         instances = self.fleet.instances if self.fleet else []
         running = sum(instance.status == "InService" for instance in instances)
-        image = self._model["PrimaryContainer"]["Image"]
         variant = {
             "VariantName": self.variant["VariantName"],
-            "DeployedImages": [{"SpecifiedImage": image, "ResolvedImage": image, "ResolutionTime": self.created_at}],
-            "CurrentWeight": self.desired_weight,
-            "DesiredWeight": self.desired_weight,
             "CurrentInstanceCount": running,
             "DesiredInstanceCount": self.desired_count,
         }
@@ -79,7 +71,6 @@ class Endpoint:
             "LastModifiedTime": self.modified_at,
             **({"ProductionVariants": [variant]} if self.fleet else {}),
             **({"FailureReason": self.failure_reason} if self.failure_reason else {}),
-            **({"LastDeploymentConfig": self.deployment_config} if self.deployment_config else {}),
         }
 
     def _in_background(self, status: str, work: Any, *args: Any) -> None:
@@ -111,26 +102,23 @@ class Endpoint:
         else:
             self._enter("InService")
 
-    def _update(
-        self, config: dict[str, Any], model: dict[str, Any], count: int, weight: float, deployment: dict[str, Any]
-    ) -> None:
+    def _update(self, config: dict[str, Any], model: dict[str, Any], count: int, deployment: dict[str, Any]) -> None:
         policy = deployment.get("BlueGreenUpdatePolicy", {})
         alarms = [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", {}).get("Alarms", [])]
-        self.deployment_config = deployment
-        before = (self.config, self._model, self.desired_count, self.desired_weight)
+        before = (self.config, self._model, self.desired_count)
         old, new = self.fleet, None
         try:
             self._demand_sight_of(alarms, model["ExecutionRoleArn"])
             new = self._launch(
                 config, model, count, policy.get("MaximumExecutionTimeoutInSeconds", _DEFAULT_EXECUTION_SECONDS)
             )
-            self.config, self._model, self.desired_count, self.desired_weight = config, model, count, weight
+            self.config, self._model, self.desired_count = config, model, count
             self.fleet = new
             _bake(policy.get("TerminationWaitInSeconds", 0), alarms)
         except (StartError, RollbackError) as error:
             self._enter("RollingBack", str(error))
             self.fleet = old
-            self.config, self._model, self.desired_count, self.desired_weight = before
+            self.config, self._model, self.desired_count = before
             surplus = new
         else:
             surplus = old
@@ -174,7 +162,6 @@ class Endpoint:
             engine_version=_tgi_version(container["Image"]),
             environment=container.get("Environment", {}),
             startup_seconds=min(float(startup_seconds), float(most_seconds)),
-            routing=variant.get("RoutingConfig", {}).get("RoutingStrategy", "RANDOM"),
             model_folder=fetch_model_data(model["ExecutionRoleArn"], container),
         )
         fleet = Fleet(spec)
@@ -193,7 +180,7 @@ def _tgi_version(image: str) -> str:
 
 
 def _bake(seconds: float, alarms: list[str]) -> None:
-    started, deadline = time.time(), time.monotonic() + seconds / CLOCK_SPEED
+    started, deadline = time.time(), time.monotonic() + clock.shortened(seconds)
     while True:
         for alarm in alarms:
             if cloudwatch_hooks.alarm_was_on(alarm, since=started):

@@ -5,23 +5,24 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import cloudwatch_hooks, hooks, role_hooks, scalable_targets
-from local_cloud.emulator.model_containers import list_containers, stop_all_fleets
+from local_cloud.emulator import application_autoscaling, cloudwatch_hooks, hooks, role_hooks
+from local_cloud.emulator.model_containers import list_containers
 from local_cloud.emulator.sagemaker_endpoint import Endpoint
 from local_cloud.emulator.sagemaker_store import (
-    SageMakerError,
+    InvalidRequestError,
     arn_of,
     endpoint_configs,
     endpoints,
     find_endpoint,
     find_endpoint_config,
     find_model,
-    invalid,
     models,
     refuse_known_name,
-    tags,
 )
 from local_cloud.emulator.sagemaker_validation import check_container, check_name, check_variant, required
+from local_cloud.emulator.service_hooks import register_service
+
+_CONTENT_TYPE = "application/x-amz-json-1.1"
 
 
 def create_model(request: dict[str, Any]) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def create_model(request: dict[str, Any]) -> dict[str, Any]:
     refuse_known_name(models, name, "model", "model")
     role_arn, container = required(request, "ExecutionRoleArn"), required(request, "PrimaryContainer")
     if not role_hooks.role_trusts(role_arn, "sagemaker.amazonaws.com"):
-        raise invalid(
+        raise InvalidRequestError(
             f"Could not assume role {role_arn}. Please ensure that the role exists and allows principal "
             "'sagemaker.amazonaws.com' to assume the role."
         )
@@ -42,7 +43,7 @@ def create_endpoint_config(request: dict[str, Any]) -> dict[str, Any]:
     refuse_known_name(endpoint_configs, name, "endpoint configuration", "endpoint-config")
     variants = required(request, "ProductionVariants")
     if len(variants) != 1 or "AsyncInferenceConfig" in request or "ServerlessConfig" in variants[0]:
-        raise invalid("The local cloud hosts endpoints with one real-time production variant only.")
+        raise InvalidRequestError("The local cloud hosts endpoints with one real-time production variant only.")
     find_model(required(variants[0], "ModelName"))
     check_variant(variants[0])
     return _store(endpoint_configs, request, name, "EndpointConfig", "endpoint-config")
@@ -56,36 +57,27 @@ def create_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     model = find_model(config["ProductionVariants"][0]["ModelName"])
     endpoint = Endpoint(name, arn_of("endpoint", name), config, model)
     endpoints[name] = endpoint
-    tags[endpoint.arn] = request.get("Tags", [])
     endpoint.start()
     return {"EndpointArn": endpoint.arn}
 
 
 def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     endpoint = _find_idle_endpoint(request)
-    find_endpoint_config(endpoint.config["EndpointConfigName"])
     config = find_endpoint_config(required(request, "EndpointConfigName"))
     deployment = request.get("DeploymentConfig") or {}
     _check_alarms(deployment)
     variant, old = config["ProductionVariants"][0], endpoint.variant
     kept = variant["VariantName"] == old["VariantName"]
-    if scalable_targets.variant_is_scaled(endpoint.name, old["VariantName"]) and not (
+    if application_autoscaling.variant_is_scaled(endpoint.name, old["VariantName"]) and not (
         kept and variant["InstanceType"] == old["InstanceType"]
     ):
-        raise invalid(
+        raise InvalidRequestError(
             f'The variant(s) "[{old["VariantName"]}]" must be deregistered as scalable targets with AWS Auto Scaling '
             "before they can be removed or have their instance type updated."
         )
-    excluded = {item["VariantPropertyType"] for item in request.get("ExcludeRetainedVariantProperties", [])}
-    retained = {"DesiredInstanceCount", "DesiredWeight"} - excluded
-    retained = retained if kept and request.get("RetainAllVariantProperties") else set()
-    endpoint.update(
-        config,
-        find_model(variant["ModelName"]),
-        endpoint.desired_count if "DesiredInstanceCount" in retained else int(variant["InitialInstanceCount"]),
-        endpoint.desired_weight if "DesiredWeight" in retained else float(variant.get("InitialVariantWeight", 1)),
-        deployment,
-    )
+    retained = kept and request.get("RetainAllVariantProperties")
+    count = endpoint.desired_count if retained else int(variant["InitialInstanceCount"])
+    endpoint.update(config, find_model(variant["ModelName"]), count, deployment)
     return {"EndpointArn": endpoint.arn}
 
 
@@ -93,8 +85,7 @@ def update_endpoint_weights_and_capacities(request: dict[str, Any]) -> dict[str,
     endpoint = _find_idle_endpoint(request)
     wanted = required(request, "DesiredWeightsAndCapacities")[0]
     if wanted["VariantName"] != endpoint.variant["VariantName"]:
-        raise invalid(f'Could not find variant "{wanted["VariantName"]}" of endpoint "{endpoint.arn}".')
-    endpoint.desired_weight = float(wanted.get("DesiredWeight", endpoint.desired_weight))
+        raise InvalidRequestError(f'Could not find variant "{wanted["VariantName"]}" of endpoint "{endpoint.arn}".')
     endpoint.scale_to(int(wanted.get("DesiredInstanceCount", endpoint.desired_count)))
     return {"EndpointArn": endpoint.arn}
 
@@ -102,7 +93,7 @@ def update_endpoint_weights_and_capacities(request: dict[str, Any]) -> dict[str,
 def delete_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     endpoint = find_endpoint(required(request, "EndpointName"))
     _refuse_busy(endpoint)
-    scalable_targets.forget_variant(endpoint.name, endpoint.variant["VariantName"])
+    application_autoscaling.forget_variant(endpoint.name, endpoint.variant["VariantName"])
     endpoint.delete()
     hooks.in_background(_forget_endpoint, endpoint, name=f"delete {endpoint.name}")
     return {}
@@ -111,56 +102,37 @@ def delete_endpoint(request: dict[str, Any]) -> dict[str, Any]:
 def _forget_endpoint(endpoint: Endpoint) -> None:
     endpoint.wait_until_settled()
     endpoints.pop(endpoint.name, None)
-    tags.pop(endpoint.arn, None)
 
 
 def delete_model(request: dict[str, Any]) -> dict[str, Any]:
-    tags.pop(find_model(request["ModelName"])["ModelArn"], None)
-    models.pop(request["ModelName"])
+    models.pop(find_model(request["ModelName"])["ModelName"])
     return {}
 
 
 def delete_endpoint_config(request: dict[str, Any]) -> dict[str, Any]:
-    tags.pop(find_endpoint_config(request["EndpointConfigName"])["EndpointConfigArn"], None)
-    endpoint_configs.pop(request["EndpointConfigName"])
+    endpoint_configs.pop(find_endpoint_config(request["EndpointConfigName"])["EndpointConfigName"])
     return {}
 
 
-def _list(key: str, store: Any, members: tuple[str, ...]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    def list_all(request: dict[str, Any]) -> dict[str, Any]:
-        known = [item.describe() if isinstance(item, Endpoint) else item for item in list(store.values())]
-        return {key: [{member: item[member] for member in members} for item in known]}
-
-    return list_all
-
-
-def _add_tags(request: dict[str, Any]) -> dict[str, Any]:
-    known = {tag["Key"]: tag for tag in tags.get(request["ResourceArn"], [])}
-    tags[request["ResourceArn"]] = list((known | {tag["Key"]: tag for tag in request["Tags"]}).values())
-    return {"Tags": tags[request["ResourceArn"]]}
+def _list_endpoints(request: dict[str, Any]) -> dict[str, Any]:
+    members = ("EndpointName", "EndpointArn", "EndpointStatus", "CreationTime", "LastModifiedTime")
+    known = [endpoint.describe() for endpoint in list(endpoints.values())]
+    return {"Endpoints": [{member: endpoint[member] for member in members} for endpoint in known]}
 
 
 _OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "CreateModel": create_model,
     "DescribeModel": lambda request: find_model(required(request, "ModelName")),
     "DeleteModel": delete_model,
-    "ListModels": _list("Models", models, ("ModelName", "ModelArn", "CreationTime")),
     "CreateEndpointConfig": create_endpoint_config,
     "DescribeEndpointConfig": lambda request: find_endpoint_config(required(request, "EndpointConfigName")),
     "DeleteEndpointConfig": delete_endpoint_config,
-    "ListEndpointConfigs": _list(
-        "EndpointConfigs", endpoint_configs, ("EndpointConfigName", "EndpointConfigArn", "CreationTime")
-    ),
     "CreateEndpoint": create_endpoint,
     "DescribeEndpoint": lambda request: find_endpoint(required(request, "EndpointName")).describe(),
     "UpdateEndpoint": update_endpoint,
     "UpdateEndpointWeightsAndCapacities": update_endpoint_weights_and_capacities,
     "DeleteEndpoint": delete_endpoint,
-    "ListEndpoints": _list(
-        "Endpoints", endpoints, ("EndpointName", "EndpointArn", "EndpointStatus", "CreationTime", "LastModifiedTime")
-    ),
-    "AddTags": _add_tags,
-    "ListTags": lambda request: {"Tags": tags.get(request["ResourceArn"], [])},
+    "ListEndpoints": _list_endpoints,
 }
 
 
@@ -168,38 +140,42 @@ def _check_alarms(deployment: dict[str, Any]) -> None:
     names = [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", {}).get("Alarms", [])]
     missing = sorted(set(names) - cloudwatch_hooks.known_alarms())
     if missing:
-        raise invalid(f"The alarms {missing} of the AutoRollbackConfiguration do not exist.")
+        raise InvalidRequestError(f"The alarms {missing} of the AutoRollbackConfiguration do not exist.")
 
 
 def _find_idle_endpoint(request: dict[str, Any]) -> Endpoint:
     endpoint = find_endpoint(required(request, "EndpointName"))
     _refuse_busy(endpoint)
     if endpoint.status == "Failed":
-        raise invalid(f'Cannot update failed endpoint "{endpoint.arn}"; it can only be deleted.')
+        raise InvalidRequestError(f'Cannot update failed endpoint "{endpoint.arn}"; it can only be deleted.')
     return endpoint
 
 
 def _refuse_busy(endpoint: Endpoint) -> None:
     if endpoint.status not in ("InService", "Failed"):
-        raise invalid(f'Cannot update in-progress endpoint "{endpoint.arn}".')
+        raise InvalidRequestError(f'Cannot update in-progress endpoint "{endpoint.arn}".')
 
 
 def _store(store: Any, request: dict[str, Any], name: str, noun: str, kind: str) -> dict[str, Any]:
     arn = arn_of(kind, name)
-    tags[arn] = request.get("Tags", [])
-    content = {member: value for member, value in request.items() if member != "Tags"}
-    store[name] = content | {f"{noun}Arn": arn, "CreationTime": time.time()}
+    store[name] = request | {f"{noun}Arn": arn, "CreationTime": time.time()}
     return {f"{noun}Arn": arn}
 
 
 async def _handle(method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]) -> hooks.Answer:
     name = _operation(headers)
     if name not in _OPERATIONS:
-        return hooks.error_answer("UnknownOperationException", f"The local cloud has no operation {name}.")
+        return _error("UnknownOperationException", f"The local cloud has no operation {name}.")
     try:
-        return hooks.json_answer(await hooks.off_loop(_OPERATIONS[name], json.loads(body or b"{}")))
-    except SageMakerError as error:
-        return hooks.error_answer(error.code, str(error))
+        content = await hooks.off_loop(_OPERATIONS[name], json.loads(body or b"{}"))
+    except InvalidRequestError as error:
+        return _error("ValidationException", str(error))
+    return 200, {"Content-Type": _CONTENT_TYPE}, json.dumps(content).encode()
+
+
+def _error(code: str, message: str) -> hooks.Answer:
+    headers = {"Content-Type": _CONTENT_TYPE, "x-amzn-errortype": code}
+    return 400, headers, json.dumps({"__type": code, "message": message}).encode()
 
 
 def _operation(headers: dict[str, str]) -> str:
@@ -216,15 +192,9 @@ def _authorize(headers: dict[str, str], path: str, body: bytes) -> tuple[str, st
     ):
         if isinstance(request.get(member), str):
             return f"sagemaker:{_operation(headers)}", arn_of(kind, request[member])
-    return f"sagemaker:{_operation(headers)}", request.get("ResourceArn", "*")
-
-
-def _reset() -> None:
-    stop_all_fleets()
-    for store in (models, endpoint_configs, endpoints, tags, scalable_targets.targets, scalable_targets.policies):
-        store.clear()
+    return f"sagemaker:{_operation(headers)}", "*"
 
 
 def install() -> None:
-    hooks.register_service("sagemaker", _handle, authorize=_authorize, reset=_reset, target_prefix="SageMaker.")
+    register_service("sagemaker", _handle, authorize=_authorize, target_prefix="SageMaker.")
     hooks.register_view("/_slipway/containers", list_containers)

@@ -11,8 +11,9 @@ from local_cloud.emulator import hooks
 from local_cloud.emulator.model_containers import Fleet
 from local_cloud.emulator.model_instance import Instance
 from local_cloud.emulator.sagemaker_endpoint import Endpoint
-from local_cloud.emulator.sagemaker_metrics import count_invocation
+from local_cloud.emulator.sagemaker_metrics import FleetName, count_invocation
 from local_cloud.emulator.sagemaker_store import arn_of, endpoints
+from local_cloud.emulator.service_hooks import register_service
 
 _PATH = r"/endpoints/([^/]+)/(invocations|async-invocations|invocations-response-stream)$"
 _ACTIONS = {
@@ -35,9 +36,6 @@ def _invoke(name: str, headers: dict[str, str], body: bytes) -> hooks.Answer:
         return _error(400, "ValidationError", f"Endpoint {name} of account {hooks.account_id()} not found.")
     if len(body) > _MAX_PAYLOAD_BYTES:
         return _error(400, "ValidationError", f"HTTP content length exceeded {_MAX_PAYLOAD_BYTES} bytes.")
-    wanted = headers.get("x-amzn-sagemaker-target-variant", endpoint.variant["VariantName"])
-    if wanted != endpoint.variant["VariantName"]:
-        return _error(400, "ValidationError", f"Variant {wanted} not found for Request.")
     # A second look: an update may exchange the fleet between the two steps.
     fleet, instance = _take_instance(endpoint) or _take_instance(endpoint) or (None, None)
     if fleet is None or instance is None:
@@ -61,34 +59,28 @@ def _forward(
     endpoint: Endpoint, instance: Instance, headers: dict[str, str], body: bytes, started: float
 ) -> hooks.Answer:
     variant = endpoint.variant["VariantName"]
+    fleet = FleetName(endpoint.name, variant, endpoint.config["EndpointConfigName"])
     connection = http.client.HTTPConnection("127.0.0.1", instance.port, timeout=_TIME_LIMIT_IN_SECONDS)
     try:
-        connection.request("POST", "/invocations", body, _container_headers(headers))
+        passed = {"Content-Type": headers.get("content-type", "application/octet-stream")}
+        connection.request("POST", "/invocations", body, passed | {"Accept": headers.get("accept", "*/*")})
         response = connection.getresponse()
         status, content = response.status, response.read()
         content_type = response.headers.get("Content-Type", "application/octet-stream")
     except ConnectionRefusedError:
         raise
     except TimeoutError:
-        count_invocation(endpoint.name, variant, 500, time.monotonic() - started)
+        count_invocation(fleet, 500, time.monotonic() - started)
         return _model_error(endpoint, 0, _TIMED_OUT)
     except (OSError, http.client.HTTPException):
-        count_invocation(endpoint.name, variant, 500, time.monotonic() - started)
+        count_invocation(fleet, 500, time.monotonic() - started)
         return _model_error(endpoint, 500, "The container closed the connection before it answered.")
     finally:
         connection.close()
-    count_invocation(endpoint.name, variant, status, time.monotonic() - started)
+    count_invocation(fleet, status, time.monotonic() - started)
     if not 200 <= status < 300:
         return _model_error(endpoint, status, content.decode(errors="replace"))
-    answered = {"Content-Type": content_type, "x-Amzn-Invoked-Production-Variant": variant}
-    attributes = response.headers.get("X-Amzn-SageMaker-Custom-Attributes")
-    return 200, answered | ({"X-Amzn-SageMaker-Custom-Attributes": attributes} if attributes else {}), content
-
-
-def _container_headers(headers: dict[str, str]) -> dict[str, str]:
-    passed = {name: value for name, value in headers.items() if name.startswith("x-amzn-sagemaker-")}
-    content_type = headers.get("content-type", "application/octet-stream")
-    return passed | {"Content-Type": content_type, "Accept": headers.get("accept", "*/*")}
+    return 200, {"Content-Type": content_type, "x-Amzn-Invoked-Production-Variant": variant}, content
 
 
 def _model_error(endpoint: Endpoint, status: int, text: str) -> hooks.Answer:
@@ -139,4 +131,4 @@ def _parse(path: str) -> tuple[str, str]:
 
 
 def install() -> None:
-    hooks.register_service("sagemaker-runtime", _handle, authorize=_authorize, reset=lambda: None, path=_PATH)
+    register_service("sagemaker-runtime", _handle, authorize=_authorize, path=_PATH)

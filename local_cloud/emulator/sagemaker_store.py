@@ -8,19 +8,10 @@ from local_cloud.emulator.sagemaker_endpoint import Endpoint
 models: Any = hooks.scoped_store()
 endpoint_configs: Any = hooks.scoped_store()
 endpoints: Any = hooks.scoped_store()
-tags: Any = hooks.scoped_store()
 
 
-class SageMakerError(Exception):
-    """A refusal: a code of the service's own and a message."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-def invalid(message: str) -> SageMakerError:
-    return SageMakerError("ValidationException", message)
+class InvalidRequestError(Exception):
+    """A refusal in SageMaker's words; its code is ValidationException, whatever was wrong."""
 
 
 def arn_of(kind: str, name: str) -> str:
@@ -45,10 +36,10 @@ def find_endpoint(name: str) -> Endpoint:
 
 def refuse_known_name(store: Any, name: str, words: str, kind: str) -> None:
     if any(known.lower() == name.lower() for known in store):
-        raise invalid(f'Cannot create already existing {words} "{arn_of(kind, name)}".')
+        raise InvalidRequestError(f'Cannot create already existing {words} "{arn_of(kind, name)}".')
 
 
 def _find(store: Any, name: str, words: str, kind: str) -> Any:
     if name not in store:
-        raise invalid(f'Could not find {words} "{arn_of(kind, name)}".')
+        raise InvalidRequestError(f'Could not find {words} "{arn_of(kind, name)}".')
     return store[name]

@@ -3,44 +3,50 @@
 import secrets
 from typing import Any
 
-from local_cloud.emulator import hooks, sagemaker_hosting
-from local_cloud.emulator.sagemaker_store import endpoint_configs, endpoints, models, tags
+from local_cloud.emulator import sagemaker_hosting
+from local_cloud.emulator.cloudformation_hooks import Provisioned, register_resource_type
+from local_cloud.emulator.sagemaker_store import endpoint_configs, endpoints, models
 
-_UPDATE_MEMBERS = (
-    "EndpointConfigName",
-    "DeploymentConfig",
-    "RetainAllVariantProperties",
-    "ExcludeRetainedVariantProperties",
-)
+_UPDATE_MEMBERS = ("EndpointConfigName", "DeploymentConfig", "RetainAllVariantProperties")
 
 
 class ResourceFailedError(Exception):
     """An endpoint that did not reach the state its stack asks for."""
 
 
-def _create_model(logical_id: str, properties: dict[str, Any], stack: str) -> tuple[str, dict[str, Any]]:
+def _create_model(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
     name = properties.get("ModelName") or _generated_name(stack, logical_id)
     arn = sagemaker_hosting.create_model(properties | {"ModelName": name})["ModelArn"]
     return arn, {"ModelName": name}
 
 
+def _keep_model(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
+    # Only its tags can change without a replacement, and nothing reads those.
+    return arn, {"ModelName": _model_name(arn)}
+
+
 def _delete_model(arn: str, properties: dict[str, Any]) -> None:
-    for name in [name for name, model in models.items() if model["ModelArn"] == arn]:
+    if name := _model_name(arn):
         sagemaker_hosting.delete_model({"ModelName": name})
 
 
-def _create_endpoint_config(logical_id: str, properties: dict[str, Any], stack: str) -> tuple[str, dict[str, Any]]:
+def _create_endpoint_config(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
     name = properties.get("EndpointConfigName") or _generated_name(stack, logical_id)
     arn = sagemaker_hosting.create_endpoint_config(properties | {"EndpointConfigName": name})["EndpointConfigArn"]
     return arn, {"EndpointConfigName": name}
 
 
+def _keep_endpoint_config(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
+    # As of a model, only its tags can have changed.
+    return arn, {"EndpointConfigName": _endpoint_config_name(arn)}
+
+
 def _delete_endpoint_config(arn: str, properties: dict[str, Any]) -> None:
-    for name in [name for name, config in endpoint_configs.items() if config["EndpointConfigArn"] == arn]:
+    if name := _endpoint_config_name(arn):
         sagemaker_hosting.delete_endpoint_config({"EndpointConfigName": name})
 
 
-def _create_endpoint(logical_id: str, properties: dict[str, Any], stack: str) -> tuple[str, dict[str, Any]]:
+def _create_endpoint(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
     name = properties.get("EndpointName") or _generated_name(stack, logical_id)
     arn = sagemaker_hosting.create_endpoint(properties | {"EndpointName": name})["EndpointArn"]
     endpoint = endpoints[name]
@@ -53,7 +59,7 @@ def _create_endpoint(logical_id: str, properties: dict[str, Any], stack: str) ->
     return arn, {"EndpointName": name}
 
 
-def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> tuple[str, dict[str, Any]]:
+def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
     endpoint = next(endpoint for endpoint in endpoints.values() if endpoint.arn == arn)
     if any(old.get(member) != new.get(member) for member in ("EndpointConfigName", "DeploymentConfig")):
         request = {member: new[member] for member in _UPDATE_MEMBERS if member in new}
@@ -61,7 +67,6 @@ def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: 
         endpoint.wait_until_settled()
         if endpoint.failure_reason:
             raise ResourceFailedError(endpoint.failure_reason)
-    tags[arn] = new.get("Tags", [])
     return arn, {"EndpointName": endpoint.name}
 
 
@@ -72,14 +77,23 @@ def _delete_endpoint(arn: str, properties: dict[str, Any]) -> None:
         endpoints.pop(endpoint.name, None)
 
 
+def _model_name(arn: str) -> str:
+    return next((name for name, model in models.items() if model["ModelArn"] == arn), "")
+
+
+def _endpoint_config_name(arn: str) -> str:
+    return next((name for name, config in endpoint_configs.items() if config["EndpointConfigArn"] == arn), "")
+
+
 def _generated_name(stack: str, logical_id: str) -> str:
     return f"{logical_id[:40]}-{secrets.token_urlsafe(9).replace('_', '').replace('-', '')[:12]}"
 
 
 def install() -> None:
-    hooks.register_resource_type(
+    register_resource_type(
         "AWS::SageMaker::Model",
         create=_create_model,
+        update=_keep_model,
         delete=_delete_model,
         replaced_by=(
             "ModelName",
@@ -90,18 +104,17 @@ def install() -> None:
             "VpcConfig",
         ),
     )
-    hooks.register_resource_type(
+    register_resource_type(
         "AWS::SageMaker::EndpointConfig",
         create=_create_endpoint_config,
+        update=_keep_endpoint_config,
         delete=_delete_endpoint_config,
         replaced_by=("EndpointConfigName", "KmsKeyId", "ProductionVariants", "DataCaptureConfig", "VpcConfig"),
     )
-    hooks.register_resource_type(
+    register_resource_type(
         "AWS::SageMaker::Endpoint",
         create=_create_endpoint,
         update=_update_endpoint,
         delete=_delete_endpoint,
         replaced_by=("EndpointName",),
     )
-    for _type in ("Model", "EndpointConfig", "Endpoint"):
-        hooks.tag_with_stack(f"AWS::SageMaker::{_type}")

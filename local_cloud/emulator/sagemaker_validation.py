@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from local_cloud.emulator.execution_role import image_is_in_ecr
-from local_cloud.emulator.sagemaker_store import SageMakerError, invalid
+from local_cloud.emulator.sagemaker_store import InvalidRequestError
 
 _NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}"
 _VARIANT_RANGES = {
@@ -21,9 +21,11 @@ def required(request: dict[str, Any], member: str) -> Any:
     return request[member]
 
 
-def _broken_rule(value: str, path: str, rule: str) -> SageMakerError:
+def _broken_rule(value: str, path: str, rule: str) -> InvalidRequestError:
     path = ".".join(part[:1].lower() + part[1:] for part in path.split("."))
-    return invalid(f"1 validation error detected: Value {value} at '{path}' failed to satisfy constraint: {rule}")
+    return InvalidRequestError(
+        f"1 validation error detected: Value {value} at '{path}' failed to satisfy constraint: {rule}"
+    )
 
 
 def check_name(request: dict[str, Any], member: str) -> str:
@@ -36,14 +38,16 @@ def check_name(request: dict[str, Any], member: str) -> str:
 def check_container(container: dict[str, Any]) -> None:
     image = required(container, "Image")
     if not image_is_in_ecr(image):
-        raise invalid(f'Using non-ECR image "{image}" without Vpc repository access mode is not supported.')
+        raise InvalidRequestError(f'Using non-ECR image "{image}" without Vpc repository access mode is not supported.')
     environment = container.get("Environment", {})
     if len(environment) > 100 or any(len(text) > 1024 for pair in environment.items() for text in pair):
         rule = "At most 100 entries of at most 1024 characters"
         raise _broken_rule("'{...}'", "PrimaryContainer.Environment", rule)
     source = container.get("ModelDataSource", {}).get("S3DataSource", {"S3Uri": "/"})
     if source.get("S3DataType") == "S3Prefix" and not source["S3Uri"].endswith("/"):
-        raise invalid(f'The S3Uri "{source["S3Uri"]}" of a model data source of type S3Prefix must end with a slash.')
+        raise InvalidRequestError(
+            f'The S3Uri "{source["S3Uri"]}" of a model data source of type S3Prefix must end with a slash.'
+        )
 
 
 def check_variant(variant: dict[str, Any]) -> None:

@@ -3,10 +3,9 @@
 from local_cloud.emulator import (
     api_gateway,
     application_autoscaling,
-    autoscaling_templates,
-    cloudformation,
     cloudwatch_alarms,
     lambda_functions,
+    log_groups,
     sagemaker_hosting,
     sagemaker_metrics,
     sagemaker_runtime,
@@ -19,13 +18,12 @@ def install(emulator_only: tuple[str, ...]) -> None:
     lambda_functions.install(emulator_only)
     for module in (
         api_gateway,
-        cloudformation,
+        log_groups,
         cloudwatch_alarms,
         sagemaker_hosting,
         sagemaker_runtime,
         sagemaker_metrics,
         sagemaker_templates,
         application_autoscaling,
-        autoscaling_templates,
     ):
         module.install()

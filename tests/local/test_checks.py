@@ -4,33 +4,31 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from template_parts import Template, all_of, properties
 
 from local_cloud.assembly import Stack
 from local_cloud.checks import TemplateError, check
 
 
-def unknown_type(template: dict[str, Any]) -> None:
+def unknown_type(template: Template) -> None:
     template["Resources"]["Planted"] = {"Type": "AWS::SageMaker::InferenceComponent", "Properties": {}}
 
 
-def unknown_property(template: dict[str, Any]) -> None:
+def unknown_property(template: Template) -> None:
     template["Resources"]["Planted"] = {"Type": "AWS::Logs::LogGroup", "Properties": {"Retention": 3}}
 
 
-def ignored_property(template: dict[str, Any]) -> None:
-    function = next(each for each in template["Resources"].values() if each["Type"] == "AWS::Lambda::Function")
-    function["Properties"]["FileSystemConfigs"] = [{"Arn": "arn", "LocalMountPath": "/mnt/x"}]
+def ignored_property(template: Template) -> None:
+    all_of(template, "Lambda::Function")[0]["FileSystemConfigs"] = [{"Arn": "arn", "LocalMountPath": "/mnt/x"}]
 
 
-def missing_required_property(template: dict[str, Any]) -> None:
-    endpoint = next(each for each in template["Resources"].values() if each["Type"] == "AWS::SageMaker::Endpoint")
-    del endpoint["Properties"]["EndpointConfigName"]
+def missing_required_property(template: Template) -> None:
+    del properties(template, "SageMaker::Endpoint")["EndpointConfigName"]
 
 
-def dangling_reference(template: dict[str, Any]) -> None:
+def dangling_reference(template: Template) -> None:
     template["Outputs"]["Planted"] = {"Value": {"Ref": "Nothing"}}
 
 
@@ -45,7 +43,7 @@ def dangling_reference(template: dict[str, Any]) -> None:
     ],
 )
 def test_it_is_refused_by_name(
-    stacks: dict[str, Stack], tmp_path: Path, plant: Callable[[dict[str, Any]], None], said: str
+    stacks: dict[str, Stack], tmp_path: Path, plant: Callable[[Template], None], said: str
 ) -> None:
     template = stacks["gpt2"].template
     plant(template)

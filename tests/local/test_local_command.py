@@ -1,18 +1,23 @@
-"""`python -m slipway local` as its user meets it: what it prints, Ctrl-C, kill -9, a taken port, wrong names."""
+"""`python -m slipway local` as its user meets it: its words, Ctrl-C, kill -9, a region, a taken port, a wrong name."""
 
 import json
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import psutil
 import pytest
 
 from local_cloud.assembly import ROOT
-from local_cloud.cloud import free_port
+from local_cloud.cloud import LocalCloud, LocalCloudError, free_port
 
+GPT2 = ROOT / "deployments" / "gpt2.yaml"
 PATIENCE_IN_SECONDS = 90
 
 
@@ -47,9 +52,10 @@ def assert_gone(family: list[psutil.Process]) -> None:
     assert left == []
 
 
-@pytest.fixture
-def running() -> Iterator[tuple[subprocess.Popen[str], str]]:
-    process = start("gpt2", free_port())
+@contextmanager
+def started(deployment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command once it has its answer, and what it printed."""
+    process = start(deployment, free_port())
     try:
         yield process, read_until(process, "Ctrl-C stops it")
     finally:
@@ -57,6 +63,12 @@ def running() -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.wait()
         assert process.stdout
         process.stdout.close()
+
+
+@pytest.fixture
+def running() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    with started("gpt2") as process_and_words:
+        yield process_and_words
 
 
 def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_behind(
@@ -112,6 +124,38 @@ def test_a_taken_port_is_told_in_one_sentence() -> None:
     assert result.returncode == 1
     assert f"Port {port} on 127.0.0.1 is taken" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+class _Answering(BaseHTTPRequestHandler):
+    """Answers everything, as another local cloud on that port would, and remembers what it was asked."""
+
+    asked: list[str] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    do_POST = do_GET
+
+
+def test_whoever_holds_the_port_is_not_taken_for_the_emulator() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Answering) as holder:
+        threading.Thread(target=holder.serve_forever).start()
+        try:
+            with pytest.raises(LocalCloudError, match="is taken"), LocalCloud(port=holder.server_port) as cloud:
+                cloud.wait_until_ready()
+        finally:
+            holder.shutdown()
+    assert _Answering.asked == []
+
+
+def test_a_deployment_that_names_its_region_is_deployed_there(tmp_path: Path) -> None:
+    (path := tmp_path / "european.yaml").write_text(f"{GPT2.read_text()}region: eu-west-1\n")
+    with started(str(path)) as (_, printed):
+        assert "answer    200" in printed
+        assert "region    eu-west-1" in printed
 
 
 def test_an_unknown_deployment_lists_the_known_ones() -> None:

@@ -1,16 +1,9 @@
 """The REST API as its template has it: authorization, limits, answers of the gateway, functions."""
 
 import json
-from typing import Any
 
 import pytest
-
-Template = dict[str, Any]
-
-
-def all_of(template: Template, kind: str) -> list[dict[str, Any]]:
-    """The properties of every resource of a type."""
-    return [each["Properties"] for each in template["Resources"].values() if each["Type"] == f"AWS::{kind}"]
+from template_parts import Template, all_of, policies, properties
 
 
 @pytest.mark.parametrize("name", ["gpt2", "qwen3-4b"])
@@ -23,10 +16,10 @@ def test_every_route_needs_a_signed_request_by_default(templates: dict[str, Temp
 def test_an_api_key_is_asked_for_on_every_route_and_counted(templates: dict[str, Template]) -> None:
     template = templates["with-api-key"]
     assert all(method["ApiKeyRequired"] for method in all_of(template, "ApiGateway::Method"))
-    (plan,) = all_of(template, "ApiGateway::UsagePlan")
+    plan = properties(template, "ApiGateway::UsagePlan")
     assert plan["Quota"] == {"Limit": 12, "Period": "DAY"}
     assert plan["Throttle"] == {"BurstLimit": 50, "RateLimit": 50}
-    (key,) = all_of(template, "ApiGateway::ApiKey")
+    key = properties(template, "ApiGateway::ApiKey")
     assert "Value" not in key, "the secret would stand in the template"
 
 
@@ -42,9 +35,9 @@ def test_only_the_word_none_opens_the_api(templates: dict[str, Template]) -> Non
 
 def test_the_api_is_regional_throttled_and_logged_without_bodies(templates: dict[str, Template]) -> None:
     template = templates["gpt2"]
-    (api,) = all_of(template, "ApiGateway::RestApi")
+    api = properties(template, "ApiGateway::RestApi")
     assert api["EndpointConfiguration"]["Types"] == ["REGIONAL"]
-    (stage,) = all_of(template, "ApiGateway::Stage")
+    stage = properties(template, "ApiGateway::Stage")
     (settings,) = stage["MethodSettings"]
     assert (settings["ThrottlingRateLimit"], settings["ThrottlingBurstLimit"]) == (20, 40)
     assert settings["DataTraceEnabled"] is False
@@ -65,13 +58,12 @@ def test_every_answer_of_the_gateway_has_our_shape(templates: dict[str, Template
 
 
 def test_each_function_may_do_one_thing_to_one_endpoint(templates: dict[str, Template]) -> None:
-    allowed = {}
-    for logical_id, resource in templates["gpt2"]["Resources"].items():
-        if resource["Type"] == "AWS::IAM::Policy" and logical_id.startswith("Api"):
-            statements = resource["Properties"]["PolicyDocument"]["Statement"]
-            allowed[logical_id] = [each["Action"] for each in statements if "logs:PutLogEvents" not in each["Action"]]
-            assert all(each["Resource"] != "*" for each in statements)
-    assert sorted(allowed.values()) == [["sagemaker:DescribeEndpoint"], ["sagemaker:InvokeEndpoint"]]
+    allowed = []
+    for document in policies(templates["gpt2"], "Api"):
+        actions = [each["Action"] for each in document["Statement"]]
+        allowed.append([action for action in actions if "logs:PutLogEvents" not in action])
+        assert all(each["Resource"] != "*" for each in document["Statement"])
+    assert sorted(allowed) == [["sagemaker:DescribeEndpoint"], ["sagemaker:InvokeEndpoint"]]
 
 
 def test_a_function_ends_before_the_gateway_gives_up(templates: dict[str, Template]) -> None:
@@ -89,7 +81,7 @@ def test_functions_run_on_arm_unless_the_deployment_says_otherwise(templates: di
 
 
 def test_tracing_is_one_switch(templates: dict[str, Template]) -> None:
-    (stage,) = all_of(templates["open"], "ApiGateway::Stage")
+    stage = properties(templates["open"], "ApiGateway::Stage")
     assert stage["TracingEnabled"] is True
     assert {each["TracingConfig"]["Mode"] for each in all_of(templates["open"], "Lambda::Function")} == {"Active"}
     assert not any("TracingConfig" in each for each in all_of(templates["gpt2"], "Lambda::Function"))

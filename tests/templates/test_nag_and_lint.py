@@ -1,6 +1,9 @@
 """cdk-nag and cfn-lint have nothing to say, and are shown to speak up."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,18 @@ def test_both_packs_of_nag_ran_and_left_nothing_open(nag_report: dict[str, Any])
     packs = {report["pluginName"]: report for report in nag_report["pluginReports"]}
     assert {"AwsSolutions", "Serverless"} <= set(packs)
     assert [violation for report in packs.values() for violation in report["violations"]] == []
+
+
+def test_a_finding_of_either_pack_ends_the_synth(tmp_path: Path) -> None:
+    app = Path(__file__).with_name("app_with_a_fault.py")
+    environment = os.environ | {"CDK_OUTDIR": str(tmp_path)}
+    result = subprocess.run([sys.executable, str(app)], env=environment, capture_output=True, text=True)
+    assert result.returncode == 1
+    report = json.loads((tmp_path / "validation-report.json").read_text())
+    assert {each["pluginName"] for each in report["pluginReports"] if each["violations"]} == {
+        "AwsSolutions",
+        "Serverless",
+    }
 
 
 def test_every_acknowledgement_carries_a_reason_and_a_prefixed_id(nag_report: dict[str, Any]) -> None:

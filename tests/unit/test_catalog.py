@@ -1,15 +1,19 @@
 """The catalog's data are well formed."""
 
 import re
+from typing import get_args
 
 import pytest
 
 from llm_hosting.catalog.engines import engine
 from llm_hosting.catalog.instances import instances
 from llm_hosting.catalog.regions import container_accounts
+from llm_hosting.deployment import Serving
+
+ENGINES = get_args(Serving.model_fields["engine"].annotation)
 
 
-@pytest.mark.parametrize("name", ["lmi-vllm", "tgi"])
+@pytest.mark.parametrize("name", ENGINES)
 def test_an_engine_has_its_default_version_and_every_tag_names_its_cuda(name: str) -> None:
     known = engine(name)
     assert known.default_version in known.versions
@@ -21,7 +25,7 @@ def test_an_engine_has_its_default_version_and_every_tag_names_its_cuda(name: st
 
 def test_parameter_ranges_use_known_words() -> None:
     words = {"minimum", "maximum", "exclusive_minimum", "exclusive_maximum"}
-    for name in ("lmi-vllm", "tgi"):
+    for name in ENGINES:
         assert all(set(limits) <= words for limits in engine(name).parameters.values())
 
 

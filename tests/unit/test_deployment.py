@@ -8,7 +8,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_hosting.deployment import Deployment, DeploymentError, parse_deployment
+from llm_hosting.deployment import Deployment
+from llm_hosting.deployment_file import DeploymentError, parse
 from llm_hosting.preflight.check import load
 
 MINIMAL: dict[str, Any] = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": "ml.g6.2xlarge"}}
@@ -112,7 +113,7 @@ def test_an_unreadable_path_is_refused(tmp_path: Path) -> None:
     assert "file: can't be read" in problems(tmp_path / "chat")
 
 
-def test_an_ended_deployment_is_frozen(tmp_path: Path) -> None:
+def test_a_deployment_is_frozen(tmp_path: Path) -> None:
     deployment, _ = load(written(tmp_path, MINIMAL))
     with pytest.raises(ValueError, match="frozen"):
         deployment.region = "eu-west-1"  # type: ignore[misc]
@@ -138,5 +139,5 @@ def test_no_yaml_value_makes_the_reader_raise_anything_else(
     tmp_path_factory: pytest.TempPathFactory, content: dict[str, Any]
 ) -> None:
     path = written(tmp_path_factory.mktemp("any"), content)
-    deployment, found = parse_deployment(path)
+    deployment, found = parse(path)
     assert deployment is not None or found

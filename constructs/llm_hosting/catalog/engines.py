@@ -22,7 +22,6 @@ class Engine:
     """`repository` is in AWS's image account; `parameters` holds the ranges that the engine itself enforces."""
 
     name: str
-    title: str
     repository: str
     default_version: str
     parameters: dict[str, dict[str, float]]
@@ -40,4 +39,4 @@ def engine(name: str) -> Engine:
         label: EngineVersion(label, row["tag"], row["cuda"], tuple(row.get("bodies", data["bodies"])))
         for label, row in data["versions"].items()
     }
-    return Engine(name, data["title"], data["repository"], data["default_version"], data["parameters"], versions)
+    return Engine(name, data["repository"], data["default_version"], data["parameters"], versions)

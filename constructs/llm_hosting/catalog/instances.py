@@ -16,7 +16,6 @@ class Instance:
 
     type: str
     kind: Literal["cpu", "gpu", "neuron"]
-    architecture: Literal["x86_64", "arm64"]
     accelerator: str | None = None
     accelerator_count: int = 0
     accelerator_memory_in_mib: int | None = None

@@ -1,14 +1,16 @@
-"""Read a deployment file and hold it against every rule: all problems at once."""
+"""Reads a deployment file and holds it against every rule: all problems at once."""
 
 from pathlib import Path
 
-from ..deployment import Deployment, DeploymentError, parse_deployment
-from .rules import RULES, Finding
+from ..deployment import Deployment
+from ..deployment_file import DeploymentError, Problem, parse
+from . import api_rules, hosting_rules, serving_rules  # noqa: F401  (registers the rules)
+from .finding import RULES, Finding
 
 
 def check(deployment: Deployment) -> list[Finding]:
     """Every finding of every rule."""
-    return [finding for rule in RULES for finding in rule(deployment)]
+    return [finding for rule in RULES for finding in rule.findings(deployment)]
 
 
 def load(path: Path) -> tuple[Deployment, list[Finding]]:
@@ -16,11 +18,13 @@ def load(path: Path) -> tuple[Deployment, list[Finding]]:
 
     Raises DeploymentError with all problems: of shape, of type and of every rule that can still be judged.
     """
-    deployment, problems = parse_deployment(path)
+    deployment, problems = parse(path)
     findings = check(deployment) if deployment else []
+    refused = tuple(problem.field for problem in problems)
     for finding in findings:
-        if finding.level == "error":
-            problems.setdefault(finding.field, finding.message)
+        known = any(finding.field == field or finding.field.startswith(f"{field}.") for field in refused)
+        if finding.level == "error" and not known:
+            problems.append(Problem(finding.field, finding.message))
     if problems or deployment is None:
-        raise DeploymentError(path, [f"{field}: {message}" for field, message in problems.items()])
+        raise DeploymentError(path, [f"{problem.field}: {problem.message}" for problem in problems])
     return deployment, findings

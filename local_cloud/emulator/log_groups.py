@@ -1,14 +1,14 @@
-"""What CloudFormation refuses on AWS and the emulator would do."""
+"""Log groups of a template: CloudFormation does not take over one that exists already."""
 
 from typing import Any
 
-from local_cloud.emulator import gateway_hooks
+from local_cloud.emulator import logs_hooks
 from local_cloud.emulator.cloudformation_hooks import extend_resource_type
 
 
 def _refuse_known_log_group(properties: dict[str, Any]) -> None:
     name = properties.get("LogGroupName", "")
-    if gateway_hooks.log_group_exists(name):
+    if logs_hooks.log_group_exists(name):
         identifier = f'{{"/properties/LogGroupName":"{name}"}}'
         raise ValueError(f"Resource of type 'AWS::Logs::LogGroup' with identifier '{identifier}' already exists.")
 

@@ -1,0 +1,174 @@
+"""Reads a deployment file, the only reader of YAML, and words what is wrong with it."""
+
+import difflib
+import re
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from . import ACCOUNT_SETTINGS
+from .deployment import Deployment
+
+NAME = re.compile(r"[a-z](-?[a-z0-9])*")  # SageMaker lower-cases names in ARNs, and IAM tells cases apart
+NAME_LENGTH = 50  # the endpoint's name adds 9 characters and may have 63
+PLACEHOLDER = "placeholder"  # stands for a required setting that is missing or wrong; no rule takes it for a known one
+SHOWN = 80  # characters of a wrong value that are repeated
+
+Location = tuple[int | str, ...]
+
+
+class DeploymentError(Exception):
+    """A deployment that can't be used; `problems` holds one sentence per problem."""
+
+    def __init__(self, path: Path, problems: Sequence[str]) -> None:
+        self.problems = list(problems)
+        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        super().__init__(f"{path} is refused: {count}\n" + "\n".join(f"  - {problem}" for problem in self.problems))
+
+
+class Problem(NamedTuple):
+    """`field` is the path in the file, `message` the sentence that follows it."""
+
+    field: str
+    message: str
+
+
+def parse(path: Path) -> tuple[Deployment | None, list[Problem]]:
+    """Read a deployment file.
+
+    Returns the deployment and the problems. Where there are some, the deployment is what remains without the wrong
+    settings, so that rules over the rest can still be judged; None = nothing usable remains.
+    """
+    name = path.stem
+    if not NAME.fullmatch(name) or len(name) > NAME_LENGTH or name == ACCOUNT_SETTINGS:
+        message = (
+            f"{name!r} can't be a stack's name: use lower-case letters, digits and single hyphens, a letter first, "
+            f"at most {NAME_LENGTH} characters, not {ACCOUNT_SETTINGS}; rename the file."
+        )
+        return None, [Problem("name", message)]
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)
+    except OSError as error:
+        return None, [Problem("file", f"can't be read: {error.strerror}.")]
+    except UnicodeDecodeError:
+        return None, [Problem("file", "is not UTF-8 text; save it as UTF-8.")]
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        return None, [Problem("file", f"is not valid YAML: {' '.join(str(error).split())}.")]
+    if not isinstance(content, dict):
+        message = "must hold a mapping with at least `model` and `hosting`; see deployments/gpt2.yaml."
+        return None, [Problem("file", message)]
+    return _validate(content)
+
+
+def _validate(content: dict[Any, Any]) -> tuple[Deployment | None, list[Problem]]:
+    try:
+        return Deployment.model_validate(content), []
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+    problems = [Problem(_field(each["loc"]), _sentence(each)) for each in errors]
+    for each in errors:
+        _remove(content, each["loc"])
+    for section, key in (("model", "id"), ("hosting", "instance_type")):
+        content.setdefault(section, {}).setdefault(key, PLACEHOLDER)
+    try:
+        return Deployment.model_validate(content), problems
+    except ValidationError:
+        return None, problems
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML lets a key stand twice and keeps the last; here that is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def _field(location: Location) -> str:
+    return ".".join(str(part) for part in location if part != "[key]")
+
+
+def _sentence(error: ErrorDetails) -> str:
+    """What is wrong with the value, what is allowed, the fix."""
+    kind, location = error["type"], error["loc"]
+    value = repr(error["input"])[:SHOWN]
+    if kind == "extra_forbidden":
+        return _unknown_key(location)
+    if kind == "missing":
+        return f"is missing; {_description(location)}"
+    if kind == "literal_error":
+        return f"{value} is not allowed; use {error['ctx']['expected']}."
+    if location[-1] == "[key]":
+        return "is no name of an environment variable; use letters, digits and underscores, a letter first."
+    if kind == "invalid_key":
+        return "is a number; every key is text."
+    if kind in ("model_type", "dict_type"):
+        return f"{value} is not allowed; put settings below it: {_known(_model_of_field(location))}."
+    if kind == "string_type" and not isinstance(error["input"], list | dict | None):
+        return f"{value} is not text for YAML; put it in quotes."
+    if kind == "string_pattern_mismatch":
+        return f"{value} does not fit: {_description(location)}"
+    return f"{value} is not allowed; use {_range(location) or error['msg'].removeprefix('Input should be ')}."
+
+
+def _unknown_key(location: Location) -> str:
+    section = _section(location)
+    nearest = difflib.get_close_matches(str(location[-1]), section.model_fields, n=1, cutoff=0.5)
+    guess = f"did you mean `{nearest[0]}`? " if nearest else ""
+    return f"is not a known key; {guess}Known here: {_known(section)}."
+
+
+def _known(section: type[BaseModel] | None) -> str:
+    return ", ".join(section.model_fields) if section else "NAME: value"
+
+
+def _description(location: Location) -> str:
+    field = _section(location).model_fields.get(str(location[-1]))
+    section = _model_of_field(location)
+    return (field and field.description) or (section and section.__doc__) or ""
+
+
+def _range(location: Location) -> str:
+    """For example "a whole number, 60 or more, 3600 or less"; empty for a field without limits."""
+    field = _section(location).model_fields.get(str(location[-1]))
+    words = {"ge": "{} or more", "gt": "more than {}", "le": "{} or less", "lt": "less than {}"}
+    limits = [
+        word.format(getattr(limit, name))
+        for limit in (field.metadata if field else [])
+        for name, word in words.items()
+        if hasattr(limit, name)
+    ]
+    kind = "a whole number" if field and int in (field.annotation, *get_args(field.annotation)) else "a number"
+    return ", ".join([kind, *limits]) if limits else ""
+
+
+def _section(location: Location) -> type[BaseModel]:
+    """The model that holds the field."""
+    section: type[BaseModel] = Deployment
+    for depth in range(1, len(location)):
+        section = _model_of_field(location[:depth]) or section
+    return section
+
+
+def _model_of_field(location: Location) -> type[BaseModel] | None:
+    """The model of a field that is a section itself."""
+    field = _section(location).model_fields.get(str(location[-1]))
+    for candidate in (field.annotation, *get_args(field.annotation)) if field else ():
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            return candidate
+    return None
+
+
+def _remove(content: Any, location: Location) -> None:
+    path = [part for part in location if part != "[key]"]
+    for part in path[:-1]:
+        content = content.get(part) if isinstance(content, dict) else None
+    if isinstance(content, dict):
+        content.pop(path[-1], None)

@@ -1,0 +1,51 @@
+"""What a rule is and what it finds."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ..deployment import Deployment
+
+Check = Callable[[Deployment], Iterator[tuple[str, str]]]
+Level = Literal["error", "warning"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`field` is the path in the deployment file, `message` the sentence that follows it."""
+
+    rule: str
+    level: Level
+    field: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A small pure function that yields (field, message) pairs. Errors stop the synth, warnings print."""
+
+    id: str
+    level: Level
+    check: Check
+
+    def findings(self, deployment: Deployment) -> list[Finding]:
+        """All that the rule has to say about a deployment."""
+        return [Finding(self.id, self.level, field, message) for field, message in self.check(deployment)]
+
+
+RULES: list[Rule] = []
+
+
+def error(check: Check) -> Check:
+    """Make a function a rule whose findings stop the synth; its name becomes the id."""
+    return _register(check, "error")
+
+
+def warning(check: Check) -> Check:
+    """Make a function a rule whose findings print."""
+    return _register(check, "warning")
+
+
+def _register(check: Check, level: Level) -> Check:
+    RULES.append(Rule(check.__name__.replace("_", "-"), level, check))
+    return check
