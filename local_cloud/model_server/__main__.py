@@ -11,7 +11,7 @@ from types import FrameType
 from local_cloud.model_server.answer import StartError
 from local_cloud.model_server.language_model import LanguageModel
 from local_cloud.model_server.lmi import Lmi
-from local_cloud.model_server.server import ModelServer
+from local_cloud.model_server.server import Engine, ModelServer
 from local_cloud.model_server.tgi import Tgi
 
 
@@ -20,10 +20,10 @@ def main(environment: Mapping[str, str]) -> None:
     signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     engine_name = environment.get("SLIPWAY_LOCAL_ENGINE", "lmi")
-    engine = (Tgi if engine_name == "tgi" else Lmi)(environment, LanguageModel())
+    engine: Engine = (Tgi if engine_name == "tgi" else Lmi)(environment, LanguageModel())
     time.sleep(_seconds(environment, "SLIPWAY_LOCAL_STARTUP_SECONDS"))
     port = int(environment["SAGEMAKER_BIND_TO_PORT"])
-    server = ModelServer(port, engine.answer, _seconds(environment, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN"))
+    server = ModelServer(port, engine, _seconds(environment, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN"))
     print(f"{engine_name}: model loaded, listening on 127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
 

@@ -40,9 +40,14 @@ class Lmi:
     def __init__(self, environment: Mapping[str, str], model: LanguageModel) -> None:
         if not (environment.get("HF_MODEL_ID") or environment.get("OPTION_MODEL_ID") or has_weights(environment)):
             raise StartError("ModelNotFoundException: no model: HF_MODEL_ID is not set and /opt/ml/model is empty")
+        self.most_concurrent_requests = int(environment.get("SERVING_JOB_QUEUE_SIZE", "1000"))
         self._context_tokens = _max_model_len(environment)
         self._model = model
         self._api = OpenAiApi(model, environment.get("OPTION_SERVED_MODEL_NAME") or "lmi", self._check)
+
+    def refuse_overload(self) -> Answer:
+        """What a request beyond `most_concurrent_requests` gets: the front end's queue is full."""
+        return _error(503, "Worker queue capacity exceeded for model: model.")
 
     def answer(self, raw: bytes) -> Answer:
         """The answer to one body; `prompt` wins over `inputs`, `inputs` over `messages`, as in the container."""

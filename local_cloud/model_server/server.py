@@ -1,23 +1,45 @@
 """The HTTP side of the container contract: GET /ping and POST /invocations on one loopback port."""
 
 import sys
+import threading
 import time
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Protocol
 
 from local_cloud.model_server.answer import Answer
 
 
+class Engine(Protocol):
+    """The container that is stood in for."""
+
+    most_concurrent_requests: int
+
+    def answer(self, raw: bytes) -> Answer: ...
+    def refuse_overload(self) -> Answer: ...
+
+
 class ModelServer(ThreadingHTTPServer):
-    """Answers invocations with `answer`; each decoding step takes `seconds_per_token`."""
+    """Answers invocations as the engine does; each decoding step takes `seconds_per_token`."""
 
     daemon_threads = True
     request_queue_size = 256
 
-    def __init__(self, port: int, answer: Callable[[bytes], Answer], seconds_per_token: float) -> None:
+    def __init__(self, port: int, engine: Engine, seconds_per_token: float) -> None:
         super().__init__(("127.0.0.1", port), InvocationHandler)
-        self.answer = answer
-        self.seconds_per_token = seconds_per_token
+        self._engine = engine
+        self._seconds_per_token = seconds_per_token
+        self._slots = threading.BoundedSemaphore(engine.most_concurrent_requests)
+
+    def answer(self, raw: bytes) -> Answer:
+        """The engine's answer after the time it takes, or its refusal while it has too much to do."""
+        if not self._slots.acquire(blocking=False):
+            return self._engine.refuse_overload()
+        try:
+            answer = self._engine.answer(raw)
+            time.sleep(answer.steps * self._seconds_per_token)
+            return answer
+        finally:
+            self._slots.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A caller that gave up is not worth a traceback in the endpoint's log."""
@@ -46,7 +68,6 @@ class InvocationHandler(BaseHTTPRequestHandler):
             self._send(Answer(404, b""))
             return
         answer = self.server.answer(raw)
-        time.sleep(answer.steps * self.server.seconds_per_token)
         self._send(answer)
         # Prompts and answers stay out of the log.
         seconds = time.perf_counter() - started

@@ -55,6 +55,7 @@ class Tgi:
             raise StartError("HF_MODEL_ID must be set")
         if name == "/opt/ml/model" and not has_weights(environment):
             raise StartError("OSError: /opt/ml/model does not appear to have a file named config.json.")
+        self.most_concurrent_requests = _limit(environment, "MAX_CONCURRENT_REQUESTS", "128")
         self._max_input = _limit(environment, "MAX_INPUT_LENGTH", environment.get("MAX_INPUT_TOKENS", "1024"))
         self._max_total = _limit(environment, "MAX_TOTAL_TOKENS", "2048")
         if self._max_input >= self._max_total:
@@ -63,6 +64,10 @@ class Tgi:
         self._takes_openai = not version or _numbers(version) >= (2, 4, 0)
         self._model = model
         self._api = OpenAiApi(model, "tgi", self._check)
+
+    def refuse_overload(self) -> Answer:
+        """What a request beyond `most_concurrent_requests` gets."""
+        return json_answer(429, {"error": "Model is overloaded", "error_type": "overloaded"})
 
     def answer(self, raw: bytes) -> Answer:
         """The answer to one body: an array of one for a prompt, an OpenAI object for a chat or a completion."""
