@@ -15,18 +15,15 @@ FORCED_TO_ANY_RESOURCE = {
     "xray:PutTelemetryRecords",
     "xray:PutTraceSegments",
 }
-PHYSICAL_NAMES = {
-    "AWS::ApiGateway::ApiKey": "Name",
-    "AWS::ApiGateway::UsagePlan": "UsagePlanName",
-    "AWS::CloudWatch::Alarm": "AlarmName",
-    "AWS::IAM::ManagedPolicy": "ManagedPolicyName",
-    "AWS::IAM::Role": "RoleName",
-    "AWS::Lambda::Function": "FunctionName",
-    "AWS::Logs::LogGroup": "LogGroupName",
-    "AWS::SageMaker::Endpoint": "EndpointName",
-    "AWS::SageMaker::EndpointConfig": "EndpointConfigName",
-    "AWS::SageMaker::Model": "ModelName",
+# Names that are no physical names, or that are unique only within their parent.
+SCOPED_NAMES = {
+    ("AWS::ApiGateway::Stage", "StageName"),
+    ("AWS::ApplicationAutoScaling::ScalingPolicy", "PolicyName"),
+    ("AWS::CloudWatch::Alarm", "MetricName"),
+    ("AWS::IAM::Policy", "PolicyName"),
 }
+NAMED_BY_STACK_ID = {("AWS::SageMaker::Endpoint", "EndpointName"), ("AWS::Logs::LogGroup", "LogGroupName")}
+STACK_NAME = {"Ref": "AWS::StackName"}  # an API may share its name with others
 
 
 def no_managed_policies(template: Template) -> list[str]:
@@ -47,12 +44,20 @@ def no_partition_or_region_literals(template: Template) -> list[str]:
 
 
 def no_fixed_names(template: Template) -> list[str]:
-    """Only the endpoint and its log group are named, with a part of the stack's id."""
-    names = {
-        logical_id: resource["Properties"].get(PHYSICAL_NAMES.get(resource["Type"], ""))
+    """Only the endpoint and its log group are named, with a part of the stack's id; others refer to a resource."""
+    return [
+        f"{logical_id}.{key}"
         for logical_id, resource in template["Resources"].items()
-    }
-    return [logical_id for logical_id, name in names.items() if name and "AWS::StackId" not in json.dumps(name)]
+        for key, name in resource["Properties"].items()
+        if key.endswith("Name") and not _may_be_named(resource["Type"], key, name, template)
+    ]
+
+
+def _may_be_named(kind: str, key: str, name: Any, template: Template) -> bool:
+    if (kind, key) in NAMED_BY_STACK_ID:
+        return "AWS::StackId" in json.dumps(name)
+    refers = isinstance(name, dict) and (name.get("Ref") or name.get("Fn::GetAtt", [""])[0]) in template["Resources"]
+    return refers or (kind, key) in SCOPED_NAMES or (kind == "AWS::ApiGateway::RestApi" and name == STACK_NAME)
 
 
 def no_account_wide_settings(template: Template) -> list[str]:
@@ -75,17 +80,24 @@ def no_custom_resources(template: Template) -> list[str]:
 
 def no_wildcard_actions(template: Template) -> list[str]:
     """Every action is spelled out."""
-    return [action for statement in _statements(template) for action in _list(statement["Action"]) if "*" in action]
+    return [
+        action for statement in _statements(template) for action in _list(statement.get("Action", "*")) if "*" in action
+    ]
 
 
 def no_free_resources(template: Template) -> list[str]:
-    """`*` only for actions that know no narrower resource."""
-    return [
-        action
-        for statement in _statements(template)
-        for action in _list(statement["Action"])
-        if "*" in _list(statement.get("Resource", [])) and action not in FORCED_TO_ANY_RESOURCE
-    ]
+    """A `*` only for actions that know no narrower resource, and below the prefix of the weights."""
+    violations = []
+    for statement in _statements(template):
+        if "NotAction" in statement or "NotResource" in statement:
+            violations.append("allows all but something")
+            continue
+        for action in _list(statement["Action"]):
+            resources = json.dumps(statement.get("Resource", []))
+            below_prefix = action == "s3:GetObject" and resources.count("*") == 1 and '/*"' in resources
+            if "*" in resources and action not in FORCED_TO_ANY_RESOURCE and not below_prefix:
+                violations.append(action)
+    return violations
 
 
 RULES: tuple[Callable[[Template], list[str]], ...] = (

@@ -1,13 +1,11 @@
 """Calls to deployed APIs over real HTTP: the happy paths of both engines and of every kind of authorization."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from deployed_stacks import Apis
 from local_cloud.api_client import ApiClient
-
-Apis = Callable[[str], ApiClient]
 
 
 def texts(answer: Any) -> list[str]:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from template_parts import Template, all_of, properties
 
 from local_cloud.assembly import Stack
 from local_cloud.checks import TemplateError, check
+from template_parts import Template, all_of, properties
 
 
 def unknown_type(template: Template) -> None:

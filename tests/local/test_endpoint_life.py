@@ -1,12 +1,11 @@
 """The life of a deployed endpoint: starts that fail, deaths, updates, rollbacks, scaling, the end."""
 
-import json
 import os
 import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,30 +13,15 @@ from typing import Any
 
 import pytest
 import requests
-from botocore.exceptions import ClientError
-from template_parts import Template, policies, properties, variant
 
+from deployed_stacks import Apis, deployed, edited
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
+from template_parts import Template, policies, properties, variant
 
-Apis = Callable[[str], ApiClient]
-Change = Callable[[Template], None]
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
-
-
-def edited(stack: Stack, folder: Path, change: Change, name: str) -> Stack:
-    """The stack as it would be after an edit of its deployment file, under a name of the test's own."""
-    template = stack.template
-    change(template)
-    path = folder / f"{name}-{time.monotonic_ns()}.json"
-    path.write_text(json.dumps(template))
-    return replace(stack, name=name, template_path=path)
-
-
-def deployed(cloud: LocalCloud, stack: Stack) -> ApiClient:
-    return connect(cloud, deploy(cloud, stack), stack.region)
 
 
 def environment(template: Template) -> dict[str, str]:
@@ -229,24 +213,62 @@ def test_an_execution_role_that_may_not_pull_the_image_fails_the_deploy(
         deploy(cloud, edited(stacks["gpt2"], tmp_path, revoke, "pullless"))
 
 
+def test_an_endpoint_whose_alarm_is_on_can_be_healed_by_an_update(
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    client = deployed(cloud, replace(stacks["lively"], name="unwell"))
+    cloudwatch = cloud.client("cloudwatch", region=client.region)
+    for alarm in cloudwatch.describe_alarms(AlarmNamePrefix="unwell-")["MetricAlarms"]:
+        if "Rollback" not in alarm["AlarmName"]:
+            cloudwatch.set_alarm_state(AlarmName=alarm["AlarmName"], StateValue="ALARM", StateReason="a test")
+
+    def heal(template: Template) -> None:
+        environment(template)["MAX_CONCURRENT_REQUESTS"] = "16"
+
+    deploy(cloud, edited(stacks["lively"], tmp_path, heal, "unwell"))
+    assert client.call("POST", "/generate", BODY)[0] == 200
+
+
 def test_a_delete_leaves_nothing_that_bills_and_says_goodbye_in_the_log(
     cloud: LocalCloud, stacks: dict[str, Stack]
 ) -> None:
-    stack = replace(stacks["gpt2"], name="leaving")
+    stack = replace(stacks["scaled"], name="leaving")
     outputs = deploy(cloud, stack)
     assert connect(cloud, outputs, stack.region).call("POST", "/generate", BODY)[0] == 200
-    assert any(name.startswith("leaving-") for name in functions(cloud, stack))
+    before = names_of(cloud, stack)
+    assert all(before.values()), before
     destroy(cloud, stack)
     assert containers(cloud, "leaving") == []
-    sagemaker = cloud.client("sagemaker", region=stack.region)
-    with pytest.raises(ClientError, match="Could not find endpoint"):
-        sagemaker.describe_endpoint(EndpointName=outputs["EndpointName"])
-    assert not any(name.startswith("leaving-") for name in functions(cloud, stack))
+    assert names_of(cloud, stack) == {kind: [] for kind in before}
+    cloudformation = cloud.client("cloudformation", region=stack.region)
+    events = cloudformation.describe_stack_events(StackName=deleted_stack_id(cloudformation))["StackEvents"]
+    ended = [each["ResourceType"] for each in reversed(events) if each["ResourceStatus"] == "DELETE_COMPLETE"]
+    assert ended.index("AWS::ApplicationAutoScaling::ScalableTarget") < ended.index("AWS::SageMaker::Endpoint")
     pages = cloud.client("logs", region=stack.region).get_paginator("describe_log_groups").paginate()
     left = [name for name in pages.search("logGroups[].logGroupName") if "leaving" in name]
     assert left == [f"/aws/sagemaker/Endpoints/{outputs['EndpointName']}"]
 
 
-def functions(cloud: LocalCloud, stack: Stack) -> list[str]:
-    pages = cloud.client("lambda", region=stack.region).get_paginator("list_functions").paginate()
-    return list(pages.search("Functions[].FunctionName"))
+def names_of(cloud: LocalCloud, stack: Stack) -> dict[str, list[str]]:
+    """What the stack has that could bill, by kind."""
+    listings = {
+        "sagemaker": ("list_endpoints", "Endpoints[].EndpointName"),
+        "lambda": ("list_functions", "Functions[].FunctionName"),
+        "cloudwatch": ("describe_alarms", "MetricAlarms[].AlarmName"),
+        "apigateway": ("get_rest_apis", "items[].name"),
+    }
+    return {
+        service: [
+            name
+            for name in cloud.client(service, region=stack.region).get_paginator(call).paginate().search(path)
+            if name.startswith(stack.name)
+        ]
+        for service, (call, path) in listings.items()
+    }
+
+
+def deleted_stack_id(cloudformation: Any) -> str:
+    stacks = cloudformation.list_stacks(StackStatusFilter=["DELETE_COMPLETE"])["StackSummaries"]
+    (found,) = (each["StackId"] for each in stacks if each["StackName"] == "leaving")
+    stack_id: str = found
+    return stack_id

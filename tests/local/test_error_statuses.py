@@ -1,30 +1,14 @@
 """Each error status of both routes, as a caller meets it: our JSON shape, a request id, advice when to come back."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from local_cloud.api_client import ApiClient, connect
+from deployed_stacks import Answer, Apis, assert_refused, deployed
+from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import Credentials, LocalCloud
-from local_cloud.deploy import deploy
-
-Apis = Callable[[str], ApiClient]
-Answer = tuple[int, dict[str, str], Any]
-
-
-def assert_refused(answer: Answer, status: int, code: str, said: str = "") -> None:
-    found, headers, body = answer
-    assert (found, body["error"]["code"]) == (status, code), body
-    assert said in body["error"]["message"]
-    assert set(body["error"]) <= {"code", "message", "field"}
-    assert len(headers["x-request-id"]) > 10
-    assert headers["content-type"].startswith("application/json")
-    if status in (429, 503):
-        assert int(headers["retry-after"]) >= 1
 
 
 def raw(client: ApiClient, path: str, body: bytes, content_type: str = "application/json") -> Answer:
@@ -128,26 +112,10 @@ def test_a_missing_or_wrong_api_key_is_a_403(apis: Apis, key: str | None) -> Non
     assert_refused(client.call("GET", "/endpoint"), 403, "invalid_api_key", "x-api-key")
 
 
-def own(cloud: LocalCloud, stack: Stack, name: str) -> ApiClient:
-    """A deployment of its own for a test that uses it up."""
-    return connect(cloud, deploy(cloud, replace(stack, name=name)), stack.region)
-
-
-def test_requests_beyond_the_throttle_are_a_429_that_says_when_to_come_back(
-    cloud: LocalCloud, stacks: dict[str, Stack]
-) -> None:
-    client = own(cloud, stacks["open"], "throttled")
-    answers = [client.call("GET", "/endpoint") for _ in range(20)]
-    refused = [answer for answer in answers if answer[0] != 200]
-    assert refused
-    for answer in refused:
-        assert_refused(answer, 429, "throttled")
-
-
 def test_requests_beyond_the_quota_of_a_key_are_a_429_that_says_when_to_come_back(
     cloud: LocalCloud, stacks: dict[str, Stack]
 ) -> None:
-    client = own(cloud, stacks["with-api-key"], "used-up")
+    client = deployed(cloud, replace(stacks["with-api-key"], name="used-up"))
     answers = [client.call("GET", "/endpoint") for _ in range(13)]
     assert {answer[0] for answer in answers[:-1]} == {200}
     assert_refused(answers[-1], 429, "quota_exceeded", "next period")

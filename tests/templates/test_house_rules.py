@@ -60,10 +60,19 @@ def _policy(action: str, resource: str) -> dict[str, Any]:
         (no_partition_or_region_literals, _policy("s3:GetObject", "arn:aws:s3:::bucket/*")),
         (no_partition_or_region_literals, {"Type": "X", "Properties": {"Image": "dkr.ecr.us-west-2"}}),
         (no_fixed_names, {"Type": "AWS::SageMaker::EndpointConfig", "Properties": {"EndpointConfigName": "mine"}}),
+        (
+            no_fixed_names,
+            {
+                "Type": "AWS::SageMaker::EndpointConfig",
+                "Properties": {"EndpointConfigName": {"Fn::Sub": "${AWS::StackName}-${AWS::StackId}"}},
+            },
+        ),
+        (no_fixed_names, {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "mine"}}),
         (no_account_wide_settings, {"Type": "AWS::ApiGateway::Account", "Properties": {}}),
         (no_custom_resources, {"Type": "Custom::S3AutoDeleteObjects", "Properties": {}}),
         (no_wildcard_actions, _policy("s3:Get*", "x")),
         (no_free_resources, _policy("sagemaker:InvokeEndpoint", "*")),
+        (no_free_resources, _policy("sagemaker:InvokeEndpoint", "arn:x:sagemaker:::endpoint/*")),
     ],
     ids=lambda value: getattr(value, "__name__", "planted"),
 )

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from template_parts import Template, all_of, policies, properties
 
 

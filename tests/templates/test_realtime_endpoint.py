@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from template_parts import Template, all_of, only, policies, properties, resources, variant
 
 METRICS = {"Invocation5XXErrors", "InvocationModelErrors", "ModelLatency"}

@@ -1,0 +1,105 @@
+"""What callers see when something behind the API is gone, broken, overloaded or too slow."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deployed_stacks import Change, assert_refused, deployed, edited
+from local_cloud.assembly import Stack
+from local_cloud.cloud import LocalCloud
+from template_parts import Template, properties, resources
+
+BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
+
+
+def without_permission(template: Template) -> None:
+    for logical_id, resource in list(template["Resources"].items()):
+        if resource["Type"] == "AWS::Lambda::Permission":
+            del template["Resources"][logical_id]
+
+
+def without_handler(template: Template) -> None:
+    for function in resources(template, "Lambda::Function"):
+        function["Properties"]["Handler"] = "inference_api.handlers.nothing.handler"
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [(without_permission, "unpermitted"), (without_handler, "handlerless")],
+    ids=lambda each: str(each),
+)
+def test_a_function_that_cannot_answer_is_a_503_of_the_gateway(
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path, change: Change, name: str
+) -> None:
+    client = deployed(cloud, edited(stacks["gpt2"], tmp_path, change, name))
+    assert_refused(client.call("POST", "/generate", BODY), 503, "service_unavailable")
+    assert_refused(client.call("GET", "/endpoint"), 503, "service_unavailable")
+
+
+def test_a_throttled_function_is_a_503_of_the_gateway(cloud: LocalCloud, stacks: dict[str, Stack]) -> None:
+    client = deployed(cloud, replace(stacks["gpt2"], name="crowded"))
+    lambda_ = cloud.client("lambda", region=client.region)
+    pages = lambda_.get_paginator("list_functions").paginate().search("Functions[].FunctionName")
+    for name in [each for each in pages if each.startswith("crowded-")]:
+        lambda_.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
+    assert_refused(client.call("POST", "/generate", BODY), 503, "service_unavailable")
+    assert_refused(client.call("GET", "/endpoint"), 503, "service_unavailable")
+
+
+def test_an_endpoint_that_is_gone_is_a_503(cloud: LocalCloud, stacks: dict[str, Stack]) -> None:
+    client = deployed(cloud, replace(stacks["gpt2"], name="bereft"))
+    sagemaker = cloud.client("sagemaker", region=client.region)
+    (name,) = (
+        each["EndpointName"]
+        for each in sagemaker.list_endpoints()["Endpoints"]
+        if each["EndpointName"].startswith("bereft-")
+    )
+    sagemaker.delete_endpoint(EndpointName=name)
+    sagemaker.get_waiter("endpoint_deleted").wait(EndpointName=name, WaiterConfig={"Delay": 1})
+    assert_refused(client.call("POST", "/generate", BODY), 503, "endpoint_not_ready")
+    assert_refused(client.call("GET", "/endpoint"), 503, "status_unknown")
+
+
+def test_a_function_that_outlasts_the_gateway_is_a_504(
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    def hurry(template: Template) -> None:
+        for method in resources(template, "ApiGateway::Method"):
+            method["Properties"]["Integration"]["TimeoutInMillis"] = 1000
+
+    client = deployed(cloud, edited(stacks["slow"], tmp_path, hurry, "hasty"))
+    assert_refused(client.call("POST", "/generate", BODY), 504, "gateway_timeout", "fewer tokens")
+
+
+def test_a_model_with_too_much_to_do_is_a_429(cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path) -> None:
+    def take_one_at_a_time(template: Template) -> None:
+        properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]["MAX_CONCURRENT_REQUESTS"] = "1"
+
+    client = deployed(cloud, edited(stacks["slow"], tmp_path, take_one_at_a_time, "single"))
+    with ThreadPoolExecutor(3) as callers:
+        answers = list(callers.map(lambda _: client.call("POST", "/generate", BODY), range(3)))
+    assert sorted(answer[0] for answer in answers) == [200, 429, 429]
+    for answer in answers:
+        if answer[0] == 429:
+            assert_refused(answer, 429, "model_busy", "overloaded")
+
+
+def test_requests_beyond_the_throttle_are_refused_before_they_cost_anything(
+    cloud: LocalCloud, stacks: dict[str, Stack]
+) -> None:
+    client = deployed(cloud, replace(stacks["open"], name="flooded"))
+    answers = [client.call("POST", "/generate", {}) for _ in range(20)]
+    assert {answer[0] for answer in answers} == {400, 429}
+    for answer in answers:
+        if answer[0] == 429:
+            assert_refused(answer, 429, "throttled")
+
+
+@pytest.mark.parametrize(("name", "said"), [("open", "GET /endpoint."), ("with-api-key", "x-api-key")])
+def test_an_unknown_route_says_what_this_api_asks_for(
+    cloud: LocalCloud, stacks: dict[str, Stack], name: str, said: str
+) -> None:
+    client = deployed(cloud, replace(stacks[name], name=f"lost-{name}"))
+    assert_refused(client.call("GET", "/nowhere"), 403, "no_such_route", said)
