@@ -80,7 +80,9 @@ def synthesize(deployments: list[str], output: Path | None = None) -> Path:
         "CDK_OUTDIR": str(output),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # where Node is
     }
-    if subprocess.run([sys.executable, str(ROOT / "app.py")], env=environment, stdin=subprocess.DEVNULL).returncode:
+    command = [sys.executable, str(ROOT / "app.py")]
+    # A session of its own: Ctrl-C is for us, and would make the app print a traceback.
+    if subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True).returncode:
         raise SynthesisError
     stamp.write_text(digest)
     return output

@@ -1,5 +1,6 @@
 """The emulator as a child process, and clients that talk to it as an IAM user."""
 
+import contextlib
 import json
 import secrets
 import socket
@@ -15,6 +16,7 @@ from typing import Any, Self
 
 import boto3
 from botocore.config import Config
+from botocore.exceptions import BotoCoreError
 
 from .assembly import ROOT
 
@@ -64,6 +66,19 @@ class LocalCloud:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        try:
+            if isinstance(error, BotoCoreError | OSError):
+                self._explain_lost_connection()
+        finally:
+            self._stop(keep_log=isinstance(error, LocalCloudError | BotoCoreError | OSError))
+
+    def _explain_lost_connection(self) -> None:
+        """Raises LocalCloudError when the emulator has died; a moment may pass until that can be seen."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1)
+        self.check_alive()
+
+    def _stop(self, *, keep_log: bool) -> None:
         assert self._process.stdin
         self._process.stdin.close()
         try:
@@ -72,7 +87,7 @@ class LocalCloud:
             self._process.kill()
             self._process.wait()
         self._log.close()
-        if kind is None or not issubclass(kind, LocalCloudError):
+        if not keep_log:
             Path(self._log.name).unlink(missing_ok=True)
 
     def wait_until_ready(self) -> None:

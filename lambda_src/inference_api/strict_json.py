@@ -1,6 +1,7 @@
 """JSON that every parser reads in the same way: no duplicate keys, no NaN, whole characters, bounded depth."""
 
 import json
+from codecs import BOM_UTF8
 from typing import Any, NoReturn
 
 from inference_api.http import ApiError
@@ -10,6 +11,8 @@ MAX_DEPTH = 8
 
 def read_strict_json(raw: bytes) -> Any:
     """Raises ApiError 400 `invalid_json`, saying what to change."""
+    if raw.startswith(BOM_UTF8):
+        _refuse("it starts with a byte order mark; send UTF-8 without one")
     try:
         document = _DECODER.decode(raw.decode())
     except UnicodeDecodeError:

@@ -110,6 +110,19 @@ def test_a_crash_of_the_emulator_is_told_in_one_sentence(running: tuple[subproce
     assert_gone(family)
 
 
+def test_a_crash_of_the_emulator_during_the_deploy_is_told_in_one_sentence() -> None:
+    process = start("gpt2", free_port())
+    read_until(process, "deploying gpt2")
+    (emulator,) = (each for each in family_of(process) if "local_cloud.emulator" in each.cmdline())
+    emulator.kill()
+    assert process.stdout
+    said = process.stdout.read()
+    process.stdout.close()
+    assert process.wait(PATIENCE_IN_SECONDS) == 1
+    assert "The emulator ended unexpectedly" in said
+    assert "Traceback" not in said
+
+
 def test_a_taken_port_is_told_in_one_sentence() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

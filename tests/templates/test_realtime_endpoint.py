@@ -76,6 +76,18 @@ def test_an_update_has_time_for_its_start(templates: dict[str, Template]) -> Non
     assert 900 + 900 <= policy["MaximumExecutionTimeoutInSeconds"] <= 28800
 
 
+def test_alarms_go_off_at_the_limits_of_the_deployment(templates: dict[str, Template]) -> None:
+    limits = {
+        (alarm["MetricName"], alarm.get("Statistic") or alarm["ExtendedStatistic"], alarm["Threshold"])
+        for alarm in all_of(templates["gpt2"], "CloudWatch::Alarm")
+    }
+    assert limits == {
+        ("Invocation5XXErrors", "Average", 0.05),
+        ("InvocationModelErrors", "Average", 0.5),
+        ("ModelLatency", "p99", 25_000_000),  # microseconds
+    }
+
+
 def test_the_role_may_watch_the_alarms_of_the_rollback_and_no_others(templates: dict[str, Template]) -> None:
     template = templates["gpt2"]
     (watch,) = (each for each in role_statements(template) if "cloudwatch:DescribeAlarms" in each["Action"])
