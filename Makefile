@@ -8,8 +8,10 @@ PORT ?= 4566
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 export UV_LINK_MODE := copy
-export UV_SYSTEM_CERTS := 1  # as pip does: behind a proxy that inspects TLS, too
-unexport PYTHONDONTWRITEBYTECODE  # without bytecode a synth takes nearly three times as long
+# As pip does, so that a proxy which inspects TLS is no obstacle.
+export UV_SYSTEM_CERTS := 1
+# Without bytecode a synth takes nearly three times as long.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
