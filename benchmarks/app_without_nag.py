@@ -5,10 +5,11 @@ from pathlib import Path
 
 import aws_cdk as cdk
 
-sys.path.append(str(Path(__file__).parent.parent))
+ROOT = Path(__file__).parent.parent
+sys.path += [str(ROOT), str(ROOT / "constructs")]
 
-from app import add_stacks
+from stacks.named_deployments import add_stacks
 
 app = cdk.App(builtin_cloud_formation_validation=False)
-add_stacks(app)
+add_stacks(app, ROOT)
 app.synth()

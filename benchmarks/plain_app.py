@@ -202,7 +202,7 @@ class PlainStack(cdk.Stack):
                 kind,
                 type=apigateway.ResponseType.of(kind),
                 status_code=str(status),
-                response_headers={"x-request-id": "context.requestId", "content-type": "'application/json'"},
+                response_headers={"x-request-id": "context.requestId"},
                 templates={"application/json": json.dumps({"error": {"code": code, "message": message}})},
             )
         return api

@@ -6,6 +6,8 @@ from constructs import IConstruct
 
 def acknowledge(construct: IConstruct, reasons: dict[str, str]) -> None:
     """By id, such as `AwsSolutions-IAM5[Resource::*]`; the pack is put before it, or the report would not show it."""
-    for finding, reason in reasons.items():
-        pack = finding.partition("-")[0]
-        cdk.Validations.of(construct).acknowledge(cdk.Acknowledgment(id=f"{pack}::{finding}", reason=reason))
+    acknowledgments = [
+        cdk.Acknowledgment(id=f"{finding.partition('-')[0]}::{finding}", reason=reason)
+        for finding, reason in reasons.items()
+    ]
+    cdk.Validations.of(construct).acknowledge(*acknowledgments)

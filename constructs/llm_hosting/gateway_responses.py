@@ -22,12 +22,10 @@ class GatewayResponse:
     @property
     def headers(self) -> dict[str, str]:
         """Response headers in API Gateway's mapping language: fixed values stand in single quotes."""
-        headers = {"x-request-id": "context.requestId", "content-type": "'application/json'"}
-        return (
-            headers
-            if self.retry_after_in_seconds is None
-            else {**headers, "Retry-After": f"'{self.retry_after_in_seconds}'"}
-        )
+        headers = {"x-request-id": "context.requestId"}
+        if self.retry_after_in_seconds is not None:
+            headers["Retry-After"] = f"'{self.retry_after_in_seconds}'"
+        return headers
 
 
 _HOW_TO_AUTHORIZE = {
@@ -36,8 +34,6 @@ _HOW_TO_AUTHORIZE = {
     "api-key": ": use POST /generate or GET /endpoint, with the header x-api-key.",
     "none": ": use POST /generate or GET /endpoint.",
 }
-
-
 _UNAVAILABLE = "The service can't take the request at the moment: wait, then send it again."
 _RESPONSES = (
     GatewayResponse(
@@ -75,13 +71,7 @@ _RESPONSES = (
         "request_refused",
         "The request can't be accepted: check path, headers, body and, where requests are signed, the credentials.",
     ),
-    GatewayResponse(
-        "DEFAULT_5XX",
-        503,
-        "service_unavailable",
-        _UNAVAILABLE,
-        5,
-    ),
+    GatewayResponse("DEFAULT_5XX", 503, "service_unavailable", _UNAVAILABLE, 5),
     GatewayResponse("INTEGRATION_FAILURE", 503, "service_unavailable", _UNAVAILABLE, 5),
     GatewayResponse("API_CONFIGURATION_ERROR", 503, "service_unavailable", _UNAVAILABLE, 5),
 )

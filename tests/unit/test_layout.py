@@ -21,7 +21,8 @@ ALLOWED: dict[str, set[str]] = {
     "llm_hosting.resolution": DECLARATIONS,
     "llm_hosting.preflight": {*DECLARATIONS, "llm_hosting.deployment_file", "llm_hosting.resolution"},
     "llm_hosting": {*DECLARATIONS, *CDK, "llm_hosting.resolution"},  # the constructs
-    "stacks": {*DECLARATIONS, *CDK, "llm_hosting", "llm_hosting.resolution"},
+    "stacks": {*DECLARATIONS, *CDK, *(f"llm_hosting.{part}" for part in ("deployment_file", "preflight", "resolution"))}
+    | {"llm_hosting"},
     "inference_api": {"botocore"},
     "inference_api.handlers": {"botocore", "inference_api"},
     "local_cloud": {"boto3", "botocore"},
