@@ -19,7 +19,7 @@ from stacks.named_deployments import add_stacks
 
 def main() -> None:
     """Create the stacks, register cdk-nag, synthesize."""
-    # The CDK's own validation takes several times as long as the synth: `make check` asks for it.
+    # The CDK's own validation more than doubles a synth: `make check` asks for it.
     app = cdk.App(builtin_cloud_formation_validation=os.environ.get("CDK_VALIDATION") == "true")
     add_stacks(app, ROOT)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))

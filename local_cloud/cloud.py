@@ -1,7 +1,9 @@
 """The emulator as a child process, and clients that talk to it as an IAM user."""
 
 import contextlib
+import errno
 import json
+import os
 import secrets
 import socket
 import subprocess
@@ -48,6 +50,7 @@ class LocalCloud:
             raise LocalCloudError(f"{PYTHON.parent.parent.name} is missing: run `make setup`.")
         self.port = port
         _demand_free(port)
+        _bypass_proxies()
         self.url = f"http://127.0.0.1:{port}"
         self._log = tempfile.NamedTemporaryFile(prefix="slipway-local-cloud-", suffix=".log", delete=False)  # noqa: SIM115
         self._process = subprocess.Popen(
@@ -146,10 +149,18 @@ def _demand_free(port: int) -> None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
-        except OSError:
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise LocalCloudError(f"Port {port} on 127.0.0.1 can't be used: {error.strerror}.") from None
             raise LocalCloudError(
                 f"Port {port} on 127.0.0.1 is taken: stop what uses it, or `make local PORT=<another>`."
             ) from None
+
+
+def _bypass_proxies() -> None:
+    # urllib, requests and boto3 would send our calls to a proxy from the environment.
+    for name in ("NO_PROXY", "no_proxy"):
+        os.environ[name] = ",".join(filter(None, (os.environ.get(name), "127.0.0.1")))
 
 
 def free_port() -> int:

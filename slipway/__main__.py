@@ -7,14 +7,16 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
 
+from llm_hosting import ACCOUNT_SETTINGS
+
 
 def main() -> None:
     """Run one command; each module is imported only when it is asked for."""
     parser = argparse.ArgumentParser(prog="python -m slipway", description="Launch language models on AWS, or here.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     local = commands.add_parser("local", help="deploy on this machine, answer a request, stay until Ctrl-C")
-    local.add_argument("deployment", help="name or path of a deployment file")
-    local.add_argument("--port", type=int, default=4566, help="port on 127.0.0.1 (default 4566)")
+    local.add_argument("deployment", type=_one_name, help="name or path of a deployment file")
+    local.add_argument("--port", type=_port, default=4566, help="port on 127.0.0.1 (default 4566)")
     commands.add_parser("reference", help="write deployments/schema.json and docs/deployment-file.md")
     arguments = parser.parse_args()
     if arguments.command == "local":
@@ -24,6 +26,18 @@ def main() -> None:
     from slipway import reference
 
     reference.run(ROOT)
+
+
+def _one_name(text: str) -> str:
+    if "," in text or text == ACCOUNT_SETTINGS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one deployment; name one, such as gpt2")
+    return text
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; use 1 to 65535")
+    return int(text)
 
 
 if __name__ == "__main__":

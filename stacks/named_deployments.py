@@ -1,5 +1,6 @@
 """Turns the names in the CDK context into stacks."""
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -44,8 +45,9 @@ def add_stacks(app: cdk.App, root: Path) -> None:
 
 def _find(name: str, folder: Path) -> Path:
     for path in (folder / f"{name}.yaml", Path(name)):
-        if path.is_file():
-            return path
+        with contextlib.suppress(OSError):  # a name too long for a file, say
+            if path.is_file():
+                return path
     known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml")))
     problem = f"There is no deployment {name!r}" if name else "No deployment is named"
     sys.exit(f"{problem}: use -c deployment=<name> with {known}, {ACCOUNT_SETTINGS} or the path of a YAML file.")

@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests; imports no CDK, so that unit tests start in milliseconds."""
+"""Fixtures shared by all tests; imports no CDK, so that unit tests need not wait for it."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -70,7 +70,7 @@ def no_account_wide_settings(template: Template) -> list[str]:
 
 
 def no_custom_resources(template: Template) -> list[str]:
-    """They would bring code of others, and the portable rendering can't carry them."""
+    """They would bring code of others into the account."""
     return [
         logical_id
         for logical_id, resource in template["Resources"].items()

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]  # CloudWatch Logs takes no others
+LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]  # of what CloudWatch Logs takes
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)]
 EnvironmentValue = Annotated[str, Field(max_length=1024)]
 KmsKeyArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9_-]+$")]
@@ -33,7 +33,7 @@ class Model(Section):
     weights: str | None = Field(
         None,
         max_length=1024,
-        pattern=r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9_!.*'()-]+/)+$",
+        pattern=r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9_!.'()-]+/)+$",
         description="Prefix with uncompressed weights, `s3://bucket/prefix/`; null = downloaded from the Hub.",
     )
     weights_kms_key_arn: KmsKeyArn | None = Field(
@@ -71,7 +71,9 @@ class Serving(Section):
 class InstanceCount(Section):
     """How many instances serve the model; equal numbers fix the count, different ones switch autoscaling on."""
 
-    min: int = Field(1, ge=0, le=1000, description="Instances that always run.")
+    min: int = Field(
+        1, ge=1, le=1000, description="Instances that always run; nothing would wake an endpoint from zero."
+    )
     max: int = Field(1, ge=1, le=1000, description="Instances that may run.")
 
     @property
@@ -130,7 +132,7 @@ class Hosting(Section):
 
 
 class Throttle(Section):
-    """Limits of the whole API; requests beyond them get 429."""
+    """Limits of each route, and with `api-key` of each key; requests beyond them get 429."""
 
     rate: float = Field(20, gt=0, le=10000, description="Requests per second.")
     burst: int = Field(40, ge=1, le=5000, description="Requests at once.")
@@ -139,7 +141,7 @@ class Throttle(Section):
 class Quota(Section):
     """Limit per API key; needs `auth: api-key`."""
 
-    limit: int = Field(ge=1, description="Requests per period.")
+    limit: int = Field(ge=1, le=2_147_483_647, description="Requests per period.")
     period: Literal["DAY", "WEEK", "MONTH"] = Field("DAY", description="Period after which the count starts again.")
 
 
@@ -164,19 +166,19 @@ class Api(Section):
 
 
 class Alarms(Section):
-    """When the endpoint is unwell; the same alarms roll a bad update back."""
+    """When the endpoint is unwell; the same limits roll a bad update back."""
 
     topic_arn: str | None = Field(
         None,
         pattern=r"^arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+$",
         description="SNS topic to notify; null = none.",
     )
-    error_rate: float = Field(0.05, gt=0, le=1, description="Share of invocations answered with 5XX.")
+    error_rate: float = Field(0.05, gt=0, lt=1, description="Share of invocations answered with 5XX.")
     failure_rate: float = Field(
-        0.5, gt=0, le=1, description="Share of invocations not answered with 2XX; LMI reports its own failures as 424."
+        0.5, gt=0, lt=1, description="Share of invocations not answered with 2XX; LMI reports its own failures as 424."
     )
     latency_in_seconds: float = Field(
-        25, gt=0, le=60, description="99th percentile of the model's latency; the API stops waiting at 25 s."
+        25, gt=0, lt=60, description="99th percentile of the model's latency; the API stops waiting at 25 s."
     )
 
 

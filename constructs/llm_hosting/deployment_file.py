@@ -13,12 +13,19 @@ from pydantic_core import ErrorDetails
 from . import ACCOUNT_SETTINGS
 from .deployment import Deployment
 
+Location = tuple[int | str, ...]
+
 NAME = re.compile(r"[a-z](-?[a-z0-9])*")  # SageMaker lower-cases names in ARNs, and IAM tells cases apart
 NAME_LENGTH = 50  # the endpoint's name adds 9 characters and may have 63
+REQUIRED = (("model", "id"), ("hosting", "instance_type"))
 PLACEHOLDER = "placeholder"  # stands for a required setting that is missing or wrong; no rule takes it for a known one
+# With the first setting refused, nothing can be said about the others.
+DEPENDANTS: dict[Location, tuple[Location, ...]] = {
+    ("api", "auth"): (("api", "quota"),),
+    ("model", "weights"): (("model", "weights_kms_key_arn"), ("hosting", "network_isolation")),
+    ("serving", "engine"): (("serving", "version"),),
+}
 SHOWN = 80  # characters of a wrong value that are repeated
-
-Location = tuple[int | str, ...]
 
 
 class DeploymentError(Exception):
@@ -56,7 +63,7 @@ def parse(path: Path) -> tuple[Deployment | None, list[Problem]]:
         return None, [Problem("file", f"can't be read: {error.strerror}.")]
     except UnicodeDecodeError:
         return None, [Problem("file", "is not UTF-8 text; save it as UTF-8.")]
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError) as error:
         return None, [Problem("file", f"is not valid YAML: {' '.join(str(error).split())}.")]
     if not isinstance(content, dict):
         message = "must hold a mapping with at least `model` and `hosting`; see deployments/gpt2.yaml."
@@ -71,8 +78,11 @@ def _validate(content: dict[Any, Any]) -> tuple[Deployment | None, list[Problem]
         errors = error.errors(include_url=False)
     problems = [Problem(_field(each["loc"]), _sentence(each)) for each in errors]
     for each in errors:
-        _remove(content, each["loc"])
-    for section, key in (("model", "id"), ("hosting", "instance_type")):
+        # A section below the first level that lacks a setting is no use without it.
+        is_inner = each["type"] == "missing" and len(each["loc"]) > 1 and each["loc"] not in REQUIRED
+        for location in ((each["loc"][:-1] if is_inner else each["loc"]), *DEPENDANTS.get(each["loc"], ())):
+            _remove(content, location)
+    for section, key in REQUIRED:
         content.setdefault(section, {}).setdefault(key, PLACEHOLDER)
     try:
         return Deployment.model_validate(content), problems
@@ -81,13 +91,18 @@ def _validate(content: dict[Any, Any]) -> tuple[Deployment | None, list[Problem]
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML lets a key stand twice and keeps the last; here that is an error."""
+    """YAML takes a key twice, keeps the last, and reads `on` as true; here both are errors."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode) and not key.tag.endswith(":merge")]
+        names = [key.value for key in keys]
         for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", node.start_mark)
+            if not key.tag.endswith(":str"):
+                problem = f"the key {key.value!r} is not text for YAML; put it in quotes"
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+            if names.count(key.value) > 1:
+                problem = f"the key {key.value!r} stands twice"
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
         return super().construct_mapping(node, deep)
 
 
@@ -107,8 +122,6 @@ def _sentence(error: ErrorDetails) -> str:
         return f"{value} is not allowed; use {error['ctx']['expected']}."
     if location[-1] == "[key]":
         return "is no name of an environment variable; use letters, digits and underscores, a letter first."
-    if kind == "invalid_key":
-        return "is a number; every key is text."
     if kind in ("model_type", "dict_type"):
         return f"{value} is not allowed; put settings below it: {_known(_model_of_field(location))}."
     if kind == "string_type" and not isinstance(error["input"], list | dict | None):

@@ -72,6 +72,7 @@ _RESPONSES = (
         "The request can't be accepted: check path, headers, body and, where requests are signed, the credentials.",
     ),
     GatewayResponse("DEFAULT_5XX", 503, "service_unavailable", _UNAVAILABLE, 5),
+    # Kinds of the 5XX family that have a status of their own: whether the default's covers it was not seen on AWS.
     GatewayResponse("INTEGRATION_FAILURE", 503, "service_unavailable", _UNAVAILABLE, 5),
     GatewayResponse("API_CONFIGURATION_ERROR", 503, "service_unavailable", _UNAVAILABLE, 5),
 )

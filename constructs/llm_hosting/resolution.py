@@ -78,7 +78,7 @@ def derived_environment(model: Model, serving: Serving, hosting: Hosting) -> dic
             "SM_NUM_GPUS": degree,
             "MAX_TOTAL_TOKENS": length,
         }
-        if length and not (serving.version or "3").startswith("3"):
+        if length and (serving.version or engine("tgi").default_version) < "3":
             # Before 3.0 TGI ends at once unless input < total and prefill >= input; its defaults are 1024 and 4096.
             settings |= {"MAX_INPUT_LENGTH": length - 1, "MAX_BATCH_PREFILL_TOKENS": max(4096, length)}
     else:

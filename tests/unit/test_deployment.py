@@ -56,6 +56,31 @@ def test_all_problems_are_told_at_once_even_those_of_rules(tmp_path: Path) -> No
     assert "alarm: is not a known key; did you mean `alarms`?" in text
 
 
+@pytest.mark.parametrize("key", ["1", "on", "null", "2020-01-01"])
+def test_a_key_that_is_no_text_asks_for_quotes(tmp_path: Path, key: str) -> None:
+    assert f"the key '{key}' is not text for YAML; put it in quotes" in problems(written(tmp_path, f"{key}: 2\n"))
+
+
+@pytest.mark.parametrize("value", ["!!bool maybe", "!!timestamp foo", "!!int ''"])
+def test_a_tag_that_does_not_fit_is_not_valid_yaml(tmp_path: Path, value: str) -> None:
+    assert "file: is not valid YAML" in problems(written(tmp_path, f"model: {value}\n"))
+
+
+def test_nothing_is_said_about_settings_whose_meaning_hangs_on_a_refused_one(tmp_path: Path) -> None:
+    content = {
+        **MINIMAL,
+        "api": {"auth": "apikey", "quota": {"limit": 5}},
+        "serving": {"engine": "tgl", "version": "3.3.6"},
+    }
+    assert "2 problems" in problems(written(tmp_path, content))
+
+
+def test_a_section_that_lacks_a_setting_hides_no_other_problem(tmp_path: Path) -> None:
+    text = problems(written(tmp_path, {**MINIMAL, "api": {"quota": {"period": "DAY"}}, "serving": {"version": "zz"}}))
+    assert "api.quota.limit: is missing" in text
+    assert "serving.version: 'zz' is not a version of lmi-vllm" in text
+
+
 def test_a_missing_section_says_what_it_is_for(tmp_path: Path) -> None:
     text = problems(written(tmp_path, {"model": {"id": "Qwen/Qwen3-4B"}}))
     assert "hosting: is missing; Where the container runs." in text
@@ -77,7 +102,7 @@ def test_a_missing_field_says_what_it_is_for(tmp_path: Path) -> None:
         ("model: {id: a/b}\nmodel: {id: c/d}\n", "the key 'model' stands twice"),
         ("model: !!python/object:os.system {}\n", "file: is not valid YAML"),
         ("a: &a [*a]\n", "is not a known key"),
-        ("1: 2\nmodel: 5\nhosting: null\n", "model: 5 is not allowed"),
+        ("model: 5\nhosting: null\n", "model: 5 is not allowed; put settings below it: id, revision"),
     ],
 )
 def test_a_file_that_is_no_deployment_is_refused_in_one_sentence(tmp_path: Path, content: str, said: str) -> None:
@@ -98,7 +123,7 @@ def test_a_number_where_text_belongs_asks_for_quotes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["two", True, 1.5, [1], None])
 def test_a_count_must_be_a_whole_number(tmp_path: Path, value: Any) -> None:
     content = {**MINIMAL, "hosting": {"instance_type": "ml.g6.2xlarge", "instance_count": {"min": value}}}
-    assert f"hosting.instance_count.min: {value!r} is not allowed; use a whole number, 0 or more" in problems(
+    assert f"hosting.instance_count.min: {value!r} is not allowed; use a whole number, 1 or more" in problems(
         written(tmp_path, content)
     )
 

@@ -27,7 +27,6 @@ BROKEN: list[tuple[str, str, str, dict[str, Any]]] = [
         "hosting.volume_kms_key_arn",
         {"region": "us-east-1", "hosting": {"volume_kms_key_arn": KEY}},
     ),
-    ("count-is-a-range", "error", "hosting.instance_count.min", {"hosting": {"instance_count": {"min": 0}}}),
     ("count-is-a-range", "error", "hosting.instance_count.max", {"hosting": {"instance_count": {"min": 3}}}),
     ("region-has-images", "error", "region", {"region": "eu-west-9"}),
     ("image-is-in-region", "error", "serving.image_uri", {"region": "eu-west-1", "serving": {"image_uri": URI}}),

@@ -63,14 +63,8 @@ def no_volume_beside_nvme(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 @error
 def count_is_a_range(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """1 <= min <= max; a real-time endpoint can't wake from zero."""
+    """min <= max."""
     count = deployment.hosting.instance_count
-    if count.min == 0:
-        yield (
-            "hosting.instance_count.min",
-            "0 is refused with mode realtime: nothing would wake the endpoint; use at least 1 "
-            "(scaling to zero comes with mode async).",
-        )
     if count.min > count.max:
         yield "hosting.instance_count.max", f"{count.max} is less than min ({count.min}); use {count.min} or more."
 
