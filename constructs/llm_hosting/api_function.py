@@ -50,8 +50,7 @@ class ApiFunction(Construct):
             log_group=log_group,
             tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
         )
-        acknowledge(self.function, {"Serverless-LambdaDLQ": _NO_QUEUE})
+        untraced = {} if settings.tracing else {"Serverless-LambdaTracing": TRACING_IS_OFF}
+        acknowledge(self.function, {"Serverless-LambdaDLQ": _NO_QUEUE, **untraced})
         if settings.tracing:
             acknowledge(role, {"AwsSolutions-IAM5[Resource::*]": _TRACING_ANYWHERE})
-        else:
-            acknowledge(self.function, {"Serverless-LambdaTracing": TRACING_IS_OFF})

@@ -146,16 +146,15 @@ class InferenceApi(Construct):
 
     def _acknowledge(self) -> None:
         acknowledge(self._api, {"AwsSolutions-APIG2": _OWN_VALIDATION})
-        stage = self._api.deployment_stage
-        acknowledge(stage, {"AwsSolutions-APIG3": _NO_WEB_ACL, "AwsSolutions-APIG6": _NO_EXECUTION_LOGS})
+        reasons = {"AwsSolutions-APIG3": _NO_WEB_ACL, "AwsSolutions-APIG6": _NO_EXECUTION_LOGS}
         if not self._settings.access_logs:
             findings = ("AwsSolutions-APIG1", "Serverless-APIGWAccessLogging", "Serverless-APIGWStructuredLogging")
-            acknowledge(stage, dict.fromkeys(findings, "api.access_logs is switched off in this deployment."))
+            reasons |= dict.fromkeys(findings, "api.access_logs is switched off in this deployment.")
         if not self._settings.tracing:
-            acknowledge(stage, {"Serverless-APIGWXrayEnabled": TRACING_IS_OFF})
+            reasons["Serverless-APIGWXrayEnabled"] = TRACING_IS_OFF
+        acknowledge(self._api.deployment_stage, reasons)
 
     def _acknowledge_auth(self, method: apigateway.Method) -> None:
         auth = self._settings.auth
-        acknowledge(method, {"AwsSolutions-COG4": _NO_USER_POOL[auth]})
-        if auth != "iam":
-            acknowledge(method, {"AwsSolutions-APIG4": _NO_USER_POOL[auth]})
+        findings = ("AwsSolutions-COG4",) if auth == "iam" else ("AwsSolutions-COG4", "AwsSolutions-APIG4")
+        acknowledge(method, dict.fromkeys(findings, _NO_USER_POOL[auth]))

@@ -78,8 +78,9 @@ def test_a_model_with_too_much_to_do_is_a_429(cloud: LocalCloud, stacks: dict[st
         properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]["MAX_CONCURRENT_REQUESTS"] = "1"
 
     client = deployed(cloud, edited(stacks["slow"], tmp_path, take_one_at_a_time, "single"))
+    long = {**BODY, "parameters": {"max_new_tokens": 10}}  # seconds, which outlast the start of three functions
     with ThreadPoolExecutor(3) as callers:
-        answers = list(callers.map(lambda _: client.call("POST", "/generate", BODY), range(3)))
+        answers = list(callers.map(lambda _: client.call("POST", "/generate", long), range(3)))
     assert sorted(answer[0] for answer in answers) == [200, 429, 429]
     for answer in answers:
         if answer[0] == 429:
