@@ -14,7 +14,7 @@ class TemplateError(Exception):
 
 
 def check(stack: Stack) -> None:
-    """cfn-lint (types, properties, required fields, references), then whatever the emulator would ignore.
+    """What the emulator would ignore, then cfn-lint (types, properties, required fields, references).
 
     An unchanged template is checked once. Raises TemplateError.
     """

@@ -48,7 +48,6 @@ class LocalCloud:
     def __init__(self, *, port: int, clock_speed: float = 1) -> None:
         if not PYTHON.exists():
             raise LocalCloudError(f"{PYTHON.parent.parent.name} is missing: run `make setup`.")
-        self.port = port
         _demand_free(port)
         _bypass_proxies()
         self.url = f"http://127.0.0.1:{port}"

@@ -58,7 +58,7 @@ def parse(path: Path) -> tuple[Deployment | None, list[Problem]]:
         )
         return None, [Problem("name", message)]
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)
+        content = yaml.load(path.read_text(encoding="utf-8"), _StrictKeyLoader)
     except OSError as error:
         return None, [Problem("file", f"can't be read: {error.strerror}.")]
     except UnicodeDecodeError:
@@ -90,7 +90,7 @@ def _validate(content: dict[Any, Any]) -> tuple[Deployment | None, list[Problem]
         return None, problems
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
+class _StrictKeyLoader(yaml.SafeLoader):
     """YAML takes a key twice, keeps the last, and reads `on` as true; here both are errors."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:

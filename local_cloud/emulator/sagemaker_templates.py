@@ -86,7 +86,7 @@ def _endpoint_config_name(arn: str) -> str:
 
 
 def _generated_name(stack: str, logical_id: str) -> str:
-    return f"{logical_id[:40]}-{secrets.token_urlsafe(9).replace('_', '').replace('-', '')[:12]}"
+    return f"{logical_id[:40]}-{secrets.token_hex(6)}"
 
 
 def install() -> None:
