@@ -24,11 +24,16 @@ class ApiClient:
     credentials: Credentials | None = None
     api_key: str | None = None
 
-    def call(self, method: str, path: str, body: Any = None, timeout: float = 60) -> tuple[int, dict[str, str], Any]:
-        """Status, headers with lower-case names, parsed body."""
+    def call(
+        self, method: str, path: str, body: Any = None, timeout: float = 60, headers: dict[str, str] | None = None
+    ) -> tuple[int, dict[str, str], Any]:
+        """Status, headers with lower-case names, parsed body. The path may have a query string, percent-encoded."""
+        headers = headers or {}
         if body is None:
-            return self.send(method, path, None, {}, timeout)
-        return self.send(method, path, json.dumps(body).encode(), {"content-type": "application/json"}, timeout)
+            return self.send(method, path, None, headers, timeout)
+        return self.send(
+            method, path, json.dumps(body).encode(), {"content-type": "application/json"} | headers, timeout
+        )
 
     def send(
         self, method: str, path: str, data: bytes | None, headers: dict[str, str], timeout: float = 60
@@ -60,7 +65,10 @@ class ApiClient:
 
 
 def connect(cloud: LocalCloud, outputs: dict[str, str], region: str) -> ApiClient:
-    """A client for a deployed stack: with its API key if it has one, else as a new IAM user who may call this API."""
+    """A client for a deployed stack: with its API key if it has one, else as a new IAM user who may call this API.
+
+    Each call makes another user, whose jobs are its own.
+    """
     host, path = urlsplit(outputs["ApiUrl"])[1:3]
     api_id = host.partition(".")[0]
     url = f"{cloud.url}/_aws/execute-api/{api_id}{path}"

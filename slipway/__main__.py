@@ -1,6 +1,7 @@
 """Parses the command line and hands over to the command's module."""
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -17,12 +18,21 @@ def main() -> None:
     local = commands.add_parser("local", help="deploy on this machine, answer a request, stay until Ctrl-C")
     local.add_argument("deployment", type=_one_name, help="name or path of a deployment file")
     local.add_argument("--port", type=_port, default=4566, help="port on 127.0.0.1 (default 4566)")
+    local.add_argument("--clock-speed", type=_speed, default=1, help="the cloud's clock runs so many times as fast")
+    purge = commands.add_parser("purge", help="remove what a destroyed deployment has left on AWS")
+    purge.add_argument("deployment", type=_stack_name, help="name of the deployment that was destroyed")
+    purge.add_argument("--region", help="where it was deployed (default AWS_REGION, or your profile's)")
+    purge.add_argument("--yes", action="store_true", help="remove without asking")
     commands.add_parser("reference", help="write deployments/schema.json and docs/deployment-file.md")
     arguments = parser.parse_args()
     if arguments.command == "local":
         from slipway import local as command
 
-        sys.exit(command.run(arguments.deployment, arguments.port))
+        sys.exit(command.run(arguments.deployment, arguments.port, arguments.clock_speed))
+    if arguments.command == "purge":
+        from slipway import purge as removal
+
+        sys.exit(removal.run(arguments.deployment, arguments.region, sure=arguments.yes))
     from slipway import reference
 
     reference.run(ROOT)
@@ -34,10 +44,26 @@ def _one_name(text: str) -> str:
     return text
 
 
+def _stack_name(text: str) -> str:
+    if not re.fullmatch("[A-Za-z][A-Za-z0-9-]{0,127}", text) or text == ACCOUNT_SETTINGS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no deployment's name; name one, such as gpt2")
+    return text
+
+
 def _port(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port; use 1 to 65535")
     return int(text)
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0
+    if not 1 <= speed <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed; use 1 to 1000")
+    return speed
 
 
 if __name__ == "__main__":

@@ -20,12 +20,12 @@ QUESTION = {
 }
 
 
-def run(deployment: str, port: int) -> int:
+def run(deployment: str, port: int, clock_speed: float) -> int:
     """Returns the exit status: 0 after Ctrl-C, 1 after a problem, which was printed as one sentence."""
     signal.signal(signal.SIGTERM, _interrupt)
     progress = _Progress()
     try:
-        with LocalCloud(port=port) as cloud:  # starts while the app synthesizes
+        with LocalCloud(port=port, clock_speed=clock_speed) as cloud:  # starts while the app synthesizes
             progress(f"synthesizing {deployment}")
             stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, deployment]))
             progress("starting the emulator")

@@ -34,10 +34,27 @@ def variant(template: Template) -> dict[str, Any]:
     return found
 
 
+def functions(template: Template) -> dict[str, dict[str, Any]]:
+    """The properties of each function by its handler's name, such as `submit_job`."""
+    return {each["Handler"].split(".")[-2]: each for each in all_of(template, "Lambda::Function")}
+
+
+def logical_id(reference: Any) -> str:
+    """Of the resource that a Ref or Fn::GetAtt names."""
+    name: str = reference["Ref"] if "Ref" in reference else reference["Fn::GetAtt"][0]
+    return name
+
+
+def referred(template: Template, reference: Any) -> dict[str, Any]:
+    """The properties of the resource that a Ref or Fn::GetAtt names."""
+    found: dict[str, Any] = template["Resources"][logical_id(reference)]["Properties"]
+    return found
+
+
 def policies(template: Template, prefix: str) -> list[dict[str, Any]]:
-    """Documents of the policies whose logical ids begin so: `Api` for the functions, `Endpoint` for the model."""
+    """Documents of the policies whose logical ids begin so: `Api` for functions of routes, `Endpoint` for the model."""
     return [
         resource["Properties"]["PolicyDocument"]
-        for logical_id, resource in template["Resources"].items()
-        if resource["Type"] == "AWS::IAM::Policy" and logical_id.startswith(prefix)
+        for name, resource in template["Resources"].items()
+        if resource["Type"] == "AWS::IAM::Policy" and name.startswith(prefix)
     ]

@@ -1,3 +1,4 @@
 """Constructs that host large language models on AWS; knows no stack, no file of the repository and no CDK context."""
 
 ACCOUNT_SETTINGS = "slipway-account-settings"  # the stack that every account and region needs once
+DEPLOYMENT_TAG = "slipway:deployment"  # holds the stack's name, on everything that a destroy leaves behind

@@ -72,7 +72,10 @@ class InstanceCount(Section):
     """How many instances serve the model; equal numbers fix the count, different ones switch autoscaling on."""
 
     min: int = Field(
-        1, ge=1, le=1000, description="Instances that always run; nothing would wake an endpoint from zero."
+        1,
+        ge=0,
+        le=1000,
+        description="Instances that always run; 0 with `mode: async` only, where a job wakes the endpoint.",
     )
     max: int = Field(1, ge=1, le=1000, description="Instances that may run.")
 
@@ -86,7 +89,14 @@ class Scaling(Section):
     """Target tracking between `instance_count.min` and `instance_count.max`."""
 
     concurrent_requests_per_instance: int = Field(
-        8, ge=1, le=10000, description="Requests in flight on one copy of the model that scaling aims at."
+        8,
+        ge=1,
+        le=10000,
+        description="`realtime`: requests in flight on one copy of the model that scaling aims at. `async`: requests "
+        "that SageMaker gives one instance at once, at most 1,000.",
+    )
+    backlog_per_instance: int = Field(
+        16, ge=1, le=100_000, description="`async`: jobs, waiting and running, per instance that scaling aims at."
     )
     scale_out_cooldown_in_seconds: int = Field(60, ge=0, le=3600, description="Pause after instances were added.")
     scale_in_cooldown_in_seconds: int = Field(300, ge=0, le=3600, description="Pause after instances were removed.")
@@ -95,7 +105,11 @@ class Scaling(Section):
 class Hosting(Section):
     """Where the container runs."""
 
-    mode: Literal["realtime"] = Field("realtime", description="`realtime`: a SageMaker real-time endpoint.")
+    mode: Literal["realtime", "async"] = Field(
+        "realtime",
+        description="`realtime`: an endpoint that answers at once, within 60 s. `async`: one that takes jobs only, may "
+        "take an hour for each, and can scale to zero; POST /generate waits for its job.",
+    )
     instance_type: str = Field(description="SageMaker instance type of the catalog, for example `ml.g6.2xlarge`.")
     instance_count: InstanceCount = InstanceCount()
     scaling: Scaling = Scaling()
@@ -165,8 +179,54 @@ class Api(Section):
     architecture: Literal["arm64", "x86_64"] = Field("arm64", description="Processor of the functions.")
 
 
+class JobLimits(Section):
+    """Hard limits of each caller; a job beyond them gets 429."""
+
+    open_jobs: int = Field(1000, ge=1, le=1_000_000, description="Jobs of one caller that have not ended.")
+    answer_tokens_per_day: int | None = Field(
+        None,
+        ge=1,
+        le=1_000_000_000_000,
+        description="Tokens that the jobs of one caller may ask for per UTC day, and each must then say how many it "
+        "asks for; null = no limit.",
+    )
+
+
+class Jobs(Section):
+    """Requests that are answered when ready: POST /jobs and its result."""
+
+    enabled: bool = Field(True, description="Refused with `api.auth: none`, which cannot tell whose a job is.")
+    retention_in_hours: int = Field(168, ge=1, le=8760, description="How long an ended job can be read.")
+    deadline_in_seconds: int = Field(
+        3600, ge=420, le=604_800, description="Time from acceptance to the end of a job, waiting and retries included."
+    )
+    invocation_timeout_in_seconds: int = Field(
+        900,
+        ge=1,
+        le=3600,
+        description="`hosting.mode: async` only: time for one attempt; a real-time endpoint has 60 s.",
+    )
+    max_concurrency: int | None = Field(
+        None,
+        ge=2,
+        le=1000,
+        description="`hosting.mode: realtime` only: jobs sent to the endpoint at once; null = "
+        "`instance_count.max` x `scaling.concurrent_requests_per_instance`.",
+    )
+    max_waiting: int = Field(
+        50, ge=0, le=10_000, description="Callers per half minute who are held until their job ends; others ask again."
+    )
+    limits: JobLimits = JobLimits()
+    on_destroy: Literal["retain", "delete"] = Field(
+        "retain", description="What happens to the table of jobs with the stack; the bucket stays in any case."
+    )
+    deletion_protection: bool = Field(
+        False, description="Nobody can delete the table of jobs, a failed first deploy included."
+    )
+
+
 class Alarms(Section):
-    """When the endpoint is unwell; the same limits roll a bad update back."""
+    """When endpoint or jobs are unwell; the limits of the endpoint roll a bad update back."""
 
     topic_arn: str | None = Field(
         None,
@@ -178,7 +238,15 @@ class Alarms(Section):
         0.5, gt=0, lt=1, description="Share of invocations not answered with 2XX; LMI reports its own failures as 424."
     )
     latency_in_seconds: float = Field(
-        25, gt=0, lt=60, description="99th percentile of the model's latency; the API stops waiting at 25 s."
+        25,
+        gt=0,
+        lt=60,
+        description="`hosting.mode: realtime` only: 99th percentile of the model's latency; the API stops waiting at "
+        "25 s.",
+    )
+    failed_job_rate: float = Field(0.1, gt=0, lt=1, description="Share of ended jobs that failed or expired.")
+    job_wait_in_seconds: int | None = Field(
+        None, ge=60, le=604_800, description="Age of the oldest waiting job; null = half of `jobs.deadline_in_seconds`."
     )
 
 
@@ -198,5 +266,6 @@ class Deployment(Section):
     serving: Serving = Serving()
     hosting: Hosting
     api: Api = Api()
+    jobs: Jobs = Jobs()
     alarms: Alarms = Alarms()
     logs: Logs = Logs()

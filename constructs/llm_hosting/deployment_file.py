@@ -22,6 +22,8 @@ PLACEHOLDER = "placeholder"  # stands for a required setting that is missing or 
 # With the first setting refused, nothing can be said about the others.
 DEPENDANTS: dict[Location, tuple[Location, ...]] = {
     ("api", "auth"): (("api", "quota"),),
+    ("hosting", "mode"): (("hosting", "instance_count", "min"), ("jobs", "invocation_timeout_in_seconds")),
+    ("jobs", "invocation_timeout_in_seconds"): (("jobs", "deadline_in_seconds"),),
     ("model", "weights"): (("model", "weights_kms_key_arn"), ("hosting", "network_isolation")),
     ("serving", "engine"): (("serving", "version"),),
 }

@@ -1,21 +1,28 @@
-"""Target tracking for the instances of a SageMaker real-time endpoint."""
+"""Automatic scaling of the instances of a SageMaker endpoint, to zero and back where the endpoint can wake."""
 
+from aws_cdk import Duration
 from aws_cdk import aws_applicationautoscaling as autoscaling
+from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from .deployment import Hosting
 
 Policy = autoscaling.CfnScalingPolicy
+Tracking = Policy.TargetTrackingScalingPolicyConfigurationProperty
+
+# Longer than it takes until a woken instance counts in the metric; AWS's own example for asynchronous endpoints.
+_WAKE_COOLDOWN_IN_SECONDS = 300
 
 
 class EndpointScaling(Construct):
-    """Follows the requests in flight per copy of the model: invocations per minute mislead where answers take long."""
+    """Between the counts of `hosting`; what the count follows is told by one of the methods."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, endpoint_name: str, variant_name: str, hosting: Hosting
     ) -> None:
         super().__init__(scope, construct_id)
-        target = autoscaling.CfnScalableTarget(
+        self._endpoint_name, self._settings = endpoint_name, hosting.scaling
+        self._target = autoscaling.CfnScalableTarget(
             self,
             "Target",
             service_namespace="sagemaker",
@@ -24,18 +31,71 @@ class EndpointScaling(Construct):
             min_capacity=hosting.instance_count.min,
             max_capacity=hosting.instance_count.max,
         )
+
+    def follow_requests_in_flight(self) -> None:
+        """Per copy of the model: invocations per minute mislead where answers take long."""
+        metric = Policy.PredefinedMetricSpecificationProperty(
+            predefined_metric_type="SageMakerVariantConcurrentRequestsPerModelHighResolution"
+        )
+        target = self._settings.concurrent_requests_per_instance
+        self._track("Policy", "ConcurrentRequests", target, predefined_metric_specification=metric)
+
+    def follow_backlog(self) -> None:
+        """The jobs that wait or run, per instance; only asynchronous endpoints have this metric."""
+        metric = Policy.CustomizedMetricSpecificationProperty(
+            namespace="AWS/SageMaker",
+            metric_name="ApproximateBacklogSizePerInstance",
+            dimensions=[Policy.MetricDimensionProperty(name="EndpointName", value=self._endpoint_name)],
+            statistic="Average",
+        )
+        target = self._settings.backlog_per_instance
+        self._track("Backlog", "Backlog", target, customized_metric_specification=metric)
+
+    def wake(self) -> None:
+        """From zero for the first job: tracking alone would wait until the backlog is past its target."""
+        policy = Policy(
+            self,
+            "Wake",
+            policy_name="Wake",
+            policy_type="StepScaling",
+            scaling_target_id=self._target.ref,
+            step_scaling_policy_configuration=Policy.StepScalingPolicyConfigurationProperty(
+                adjustment_type="ChangeInCapacity",
+                metric_aggregation_type="Average",
+                # An alarm that stays on asks again each minute, and an instance takes minutes to start.
+                cooldown=_WAKE_COOLDOWN_IN_SECONDS,
+                step_adjustments=[Policy.StepAdjustmentProperty(metric_interval_lower_bound=0, scaling_adjustment=1)],
+            ),
+        )
+        metric = cloudwatch.Metric(
+            namespace="AWS/SageMaker",
+            metric_name="HasBacklogWithoutCapacity",
+            dimensions_map={"EndpointName": self._endpoint_name},
+            statistic=cloudwatch.Stats.AVERAGE,
+            period=Duration.minutes(1),
+        )
+        alarm = cloudwatch.Alarm(
+            self,
+            "BacklogWithoutCapacity",
+            metric=metric,
+            threshold=1,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            evaluation_periods=1,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+        alarm.node.default_child.alarm_actions = [policy.ref]  # the L2 has no action for a policy of Auto Scaling's L1
+
+    def _track(self, construct_id: str, name: str, target: int, **metric: object) -> None:
         Policy(
             self,
-            "Policy",
-            policy_name="ConcurrentRequests",
+            construct_id,
+            policy_name=name,
             policy_type="TargetTrackingScaling",
-            scaling_target_id=target.ref,
-            target_tracking_scaling_policy_configuration=Policy.TargetTrackingScalingPolicyConfigurationProperty(
-                predefined_metric_specification=Policy.PredefinedMetricSpecificationProperty(
-                    predefined_metric_type="SageMakerVariantConcurrentRequestsPerModelHighResolution"
-                ),
-                target_value=hosting.scaling.concurrent_requests_per_instance,
-                scale_out_cooldown=hosting.scaling.scale_out_cooldown_in_seconds,
-                scale_in_cooldown=hosting.scaling.scale_in_cooldown_in_seconds,
+            scaling_target_id=self._target.ref,
+            target_tracking_scaling_policy_configuration=Tracking(
+                target_value=target,
+                scale_out_cooldown=self._settings.scale_out_cooldown_in_seconds,
+                scale_in_cooldown=self._settings.scale_in_cooldown_in_seconds,
+                **metric,
             ),
         )

@@ -48,6 +48,10 @@ class ExecutionRole(iam.Role):
         reason = "SageMaker reads every object of the weights' prefix, and nothing else in the bucket."
         acknowledge(self, {finding: reason})
 
+    def allow_publishing(self, topic_arns: list[str]) -> None:
+        """Let SageMaker announce results on these topics."""
+        self.add_to_policy(iam.PolicyStatement(actions=["sns:Publish"], resources=topic_arns))
+
     def allow_encrypting_volume(self, key_arn: str) -> None:
         """Let SageMaker attach a volume that is encrypted with this key; the key's own policy must allow it, too."""
         self._allow(["kms:CreateGrant"], key_arn, {"Bool": {"kms:GrantIsForAWSResource": "true"}})

@@ -28,12 +28,14 @@ class GatewayResponse:
         return headers
 
 
-_HOW_TO_AUTHORIZE = {
-    "iam": ", or the request is not signed: use POST /generate or GET /endpoint, signed with AWS Signature Version 4 "
-    "for the service execute-api.",
-    "api-key": ": use POST /generate or GET /endpoint, with the header x-api-key.",
-    "none": ": use POST /generate or GET /endpoint.",
+_NO_SUCH_ROUTE = {
+    "iam": "No such route, or the request is not signed: use {routes}, signed with AWS Signature Version 4 for the "
+    "service execute-api.",
+    "api-key": "No such route: use {routes}, with the header x-api-key.",
+    "none": "No such route: use {routes}.",
 }
+_ROUTES = "POST /generate or GET /endpoint"
+_ROUTES_WITH_JOBS = "POST /generate, POST or GET /jobs, GET or DELETE /jobs/{id}, or GET /endpoint"
 _UNAVAILABLE = "The service can't take the request at the moment: wait, then send it again."
 _RESPONSES = (
     GatewayResponse(
@@ -60,12 +62,6 @@ _RESPONSES = (
     ),
     GatewayResponse("REQUEST_TOO_LARGE", 413, "body_too_large", "The body is too large: send a shorter prompt."),
     GatewayResponse(
-        "INTEGRATION_TIMEOUT",
-        504,
-        "gateway_timeout",
-        "No answer within 29 seconds: ask for fewer tokens.",
-    ),
-    GatewayResponse(
         "DEFAULT_4XX",
         None,  # each kind keeps its own
         "request_refused",
@@ -78,15 +74,22 @@ _RESPONSES = (
 )
 
 
-def gateway_responses(auth: str) -> tuple[GatewayResponse, ...]:
+def gateway_responses(auth: str, *, takes_jobs: bool) -> tuple[GatewayResponse, ...]:
     """All kinds that an API with this kind of authorization can give."""
+    or_a_job = " or submit a job with POST /jobs" if takes_jobs else ""
     return (
         # AWS's own text, "Missing Authentication Token", is a riddle to whoever misspelt a path.
         GatewayResponse(
             "MISSING_AUTHENTICATION_TOKEN",
             403,
             "no_such_route_or_not_signed" if auth == "iam" else "no_such_route",
-            f"No such route{_HOW_TO_AUTHORIZE[auth]}",
+            _NO_SUCH_ROUTE[auth].format(routes=_ROUTES_WITH_JOBS if takes_jobs else _ROUTES),
+        ),
+        GatewayResponse(
+            "INTEGRATION_TIMEOUT",
+            504,
+            "gateway_timeout",
+            f"No answer within 29 seconds: ask for fewer tokens{or_a_job}.",
         ),
         *_RESPONSES,
     )

@@ -9,9 +9,9 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from .acknowledgement import acknowledge
-from .api_function import TRACING_IS_OFF, ApiFunction
 from .deployment import Api, Logs
 from .gateway_responses import gateway_responses
+from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
 from .log_group import LogGroup
 
 INTEGRATION_TIMEOUT = cdk.Duration.seconds(29)  # API Gateway's own limit
@@ -43,6 +43,7 @@ _NO_EXECUTION_LOGS = (
     "Access logs hold every request. Execution logs would add parts of prompts, in a log group that no template owns "
     "and that never expires."
 )
+_NO_QUEUE = "Called synchronously by API Gateway only: a failure goes back to the caller."
 _NO_USER_POOL = {
     "iam": "Callers sign with AWS credentials (AWS_IAM); a user pool would add a second identity store.",
     "api-key": "The deployment asks for api.auth: api-key; synth warns that the key is a shared secret.",
@@ -60,11 +61,11 @@ class InferenceApi(Construct):
         *,
         settings: Api,
         log_settings: Logs,
-        code: lambda_.Code,
-        environment: dict[str, str],
+        handlers: Handlers,
+        takes_jobs: bool,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._settings, self._log_settings, self._code, self._environment = settings, log_settings, code, environment
+        self._settings, self._log_settings, self._handlers = settings, log_settings, handlers
         self._api = apigateway.RestApi(
             self,
             "RestApi",
@@ -74,7 +75,7 @@ class InferenceApi(Construct):
             deploy_options=self._stage_options(),
         )
         self._api.node.try_remove_child("Endpoint")  # an output that repeats ApiUrl
-        for response in gateway_responses(settings.auth):
+        for response in gateway_responses(settings.auth, takes_jobs=takes_jobs):
             self._api.add_gateway_response(
                 response.kind.title().replace("_", ""),
                 type=apigateway.ResponseType.of(response.kind),
@@ -92,18 +93,23 @@ class InferenceApi(Construct):
         return url
 
     def add_function(
-        self, method: Literal["GET", "POST"], path: str, *, handler: str, timeout: cdk.Duration
+        self,
+        method: Literal["DELETE", "GET", "POST"],
+        path: str,
+        *,
+        handler: str,
+        timeout: cdk.Duration,
+        memory_in_mb: int | None = None,
     ) -> lambda_.Function:
         """Answer a route by the handler module of that name in `inference_api.handlers`."""
-        function = ApiFunction(
+        function = HandlerFunction(
             self,
             handler.title().replace("_", ""),
             handler=handler,
-            code=self._code,
             timeout=timeout,
-            environment=self._environment,
-            settings=self._settings,
-            log_settings=self._log_settings,
+            failures=_NO_QUEUE,
+            handlers=self._handlers,
+            memory_in_mb=memory_in_mb,
         ).function
         auth = self._settings.auth
         route = self._api.root.resource_for_path(path).add_method(

@@ -6,9 +6,10 @@ from typing import Any
 
 from .catalog.engines import engine
 from .catalog.instances import instances
-from .deployment import Deployment, Hosting, Model, Serving
+from .deployment import Deployment, Hosting, Serving
 
 WEIGHTS_FOLDER = "/opt/ml/model"  # where SageMaker puts uncompressed S3 data
+REALTIME_TIMEOUT_IN_SECONDS = 60  # SageMaker's own limit on a call of a real-time endpoint
 GPU_4_1_FAMILIES = {"g4dn", "g5", "g6", "g6e", "g7", "g7e", "p4d", "p4de", "p5", "p5e", "p5en"}
 # sagemaker-serve 1.27.0's list; g7 and g7e from aws-samples/sagemaker-genai-hosting-examples (2026-08)
 
@@ -28,18 +29,19 @@ class Resolution:
     parameters: dict[str, dict[str, float]]
 
 
-def resolve(model: Model, serving: Serving, hosting: Hosting) -> Resolution:
+def resolve(deployment: Deployment) -> Resolution:
     """Answer for settings that passed the preflight.
 
     Raises KeyError for an engine version that the catalog does not know.
     """
+    serving = deployment.serving
     known = engine(serving.engine)
     version = known.versions[serving.version or known.default_version]
     return Resolution(
         image=serving.image_uri or f"{known.repository}:{version.tag}",
         version="" if serving.image_uri else version.label,
-        inference_ami_version=resolved_inference_ami(serving, hosting),
-        environment={**derived_environment(model, serving, hosting), **serving.environment},
+        inference_ami_version=resolved_inference_ami(serving, deployment.hosting),
+        environment={**derived_environment(deployment), **serving.environment},
         bodies=version.bodies,
         parameters=known.parameters,
     )
@@ -47,10 +49,15 @@ def resolve(model: Model, serving: Serving, hosting: Hosting) -> Resolution:
 
 def describe(name: str, deployment: Deployment) -> list[str]:
     """Lines for people: what the deployment became and what it costs while nobody calls."""
-    resolution = resolve(deployment.model, deployment.serving, deployment.hosting)
+    resolution = resolve(deployment)
     count, instance = deployment.hosting.instance_count, instances()[deployment.hosting.instance_type]
     counts = f"{count.min} to {count.max}" if count.is_scaled else f"{count.min}"
-    price = f", about {count.min * instance.usd_per_hour:.2f} USD an hour" if instance.usd_per_hour else ""
+    billed = max(count.min, 1)
+    price = f", about {billed * instance.usd_per_hour:.2f} USD an hour" if instance.usd_per_hour else ""
+    if count.min:
+        cost = f"bills every hour until the stack is destroyed{price}: the count never reaches zero"
+    else:
+        cost = f"bills while jobs run{price}; the count goes to zero when idle, and the next job waits for a start"
     catalog_image = deployment.serving.image_uri is None
     memory = (instance.accelerator_memory_in_mib or 0) // 1024
     accelerators = f"{instance.accelerator_count} x {instance.accelerator}, {memory} GiB each"
@@ -60,13 +67,20 @@ def describe(name: str, deployment: Deployment) -> list[str]:
         f"  instance  {counts} x {instance.type} ({accelerators}), "
         f"host image {resolution.inference_ami_version or 'by default'}",
         f"  endpoint  {name}-<first 8 characters of the stack id>",
-        f"  cost      {count.min} x {instance.type} bills every hour until the stack is destroyed{price}: "
-        "the count never reaches zero",
+        f"  cost      {billed} x {instance.type} {cost}",
     ]
 
 
-def derived_environment(model: Model, serving: Serving, hosting: Hosting) -> dict[str, str]:
+def invocation_timeout_in_seconds(deployment: Deployment) -> int:
+    """How long the model may take for one job."""
+    if deployment.hosting.mode == "realtime":
+        return REALTIME_TIMEOUT_IN_SECONDS
+    return deployment.jobs.invocation_timeout_in_seconds
+
+
+def derived_environment(deployment: Deployment) -> dict[str, str]:
     """The container's variables that follow from other settings."""
+    model, serving, hosting = deployment.model, deployment.serving, deployment.hosting
     instance = instances().get(hosting.instance_type)
     degree = serving.tensor_parallel_degree or (instance.accelerator_count if instance else 1)
     source = WEIGHTS_FOLDER if model.weights else model.id
@@ -89,6 +103,8 @@ def derived_environment(model: Model, serving: Serving, hosting: Hosting) -> dic
             "OPTION_MAX_MODEL_LEN": length,
             "SERVING_FAIL_FAST": "true",  # a load error ends the container instead of using up the start-up timeout
         }
+        if hosting.mode == "async":
+            settings["PREDICT_TIMEOUT"] = invocation_timeout_in_seconds(deployment)  # the image's own is 240
     return {name: str(value) for name, value in settings.items() if value is not None}
 
 

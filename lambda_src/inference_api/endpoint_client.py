@@ -15,9 +15,10 @@ from botocore.exceptions import (
 )
 
 from inference_api.http import ApiError
+from inference_api.runtime import ONE_ATTEMPT
 
-# A repeated generation is paid twice. 1 + 25 s leave time to answer within the function's 28 s.
-ONE_ATTEMPT = Config(connect_timeout=1, read_timeout=25, retries={"mode": "standard", "total_max_attempts": 1})
+# 1 + 25 s leave time to answer within the function's 28 s.
+WHILE_CALLER_WAITS = ONE_ATTEMPT.merge(Config(read_timeout=25))
 
 # Lambda takes 6 MB as JSON, in which the answer becomes a string; the rest is for status and headers.
 MAX_ANSWER_BYTES = 6_000_000
@@ -29,10 +30,30 @@ _REFUSED_BY_MODEL = (400, 413, 422)
 
 
 class Answer(NamedTuple):
-    """The model's own answer, unchanged."""
+    """The model's own answer, unchanged, as text that can be passed on."""
 
     text: str
     content_type: str
+
+
+class RawAnswer(NamedTuple):
+    """What the container sent."""
+
+    body: bytes
+    content_type: str
+
+
+class InvocationError(ApiError):
+    """No answer came. `ran`: whether the model may have worked on the request."""
+
+    def __init__(self, status: int, code: str, message: str, *, ran: bool, **more: Any) -> None:
+        super().__init__(status, code, message, **more)
+        self.message, self.ran = message, ran
+
+    @property
+    def refused(self) -> bool:
+        """Whether the model would refuse the same request every time."""
+        return self.code == "rejected_by_model"
 
 
 class RuntimeClient(Protocol):
@@ -43,7 +64,7 @@ class RuntimeClient(Protocol):
 
 
 class EndpointClient:
-    """Raises ApiError for whatever keeps the model from answering."""
+    """Raises InvocationError for whatever keeps the model from answering."""
 
     def __init__(self, client: RuntimeClient, endpoint_name: str, clock: Callable[[], float] = time.time) -> None:
         self._client = client
@@ -52,25 +73,32 @@ class EndpointClient:
         self._used_at = clock()
 
     def invoke(self, body: bytes) -> Answer:
+        """For a caller who waits for it; raises ApiError for an answer that can't be passed on, too."""
+        return passed_on(*self.invoke_raw(body))
+
+    def invoke_raw(self, body: bytes) -> RawAnswer:
+        """For who stores it."""
         if self._clock() - self._used_at > _IDLE_LIMIT_IN_SECONDS:
             self._client.close()
         try:
             response = self._client.invoke_endpoint(
                 EndpointName=self._endpoint_name, Body=body, ContentType="application/json", Accept="application/json"
             )
-            return _answer(response["Body"].read(), response.get("ContentType") or "application/json")
+            return RawAnswer(response["Body"].read(), response.get("ContentType") or "application/json")
         except ClientError as error:
             raise _refusal(error) from None
         except ReadTimeoutError:
-            message = "The model did not answer within 25 s; ask for fewer tokens or send a shorter prompt."
-            raise ApiError(504, "model_timeout", message) from None
+            message = "The model did not answer in time; ask for fewer tokens or send a shorter prompt."
+            raise InvocationError(504, "model_timeout", message, ran=True) from None
         except (ConnectionError, HTTPClientError, IncompleteReadError) as error:
-            raise _unavailable("endpoint_unreachable", type(error).__name__) from None
+            sent = not isinstance(error, ConnectionError)
+            raise _unavailable("endpoint_unreachable", type(error).__name__, ran=sent) from None
         finally:
             self._used_at = self._clock()
 
 
-def _answer(raw: bytes, content_type: str) -> Answer:
+def passed_on(raw: bytes, content_type: str) -> Answer:
+    """A container's answer as one of ours. Raises ApiError 502."""
     try:
         text = raw.decode()
     except UnicodeDecodeError:
@@ -84,33 +112,37 @@ def _answer(raw: bytes, content_type: str) -> Answer:
     return Answer(text, content_type if is_json else "text/plain; charset=utf-8")
 
 
-def _refusal(error: ClientError) -> ApiError:
+def _refusal(error: ClientError) -> InvocationError:
     """AWS's own texts go nowhere: they name accounts and resources, and can quote the body."""
     code = str(error.response["Error"].get("Code"))
     status = error.response["ResponseMetadata"]["HTTPStatusCode"]
     if code == "ModelError":
         return _model_error(error.response)
     if code in ("ModelNotReadyException", "ValidationError") or status >= 500:
-        return _unavailable("endpoint_not_ready", code)
+        return _unavailable("endpoint_not_ready", code, ran=status == 500)
     if code.startswith("Throttling") or status == 429:
         message = "Too many requests for the model's endpoint; try again after the seconds in retry-after."
-        return ApiError(429, "throttled", message, retry_after_in_seconds=2, cause=code)
+        return InvocationError(429, "throttled", message, ran=False, retry_after_in_seconds=2, cause=code)
     message = "The service may not call its model; ask the operator, who finds the cause under this x-request-id."
-    return ApiError(502, "endpoint_refused", message, cause=code)
+    return InvocationError(502, "endpoint_refused", message, ran=False, cause=code)
 
 
-def _model_error(response: Mapping[str, Any]) -> ApiError:
+def _model_error(response: Mapping[str, Any]) -> InvocationError:
     status = response.get("OriginalStatusCode")
     # The container's words: for its caller, who may need them to mend the request, and never for a log.
     words = str(response.get("OriginalMessage") or "").encode(errors="replace")[:1024].decode(errors="ignore")
     cause = f"container {status}"
     if status in _REFUSED_BY_MODEL:
-        return ApiError(400, "rejected_by_model", f"The model refused the request: {words}", cause=cause)
+        return InvocationError(
+            400, "rejected_by_model", f"The model refused the request: {words}", ran=True, cause=cause
+        )
     if status == 429:
-        return ApiError(429, "model_busy", f"The model is busy: {words}", retry_after_in_seconds=2, cause=cause)
-    return ApiError(502, "model_error", f"The model failed: {words}", cause=cause)
+        message = f"The model is busy: {words}"
+        return InvocationError(429, "model_busy", message, ran=False, retry_after_in_seconds=2, cause=cause)
+    # A container whose queue is full says 503, as LMI does.
+    return InvocationError(502, "model_error", f"The model failed: {words}", ran=status != 503, cause=cause)
 
 
-def _unavailable(code: str, cause: str) -> ApiError:
+def _unavailable(code: str, cause: str, *, ran: bool) -> InvocationError:
     message = "The model is not ready to answer; try again after the seconds in retry-after."
-    return ApiError(503, code, message, retry_after_in_seconds=10, cause=cause)
+    return InvocationError(503, code, message, ran=ran, retry_after_in_seconds=10, cause=cause)

@@ -3,13 +3,21 @@
 import json
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from hashlib import sha256
 from time import perf_counter
 from typing import Any
 
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
+
 Event = Mapping[str, Any]
+
+_INTERNAL_ERROR = "The service failed on its own account; report the x-request-id of this response if it happens again."
+
+
+class BusyError(Exception):
+    """What the function needs is in use by others all the time; nothing was changed."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +27,9 @@ class Request:
     body: bytes
     content_type: str | None
     caller: str | None
+    path: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    idempotency_key: str | None = None
 
     @classmethod
     def from_event(cls, event: Event) -> "Request":
@@ -29,17 +40,27 @@ class Request:
             body=b64decode(body) if event.get("isBase64Encoded") else body,
             content_type=headers.get("content-type"),
             caller=_caller(event["requestContext"].get("identity") or {}),
+            path=event.get("pathParameters") or {},
+            query=event.get("queryStringParameters") or {},
+            idempotency_key=headers.get("idempotency-key"),
         )
+
+    @property
+    def owner(self) -> str:
+        """The caller as the owner of jobs; a deployment that knows no callers has none."""
+        assert self.caller
+        return self.caller
 
 
 @dataclass(frozen=True)
 class Response:
-    """`body` is JSON to be written, or text that goes out as it is."""
+    """`body` is JSON to be written, or text that goes out as it is; `location` is relative to the request's own URL."""
 
     status: int
     body: dict[str, Any] | str
     content_type: str = "application/json"
     retry_after_in_seconds: int | None = None
+    location: str | None = None
 
     def for_gateway(self, request_id: str) -> dict[str, Any]:
         headers = {
@@ -50,6 +71,8 @@ class Response:
         }
         if self.retry_after_in_seconds is not None:
             headers["retry-after"] = str(self.retry_after_in_seconds)
+        if self.location is not None:
+            headers["location"] = self.location
         body = self.body if isinstance(self.body, str) else json.dumps(self.body)
         return {"statusCode": self.status, "headers": headers, "body": body, "isBase64Encoded": False}
 
@@ -90,7 +113,7 @@ def answers(route: Callable[[Request], Response]) -> Callable[[Event, Any], dict
         except ApiError as error:
             failure, response = error, error.response
         except Exception as error:
-            failure = _unexpected(error)
+            failure = _overloaded(error) or _unexpected(error)
             response = failure.response
         answer = response.for_gateway(request_id)
         outcome = {
@@ -116,14 +139,31 @@ def _sizes_and_caller(request: Request | None, body: str) -> dict[str, Any]:
     }
 
 
+def _overloaded(error: Exception) -> ApiError | None:
+    """A 503 for what passes by itself: a service behind the function is throttled, down or slow."""
+    if isinstance(error, ClientError):
+        status, cause = error.response["ResponseMetadata"]["HTTPStatusCode"], str(error.response["Error"].get("Code"))
+        passes = status >= 500 or status == 429 or "Throttl" in cause or "Throughput" in cause or "Conflict" in cause
+    else:
+        passes, cause = isinstance(error, BusyError | ConnectionError | HTTPClientError), type(error).__name__
+    if not passes:
+        return None
+    message = "The service is overloaded; send the same request again after the seconds in retry-after."
+    return ApiError(503, "overloaded", message, retry_after_in_seconds=2, cause=cause)
+
+
 def _unexpected(error: Exception) -> ApiError:
     """A 500 that is logged by class and place alone: an exception's text can quote a prompt."""
+    return ApiError(500, "internal_error", _INTERNAL_ERROR, cause=place_of(error))
+
+
+def place_of(error: Exception) -> str:
+    """Class and place of an exception, which is all of it that may be logged."""
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next
     place = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace else "unknown"
-    message = "The service failed on its own account; report the x-request-id of this response if it happens again."
-    return ApiError(500, "internal_error", message, cause=f"{type(error).__name__} at {place}")
+    return f"{type(error).__name__} at {place}"
 
 
 def _caller(identity: Mapping[str, Any]) -> str | None:
@@ -134,4 +174,4 @@ def _caller(identity: Mapping[str, Any]) -> str | None:
         principal = f"key/{identity['apiKeyId']}"
     else:
         return None
-    return sha256(principal.encode()).hexdigest()[:12]
+    return sha256(principal.encode()).hexdigest()[:32]

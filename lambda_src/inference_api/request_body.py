@@ -9,6 +9,12 @@ from inference_api.http import ApiError
 from inference_api.strict_json import read_strict_json
 
 _PROMPTS = ("inputs", "messages", "prompt")
+# The parameters that limit the length of an answer.
+_LENGTHS = {
+    "inputs": ("max_new_tokens",),
+    "messages": ("max_tokens", "max_completion_tokens"),
+    "prompt": ("max_tokens",),
+}
 
 
 @dataclass(frozen=True)
@@ -21,8 +27,11 @@ class RequestRules:
     max_bytes: int
 
 
-def check_request_body(body: bytes, content_type: str | None, rules: RequestRules) -> None:
-    """Raises ApiError 400, 413 or 415 for a body that the engine would refuse or that is not safe to pass on."""
+def check_request_body(body: bytes, content_type: str | None, rules: RequestRules) -> dict[str, Any]:
+    """The body as a document.
+
+    Raises ApiError 400, 413 or 415 for one that the engine would refuse or that is not safe to pass on.
+    """
     if not body.strip():
         raise ApiError(400, "empty_body", f"The body is empty; send JSON with {_one_of(rules.bodies)}.")
     if len(body) > rules.max_bytes:
@@ -44,6 +53,22 @@ def check_request_body(body: bytes, content_type: str | None, rules: RequestRule
             message = f"{field}: streaming is not supported; remove it or set it to false."
             raise ApiError(400, "stream_not_supported", message, field=field)
     check_parameters(parameters, rules.ranges, engine=rules.engine, prefix=prefix)
+    return document
+
+
+def answer_tokens(document: Mapping[str, Any]) -> int:
+    """The most tokens that the answers to a checked body may have. Raises ApiError 400 where it sets no limit."""
+    key = next(key for key in _PROMPTS if key in document)
+    parameters, prefix = _parameters(document, key)
+    names = _LENGTHS[key]
+    limits: list[int] = [parameters[name] for name in names if isinstance(parameters.get(name), int)]
+    if not limits or min(limits) < 1:
+        field = prefix + names[0]
+        message = f"{field}: set it to at least 1; this service limits each caller's answer tokens per day."
+        raise ApiError(400, "invalid_parameter", message, field=field)
+    prompts = len(document[key]) if key != "messages" and isinstance(document[key], list) else 1
+    copies = max(1, *(int(parameters.get(name) or 1) for name in ("n", "best_of")))
+    return max(limits) * prompts * copies
 
 
 def _prompt_key(document: Mapping[str, Any], rules: RequestRules) -> str:

@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
+from inference_api.job_life import Terms
 from inference_api.request_body import RequestRules
 
 
@@ -38,4 +39,44 @@ def settings() -> Settings:
             ranges=schema["parameters"],
             max_bytes=int(os.environ["MAX_BODY_BYTES"]),
         ),
+    )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of each caller; `answer_tokens_per_day` None = no budget."""
+
+    open_jobs: int
+    answer_tokens_per_day: int | None
+
+
+@dataclass(frozen=True)
+class JobSettings:
+    """What the template says about jobs; `queue_url` is empty where an asynchronous endpoint takes them."""
+
+    deployment: str
+    table: str
+    bucket: str
+    queue_url: str
+    terms: Terms
+    limits: Limits
+    max_waiting: int
+
+
+@cache
+def job_settings() -> JobSettings:
+    """Raises KeyError or ValueError when the environment is not the one that the template sets."""
+    jobs = json.loads(os.environ["JOB_SETTINGS"])
+    return JobSettings(
+        deployment=os.environ["DEPLOYMENT_NAME"],
+        table=os.environ["JOB_TABLE"],
+        bucket=os.environ["JOB_BUCKET"],
+        queue_url=os.environ["JOB_QUEUE_URL"],
+        terms=Terms(
+            deadline=jobs["deadline_in_seconds"],
+            retention=jobs["retention_in_seconds"],
+            invocation_timeout=jobs["invocation_timeout_in_seconds"],
+        ),
+        limits=Limits(jobs["open_jobs"], jobs["answer_tokens_per_day"]),
+        max_waiting=jobs["max_waiting"],
     )

@@ -12,7 +12,7 @@ from local_cloud.emulator.access_log import access_log_line, refuse_unknown_vari
 from local_cloud.emulator.cloudformation_hooks import extend_resource_type
 from local_cloud.emulator.gateway_error_hooks import gateway_error, refuse
 from local_cloud.emulator.gateway_hooks import RestCall
-from local_cloud.emulator.lambda_hooks import function_allows_gateway
+from local_cloud.emulator.lambda_hooks import function_allows
 
 MAX_BODY_BYTES = 10 * 1024 * 1024
 MAX_FUNCTION_ANSWER_BYTES = 6 * 1024 * 1024
@@ -81,7 +81,7 @@ def _invoked(call: RestCall) -> str:
 
 async def _invoke(call: RestCall, integration: dict[str, Any], proceed: Callable[[], Awaitable[Any]]) -> Any:
     source = f"arn:aws:execute-api:{call.region}:{call.account}:{_invoked(call)}"
-    if not function_allows_gateway(gateway_hooks.function_behind(integration), source):
+    if not function_allows("apigateway.amazonaws.com", gateway_hooks.function_behind(integration), source):
         call.function_failure = "Invalid permissions on Lambda function"
         return gateway_error("API_CONFIGURATION_ERROR", INTERNAL_ERROR)
     started = time.monotonic()

@@ -1,24 +1,37 @@
-"""Application Auto Scaling in templates: targets and policies are checked and registered, nothing scales by itself."""
+"""Application Auto Scaling for SageMaker variants in templates: targets and policies are checked and registered."""
 
 import uuid
-from typing import Any
+from typing import Any, NamedTuple
 
 from local_cloud.emulator import hooks
 from local_cloud.emulator.cloudformation_hooks import Provisioned, register_resource_type
 from local_cloud.emulator.sagemaker_store import endpoints
+from local_cloud.emulator.scalable_target import ScalableTarget
+from local_cloud.emulator.step_scaling import StepScaling
+from local_cloud.emulator.target_tracking import TargetTracking
 
 _DIMENSION = "sagemaker:variant:DesiredInstanceCount"
-# The resource ids of the variants that are registered.
-_targets: Any = hooks.scoped_store()
+
+
+class Policy(NamedTuple):
+    """A registered policy."""
+
+    resource_id: str
+    configuration: TargetTracking | StepScaling
+
+
+# Targets by resource id, policies by ARN.
+targets: Any = hooks.scoped_store()
+policies: Any = hooks.scoped_store()
 
 
 def variant_is_scaled(endpoint: str, variant: str) -> bool:
-    return _resource_id(endpoint, variant) in _targets
+    return _resource_id(endpoint, variant) in targets
 
 
 def forget_variant(endpoint: str, variant: str) -> None:
     """The variant is gone, and its target with it."""
-    _targets.pop(_resource_id(endpoint, variant), None)
+    targets.pop(_resource_id(endpoint, variant), None)
 
 
 def _resource_id(endpoint: str, variant: str) -> str:
@@ -28,14 +41,23 @@ def _resource_id(endpoint: str, variant: str) -> str:
 def _create_target(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
     resource_id = properties["ResourceId"]
     _demand_dimension(properties["ServiceNamespace"], properties["ScalableDimension"])
-    if resource_id not in {_resource_id(name, each.variant["VariantName"]) for name, each in endpoints.items()}:
+    endpoint = next((each for each in endpoints.values() if resource_id == _resource_id_of(each)), None)
+    if endpoint is None:
         raise ValueError(f"SageMaker endpoint or variant not found: {resource_id}")
-    if int(properties["MinCapacity"]) > int(properties["MaxCapacity"]):
+    minimum, maximum = int(properties["MinCapacity"]), int(properties["MaxCapacity"])
+    if minimum > maximum:
         raise ValueError("Maximum capacity cannot be less than minimum capacity")
-    _targets[resource_id] = properties
+    if minimum < 1 and not endpoint.queue:
+        raise ValueError(f"Minimum capacity must be at least 1: {resource_id} is no asynchronous endpoint")
+    target = targets.setdefault(resource_id, ScalableTarget(resource_id))
+    target.set_limits(minimum, maximum)
     # A policy may refer to its target by this id.
     physical_id = f"{resource_id}|{_DIMENSION}|sagemaker"
     return physical_id, {"Id": physical_id}
+
+
+def _resource_id_of(endpoint: Any) -> str:
+    return _resource_id(endpoint.name, endpoint.variant["VariantName"])
 
 
 def _update_target(physical_id: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
@@ -43,23 +65,33 @@ def _update_target(physical_id: str, old: dict[str, Any], new: dict[str, Any], s
 
 
 def _delete_target(physical_id: str, properties: dict[str, Any]) -> None:
-    _targets.pop(properties["ResourceId"], None)
+    targets.pop(properties["ResourceId"], None)
 
 
 def _create_policy(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
     resource_id = _demand_target(properties)
     policy = f"{uuid.uuid4()}:resource/sagemaker/{resource_id}:policyName/{properties['PolicyName']}"
     arn = f"arn:aws:autoscaling:{hooks.region()}:{hooks.account_id()}:scalingPolicy:{policy}"
-    return arn, {"Arn": arn}
+    return _update_policy(arn, {}, properties, stack)
 
 
 def _update_policy(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
-    _demand_target(new)
+    resource_id = _demand_target(new)
+    policies[arn] = Policy(resource_id, _configuration(new, resource_id))
     return arn, {"Arn": arn}
 
 
 def _delete_policy(arn: str, properties: dict[str, Any]) -> None:
-    """Nothing is kept of a policy."""
+    policies.pop(arn, None)
+
+
+def _configuration(policy: dict[str, Any], resource_id: str) -> TargetTracking | StepScaling:
+    kind = policy.get("PolicyType")
+    if kind == "TargetTrackingScaling":
+        return TargetTracking(policy["TargetTrackingScalingPolicyConfiguration"], resource_id)
+    if kind == "StepScaling":
+        return StepScaling(policy["StepScalingPolicyConfiguration"])
+    raise ValueError(f"PolicyType: the local cloud knows TargetTrackingScaling and StepScaling, not {kind}.")
 
 
 def _demand_target(policy: dict[str, Any]) -> str:
@@ -71,7 +103,7 @@ def _demand_target(policy: dict[str, Any]) -> str:
             policy[member] for member in ("ResourceId", "ScalableDimension", "ServiceNamespace")
         )
     _demand_dimension(namespace, dimension)
-    if resource_id not in _targets:
+    if resource_id not in targets:
         raise ValueError(
             f"No scalable target found for service namespace: sagemaker, resource ID: {resource_id}, "
             f"scalable dimension: {_DIMENSION}"

@@ -1,12 +1,17 @@
 """The hooks into the emulator's CloudFormation: resource types that it lacks, and more in those that it has."""
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
 from local_cloud.emulator import hooks
 
 _provisioners = hooks.internals(
-    "ministack.services.cloudformation.provisioners", "_REPLACING_PROPERTIES", "_RESOURCE_HANDLERS"
+    "ministack.services.cloudformation.provisioners",
+    "_NAME_SEED",
+    "_REPLACING_PROPERTIES",
+    "_RESOURCE_HANDLERS",
+    "_STACK_TAG_PROPERTY",
 )
 _stacks = hooks.internals("ministack.services.cloudformation.stacks", "_runs_on_worker_thread")
 
@@ -48,11 +53,16 @@ def extend_resource_type(
     check_new: Callable[[Properties], None] | None = None,
     check: Callable[[Properties], None] | None = None,
     complete: Callable[[str, Properties], None] | None = None,
+    check_delete: Callable[[str], None] | None = None,
+    forget: Callable[[str, Properties], None] | None = None,
+    generated_name: tuple[str, str] | None = None,
 ) -> None:
     """Add to a type of the emulator.
 
     check_new(properties) may refuse a creation, check(properties) an update too; complete(physical id, properties)
-    sets what the emulator leaves out.
+    sets what the emulator leaves out. check_delete(physical id) may refuse a deletion; forget(physical id, properties)
+    undoes after one what `complete` set. generated_name is the property that names the resource, and the form of its
+    value when the template gives none: {stack}, {logical_id} and {unique} are filled in.
     """
     handlers = dict(_provisioners._RESOURCE_HANDLERS[name])
 
@@ -67,11 +77,46 @@ def extend_resource_type(
     def create(logical_id: str, properties: Properties, stack: str) -> Any:
         if check_new:
             check_new(properties)
+        if generated_name and not properties.get(generated_name[0]):
+            member, form = generated_name
+            unique = secrets.token_hex(6).upper()
+            properties = properties | {member: form.format(stack=stack, logical_id=logical_id, unique=unique)}
         return provision(properties, lambda: handlers["create"](logical_id, properties, stack))
 
     def update(physical_id: str, old: Properties, new: Properties, *rest: Any) -> Any:
+        if generated_name and not (old.get(generated_name[0]) or new.get(generated_name[0])):
+            old, new = old | {generated_name[0]: physical_id}, new | {generated_name[0]: physical_id}
         return provision(new, lambda: handlers["update"](physical_id, old, new, *rest))
 
-    _provisioners._RESOURCE_HANDLERS[name] = handlers | {"create": create}
+    def delete(physical_id: str, properties: Properties, *rest: Any) -> None:
+        if check_delete:
+            check_delete(physical_id)
+        handlers["delete"](physical_id, properties, *rest)
+        if forget:
+            forget(physical_id, properties)
+
+    _provisioners._RESOURCE_HANDLERS[name] = handlers | {"create": create, "delete": delete}
     if "update" in handlers:
         _provisioners._RESOURCE_HANDLERS[name]["update"] = update
+
+
+def generate_unique_names(name: str) -> None:
+    """Give each new resource of a type another generated name: a retained one must not be taken over later."""
+    create = _provisioners._RESOURCE_HANDLERS[name]["create"]
+
+    def create_seeded(*args: Any) -> Any:
+        if not _provisioners._NAME_SEED.get():
+            _provisioners._NAME_SEED.set(secrets.token_hex(4))  # kept by the engine for later updates
+        return create(*args)
+
+    _provisioners._RESOURCE_HANDLERS[name] = _provisioners._RESOURCE_HANDLERS[name] | {"create": create_seeded}
+
+
+def replace_when_changed(name: str, *properties: str) -> None:
+    """Make a new resource of the type when one of these properties changes."""
+    _provisioners._REPLACING_PROPERTIES[name] = (*_provisioners._REPLACING_PROPERTIES[name], *properties)
+
+
+def tag_with_stack(name: str) -> None:
+    """Let the `Tags` of a type carry the tags of the stack too."""
+    _provisioners._STACK_TAG_PROPERTY[name] = ("Tags", "list")

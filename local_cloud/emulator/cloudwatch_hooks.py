@@ -1,11 +1,11 @@
-"""The hooks into the emulator's CloudWatch: metrics, and how alarms change their state."""
+"""The hooks into the emulator's CloudWatch: metrics, and how alarms change their state and act."""
 
 import itertools
 import time
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import hooks, scope_hooks
 
 _cloudwatch = hooks.internals(
     "ministack.services.cloudwatch",
@@ -34,6 +34,10 @@ def known_alarms() -> set[str]:
     return set(_cloudwatch._alarms)
 
 
+def alarms_that_are_on() -> list[dict[str, Any]]:
+    return [alarm for alarm in _cloudwatch._alarms.values() if alarm["StateValue"] == "ALARM"]
+
+
 def alarm_was_on(name: str, since: float) -> bool:
     """Whether the alarm was in state ALARM at any moment from `since` (seconds of the epoch) until now."""
     arn = f"arn:aws:cloudwatch:{hooks.region()}:{hooks.account_id()}:alarm:{name}"
@@ -46,18 +50,22 @@ def replace_alarm_evaluation(evaluate: Callable[[dict[str, Any]], None]) -> None
 
 
 def evaluate_alarms() -> None:
-    _cloudwatch._evaluate_all_alarms()
+    """Those of every account and region."""
+    for account, region in {(account, region) for account, region, _ in scope_hooks.in_all_scopes(_cloudwatch._alarms)}:
+        with hooks.scope(account, region):
+            _cloudwatch._evaluate_all_alarms()
 
 
-def recent_points(alarm: dict[str, Any], since: float) -> list[dict[str, Any]]:
-    """The data of the alarm's metric from `since` on, the newest first."""
-    dimensions = _cloudwatch._dims_key({item["Name"]: item["Value"] for item in alarm.get("Dimensions", [])})
-    points = _cloudwatch._metrics.get((alarm["Namespace"], alarm["MetricName"], dimensions), [])
+def recent_points(metric: dict[str, Any], since: float) -> list[dict[str, Any]]:
+    """The data of an alarm's metric, or of one that is given likewise, from `since` on, the newest first."""
+    dimensions = _cloudwatch._dims_key({item["Name"]: item["Value"] for item in metric.get("Dimensions") or []})
+    points = _cloudwatch._metrics.get((metric["Namespace"], metric["MetricName"], dimensions), [])
     return list(itertools.takewhile(lambda point: point["Timestamp"] > since, reversed(points)))
 
 
-def statistic_of(alarm: dict[str, Any], points: list[dict[str, Any]]) -> float | None:
-    name = alarm.get("ExtendedStatistic") or alarm.get("Statistic", "Average")
+def statistic_of(metric: dict[str, Any], points: list[dict[str, Any]]) -> float | None:
+    """The statistic that the alarm or metric asks for, None without data."""
+    name = metric.get("ExtendedStatistic") or metric.get("Statistic", "Average")
     value: float | None = _cloudwatch._stat_value(_cloudwatch._calc_stats(points), name, points) if points else None
     return value
 

@@ -1,4 +1,4 @@
-"""What SageMaker does with a model's execution role before a container runs: pull the image, fetch the weights."""
+"""What SageMaker does with a model's execution role before a container runs: look at its rights, pull, fetch."""
 
 import contextlib
 import re
@@ -40,6 +40,18 @@ def pull_image(role_arn: str, image: str) -> None:
     for action, resource in [("GetAuthorizationToken", "*"), *wanted]:
         if not role_hooks.role_may(role_arn, f"ecr:{action}", resource):
             raise StartError(f"The role '{role_arn}' does not have {action} permission for the image: '{image}'.")
+
+
+def demand_publishing(role_arn: str, asynchronous: dict[str, Any]) -> None:
+    """Raise StartError unless the role may publish to the topics of an AsyncInferenceConfig."""
+    notifications = asynchronous.get("OutputConfig", {}).get("NotificationConfig") or {}
+    for topic in (notifications.get("SuccessTopic"), notifications.get("ErrorTopic")):
+        if topic and not role_hooks.role_may(role_arn, "sns:Publish", topic):
+            raise StartError(
+                f"The provided role '{role_arn}' is invalid. Please ensure the role exists, that its trust "
+                'relationship policy allows the action "sts:AssumeRole" for the service principal '
+                f'"sagemaker.amazonaws.com", and has "sns:Publish" permissions for topic "{topic}".'
+            )
 
 
 def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:

@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+import contextvars
 import importlib
 import importlib.metadata
 import json
 import operator
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -39,7 +41,7 @@ def internals(module: str, *names: str) -> Any:
     return imported
 
 
-_app = internals("ministack.app", "_handle_pre_body_request", "_resolve_port", "app")
+_app = internals("ministack.app", "_handle_post_body_shortcuts", "_resolve_port", "app")
 _concurrency = internals("ministack.core.concurrency", "run_reentrant", "spawn_background")
 _responses = internals(
     "ministack.core.responses",
@@ -51,8 +53,30 @@ _responses = internals(
 )
 
 
+_chores: list[tuple[Callable[[], None], float]] = []
+
+
+def repeat(chore: Callable[[], None], interval_in_seconds: float) -> None:
+    """Do a short chore again and again between the requests, from when the cloud serves."""
+    _chores.append((chore, interval_in_seconds))
+
+
+async def _keep_doing(chore: Callable[[], None], interval_in_seconds: float) -> None:
+    while True:
+        await asyncio.sleep(interval_in_seconds)
+        chore()
+
+
 async def serve(listener: socket.socket) -> None:
     """Answer HTTP on the listener until cancelled."""
+    # A chore that fails ends the cloud: its log says why.
+    async with asyncio.TaskGroup() as group:
+        for chore in _chores:
+            group.create_task(_keep_doing(*chore))
+        await _serve(listener)
+
+
+async def _serve(listener: socket.socket) -> None:
     config: Any = importlib.import_module("hypercorn.config").Config()
     config.bind = [f"fd://{listener.fileno()}"]
     config.keep_alive_timeout = 75
@@ -96,23 +120,43 @@ def in_background(function: Callable[..., Any], *args: Any, name: str) -> None:
     _concurrency.spawn_background(function, *args, thread_name=name)
 
 
-_views: dict[str, Callable[[], Any]] = {}
+def later(seconds: float, function: Callable[[], Any]) -> None:
+    """Call a function later, on a thread of its own, in the current account and region."""
+    timer = threading.Timer(seconds, contextvars.copy_context().run, [function])
+    timer.daemon = True
+    timer.start()
+
+
+_commands: dict[tuple[str, str], Callable[[Any], Any]] = {}
 
 
 def register_view(path: str, view: Callable[[], Any]) -> None:
     """Answer GET `path`, which is outside AWS, with the view's value as JSON, to callers on this machine only."""
-    _views[path] = view
+    register_command("GET", path, lambda _: view())
 
 
-def _serve_views() -> None:
-    handle = _app._handle_pre_body_request
-
-    async def handle_pre_body_request(method: str, path: str, *rest: Any) -> Any:
-        if method == "GET" and path in _views and _responses.get_request_client_ip() == "127.0.0.1":
-            return 200, {"Content-Type": "application/json"}, json.dumps(_views[path]()).encode()
-        return await handle(method, path, *rest)
-
-    _app._handle_pre_body_request = handle_pre_body_request
+def register_command(method: str, path: str, command: Callable[[Any], Any]) -> None:
+    """As `register_view`; the command gets the JSON that was sent, None for none. Its ValueError is a 400."""
+    _commands[method, path] = command
 
 
-_serve_views()
+def _serve_commands() -> None:
+    handle = _app._handle_post_body_shortcuts
+
+    async def handle_post_body_shortcuts(method: str, path: str, headers: Any, body: bytes, *rest: Any) -> Any:
+        if (method, path) in _commands and _responses.get_request_client_ip() == "127.0.0.1":
+            status, answer = _answer_command(_commands[method, path], body)
+            return status, {"Content-Type": "application/json"}, json.dumps(answer).encode()
+        return await handle(method, path, headers, body, *rest)
+
+    _app._handle_post_body_shortcuts = handle_post_body_shortcuts
+
+
+def _answer_command(command: Callable[[Any], Any], body: bytes) -> tuple[int, Any]:
+    try:
+        return 200, command(json.loads(body) if body else None)
+    except ValueError as error:
+        return 400, {"message": str(error)}
+
+
+_serve_commands()

@@ -36,7 +36,8 @@ def _check(properties: dict[str, Any]) -> None:
         raise ValueError("The role defined for the function cannot be assumed by Lambda.")
 
 
-def _reserve_concurrency(function_name: str, properties: dict[str, Any]) -> None:
+def _complete(function_name: str, properties: dict[str, Any]) -> None:
+    lambda_hooks.allow_recursion(function_name, properties.get("RecursiveLoop") == "Allow")
     reserved = properties.get("ReservedConcurrentExecutions")
     lambda_hooks.reserve_concurrency(function_name, None if reserved is None else int(reserved))
 
@@ -53,4 +54,4 @@ def install(emulator_only: tuple[str, ...]) -> None:
     prologue = PROLOGUE.format(parent=os.getpid(), emulator_only=emulator_only)
     lambda_hooks.prepare_function_processes(prologue)
     lambda_hooks.write_function_logs_if(_may_log)
-    extend_resource_type("AWS::Lambda::Function", check=_check, complete=_reserve_concurrency)
+    extend_resource_type("AWS::Lambda::Function", check=_check, complete=_complete)

@@ -14,4 +14,9 @@ def _refuse_known_log_group(properties: dict[str, Any]) -> None:
 
 
 def install() -> None:
-    extend_resource_type("AWS::Logs::LogGroup", check_new=_refuse_known_log_group)
+    extend_resource_type(
+        "AWS::Logs::LogGroup",
+        check_new=_refuse_known_log_group,
+        # With a unique part, so that a retained group is not taken over by the next stack of that name.
+        generated_name=("LogGroupName", "/aws/cloudformation/{stack}/{logical_id}-{unique}"),
+    )

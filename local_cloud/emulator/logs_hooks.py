@@ -1,12 +1,15 @@
 """The hooks into the emulator's CloudWatch Logs."""
 
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from local_cloud.emulator import hooks
 
 _iam_actions = hooks.internals("ministack.core.iam_actions", "extract_resource_arn")
 _logs = hooks.internals("ministack.services.cloudwatch_logs", "_append_log_events", "_log_groups")
+_tagging = hooks.internals("ministack.services.tagging", "_COLLECTORS", "_matches_type_filters")
 
 
 def log_group_exists(name: str) -> bool:
@@ -29,6 +32,20 @@ def write_log(group: str, stream: str, message: str, milliseconds: int) -> None:
     _logs._append_log_events(target, [{"timestamp": milliseconds, "message": message, "ingestionTime": milliseconds}])
 
 
+def _find_by_tags() -> None:
+    """Let the Resource Groups Tagging API find log groups."""
+
+    def collect() -> Iterator[tuple[str, list[dict[str, str]]]]:
+        for group in _logs._log_groups.values():
+            tags = [{"Key": key, "Value": value} for key, value in group.get("tags", {}).items()]
+            yield group["arn"].removesuffix(":*"), tags
+
+    _tagging._COLLECTORS["logs"] = collect
+    is_of_type = _tagging._matches_type_filters
+    # The slashes of a log group's name are no part of its type.
+    _tagging._matches_type_filters = lambda arn, types: is_of_type(re.sub(r"(:log-group:).*", r"\1", arn), types)
+
+
 def _authorize_on_streams() -> None:
     # AWS asks for these on the stream, so that the usual policy for "log-group:<name>:*" covers them.
     resource_of = _iam_actions.extract_resource_arn
@@ -44,3 +61,4 @@ def _authorize_on_streams() -> None:
 
 
 _authorize_on_streams()
+_find_by_tags()

@@ -48,13 +48,21 @@ class Fleet:
         if self.spec.model_folder:
             shutil.rmtree(self.spec.model_folder, ignore_errors=True)
 
+    @property
+    def healthy(self) -> list[Instance]:
+        """The instances that are in service."""
+        return [instance for instance in self.instances if instance.status == "InService"]
+
     def take_instance(self) -> Instance | None:
-        """The healthy instance with the fewest outstanding requests; this one counts among them until give_back()."""
+        """The healthy instance with the fewest outstanding requests; this one counts among them until give_back().
+
+        None when there is no healthy one, or each has as many requests as it gets at once.
+        """
         with self._lock:
-            healthy = [instance for instance in self.instances if instance.status == "InService"]
-            if not healthy:
+            instance = min(self.healthy, key=lambda candidate: candidate.outstanding, default=None)
+            most = self.spec.most_at_once
+            if instance is None or (most and instance.outstanding >= most):
                 return None
-            instance = min(healthy, key=lambda candidate: candidate.outstanding)
             instance.outstanding += 1
             return instance
 
@@ -79,6 +87,7 @@ def list_containers() -> list[dict[str, Any]]:
         {
             "endpoint": fleet.spec.endpoint,
             "instance": instance.id,
+            "outstanding": instance.outstanding,
             "pid": instance.pid,
             "port": instance.port,
             "status": instance.status,

@@ -26,6 +26,7 @@ class ContainerSpec:
     """What every instance of a fleet runs."""
 
     endpoint: str
+    config: str
     variant: str
     role_arn: str
     engine: str
@@ -33,6 +34,8 @@ class ContainerSpec:
     environment: dict[str, str]
     startup_seconds: float
     model_folder: Path | None
+    # How many requests an instance gets at once; None = as many as there are.
+    most_at_once: int | None = None
 
     @property
     def log_group(self) -> str:

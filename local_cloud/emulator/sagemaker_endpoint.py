@@ -6,12 +6,15 @@ import time
 from typing import Any
 
 from local_cloud.emulator import clock, cloudwatch_hooks, hooks, role_hooks
-from local_cloud.emulator.execution_role import fetch_model_data, pull_image, repository_of
+from local_cloud.emulator.async_queue import AsyncQueue
+from local_cloud.emulator.execution_role import demand_publishing, fetch_model_data, pull_image, repository_of
 from local_cloud.emulator.model_containers import Fleet, StartError
 from local_cloud.emulator.model_instance import ContainerSpec
 
 _DEFAULT_STARTUP_SECONDS = 480
 _DEFAULT_EXECUTION_SECONDS = 28800
+# AWS chooses "an optimal value", which it does not name.
+_DEFAULT_ASYNC_CONCURRENCY = 4
 
 
 class RollbackError(Exception):
@@ -30,6 +33,7 @@ class Endpoint:
         self.created_at = self.modified_at = time.time()
         self.desired_count = int(self.variant["InitialInstanceCount"])
         self.fleet: Fleet | None = None
+        self.queue = AsyncQueue(name, lambda: self.fleet) if "AsyncInferenceConfig" in config else None
         self._model = model
         self._settled = threading.Event()
 
@@ -55,11 +59,9 @@ class Endpoint:
         self._settled.wait()
 
     def describe(self) -> dict[str, Any]:
-        instances = self.fleet.instances if self.fleet else []
-        running = sum(instance.status == "InService" for instance in instances)
         variant = {
             "VariantName": self.variant["VariantName"],
-            "CurrentInstanceCount": running,
+            "CurrentInstanceCount": len(self.fleet.healthy) if self.fleet else 0,
             "DesiredInstanceCount": self.desired_count,
         }
         return {
@@ -70,6 +72,7 @@ class Endpoint:
             "CreationTime": self.created_at,
             "LastModifiedTime": self.modified_at,
             **({"ProductionVariants": [variant]} if self.fleet else {}),
+            **({"AsyncInferenceConfig": self.config["AsyncInferenceConfig"]} if self.queue else {}),
             **({"FailureReason": self.failure_reason} if self.failure_reason else {}),
         }
 
@@ -137,25 +140,31 @@ class Endpoint:
 
     def _scale_to(self, count: int) -> None:
         assert self.fleet is not None
+        before, self.desired_count = self.desired_count, count
         try:
             self.fleet.scale_to(count)
         except StartError as error:
+            self.desired_count = before
             self._enter("InService", str(error))
         else:
-            self.desired_count = count
             self._enter("InService")
 
     def _stop(self) -> None:
+        if self.queue:
+            self.queue.close()
         if self.fleet:
             self.fleet.stop(drain=False)
         self._enter("Deleted")
 
     def _launch(self, config: dict[str, Any], model: dict[str, Any], count: int, most_seconds: float) -> Fleet:
         variant, container = config["ProductionVariants"][0], model["PrimaryContainer"]
+        asynchronous = config.get("AsyncInferenceConfig") or {}
+        demand_publishing(model["ExecutionRoleArn"], asynchronous)
         pull_image(model["ExecutionRoleArn"], container["Image"])
         startup_seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", _DEFAULT_STARTUP_SECONDS)
         spec = ContainerSpec(
             endpoint=self.name,
+            config=config["EndpointConfigName"],
             variant=variant["VariantName"],
             role_arn=model["ExecutionRoleArn"],
             engine="tgi" if repository_of(container["Image"]) == "huggingface-pytorch-tgi-inference" else "lmi",
@@ -163,6 +172,7 @@ class Endpoint:
             environment=container.get("Environment", {}),
             startup_seconds=min(float(startup_seconds), float(most_seconds)),
             model_folder=fetch_model_data(model["ExecutionRoleArn"], container),
+            most_at_once=_most_at_once(asynchronous),
         )
         fleet = Fleet(spec)
         try:
@@ -171,6 +181,13 @@ class Endpoint:
             fleet.stop(drain=False)
             raise
         return fleet
+
+
+def _most_at_once(asynchronous: dict[str, Any]) -> int | None:
+    if not asynchronous:
+        return None
+    client = asynchronous.get("ClientConfig") or {}
+    return int(client.get("MaxConcurrentInvocationsPerInstance", _DEFAULT_ASYNC_CONCURRENCY))
 
 
 def _tgi_version(image: str) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from local_cloud.emulator import application_autoscaling, cloudwatch_hooks, hooks, role_hooks
+from local_cloud.emulator.invalid_request import InvalidRequestError
 from local_cloud.emulator.model_containers import list_containers
 from local_cloud.emulator.sagemaker_endpoint import Endpoint
 from local_cloud.emulator.sagemaker_store import (
-    InvalidRequestError,
     arn_of,
     endpoint_configs,
     endpoints,
@@ -19,7 +19,13 @@ from local_cloud.emulator.sagemaker_store import (
     models,
     refuse_known_name,
 )
-from local_cloud.emulator.sagemaker_validation import check_container, check_name, check_variant, required
+from local_cloud.emulator.sagemaker_validation import (
+    check_async_config,
+    check_container,
+    check_name,
+    check_variant,
+    required,
+)
 from local_cloud.emulator.service_hooks import register_service
 
 _CONTENT_TYPE = "application/x-amz-json-1.1"
@@ -42,10 +48,12 @@ def create_endpoint_config(request: dict[str, Any]) -> dict[str, Any]:
     name = check_name(request, "EndpointConfigName")
     refuse_known_name(endpoint_configs, name, "endpoint configuration", "endpoint-config")
     variants = required(request, "ProductionVariants")
-    if len(variants) != 1 or "AsyncInferenceConfig" in request or "ServerlessConfig" in variants[0]:
-        raise InvalidRequestError("The local cloud hosts endpoints with one real-time production variant only.")
+    if len(variants) != 1 or "ServerlessConfig" in variants[0]:
+        raise InvalidRequestError("The local cloud hosts endpoints with one production variant on instances only.")
     find_model(required(variants[0], "ModelName"))
     check_variant(variants[0])
+    if "AsyncInferenceConfig" in request:
+        check_async_config(request["AsyncInferenceConfig"])
     return _store(endpoint_configs, request, name, "EndpointConfig", "endpoint-config")
 
 
@@ -75,6 +83,11 @@ def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
             f'The variant(s) "[{old["VariantName"]}]" must be deregistered as scalable targets with AWS Auto Scaling '
             "before they can be removed or have their instance type updated."
         )
+    if ("AsyncInferenceConfig" in config) != bool(endpoint.queue):
+        raise InvalidRequestError(
+            f'The local cloud does not change endpoint "{endpoint.arn}" between real-time and asynchronous inference; '
+            "create another one."
+        )
     retained = kept and request.get("RetainAllVariantProperties")
     count = endpoint.desired_count if retained else int(variant["InitialInstanceCount"])
     endpoint.update(config, find_model(variant["ModelName"]), count, deployment)
@@ -86,7 +99,13 @@ def update_endpoint_weights_and_capacities(request: dict[str, Any]) -> dict[str,
     wanted = required(request, "DesiredWeightsAndCapacities")[0]
     if wanted["VariantName"] != endpoint.variant["VariantName"]:
         raise InvalidRequestError(f'Could not find variant "{wanted["VariantName"]}" of endpoint "{endpoint.arn}".')
-    endpoint.scale_to(int(wanted.get("DesiredInstanceCount", endpoint.desired_count)))
+    count = int(wanted.get("DesiredInstanceCount", endpoint.desired_count))
+    if count < 1 and not endpoint.queue:
+        raise InvalidRequestError(
+            f'The desired instance count of variant "{wanted["VariantName"]}" must be at least 1; only an asynchronous '
+            "endpoint runs without instances."
+        )
+    endpoint.scale_to(count)
     return {"EndpointArn": endpoint.arn}
 
 

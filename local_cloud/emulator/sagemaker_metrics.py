@@ -1,56 +1,72 @@
 """The metrics that SageMaker puts into CloudWatch for each invocation."""
 
-import contextlib
 import queue
 from typing import NamedTuple
 
 from local_cloud.emulator import cloudwatch_hooks, hooks
+from local_cloud.emulator.model_instance import ContainerSpec
 
 
-class FleetName(NamedTuple):
-    """The instances of one configuration of an endpoint: an update has two fleets at a time."""
+class _Data(NamedTuple):
+    """Values of one moment: name -> (value, unit), stored once for each set of dimensions."""
 
-    endpoint: str
-    variant: str
-    config: str
-
-
-_Invocation = tuple[str, str, FleetName, int, float]
-_EVALUATION_INTERVAL_IN_SECONDS = 1.0
-_invocations: queue.SimpleQueue[_Invocation] = queue.SimpleQueue()
+    account: str
+    region: str
+    dimensions: tuple[dict[str, str], ...]
+    values: dict[str, tuple[float, str]]
 
 
-def count_invocation(fleet: FleetName, status: int, latency_in_seconds: float) -> None:
-    """Note one invocation by the container's own status; a writer stores it off the request's path."""
-    _invocations.put((hooks.account_id(), hooks.region(), fleet, status, latency_in_seconds))
+_data: queue.SimpleQueue[_Data] = queue.SimpleQueue()
+
+
+def count_invocation(spec: ContainerSpec, status: int, latency_in_seconds: float) -> None:
+    """Note one invocation of a real-time endpoint by the container's own status."""
+    values = {
+        "Invocations": (1.0, "None"),
+        "InvocationModelErrors": (float(not 200 <= status < 300), "None"),
+    }
+    _put_for_fleet(spec, values | _outcome(status, latency_in_seconds))
+
+
+def count_async_answer(spec: ContainerSpec, status: int, latency_in_seconds: float) -> None:
+    """Note one answer behind an asynchronous endpoint, for which AWS has fewer metrics."""
+    _put_for_fleet(spec, _outcome(status, latency_in_seconds))
+
+
+def count_event(spec: ContainerSpec, name: str, value: float = 1.0, unit: str = "Count") -> None:
+    """Note what happened to an asynchronous invocation."""
+    _put((_variant(spec),), {name: (value, unit)})
+
+
+def _outcome(status: int, latency_in_seconds: float) -> dict[str, tuple[float, str]]:
+    return {
+        "Invocation4XXErrors": (float(400 <= status < 500), "None"),
+        # No answer in time (0) is an error of the server.
+        "Invocation5XXErrors": (float(status >= 500 or not status), "None"),
+        "ModelLatency": (latency_in_seconds * 1_000_000, "Microseconds"),
+    }
+
+
+def _put_for_fleet(spec: ContainerSpec, values: dict[str, tuple[float, str]]) -> None:
+    # An update has two fleets at a time, which the name of the configuration tells apart.
+    _put((_variant(spec), _variant(spec) | {"EndpointConfigName": spec.config}), values)
+
+
+def _variant(spec: ContainerSpec) -> dict[str, str]:
+    return {"EndpointName": spec.endpoint, "VariantName": spec.variant}
+
+
+def _put(dimensions: tuple[dict[str, str], ...], values: dict[str, tuple[float, str]]) -> None:
+    # A writer stores it off the request's path.
+    _data.put(_Data(hooks.account_id(), hooks.region(), dimensions, values))
 
 
 def _write_all() -> None:
-    active: set[tuple[str, str]] = set()
     while True:
-        with contextlib.suppress(queue.Empty):
-            active.add(_write(_invocations.get(timeout=_EVALUATION_INTERVAL_IN_SECONDS)))
-            if not _invocations.empty():
-                continue
-        for account, region in active:
-            with hooks.scope(account, region):
-                cloudwatch_hooks.evaluate_alarms()
-
-
-def _write(invocation: _Invocation) -> tuple[str, str]:
-    account, region, fleet, status, latency = invocation
-    values = {
-        "Invocations": (1.0, "None"),
-        "Invocation4XXErrors": (float(400 <= status < 500), "None"),
-        "Invocation5XXErrors": (float(status >= 500), "None"),
-        "InvocationModelErrors": (float(not 200 <= status < 300), "None"),
-        "ModelLatency": (latency * 1_000_000, "Microseconds"),
-    }
-    variant = {"EndpointName": fleet.endpoint, "VariantName": fleet.variant}
-    with hooks.scope(account, region):
-        for dimensions in (variant, variant | {"EndpointConfigName": fleet.config}):
-            cloudwatch_hooks.record_metrics("AWS/SageMaker", dimensions, values)
-    return account, region
+        data = _data.get()
+        with hooks.scope(data.account, data.region):
+            for dimensions in data.dimensions:
+                cloudwatch_hooks.record_metrics("AWS/SageMaker", dimensions, data.values)
 
 
 def install() -> None:

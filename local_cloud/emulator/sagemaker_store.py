@@ -1,17 +1,14 @@
-"""What SageMaker knows of one account and region, and how it refuses."""
+"""What SageMaker knows of one account and region."""
 
 from typing import Any
 
 from local_cloud.emulator import hooks
+from local_cloud.emulator.invalid_request import InvalidRequestError
 from local_cloud.emulator.sagemaker_endpoint import Endpoint
 
 models: Any = hooks.scoped_store()
 endpoint_configs: Any = hooks.scoped_store()
 endpoints: Any = hooks.scoped_store()
-
-
-class InvalidRequestError(Exception):
-    """A refusal in SageMaker's words; its code is ValidationException, whatever was wrong."""
 
 
 def arn_of(kind: str, name: str) -> str:

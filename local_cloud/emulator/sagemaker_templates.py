@@ -62,6 +62,7 @@ def _create_endpoint(logical_id: str, properties: dict[str, Any], stack: str) ->
 def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
     endpoint = next(endpoint for endpoint in endpoints.values() if endpoint.arn == arn)
     if any(old.get(member) != new.get(member) for member in ("EndpointConfigName", "DeploymentConfig")):
+        endpoint.wait_until_settled()  # it may be scaled just now
         request = {member: new[member] for member in _UPDATE_MEMBERS if member in new}
         sagemaker_hosting.update_endpoint(request | {"EndpointName": endpoint.name})
         endpoint.wait_until_settled()
@@ -72,6 +73,7 @@ def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: 
 
 def _delete_endpoint(arn: str, properties: dict[str, Any]) -> None:
     for endpoint in [endpoint for endpoint in endpoints.values() if endpoint.arn == arn]:
+        endpoint.wait_until_settled()
         sagemaker_hosting.delete_endpoint({"EndpointName": endpoint.name})
         endpoint.wait_until_settled()
         endpoints.pop(endpoint.name, None)
@@ -109,7 +111,14 @@ def install() -> None:
         create=_create_endpoint_config,
         update=_keep_endpoint_config,
         delete=_delete_endpoint_config,
-        replaced_by=("EndpointConfigName", "KmsKeyId", "ProductionVariants", "DataCaptureConfig", "VpcConfig"),
+        replaced_by=(
+            "EndpointConfigName",
+            "AsyncInferenceConfig",
+            "KmsKeyId",
+            "ProductionVariants",
+            "DataCaptureConfig",
+            "VpcConfig",
+        ),
     )
     register_resource_type(
         "AWS::SageMaker::Endpoint",

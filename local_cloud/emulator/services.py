@@ -3,13 +3,21 @@
 from local_cloud.emulator import (
     api_gateway,
     application_autoscaling,
+    buckets,
     cloudwatch_alarms,
+    deliveries,
+    event_sources,
+    fault_injection,
     lambda_functions,
     log_groups,
+    queues,
+    sagemaker_gauges,
     sagemaker_hosting,
     sagemaker_metrics,
     sagemaker_runtime,
     sagemaker_templates,
+    scaling_evaluation,
+    tables,
 )
 
 
@@ -19,11 +27,19 @@ def install(emulator_only: tuple[str, ...]) -> None:
     for module in (
         api_gateway,
         log_groups,
+        tables,
+        buckets,
+        queues,
+        event_sources,
+        fault_injection,  # around queues; deliveries around it, so that only what may be delivered is hit
+        deliveries,
         cloudwatch_alarms,
         sagemaker_hosting,
         sagemaker_runtime,
         sagemaker_metrics,
+        sagemaker_gauges,
         sagemaker_templates,
         application_autoscaling,
+        scaling_evaluation,
     ):
         module.install()

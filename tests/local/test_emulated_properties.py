@@ -67,6 +67,9 @@ def reads(url: str) -> dict[str, set[str]]:
     policy = {"MaximumExecutionTimeoutInSeconds": 601, "TerminationWaitInSeconds": 0}
     assert update("Endpoint", {"DeploymentConfig": {"BlueGreenUpdatePolicy": policy}}, url) == []
     client("lambda", url).invoke(FunctionName="recorded")  # its log group is looked up when it is called
+    assert update("Rule", {"Description": "changed"}, url) == []
+    # Targets are read when an event comes.
+    client("events", url).put_events(Entries=[{"Source": "recorded", "DetailType": "x", "Detail": '{"id": "1"}'}])
     answer = requests.get(f"{url}/_slipway/property-reads", timeout=20).json()
     return {name: set(paths) for name, paths in answer.items()}
 
@@ -89,9 +92,9 @@ def test_a_template_of_emulated_properties_has_no_findings() -> None:
 
 
 def test_an_unknown_type_is_named() -> None:
-    template = {"Resources": {"Jobs": {"Type": "AWS::DynamoDB::Table"}}}
+    template = {"Resources": {"Machine": {"Type": "AWS::EC2::Instance"}}}
     assert findings(template) == [
-        "Jobs: the local cloud does not know the type AWS::DynamoDB::Table; "
+        "Machine: the local cloud does not know the type AWS::EC2::Instance; "
         "emulate it, then list it in emulated_properties.json."
     ]
 

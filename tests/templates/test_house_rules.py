@@ -8,16 +8,20 @@ import pytest
 
 from house_rules import (
     RULES,
-    Template,
     no_account_wide_settings,
     no_custom_resources,
     no_fixed_names,
     no_free_resources,
     no_managed_policies,
+    no_open_resource_policies,
     no_partition_or_region_literals,
     no_wildcard_actions,
+    queues_have_dead_letters,
+    queues_outlast_their_functions,
+    what_stays_is_tagged,
 )
 from known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANTS
+from template_parts import Template
 
 LOG_ACTIONS = "logs:"  # the account's own log role may write to every group
 IN_ONE_REGION = {"own-image"}  # names its region because its deployment does
@@ -41,6 +45,8 @@ def test_the_account_settings_break_only_what_they_exist_for(
     violations = rule(templates[ACCOUNT_SETTINGS])
     if rule is no_account_wide_settings:
         assert violations == ["Account"]
+    elif rule is what_stays_is_tagged:
+        assert all(each.startswith(("LogRole", "Account")) for each in violations), "belongs to no deployment"
     else:
         assert [each for each in violations if not each.startswith(LOG_ACTIONS)] == []
 
@@ -48,6 +54,22 @@ def test_the_account_settings_break_only_what_they_exist_for(
 def _policy(action: str, resource: str) -> dict[str, Any]:
     statement = {"Effect": "Allow", "Action": action, "Resource": resource}
     return {"Type": "AWS::IAM::Policy", "Properties": {"PolicyDocument": {"Statement": [statement]}}}
+
+
+def _queue_policy(principal: Any, condition: dict[str, Any]) -> dict[str, Any]:
+    statement = {"Effect": "Allow", "Action": "sqs:SendMessage", "Principal": principal, "Condition": condition}
+    return {"Type": "AWS::SQS::QueuePolicy", "Properties": {"PolicyDocument": {"Statement": [statement]}}}
+
+
+SNS = {"Service": "sns.amazonaws.com"}
+HASTY = {
+    "Queue": {"Type": "AWS::SQS::Queue", "Properties": {"VisibilityTimeout": 59}},
+    "Function": {"Type": "AWS::Lambda::Function", "Properties": {"Timeout": 10}},
+    "Mapping": {
+        "Type": "AWS::Lambda::EventSourceMapping",
+        "Properties": {"EventSourceArn": {"Fn::GetAtt": ["Queue", "Arn"]}, "FunctionName": {"Ref": "Function"}},
+    },
+}
 
 
 @pytest.mark.parametrize(
@@ -73,6 +95,16 @@ def _policy(action: str, resource: str) -> dict[str, Any]:
         (no_wildcard_actions, _policy("s3:Get*", "x")),
         (no_free_resources, _policy("sagemaker:InvokeEndpoint", "*")),
         (no_free_resources, _policy("sagemaker:InvokeEndpoint", "arn:x:sagemaker:::endpoint/*")),
+        (no_free_resources, _policy("s3:GetObject", "arn:x:s3:::bucket/*")),
+        (no_free_resources, _policy("s3:DeleteObject", "arn:x:s3:::bucket/input/*")),
+        (no_open_resource_policies, _queue_policy("*", {})),
+        (no_open_resource_policies, _queue_policy(SNS, {"StringEquals": {"aws:SourceAccount": "1"}})),
+        (no_open_resource_policies, _queue_policy({"AWS": "arn:x"}, {"ArnEquals": {"aws:SourceArn": "arn:x"}})),
+        (no_open_resource_policies, {"Type": "AWS::Lambda::Permission", "Properties": {"Principal": "events"}}),
+        (queues_outlast_their_functions, HASTY),
+        (queues_have_dead_letters, {"Type": "AWS::SQS::Queue", "Properties": {}}),
+        (queues_have_dead_letters, {"Type": "AWS::SNS::Subscription", "Properties": {}}),
+        (what_stays_is_tagged, {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain", "Properties": {}}),
     ],
     ids=lambda value: getattr(value, "__name__", "planted"),
 )
@@ -80,5 +112,5 @@ def test_a_planted_fault_is_found(
     templates: dict[str, Template], rule: Callable[[Template], list[str]], planted: dict[str, Any]
 ) -> None:
     template = copy.deepcopy(templates["gpt2"])
-    template["Resources"]["Planted"] = planted
+    template["Resources"] |= {"Planted": planted} if "Type" in planted else planted
     assert rule(template)

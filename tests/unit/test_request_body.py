@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference_api.http import ApiError, Response
-from inference_api.request_body import RequestRules, check_request_body
+from inference_api.request_body import RequestRules, answer_tokens, check_request_body
 
 RANGES = {
     "temperature": {"exclusive_minimum": 0},
@@ -254,3 +254,26 @@ def test_any_body_at_all_is_taken_or_refused_in_our_shape(body: bytes) -> None:
     assert isinstance(response.body, dict)
     assert response.status == 200 or set(response.body["error"]) <= {"code", "message", "field"}
     json.loads(response.for_gateway("id")["body"].encode())
+
+
+@pytest.mark.parametrize(
+    ("document", "tokens"),
+    [
+        ({"inputs": "x", "parameters": {"max_new_tokens": 20}}, 20),
+        ({"inputs": ["x", "y"], "parameters": {"max_new_tokens": 20}}, 40),
+        ({"messages": [{"role": "user", "content": "x"}], "max_tokens": 7, "n": 3}, 21),
+        ({"messages": [{"role": "user", "content": "x"}], "max_tokens": 7, "max_completion_tokens": 9}, 9),
+        ({"prompt": ["x", "y", "z"], "max_tokens": 5, "best_of": 2}, 30),
+        ({"inputs": "x", "parameters": {"max_new_tokens": 20, "n": -5}}, 20),
+    ],
+)
+def test_the_longest_answers_count_against_a_budget(document: dict[str, Any], tokens: int) -> None:
+    assert answer_tokens(document) == tokens
+
+
+@pytest.mark.parametrize("parameters", [{}, {"max_new_tokens": 0}, {"max_new_tokens": None}, None])
+def test_under_a_budget_an_answer_needs_a_limit(parameters: Any) -> None:
+    with pytest.raises(ApiError) as caught:
+        answer_tokens({"inputs": "x", "parameters": parameters})
+    assert isinstance(caught.value.response.body, dict)
+    assert caught.value.response.body["error"]["field"] == "parameters.max_new_tokens"

@@ -5,17 +5,19 @@ from typing import Any
 import pytest
 
 from llm_hosting.deployment import Deployment
-from llm_hosting.resolution import Resolution, describe, resolve
+from llm_hosting.resolution import Resolution, describe, invocation_timeout_in_seconds, resolve
 
 
-def resolved(instance_type: str = "ml.g6.2xlarge", model: Any = None, **serving: Any) -> Resolution:
+def resolved(
+    instance_type: str = "ml.g6.2xlarge", model: Any = None, mode: str = "realtime", **serving: Any
+) -> Resolution:
     content = {
         "model": model or {"id": "Qwen/Qwen3-4B"},
         "serving": serving,
-        "hosting": {"instance_type": instance_type},
+        "hosting": {"instance_type": instance_type, "mode": mode},
+        "jobs": {"invocation_timeout_in_seconds": 1200},
     }
-    deployment = Deployment.model_validate(content)
-    return resolve(deployment.model, deployment.serving, deployment.hosting)
+    return resolve(Deployment.model_validate(content))
 
 
 def test_lmi_is_told_the_model_the_degree_and_to_fail_fast() -> None:
@@ -26,6 +28,10 @@ def test_lmi_is_told_the_model_the_degree_and_to_fail_fast() -> None:
         "OPTION_MAX_MODEL_LEN": "4096",
         "SERVING_FAIL_FAST": "true",
     }
+
+
+def test_lmi_may_take_as_long_for_a_job_as_sagemaker_allows() -> None:
+    assert resolved(mode="async").environment["PREDICT_TIMEOUT"] == "1200"
 
 
 def test_weights_from_s3_are_read_where_sagemaker_puts_them() -> None:
@@ -71,3 +77,21 @@ def test_people_are_told_what_bills_all_night() -> None:
     content = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": "ml.g6.2xlarge"}}
     lines = describe("chat", Deployment.model_validate(content))
     assert any("bills every hour" in line and "never reaches zero" in line for line in lines)
+
+
+def test_people_are_told_what_an_endpoint_costs_that_goes_to_zero() -> None:
+    hosting = {"instance_type": "ml.g6.2xlarge", "mode": "async", "instance_count": {"min": 0, "max": 2}}
+    lines = describe("chat", Deployment.model_validate({"model": {"id": "Qwen/Qwen3-4B"}, "hosting": hosting}))
+    assert any("0 to 2 x ml.g6.2xlarge" in line for line in lines)
+    assert any("1 x ml.g6.2xlarge bills while jobs run" in line and "to zero when idle" in line for line in lines)
+
+
+def test_a_real_time_call_has_sagemakers_own_limit_whatever_the_file_says() -> None:
+    content: dict[str, Any] = {
+        "model": {"id": "a/b"},
+        "hosting": {"instance_type": "ml.g6.2xlarge"},
+        "jobs": {"invocation_timeout_in_seconds": 900},
+    }
+    assert invocation_timeout_in_seconds(Deployment.model_validate(content)) == 60
+    content["hosting"]["mode"] = "async"
+    assert invocation_timeout_in_seconds(Deployment.model_validate(content)) == 900

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ..deployment import Deployment
 from ..deployment_file import DeploymentError, Problem, parse
-from . import api_rules, hosting_rules, serving_rules  # noqa: F401  (registers the rules)
+from . import api_rules, hosting_rules, jobs_rules, serving_rules  # noqa: F401  (registers the rules)
 from .finding import RULES, Finding
 
 

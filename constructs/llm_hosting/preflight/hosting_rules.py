@@ -9,6 +9,7 @@ from .finding import error, warning
 from .nearest import nearest
 
 _CUDA_OF_AMI = {"gpu-2": 12, "gpu-2-1": 12, "gpu-3-1": 12, "gpu-4-1": 13}
+MOST_ASYNC_REQUESTS = 1000
 ALARM_REACTION_IN_SECONDS = 240  # two datapoints of a minute each, and what metrics are late
 
 
@@ -69,12 +70,51 @@ def count_is_a_range(deployment: Deployment) -> Iterator[tuple[str, str]]:
         yield "hosting.instance_count.max", f"{count.max} is less than min ({count.min}); use {count.min} or more."
 
 
+@error
+def zero_can_wake(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Nothing wakes a real-time endpoint: a call that finds no instance fails."""
+    if deployment.hosting.instance_count.min == 0 and deployment.hosting.mode == "realtime":
+        yield (
+            "hosting.instance_count.min",
+            "0 is refused with hosting.mode: realtime, which nothing would wake; use 1 or more, or mode: async, which "
+            "wakes for a job.",
+        )
+
+
 @warning
 def scaling_needs_a_range(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """With a fixed count nothing scales."""
+    """With a fixed count nothing scales; the concurrency of an instance still bounds how many jobs run at once."""
     hosting = deployment.hosting
-    if "scaling" in hosting.model_fields_set and not hosting.instance_count.is_scaled:
-        yield "hosting.scaling", f"has no effect with a fixed count of {hosting.instance_count.min}; make max larger."
+    bounds_jobs = {"concurrent_requests_per_instance"} if deployment.jobs.enabled else set()
+    if not hosting.instance_count.is_scaled:
+        for name in sorted(hosting.scaling.model_fields_set - bounds_jobs):
+            yield (
+                f"hosting.scaling.{name}",
+                f"has no effect with a fixed count of {hosting.instance_count.min}; make max larger.",
+            )
+
+
+@warning
+def backlog_needs_async(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Only asynchronous endpoints have a backlog that scaling can see."""
+    hosting = deployment.hosting
+    is_set = "backlog_per_instance" in hosting.scaling.model_fields_set
+    if is_set and hosting.mode == "realtime" and hosting.instance_count.is_scaled:
+        yield (
+            "hosting.scaling.backlog_per_instance",
+            "has no effect with hosting.mode: realtime; use concurrent_requests_per_instance.",
+        )
+
+
+@error
+def concurrency_fits_async(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """SageMaker's limit on MaxConcurrentInvocationsPerInstance."""
+    requests = deployment.hosting.scaling.concurrent_requests_per_instance
+    if deployment.hosting.mode == "async" and requests > MOST_ASYNC_REQUESTS:
+        yield (
+            "hosting.scaling.concurrent_requests_per_instance",
+            f"{requests} is refused with hosting.mode: async; use at most {MOST_ASYNC_REQUESTS}.",
+        )
 
 
 @error

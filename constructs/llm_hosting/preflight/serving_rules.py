@@ -14,6 +14,10 @@ _SECRET_NAME = re.compile(r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PAT|API_?KEY|ACCE
 _SECRET_VALUE = re.compile(
     r"\bhf_[A-Za-z0-9]{8,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bsk-[A-Za-z0-9]{16,}|\bA[SK]IA[0-9A-Z]{16}\b"
 )
+# LMI by the repository that AWS keeps it in, or by what its tags name after the version.
+_LMI_IMAGE = re.compile(r"djl-inference:|-(lmi|deepspeed|fastertransformer|neuronx|tensorrtllm)")
+_VERSION_IN_TAG = re.compile(r":(\d+)\.(\d+)\.\d+")
+_FIRST_LMI_FOR_ASYNC = (0, 31)
 _NO_SECRETS = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN"}
 MOST_VARIABLES, MOST_BYTES = 100, 32 * 1024  # SageMaker's limits on the environment of a container
 
@@ -62,6 +66,19 @@ def image_uri_wins(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 
 @error
+def lmi_answers_async(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Before 0.31.0 LMI's answers lack the Content-Length that asynchronous endpoints need (djl-serving#2567)."""
+    uri = deployment.serving.image_uri or ""
+    version = _VERSION_IN_TAG.search(uri) if _LMI_IMAGE.search(uri) else None
+    is_old = version and (int(version[1]), int(version[2])) < _FIRST_LMI_FOR_ASYNC
+    if deployment.hosting.mode == "async" and is_old:
+        yield (
+            "serving.image_uri",
+            f"{uri!r} is an LMI image that does not work with hosting.mode: async; use 0.31.0 or newer, or realtime.",
+        )
+
+
+@error
 def key_needs_weights(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """A key without weights decrypts nothing."""
     if deployment.model.weights_kms_key_arn and deployment.model.weights is None:
@@ -96,7 +113,7 @@ def no_secret_in_environment(deployment: Deployment) -> Iterator[tuple[str, str]
 def environment_fits(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """SageMaker's limits on number and size of all variables, ours included."""
     serving = deployment.serving
-    environment = {**derived_environment(deployment.model, serving, deployment.hosting), **serving.environment}
+    environment = {**derived_environment(deployment), **serving.environment}
     if len(environment) > MOST_VARIABLES:
         ours = len(environment) - len(serving.environment)
         yield (
@@ -116,7 +133,7 @@ def environment_fits(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def environment_wins(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """A variable that we derive is set by hand."""
     serving = deployment.serving
-    for name, ours in derived_environment(deployment.model, serving, deployment.hosting).items():
+    for name, ours in derived_environment(deployment).items():
         if serving.environment.get(name, ours) != ours:
             yield f"serving.environment.{name}", f"wins over {ours!r}, which other settings say."
 

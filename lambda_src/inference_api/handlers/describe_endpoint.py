@@ -2,10 +2,9 @@
 
 from functools import cache
 
-import botocore.session
-
 from inference_api.endpoint_status import QUICK_RETRIES, EndpointStatus
 from inference_api.http import Request, Response, answers
+from inference_api.runtime import runtime
 from inference_api.settings import settings
 
 
@@ -27,5 +26,5 @@ def handler(request: Request) -> Response:
 
 @cache
 def endpoint_status() -> EndpointStatus:
-    client = botocore.session.get_session().create_client("sagemaker", config=QUICK_RETRIES)
+    client = runtime().client("sagemaker", QUICK_RETRIES)
     return EndpointStatus(client, settings().endpoint_name)

@@ -1,4 +1,6 @@
-"""One handler of `inference_api` as a Lambda function with a role, a log group and an environment of its own."""
+"""One handler of `inference_api` as a Lambda function with a role and a log group of its own."""
+
+from dataclasses import dataclass
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -13,11 +15,25 @@ _ARCHITECTURES = {"arm64": lambda_.Architecture.ARM_64, "x86_64": lambda_.Archit
 
 TRACING_IS_OFF = "api.tracing is off in this deployment; the logs hold the request id of each response."
 _TRACING_ANYWHERE = "xray:PutTraceSegments and xray:PutTelemetryRecords know no narrower resource."
-_NO_QUEUE = "Called synchronously by API Gateway only: a failure goes back to the caller."
 
 
-class ApiFunction(Construct):
-    """`function` is the CDK function; grants are given to it by the constructs that own what it needs."""
+@dataclass(frozen=True)
+class Handlers:
+    """What all functions of a deployment share: the code with every handler, its environment, size and logs."""
+
+    code: lambda_.Code
+    environment: dict[str, str]
+    settings: Api
+    log_settings: Logs
+
+
+class HandlerFunction(Construct):
+    """`function` is the CDK function; grants are given to it by the constructs that own what it needs.
+
+    handler: a module in `inference_api.handlers`.
+    failures: where a failed call goes, as the function has no dead-letter queue.
+    memory_in_mb: where it is not the deployment's own.
+    """
 
     def __init__(
         self,
@@ -25,14 +41,14 @@ class ApiFunction(Construct):
         construct_id: str,
         *,
         handler: str,
-        code: lambda_.Code,
         timeout: cdk.Duration,
-        environment: dict[str, str],
-        settings: Api,
-        log_settings: Logs,
+        failures: str,
+        handlers: Handlers,
+        memory_in_mb: int | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        log_group = LogGroup(self, "LogGroup", settings=log_settings)
+        settings = handlers.settings
+        log_group = LogGroup(self, "LogGroup", settings=handlers.log_settings)
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         # Instead of AWSLambdaBasicExecutionRole, which may write to every log group of the account.
         log_group.grant_write(role)
@@ -41,16 +57,16 @@ class ApiFunction(Construct):
             "Function",
             runtime=lambda_.Runtime.PYTHON_3_14,
             architecture=_ARCHITECTURES[settings.architecture],
-            memory_size=settings.memory_in_mb,
+            memory_size=memory_in_mb or settings.memory_in_mb,
             handler=f"inference_api.handlers.{handler}.handler",
-            code=code,
+            code=handlers.code,
             timeout=timeout,
-            environment=environment,
+            environment=handlers.environment,
             role=role,
             log_group=log_group,
             tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
         )
         untraced = {} if settings.tracing else {"Serverless-LambdaTracing": TRACING_IS_OFF}
-        acknowledge(self.function, {"Serverless-LambdaDLQ": _NO_QUEUE, **untraced})
+        acknowledge(self.function, {"Serverless-LambdaDLQ": failures, **untraced})
         if settings.tracing:
             acknowledge(role, {"AwsSolutions-IAM5[Resource::*]": _TRACING_ANYWHERE})

@@ -1,0 +1,108 @@
+"""A SageMaker asynchronous endpoint for one model: it queues jobs, writes results to a bucket, can scale to zero."""
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sagemaker as sagemaker
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from .deployment import Alarms, Hosting, Logs, Model
+from .endpoint_alarms import Watched
+from .hosted_model import HostedModel
+from .job_store import JobStore
+from .resolution import Resolution
+
+
+class AsyncEndpoint(Construct):
+    """`name` and `url` are the endpoint's, `log_group` holds what the container prints.
+
+    Each attempt that ends is announced on one of the two `topics`: successes, then failures.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        model: Model,
+        hosting: Hosting,
+        alarms: Alarms,
+        resolution: Resolution,
+        log_settings: Logs,
+        store: JobStore,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._store = store
+        self.topics = [self._create_topic("Success"), self._create_topic("Failure")]
+        self._hosted = HostedModel(
+            self,
+            "Default",  # adds nothing to logical ids
+            model=model,
+            hosting=hosting,
+            alarms=alarms,
+            resolution=resolution,
+            log_settings=log_settings,
+            watched=_watched(alarms),
+            asynchronous=self._configuration(hosting, store),
+        )
+        self.name, self.url, self.log_group = self._hosted.name, self._hosted.url, self._hosted.log_group
+        store.grant_serve(self._hosted.role)
+        self._hosted.role.allow_publishing([topic.topic_arn for topic in self.topics])
+        if hosting.instance_count.is_scaled:
+            scaling = self._hosted.add_scaling("Scaling")
+            scaling.follow_backlog()
+            if hosting.instance_count.min == 0:
+                scaling.wake()
+
+    def grant_invoke(self, grantee: iam.IGrantable) -> None:
+        """Let a principal hand this endpoint a job, whose input it names."""
+        self._hosted.grant(grantee, "sagemaker:InvokeEndpointAsync")
+        self._store.grant_read_inputs(grantee)
+
+    def grant_describe(self, grantee: iam.IGrantable) -> None:
+        """Let a principal read this endpoint's status."""
+        self._hosted.grant(grantee, "sagemaker:DescribeEndpoint")
+
+    def metric_oldest_job(self) -> cloudwatch.Metric:
+        """Seconds that the oldest job has been in SageMaker's queue."""
+        return cloudwatch.Metric(
+            namespace="AWS/SageMaker",
+            metric_name="ApproximateAgeOfOldestRequest",
+            dimensions_map={"EndpointName": self.name},
+            statistic=cloudwatch.Stats.MAXIMUM,
+            period=Duration.minutes(1),
+        )
+
+    def _create_topic(self, construct_id: str) -> sns.Topic:
+        # The key that AWS manages for SNS lets every principal of the account publish that may publish at all.
+        key = kms.Alias.from_alias_name(self, f"{construct_id}Key", "alias/aws/sns")
+        return sns.Topic(self, construct_id, master_key=key, enforce_ssl=True)
+
+    def _configuration(
+        self, hosting: Hosting, store: JobStore
+    ) -> sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty:
+        success, failure = self.topics
+        config = sagemaker.CfnEndpointConfig
+        return config.AsyncInferenceConfigProperty(
+            client_config=config.AsyncInferenceClientConfigProperty(
+                max_concurrent_invocations_per_instance=hosting.scaling.concurrent_requests_per_instance
+            ),
+            output_config=config.AsyncInferenceOutputConfigProperty(
+                s3_output_path=store.location("output"),
+                s3_failure_path=store.location("failure"),
+                notification_config=config.AsyncInferenceNotificationConfigProperty(
+                    success_topic=success.topic_arn, error_topic=failure.topic_arn
+                ),
+            ),
+        )
+
+
+def _watched(settings: Alarms) -> tuple[Watched, ...]:
+    """Share of 5XX answers, share of 4XX answers: of a real-time endpoint's metrics of errors it has these two only."""
+    average = cloudwatch.Stats.AVERAGE
+    return (
+        Watched("Errors", "Invocation5XXErrors", average, settings.error_rate),
+        Watched("Failures", "Invocation4XXErrors", average, settings.failure_rate),  # LMI's own failures are 424
+    )

@@ -1,0 +1,165 @@
+"""Where jobs are kept: one table for rows, quotas and small results, one bucket for inputs, outputs and failures."""
+
+import math
+from typing import Literal
+
+import aws_cdk as cdk
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from . import DEPLOYMENT_TAG
+from .acknowledgement import acknowledge
+from .deployment import Jobs
+
+Folder = Literal["input", "output", "failure"]
+
+_TEXT, _NUMBER = dynamodb.AttributeType.STRING, dynamodb.AttributeType.NUMBER
+_NO_ACCESS_LOG = (
+    "Only the functions and the endpoint of this stack may read and write it, and each logs what it does by the job's "
+    "id; an access log would need another bucket that outlives the stack."
+)
+
+
+class JobStore(Construct):
+    """Outlives its stack unless `jobs.on_destroy` says otherwise; both parts carry the stack's name as a tag.
+
+    Whoever is granted something gets the actions that its handler calls, and only below the folders that it uses.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, settings: Jobs) -> None:
+        super().__init__(scope, construct_id)
+        self._table = self._create_table(settings)
+        self._bucket = self._create_bucket(settings)
+        self.table_name, self.bucket_name = self._table.table_name, self._bucket.bucket_name
+        cdk.Tags.of(self).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
+
+    def location(self, folder: Folder) -> str:
+        """Of a folder of the bucket, as `s3://bucket/folder`."""
+        return f"s3://{self.bucket_name}/{folder}"
+
+    def grant_submit(self, grantee: iam.IGrantable) -> None:
+        """Let a function accept jobs, and wait for their ends."""
+        self.grant_change(grantee)
+        self._allow_files(grantee, "s3:PutObject", "input")
+        self.grant_read_results(grantee)
+
+    def grant_wait(self, grantee: iam.IGrantable) -> None:
+        """Let a function read jobs and count the callers who wait."""
+        self._allow_rows(grantee, "GetItem", "UpdateItem")
+        self.grant_read_results(grantee)
+
+    def grant_list(self, grantee: iam.IGrantable) -> None:
+        """Let a function find the jobs of an owner."""
+        self._allow_index(grantee, "by_owner")
+        self._allow_rows(grantee, "BatchGetItem")
+
+    def grant_change(self, grantee: iam.IGrantable) -> None:
+        """Let a function change rows, and quota slots with them: a transaction is authorized by its parts."""
+        self._allow_rows(grantee, "GetItem", "PutItem", "UpdateItem")
+
+    def grant_collect(self, grantee: iam.IGrantable) -> None:
+        """Let a function end jobs by what their attempts left in the bucket."""
+        self.grant_change(grantee)
+        self._allow_files(grantee, "s3:GetObject", "output", "failure")
+        self._allow_listing(grantee)
+
+    def grant_work(self, grantee: iam.IGrantable) -> None:
+        """Let a function run attempts itself: read inputs, write outputs, end jobs."""
+        self.grant_change(grantee)
+        self._allow_files(grantee, "s3:GetObject", "input", "output")
+        self._allow_files(grantee, "s3:PutObject", "output")
+        self._allow_listing(grantee)
+
+    def grant_find_due(self, grantee: iam.IGrantable) -> None:
+        """Let a function find the jobs that need something done."""
+        self._allow_index(grantee, "by_due")
+
+    def grant_read_inputs(self, grantee: iam.IGrantable) -> None:
+        """Let a function name inputs to an asynchronous endpoint."""
+        self._allow_files(grantee, "s3:GetObject", "input")
+
+    def grant_read_results(self, grantee: iam.IGrantable) -> None:
+        """Let a function read outputs, and the version that a row pins: that is an action of its own."""
+        self._allow_files(grantee, "s3:GetObject", "output")
+        self._allow_files(grantee, "s3:GetObjectVersion", "output")
+
+    def grant_serve(self, role: iam.IGrantable) -> None:
+        """Let an asynchronous endpoint read inputs and write outputs and failures, in parts where they are large."""
+        self._allow_files(role, "s3:GetObject", "input")
+        for action in ("s3:PutObject", "s3:AbortMultipartUpload"):
+            self._allow_files(role, action, "output", "failure")
+
+    def _create_table(self, settings: Jobs) -> dynamodb.Table:
+        kept = settings.on_destroy == "retain"
+        table = dynamodb.Table(
+            self,
+            "Table",
+            partition_key=dynamodb.Attribute(name="pk", type=_TEXT),
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            encryption=dynamodb.TableEncryption.DEFAULT,  # with a key of AWS's own: no request to KMS for each read
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=True
+            ),
+            time_to_live_attribute="expires_at",
+            deletion_protection=settings.deletion_protection,
+            removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if kept else cdk.RemovalPolicy.DESTROY,
+        )
+        # Only rows of jobs carry these attributes, and only those that need something done carry the second pair.
+        for name, partition, (sort, kind) in (
+            ("by_owner", "owner", ("listed_at", _TEXT)),
+            ("by_due", "due_shard", ("due_at", _NUMBER)),
+        ):
+            table.add_global_secondary_index(
+                index_name=name,
+                partition_key=dynamodb.Attribute(name=partition, type=_TEXT),
+                sort_key=dynamodb.Attribute(name=sort, type=kind),
+                projection_type=dynamodb.ProjectionType.KEYS_ONLY,
+            )
+        return table
+
+    def _create_bucket(self, settings: Jobs) -> s3.Bucket:
+        # No file may go before its row, which promises that the version it pins is there, the current one or not.
+        longest_life_in_days = (settings.retention_in_hours * 3600 + settings.deadline_in_seconds) / 86_400
+        age = cdk.Duration.days(math.ceil(longest_life_in_days) + 1)
+        bucket = s3.Bucket(
+            self,
+            "Bucket",
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            versioned=True,
+            lifecycle_rules=[
+                s3.LifecycleRule(
+                    expiration=age, noncurrent_version_expiration=age, abort_incomplete_multipart_upload_after=age
+                )
+            ],
+            # CloudFormation deletes empty buckets only, so a stack that tried would fail at its end.
+            removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+        )
+        bucket.policy.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)  # TLS only as long as it lives
+        acknowledge(bucket, {"AwsSolutions-S1": _NO_ACCESS_LOG})
+        return bucket
+
+    def _allow_rows(self, grantee: iam.IGrantable, *operations: str) -> None:
+        actions = [f"dynamodb:{operation}" for operation in operations]
+        iam.Grant.add_to_principal(grantee=grantee, actions=actions, resource_arns=[self._table.table_arn])
+
+    def _allow_index(self, grantee: iam.IGrantable, index: str) -> None:
+        arn = f"{self._table.table_arn}/index/{index}"
+        iam.Grant.add_to_principal(grantee=grantee, actions=["dynamodb:Query"], resource_arns=[arn])
+
+    def _allow_listing(self, grantee: iam.IGrantable) -> None:
+        # Without it a missing object looks like a forbidden one; with a condition on the prefix, too.
+        arn = self._bucket.bucket_arn
+        iam.Grant.add_to_principal(grantee=grantee, actions=["s3:ListBucket"], resource_arns=[arn])
+
+    def _allow_files(self, grantee: iam.IGrantable, action: str, *folders: Folder) -> None:
+        arns = [self._bucket.arn_for_objects(f"{folder}/*") for folder in folders]
+        iam.Grant.add_to_principal(grantee=grantee, actions=[action], resource_arns=arns)
+        bucket_id = cdk.Stack.of(self).get_logical_id(self._bucket.node.default_child)
+        for folder in folders:
+            finding = f"AwsSolutions-IAM5[Resource::<{bucket_id}.Arn>/{folder}/*]"
+            reason = f"Each job has files of its own below {folder}/, whose names nobody knows before."
+            acknowledge(grantee.grant_principal, {finding: reason})

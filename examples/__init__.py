@@ -1,0 +1,1 @@
+"""To copy and change: nothing in Slipway imports it."""

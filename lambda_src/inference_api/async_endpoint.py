@@ -1,0 +1,70 @@
+"""The asynchronous endpoint: SageMaker queues the job's attempt and writes its output to the job bucket."""
+
+from typing import Any
+
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
+
+from inference_api import job_life
+from inference_api.job import Job
+from inference_api.job_files import JobFiles
+from inference_api.job_life import MARGIN_IN_SECONDS, Terms
+from inference_api.job_table import JobTable
+from inference_api.runtime import Runtime
+
+# What InvokeEndpointAsync takes as RequestTTLSeconds.
+_SHORTEST_TTL, _LONGEST_TTL = 60, 21_600
+
+
+class AsyncEndpoint:
+    """Hands jobs to SageMaker, each attempt claimed before it is invoked."""
+
+    def __init__(
+        self, client: Any, endpoint_name: str, table: JobTable, files: JobFiles, terms: Terms, runtime: Runtime
+    ) -> None:
+        self._client, self._endpoint_name = client, endpoint_name
+        self._table, self._files, self._terms, self._runtime = table, files, terms, runtime
+
+    def claim_at_acceptance(self, job: Job) -> Job:
+        """The first attempt is claimed by the write that accepts the job."""
+        return self._claim(job) or job
+
+    def dispatch(self, job: Job) -> None:
+        """Invoke the attempt that the caller has just claimed."""
+        attempt = job.attempts
+        try:
+            failure_key = self._invoke(job, attempt)
+        except ClientError as error:
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] < 500:
+                self._give_back(job, attempt)
+        except ConnectionError:  # before anything was sent
+            self._give_back(job, attempt)
+        except HTTPClientError:
+            pass  # whether SageMaker has taken it is not known: the claim stays, and the sweeper finds out
+        else:
+            self._table.change(job, lambda row: job_life.note_invoked(row, attempt, failure_key))
+
+    def tend(self, job: Job) -> None:
+        """Take the next attempt where the last one is known to be over, or was never confirmed."""
+        job, claimed = self._table.change(job, self._claim)
+        if claimed:
+            self.dispatch(job)
+
+    def _claim(self, job: Job) -> Job | None:
+        return job_life.claim(job, self._runtime.now(), self._terms)
+
+    def _give_back(self, job: Job, attempt: int) -> None:
+        self._table.change(job, lambda row: job_life.give_back(row, attempt, self._runtime.now()))
+
+    def _invoke(self, job: Job, attempt: int) -> str | None:
+        left = job.deadline - self._runtime.now() - self._terms.invocation_timeout - MARGIN_IN_SECONDS
+        response = self._client.invoke_endpoint_async(
+            EndpointName=self._endpoint_name,
+            InputLocation=self._files.input_location(job.id),
+            ContentType="application/json",
+            Accept="application/json",
+            InferenceId=f"{job.id}.{attempt}",
+            S3OutputPathExtension=f"{job.id}/{attempt}",
+            RequestTTLSeconds=int(min(max(left, _SHORTEST_TTL), _LONGEST_TTL)),
+            InvocationTimeoutSeconds=self._terms.invocation_timeout,
+        )
+        return self._files.key_of(response.get("FailureLocation"))

@@ -1,0 +1,27 @@
+"""SQS events: each message is handled on its own, and only those that failed come back."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+from inference_api.http import Event, place_of
+
+Message = Mapping[str, Any]
+
+
+def handles_each(handle: Callable[[Message], None]) -> Callable[[Event, Any], dict[str, Any]]:
+    """Make `handle` the function's entry point; the messages it raises for stay in the queue."""
+
+    @wraps(handle)
+    def entry_point(event: Event, context: Any) -> dict[str, Any]:
+        failed = []
+        for message in event["Records"]:
+            try:
+                handle(message)
+            except Exception as error:
+                print(json.dumps({"message": message["messageId"], "cause": place_of(error)}))
+                failed.append({"itemIdentifier": message["messageId"]})
+        return {"batchItemFailures": failed}
+
+    return entry_point

@@ -1,0 +1,25 @@
+"""POST /generate where only jobs reach the model: submit one, wait for its end, answer as the model did."""
+
+from inference_api.endpoint_client import passed_on
+from inference_api.http import ApiError, Request, Response
+from inference_api.job import EXPIRED, FAILED, SUCCEEDED
+from inference_api.job_service import job_service
+from inference_api.job_view import accepted, answer_of, error_of
+from inference_api.runtime import runtime
+from inference_api.waiting import LONGEST_WAIT_IN_SECONDS, retry_after, seconds_to_wait
+
+
+def generate(request: Request) -> Response:
+    """200 with the answer, or 202 with the job if it has not ended after `wait` seconds."""
+    service, seconds = job_service(), seconds_to_wait(request, default=LONGEST_WAIT_IN_SECONDS)
+    job = service.submission.submit(request, request.owner)
+    job, held = service.waiting.until_ended(job, seconds)
+    if job.state == SUCCEEDED and job.output:
+        answer = passed_on(*answer_of(job, job.output, service))
+        return Response(200, answer.text, content_type=answer.content_type)
+    if job.state == FAILED:
+        error = error_of(job, service)
+        raise ApiError(400 if error["code"] == "rejected_by_model" else 502, error["code"], error["message"])
+    if job.state == EXPIRED:
+        raise ApiError(504, "deadline_exceeded", "The job's deadline passed without an answer; send the request again.")
+    return accepted(job, service, retry_after(job, runtime().now(), asked=seconds, held=held))

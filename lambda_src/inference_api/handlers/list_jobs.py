@@ -1,0 +1,40 @@
+"""GET /jobs."""
+
+import binascii
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+
+from inference_api.http import ApiError, Request, Response, answers
+from inference_api.job_service import job_service
+from inference_api.job_view import summary
+
+_MOST, _DEFAULT = 100, 25
+_POSITION = re.compile(rb"([0-9]{13}\.[0-9]{3})#([0-9a-f]{32})")
+
+
+@answers
+def handler(request: Request) -> Response:
+    """GET /jobs: the caller's own jobs, newest first, `limit` of them, from where `next` says."""
+    jobs, position = job_service().table.jobs_of(request.owner, _limit(request), _position(request))
+    following = urlsafe_b64encode(position.encode()).decode() if position else None
+    return Response(200, {"jobs": [summary(job) for job in jobs], "next": following})
+
+
+def _limit(request: Request) -> int:
+    text = request.query.get("limit", str(_DEFAULT))
+    if not (text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= _MOST):
+        raise ApiError(400, "invalid_parameter", f"limit: must be a whole number from 1 to {_MOST}.", field="limit")
+    return int(text)
+
+
+def _position(request: Request) -> str | None:
+    text = request.query.get("next")
+    if text is None:
+        return None
+    try:
+        position = urlsafe_b64decode(text.encode())
+    except (binascii.Error, UnicodeEncodeError, ValueError):
+        position = b""
+    if not _POSITION.fullmatch(position):
+        raise ApiError(400, "invalid_parameter", "next: must be the `next` of an earlier answer.", field="next")
+    return position.decode()

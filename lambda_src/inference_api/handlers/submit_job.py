@@ -1,0 +1,16 @@
+"""POST /jobs."""
+
+from inference_api.http import Request, Response, answers
+from inference_api.job_service import job_service
+from inference_api.job_view import accepted
+from inference_api.runtime import runtime
+from inference_api.waiting import retry_after, seconds_to_wait
+
+
+@answers
+def handler(request: Request) -> Response:
+    """POST /jobs: a job for the engine's own body, after waiting up to `wait` seconds for its end."""
+    service, seconds = job_service(), seconds_to_wait(request, default=0)
+    job = service.submission.submit(request, request.owner)
+    job, held = service.waiting.until_ended(job, seconds)
+    return accepted(job, service, retry_after(job, runtime().now(), asked=seconds, held=held))

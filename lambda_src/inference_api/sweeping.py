@@ -1,0 +1,80 @@
+"""The sweeper's look at each due job: it finds results nobody told of, revives what is stuck, ends what is late."""
+
+import json
+from collections.abc import Callable, Iterator
+
+from inference_api import job_life
+from inference_api.endings import Failure
+from inference_api.http import place_of
+from inference_api.job import Job
+from inference_api.job_items import DUE_SHARDS
+from inference_api.job_service import JobService
+from inference_api.recording import failure_of
+from inference_api.runtime import runtime
+from inference_api.settings import settings
+
+_LOST = Failure("attempt_lost", "The worker that ran the job ended without a result.", refused=False)
+
+
+def sweep(service: JobService, may_go_on: Callable[[], bool]) -> int:
+    """How many jobs were looked at. One that cannot be handled does not keep the others waiting."""
+    looked_at = 0
+    for job_id in _due(service):
+        if not may_go_on():
+            break
+        looked_at += 1
+        try:
+            look_at(job_id, service)
+        except Exception as error:
+            print(json.dumps({"job": job_id, "cause": place_of(error)}))
+    return looked_at
+
+
+def look_at(job_id: str, service: JobService) -> None:
+    """One due job. Its next look is put off before anything is done, so that two sweepers do not do it twice."""
+    job = service.table.get(job_id)
+    if job is None:
+        return
+    job, mine = service.table.change(job, lambda row: job_life.look_again(row, runtime().now()))
+    if not mine:
+        return
+    job = _take_results(job, service)
+    if runtime().now() >= job.deadline:
+        job = service.endings.expire(job)
+    elif job.is_open:
+        service.backend.tend(job)
+    if not job.is_open and not job.announced:
+        service.endings.announce(job)
+
+
+def _due(service: JobService) -> Iterator[str]:
+    """In turns from each shard, so that a full one does not hide the others."""
+    shards = [service.table.due(shard) for shard in range(DUE_SHARDS)]
+    while shards:
+        for shard in list(shards):
+            if (job_id := next(shard, None)) is None:
+                shards.remove(shard)
+            else:
+                yield job_id
+
+
+def _take_results(job: Job, service: JobService) -> Job:
+    """Whatever the attempts that may still run have left in the bucket."""
+    if not (job.is_open or job.holds_slot):
+        return job
+    for attempt in job.running_attempts():
+        if found := service.files.find_output(job.id, attempt):
+            job = service.endings.succeed(job, *found, by_sweeper=True)
+        elif failure := _failure(job, attempt, service):
+            job = service.endings.fail_attempt(job, attempt, failure, by_sweeper=True)
+        if not job.is_open and not job.holds_slot:
+            break
+    return job
+
+
+def _failure(job: Job, attempt: int, service: JobService) -> Failure | None:
+    if settings().hosting_mode != "async":
+        return _LOST if runtime().now() >= job.lease_until else None
+    if attempt == job.marked and job.failure_key and (text := service.files.read_failure(job.failure_key)):
+        return failure_of(text)
+    return None

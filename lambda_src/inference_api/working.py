@@ -1,0 +1,79 @@
+"""A worker's turn with one message: claim, ask the model, record; or wait for a better moment."""
+
+import json
+from typing import Any
+
+from inference_api import job_life
+from inference_api.batches import Message
+from inference_api.endings import Failure
+from inference_api.endpoint_client import EndpointClient, InvocationError
+from inference_api.job import ACCEPTED, Job
+from inference_api.job_queue import JobQueue
+from inference_api.job_service import JobService
+from inference_api.job_table import Result
+from inference_api.metrics import emit
+from inference_api.runtime import runtime
+from inference_api.settings import job_settings
+
+_FIRST_RETRY_IN_SECONDS = 15
+_LONGEST_RETRY_IN_SECONDS = 600
+
+
+def work_on(message: Message, service: JobService, endpoint: EndpointClient) -> None:
+    """Returns when the message is done with. What it raises for comes back after a while."""
+    try:
+        _work(message, service, endpoint)
+    except Exception:
+        received = int(message["attributes"]["ApproximateReceiveCount"])
+        seconds = min(_FIRST_RETRY_IN_SECONDS * 2 ** (received - 1), _LONGEST_RETRY_IN_SECONDS)
+        _queue(service).hide(message["receiptHandle"], seconds)
+        raise
+
+
+def _work(message: Message, service: JobService, endpoint: EndpointClient) -> None:
+    job_id, waits = _read(message["body"])
+    job = service.table.get(job_id) if job_id else None
+    if job is None:
+        emit(job_settings().deployment, runtime().now(), {"UnknownJobMessages": 1})
+        return
+    # Before the claim, so that a bucket that fails for a while costs no attempt.
+    body = service.files.get_input(job.id)
+    job, claimed = service.table.change(job, _claim)
+    if claimed:
+        _ask(job, body, waits, service, endpoint)
+
+
+def _claim(job: Job) -> Job | None:
+    # An attempt whose worker died is the sweeper's to end: it looks for what that has left in the bucket.
+    return job_life.claim(job, runtime().now(), job_settings().terms) if job.state == ACCEPTED else None
+
+
+def _ask(job: Job, body: bytes, waits: int, service: JobService, endpoint: EndpointClient) -> None:
+    attempt = job.attempts
+    try:
+        answer = endpoint.invoke_raw(body)
+    except InvocationError as error:
+        if error.ran:
+            failure = Failure(error.code, error.message, error.refused)
+            job = service.endings.fail_attempt(job, attempt, failure)
+        else:
+            job, _ = service.table.change(job, lambda row: job_life.give_back(row, attempt, runtime().now()))
+        if job.state == ACCEPTED:
+            _queue(service).dispatch_later(job, waits)
+    else:
+        stored = service.files.put_output(job.id, attempt, Result(answer.body, answer.content_type))
+        service.endings.succeed(job, *stored)
+
+
+def _queue(service: JobService) -> JobQueue:
+    assert isinstance(service.backend, JobQueue)
+    return service.backend
+
+
+def _read(body: str) -> tuple[str, int]:
+    """The job's id, empty for a message that is not ours, and how often the job has waited."""
+    try:
+        message: Any = json.loads(body)
+        return str(message["job"]), int(message["waits"])
+    except (ValueError, KeyError, TypeError):
+        return "", 0

@@ -1,0 +1,105 @@
+"""An invocation of an asynchronous endpoint, as SageMaker takes it into its queue."""
+
+import re
+import time
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from local_cloud.emulator import clock
+from local_cloud.emulator.invalid_request import InvalidRequestError, broken_rule
+
+_HEADER = "x-amzn-sagemaker-"
+_MAX_INLINE_BYTES = 128_000
+_TTL_RANGE_IN_SECONDS, _DEFAULT_TTL_IN_SECONDS = (60, 21_600), 21_600
+_TIMEOUT_RANGE_IN_SECONDS, _DEFAULT_TIMEOUT_IN_SECONDS = (1, 3600), 900
+# Of botocore's service model.
+_PATTERNS = {
+    "InferenceId": r"(?s)\S[ -~]{0,63}",
+    "InputLocation": r"(https|s3)://([^/]+)/?(.{1,1000})",
+    "S3OutputPathExtension": r"(?!s3:|https:)[a-zA-Z0-9!_.*'()/-]{1,512}",
+    "Filename": r"(?!.*\..*\.)[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,31}",
+}
+_HEADERS = {"InferenceId": "inference-id"}
+
+
+@dataclass(frozen=True, eq=False)
+class AsyncInvocation:
+    """Times are seconds of the epoch; `timeout` are seconds that do not follow the sped-up clock, as the model's."""
+
+    id: str
+    endpoint: str
+    content_type: str | None
+    accept: str | None
+    input_location: str | None
+    inline_body: bytes
+    output_location: str
+    failure_location: str | None
+    notifications: dict[str, Any]
+    received_at: float
+    expires_at: float
+    timeout: int
+
+
+def accept_invocation(endpoint: str, config: dict[str, Any], headers: dict[str, str], body: bytes) -> AsyncInvocation:
+    """The invocation that a request to an endpoint with this AsyncInferenceConfig asks for.
+
+    Raises InvalidRequestError.
+    """
+    output, now = config["OutputConfig"], time.time()
+    extension, filename = _matched(headers, "S3OutputPathExtension"), _matched(headers, "Filename")
+    ttl = _number(headers, "RequestTTLSeconds", _TTL_RANGE_IN_SECONDS, _DEFAULT_TTL_IN_SECONDS)
+    input_location = _input_location(headers, body)
+    # A name of its own for each output: nobody may guess it from the inference id.
+    unique = str(uuid.uuid4())
+    return AsyncInvocation(
+        id=_matched(headers, "InferenceId") or str(uuid.uuid4()),
+        endpoint=endpoint,
+        content_type=headers.get(f"{_HEADER}content-type"),
+        accept=headers.get(f"{_HEADER}accept"),
+        input_location=input_location,
+        inline_body=body,
+        output_location=_joined(output["S3OutputPath"], extension, filename or f"{unique}.out"),
+        failure_location=(
+            _joined(output["S3FailurePath"], None, f"{unique}-error.out") if output.get("S3FailurePath") else None
+        ),
+        notifications=output.get("NotificationConfig") or {},
+        received_at=now,
+        expires_at=now + clock.shortened(ttl),
+        timeout=_number(headers, "InvocationTimeoutSeconds", _TIMEOUT_RANGE_IN_SECONDS, _DEFAULT_TIMEOUT_IN_SECONDS),
+    )
+
+
+def _input_location(headers: dict[str, str], body: bytes) -> str | None:
+    location = _matched(headers, "InputLocation")
+    if location and body:
+        raise InvalidRequestError("Provide exactly one of Body and InputLocation, not both.")
+    if not location and not body:
+        raise broken_rule("null", "InputLocation", "Member must not be null")
+    if len(body) > _MAX_INLINE_BYTES:
+        raise InvalidRequestError(f"Body of {len(body)} bytes is larger than {_MAX_INLINE_BYTES} bytes.")
+    if location and not location.startswith("s3://"):
+        raise InvalidRequestError(f"The local cloud reads inputs from s3:// only, not from {location}.")
+    return location
+
+
+def _matched(headers: dict[str, str], member: str) -> str | None:
+    value = headers.get(_HEADER + _HEADERS.get(member, member.lower()))
+    if value is not None and not re.fullmatch(_PATTERNS[member], value):
+        rule = f"Member must satisfy regular expression pattern: {_PATTERNS[member]}"
+        raise broken_rule(f"'{value}'", member, rule)
+    return value
+
+
+def _number(headers: dict[str, str], member: str, allowed: tuple[int, int], default: int) -> int:
+    given = headers.get(_HEADER + member.lower(), str(default))
+    least, most = allowed
+    if not given.isdecimal() or int(given) < least:
+        raise broken_rule(f"'{given}'", member, f"Member must have value greater than or equal to {least}")
+    if int(given) > most:
+        raise broken_rule(f"'{given}'", member, f"Member must have value less than or equal to {most}")
+    return int(given)
+
+
+def _joined(path: str, extension: str | None, name: str) -> str:
+    return "/".join(part.strip("/") for part in (path, extension, name) if part)

@@ -1,0 +1,52 @@
+"""The metrics that SageMaker puts by the clock: what waits, what is in flight, whether there is an instance at all."""
+
+from collections.abc import Iterator
+
+from local_cloud.emulator import clock, cloudwatch_hooks, hooks, scope_hooks
+from local_cloud.emulator.sagemaker_endpoint import Endpoint
+from local_cloud.emulator.sagemaker_store import endpoints
+
+_NAMESPACE = "AWS/SageMaker"
+_BACKLOG_INTERVAL_IN_SECONDS = 60
+_CONCURRENCY_INTERVAL_IN_SECONDS = 10
+
+
+def _put_backlogs() -> None:
+    for endpoint in _each_endpoint():
+        if endpoint.queue and endpoint.fleet:
+            _put_backlog(endpoint, instances=len(endpoint.fleet.healthy))
+
+
+def _put_backlog(endpoint: Endpoint, instances: int) -> None:
+    assert endpoint.queue is not None
+    size = endpoint.queue.size
+    values = {
+        "ApproximateBacklogSize": (float(size), "Count"),
+        "ApproximateAgeOfOldestRequest": (endpoint.queue.age_of_oldest() * clock.SPEED, "Seconds"),
+        "HasBacklogWithoutCapacity": (float(bool(size) and not instances), "Count"),
+    }
+    # Nothing divided by no instances is no number; a backlog without instances is AWS's own example of what scales out.
+    if size or instances:
+        values["ApproximateBacklogSizePerInstance"] = (size / max(instances, 1), "Count")
+    cloudwatch_hooks.record_metrics(_NAMESPACE, {"EndpointName": endpoint.name}, values)
+
+
+def _put_concurrencies() -> None:
+    for endpoint in _each_endpoint():
+        if endpoint.fleet and not endpoint.queue:
+            dimensions = {"EndpointName": endpoint.name, "VariantName": endpoint.variant["VariantName"]}
+            for instance in endpoint.fleet.healthy:
+                values = {"ConcurrentRequestsPerModel": (float(instance.outstanding), "Count")}
+                cloudwatch_hooks.record_metrics(_NAMESPACE, dimensions, values)
+
+
+def _each_endpoint() -> Iterator[Endpoint]:
+    """Every endpoint, in its own account and region."""
+    for account, region, endpoint in scope_hooks.in_all_scopes(endpoints):
+        with hooks.scope(account, region):
+            yield endpoint
+
+
+def install() -> None:
+    hooks.repeat(_put_backlogs, clock.shortened(_BACKLOG_INTERVAL_IN_SECONDS))
+    hooks.repeat(_put_concurrencies, clock.shortened(_CONCURRENCY_INTERVAL_IN_SECONDS))

@@ -1,0 +1,175 @@
+"""An asynchronous endpoint: a queue in front of the model, outputs and failures in S3, notifications of both."""
+
+import json
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+from simulation.aws.errors import Refusal
+from simulation.aws.s3 import Bucket
+from simulation.faults import Faults
+from simulation.model import Answer, Model, Run
+from simulation.scheduler import Scheduler
+
+
+@dataclass
+class Request:
+    """One accepted invocation and what becomes of it. `run` is set once the model has it."""
+
+    job: str
+    attempt: int
+    inference_id: str
+    input_key: str
+    extension: str
+    name: str
+    give_up_at: float
+    timeout: int
+    received_at: float
+    run: Run | None = None
+    over: bool = False
+
+
+@dataclass
+class AsyncEndpoint:
+    """The operation is the client's method. `notify` takes a message of either topic."""
+
+    name: str
+    scheduler: Scheduler
+    random: Random
+    plan: Faults
+    model: Model
+    bucket: Bucket
+    notify: Callable[[str], None]
+    capacity: int
+    wake_up_in_seconds: float = 240.0
+    requests: list[Request] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._queue: deque[Request] = deque()
+        self._awake_at: float | None = None  # None: no instance runs
+
+    def invoke_endpoint_async(self, **request: Any) -> dict[str, Any]:
+        if request["EndpointName"] != self.name:
+            raise Refusal("ValidationError", f"Endpoint {request['EndpointName']} not found.")
+        prefix = f"s3://{self.bucket.name}/"
+        if not request["InputLocation"].startswith(prefix):
+            raise Refusal("ValidationError", "InputLocation is in no bucket that the endpoint may read")
+        for member, least, most in (("RequestTTLSeconds", 60, 21_600), ("InvocationTimeoutSeconds", 1, 3600)):
+            if not least <= request[member] <= most:
+                raise Refusal("ValidationError", f"{member} must be from {least} to {most}")
+        if len(request["InferenceId"]) > 64:
+            raise Refusal("ValidationError", "InferenceId must have at most 64 characters")
+        job, _, attempt = request["InferenceId"].partition(".")
+        accepted = Request(
+            job=job,
+            attempt=int(attempt),
+            inference_id=request["InferenceId"],
+            input_key=request["InputLocation"].removeprefix(prefix),
+            extension=request["S3OutputPathExtension"],
+            name=f"{self.random.getrandbits(128):032x}",
+            give_up_at=self.scheduler.now + request["RequestTTLSeconds"],
+            timeout=request["InvocationTimeoutSeconds"],
+            received_at=self.scheduler.now,
+        )
+        self.requests.append(accepted)
+        self._queue.append(accepted)
+        if self._awake_at is None:
+            self._awake_at = self.scheduler.now + self.wake_up_in_seconds
+        self.scheduler.call_later(max(self._awake_at - self.scheduler.now, 0.05), self._go_on)
+        return {
+            "InferenceId": accepted.inference_id,
+            "OutputLocation": prefix + _output_key(accepted),
+            "FailureLocation": prefix + _failure_key(accepted),
+        }
+
+    def may_bring_output(self, job: str) -> bool:
+        """Whether a request for the job is waiting or running."""
+        return any(request.job == job and not request.over for request in self.requests)
+
+    def _go_on(self) -> None:
+        if not self.model.is_ready:
+            self.scheduler.call_later(self.model.ready_at - self.scheduler.now, self._go_on)
+            return
+        while self._queue and len(self.model.running) < self.capacity:
+            self._start(self._queue.popleft())
+
+    def _start(self, request: Request) -> None:
+        if self.scheduler.now > request.give_up_at:
+            self._fail(request, "The request's time to live passed", told=self.random.random() < 0.5)
+            return
+        versions = self.bucket.objects.get(request.input_key)
+        if not versions:
+            self._fail(request, "Unable to read the input")
+            return
+        body = versions[-1].body
+        request.run = self.model.start(body, request.job, request.attempt, lambda answer: self._end(request, answer))
+        self.scheduler.call_later(request.timeout, lambda: self._time_out(request))
+
+    def _time_out(self, request: Request) -> None:
+        if not request.over and request.run:
+            self.model.stop(request.run)
+            self._fail(request, "Request timed out")
+            self._go_on()
+
+    def _end(self, request: Request, answer: Answer) -> None:
+        if answer.status == 200:
+            self._succeed(request, answer.body)
+        else:
+            kind = "client" if 400 <= answer.status < 500 else "server"
+            words = answer.body.decode()
+            reason = f'Received {kind} error ({answer.status}) from primary with message "{words}". See https://logs'
+            self._fail(request, reason)
+        self.scheduler.call_later(0, self._go_on)
+
+    def _succeed(self, request: Request, body: bytes) -> None:
+        request.over = True
+        rates = self.plan.rates
+        if not self.plan.happens("output missing", rates.broken_output / 3):
+            self.bucket.write(_output_key(request), body, "application/json")
+        if self.plan.happens("output written twice", rates.broken_output / 3):
+            again = body.replace(b" answers ", b" (again) answers ", 1)
+            later = self.random.expovariate(1 / 2)
+            self.scheduler.call_later(
+                later, lambda: self.bucket.write(_output_key(request), again, "application/json") and None
+            )
+        output = {"contentType": "application/json", "outputLocation": self._url(_output_key(request))}
+        self._publish(request, {"invocationStatus": "Completed", "responseParameters": output})
+
+    def _fail(self, request: Request, reason: str, told: bool = True) -> None:
+        request.over = True
+        if not self.plan.happens("failure object missing", self.plan.rates.broken_output):
+            self.bucket.write(_failure_key(request), reason.encode(), "text/plain")
+        if told:
+            self._publish(request, {"invocationStatus": "Failed", "failureReason": reason})
+
+    def _publish(self, request: Request, outcome: dict[str, Any]) -> None:
+        message = {
+            "awsRegion": "us-east-1",
+            "eventTime": datetime.fromtimestamp(self.scheduler.now, UTC).isoformat(),
+            "receivedTime": datetime.fromtimestamp(request.received_at, UTC).isoformat(),
+            **outcome,
+            "requestParameters": {
+                "contentType": "application/json",
+                "endpointName": self.name,
+                "inputLocation": self._url(request.input_key),
+            },
+            "inferenceId": request.inference_id,
+            "eventVersion": "1.0",
+            "eventSource": "aws:sagemaker",
+            "eventName": "InferenceResult",
+        }
+        self.notify(json.dumps(message))
+
+    def _url(self, key: str) -> str:
+        return f"s3://{self.bucket.name}/{key}"
+
+
+def _output_key(request: Request) -> str:
+    return f"output/{request.extension}/{request.name}.out"
+
+
+def _failure_key(request: Request) -> str:
+    return f"failure/{request.extension}/{request.name}-error.out"

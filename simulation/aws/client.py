@@ -1,0 +1,175 @@
+"""A botocore client whose service is in memory: checks parameters, takes time, fails by plan, retries as botocore does."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import botocore.session
+from botocore import xform_name
+from botocore.config import Config
+from botocore.exceptions import (
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    HTTPClientError,
+    ParamValidationError,
+    ReadTimeoutError,
+)
+from botocore.model import OperationModel
+from botocore.retries.standard import ExponentialBackoff, RetryContext, StandardRetryConditions, ThrottledRetryableChecker
+from botocore.validate import ParamValidator
+
+from simulation import faults
+from simulation.aws.errors import Refusal
+from simulation.faults import Faults
+from simulation.scheduler import Killed, Scheduler
+
+# As each service words it.
+_THROTTLES = {
+    "dynamodb": ("ThrottlingException", 400),
+    "s3": ("SlowDown", 503),
+    "sqs": ("RequestThrottled", 403),
+    "sagemaker-runtime": ("ThrottlingException", 400),
+    "events": ("ThrottlingException", 400),
+}
+# Of each operation; then every tenth.
+CHECKED_CALLS = 300
+_DEFAULT_ATTEMPTS = {"dynamodb": 4}
+_MEAN_LATENCY = {"dynamodb": 0.006, "s3": 0.03, "sqs": 0.01, "sagemaker-runtime": 0.02, "events": 0.02}
+
+
+@cache
+def _operations(service: str) -> dict[str, OperationModel]:
+    model = botocore.session.get_session().get_service_model(service)
+    return {xform_name(name): model.operation_model(name) for name in model.operation_names}
+
+
+class Client:
+    """`service` has a method for each operation it can do; it raises Refusal for what it will not do."""
+
+    def __init__(
+        self, service_name: str, service: Any, config: Config, scheduler: Scheduler, random: Random, plan: Faults
+    ) -> None:
+        self._name, self._service, self._scheduler, self._random, self._plan = (
+            service_name,
+            service,
+            scheduler,
+            random,
+            plan,
+        )
+        self._models = _operations(service_name)
+        self._calls: Counter[str] = Counter()
+        retries = config.retries or {}
+        attempts = retries.get("total_max_attempts") or _DEFAULT_ATTEMPTS.get(service_name, 3)
+        self._read_timeout = float(config.read_timeout)
+        self._connect_timeout = float(config.connect_timeout)
+        self._retry = StandardRetryConditions(attempts)
+        self._back_off = ExponentialBackoff(
+            random=random.random, service_name=service_name, throttling_detector=_Throttles()
+        )
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        model, method = self._models[operation], getattr(self._service, operation)
+
+        def call(**arguments: Any) -> Any:
+            return self._call(model, method, arguments)
+
+        self.__dict__[operation] = call
+        return call
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def generate_presigned_url(self, operation: str, Params: dict[str, Any], ExpiresIn: int) -> str:
+        """No call: signed with what the function has."""
+        self._check(self._models[operation], Params)
+        return str(self._service.presigned_url(Params, ExpiresIn))
+
+    def _call(self, model: OperationModel, method: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        for member in model.idempotent_members:
+            arguments.setdefault(member, f"{self._random.getrandbits(128):032x}")
+        self._check(model, arguments)
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return self._attempt(model, method, arguments)
+            except (ClientError, HTTPClientError) as error:
+                context = _context(attempt, model, error)
+                if not self._retry.is_retryable(context):
+                    raise
+                self._scheduler.sleep(self._back_off.delay_amount(context))
+
+    def _check(self, model: OperationModel, arguments: dict[str, Any]) -> None:
+        """The same code makes requests of the same shape: of many only some are checked, since that is slow."""
+        self._calls[model.name] += 1
+        if self._calls[model.name] > CHECKED_CALLS and self._calls[model.name] % 10:
+            return
+        report = ParamValidator().validate(arguments, model.input_shape)
+        if report.has_errors():
+            self._plan.invalid_calls[f"{model.name}: {report.generate_report()}"] += 1
+            raise ParamValidationError(report=report.generate_report())
+
+    def _attempt(self, model: OperationModel, method: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        fault = self._plan.of_call(model.name)
+        latency = self._random.expovariate(1 / _MEAN_LATENCY[self._name])
+        self._scheduler.sleep(latency / 2)
+        self._fail_before(fault, model)
+        try:
+            result = method(**arguments, **self._patience(model))
+        except Refusal as refusal:
+            if refusal.code.startswith("Validation"):
+                self._plan.invalid_calls[f"{model.name}: {refusal.message}"] += 1
+            raise refusal.for_caller(model.name) from None
+        if fault == faults.UNKNOWN:
+            raise self._lose_the_answer(model)
+        if fault == faults.CRASH_AFTER:
+            raise Killed
+        self._scheduler.sleep(latency / 2)
+        return result
+
+    def _patience(self, model: OperationModel) -> dict[str, float]:
+        """Only a model takes long enough that the service has to know how long its caller waits."""
+        return {"read_timeout": self._read_timeout} if model.name == "InvokeEndpoint" else {}
+
+    def _fail_before(self, fault: str | None, model: OperationModel) -> None:
+        if fault == faults.CRASH_BEFORE:
+            raise Killed
+        if fault == faults.THROTTLED:
+            code, status = _THROTTLES[self._name]
+            raise Refusal(code, "Rate exceeded", status).for_caller(model.name)
+        if fault == faults.CONFLICT:
+            raise Refusal(
+                "TransactionCanceledException", CancellationReasons=[{"Code": "TransactionConflict"}]
+            ).for_caller(model.name)
+        if fault == faults.ERROR:
+            if self._random.random() < 0.5:
+                raise Refusal("InternalServerError", "Internal server error", 500).for_caller(model.name)
+            if self._random.random() < 0.5:
+                raise EndpointConnectionError(endpoint_url="https://simulated")
+            self._scheduler.sleep(self._connect_timeout)
+            raise ConnectTimeoutError(endpoint_url="https://simulated")
+
+    def _lose_the_answer(self, model: OperationModel) -> Exception:
+        if self._random.random() < 0.5:
+            return Refusal("InternalServerError", "Internal server error", 500).for_caller(model.name)
+        self._scheduler.sleep(self._read_timeout)
+        return ReadTimeoutError(endpoint_url="https://simulated")
+
+
+class _Throttles:
+    """botocore's own list decides how long to back off."""
+
+    def is_throttling_error_from_context(self, context: RetryContext) -> bool:
+        return bool(ThrottledRetryableChecker().is_retryable(context))
+
+
+def _context(attempt: int, model: OperationModel, error: Exception) -> RetryContext:
+    if isinstance(error, ClientError):
+        status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+        response = SimpleNamespace(status_code=status, headers={})
+        return RetryContext(attempt, model, parsed_response=error.response, http_response=response)
+    return RetryContext(attempt, model, caught_exception=error)

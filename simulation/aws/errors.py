@@ -1,0 +1,28 @@
+"""AWS's refusals, as botocore raises them."""
+
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+
+class Refusal(Exception):
+    """What a service answers instead of a result; the client that called turns it into botocore's ClientError."""
+
+    def __init__(self, code: str, message: str = "", status: int = 400, **members: Any) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+        self.status = status
+        self.members = members
+
+    def for_caller(self, operation: str) -> ClientError:
+        response = {
+            "Error": {"Code": self.code, "Message": self.message},
+            "ResponseMetadata": {"HTTPStatusCode": self.status, "RequestId": "simulated", "HTTPHeaders": {}},
+        }
+        return ClientError(response | self.members, operation)
+
+
+def invalid(message: str) -> Refusal:
+    """A request that DynamoDB refuses for what it says."""
+    return Refusal("ValidationException", message)

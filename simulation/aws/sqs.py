@@ -1,0 +1,152 @@
+"""A standard queue: messages come more than once, in any order, and back when nobody has deleted them."""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+from typing import Any
+
+from simulation.aws.errors import Refusal
+from simulation.faults import Faults
+from simulation.scheduler import Scheduler
+
+
+@dataclass
+class Message:
+    """`group` makes a standard queue fair: it has no influence on order or visibility."""
+
+    id: str
+    body: str
+    group: str | None
+    sent_at: float
+    receives: int = 0
+
+
+@dataclass
+class _Flight:
+    message: Message
+    back_at: float
+
+
+@dataclass
+class Queue:
+    """The operations are the client's methods; `on_arrival` is told when there may be something to receive."""
+
+    name: str
+    scheduler: Scheduler
+    random: Random
+    plan: Faults
+    visibility_timeout: float
+    max_receives: int | None = None
+    dead_letters: "Queue | None" = None
+    on_arrival: Callable[[], None] = lambda: None
+    lost: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._order = count()
+        self._waiting: list[tuple[float, int, Message]] = []
+        self._ready: list[Message] = []
+        self._flights: dict[str, _Flight] = {}
+
+    @property
+    def url(self) -> str:
+        return f"https://sqs.us-east-1.amazonaws.com/111122223333/{self.name}"
+
+    def send_message(self, **request: Any) -> dict[str, Any]:
+        self._check(request)
+        if not 0 <= request.get("DelaySeconds", 0) <= 900:
+            raise Refusal("InvalidParameterValue", "DelaySeconds must be >= 0 and <= 900")
+        if not request["MessageBody"] or len(request.get("MessageGroupId", "x")) > 128:
+            raise Refusal("InvalidParameterValue", "The message has no body, or its group's name is too long")
+        return {"MessageId": self.send(request["MessageBody"], request.get("MessageGroupId"), request.get("DelaySeconds", 0))}
+
+    def change_message_visibility(self, **request: Any) -> dict[str, Any]:
+        self._check(request)
+        flight = self._flights.get(request["ReceiptHandle"])
+        if flight is None or flight.back_at <= self.scheduler.now:
+            raise Refusal("MessageNotInflight", "The message is not in flight")
+        flight.back_at = self.scheduler.now + request["VisibilityTimeout"]
+        self.scheduler.call_later(request["VisibilityTimeout"], lambda: self._come_back(request["ReceiptHandle"]))
+        return {}
+
+    def get_queue_attributes(self, **request: Any) -> dict[str, Any]:
+        """Approximate, as documented: now and then a little off."""
+        self._check(request)
+        counts = {
+            "ApproximateNumberOfMessages": len(self._ready),
+            "ApproximateNumberOfMessagesDelayed": len(self._waiting),
+            "ApproximateNumberOfMessagesNotVisible": len(self._flights),
+        }
+        wrong = self.plan.happens("queue counts wrong", 0.05)
+        shown = {name: self.random.randrange(number + 1) if wrong else number for name, number in counts.items()}
+        return {"Attributes": {name: str(shown[name]) for name in request["AttributeNames"]}}
+
+    def send(self, body: str, group: str | None = None, delay: float = 0) -> str:
+        """Put a message in, or two, or by the plan none."""
+        message = Message(f"{self.random.getrandbits(128):032x}", body, group, self.scheduler.now)
+        rates = self.plan.rates
+        if self.plan.happens(f"message lost: {self.name}", rates.lost_message):
+            self.lost.append(body)
+            return message.id
+        self._send(message, delay)
+        if self.plan.happens(f"message doubled: {self.name}", rates.duplicate_message):
+            self._send(Message(message.id, body, group, message.sent_at), delay + self.random.expovariate(1 / 20))
+        return message.id
+
+    def receive(self, most: int) -> dict[str, Message]:
+        """Up to `most` messages by their receipt handles, roughly the oldest first; each is hidden for a while."""
+        received = {}
+        while self._ready and len(received) < most:
+            message = self._ready.pop(self.random.randrange(min(len(self._ready), 5)))
+            message.receives += 1
+            if self.max_receives is not None and message.receives > self.max_receives:
+                if self.dead_letters:
+                    self.dead_letters._ready.append(message)
+                continue
+            handle = f"{message.id}/{next(self._order)}"
+            self._flights[handle] = _Flight(message, self.scheduler.now + self.visibility_timeout)
+            self.scheduler.call_later(self.visibility_timeout, lambda handle=handle: self._come_back(handle))  # type: ignore[misc]
+            received[handle] = message
+        return received
+
+    def delete(self, handle: str) -> None:
+        self._flights.pop(handle, None)
+
+    def redrive(self, source: "Queue") -> int:
+        """Move what is in a dead-letter queue back; how many messages that are."""
+        messages, source._ready = source._ready, []
+        for message in messages:
+            self._send(Message(message.id, message.body, message.group, message.sent_at), 0)
+        return len(messages)
+
+    @property
+    def size(self) -> int:
+        """Messages that are not deleted."""
+        return len(self._ready) + len(self._waiting) + len(self._flights)
+
+    def _send(self, message: Message, delay: float) -> None:
+        delay += self.random.expovariate(1 / 0.02)
+        if self.plan.happens(f"message slow: {self.name}", self.plan.rates.slow_message):
+            delay += self.random.expovariate(1 / 60)
+        self.scheduler.call_later(delay, lambda: self._arrive(message))
+        heapq.heappush(self._waiting, (self.scheduler.now + delay, next(self._order), message))
+
+    def _arrive(self, message: Message) -> None:
+        while self._waiting and self._waiting[0][0] <= self.scheduler.now:
+            heapq.heappop(self._waiting)
+        self._ready.append(message)
+        self.on_arrival()
+
+    def _come_back(self, handle: str) -> None:
+        flight = self._flights.get(handle)
+        if flight and flight.back_at <= self.scheduler.now + 1e-9:
+            del self._flights[handle]
+            self._ready.append(flight.message)
+            self.on_arrival()
+
+    def _check(self, request: dict[str, Any]) -> None:
+        if request["QueueUrl"] != self.url:
+            raise Refusal("AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist.")
+
+

@@ -1,0 +1,77 @@
+"""Items as DynamoDB measures and bills them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from simulation.aws.errors import invalid
+from simulation.aws.expressions import Item
+
+MAX_ITEM_BYTES = 400 * 1024
+
+
+def copied(item: Item) -> dict[str, Any]:
+    """An item that nobody else can change."""
+    return {name: _copied(value) for name, value in item.items()}
+
+
+def size(item: Item | None) -> int:
+    """In bytes: names and values in UTF-8."""
+    return sum(len(name.encode()) + _size(value) for name, value in item.items()) if item else 0
+
+
+def check(item: Item) -> None:
+    """Raises Refusal for what DynamoDB does not store."""
+    if size(item) > MAX_ITEM_BYTES:
+        raise invalid("Item size has exceeded the maximum allowed size")
+    for name, value in item.items():
+        if len(value) != 1:
+            raise invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one")
+        ((kind, content),) = value.items()
+        if kind in ("SS", "NS", "BS") and (not content or len(set(content)) != len(content)):
+            raise invalid(f"One or more parameter values were invalid: the set {name} is empty or has duplicates")
+        if kind == "N":
+            float(content)
+
+
+@dataclass
+class Units:
+    """What is billed: request units of an on-demand table, the indexes' writes included."""
+
+    reads: float = 0
+    writes: float = 0
+    index_writes: float = 0
+
+    def read(self, size_in_bytes: int, *, consistent: bool) -> None:
+        self.reads += max(1, ceil(size_in_bytes / 4096)) * (1 if consistent else 0.5)
+
+    def write(self, size_in_bytes: int, *, transaction: bool = False) -> None:
+        """By the larger of the item before and after."""
+        self.writes += max(1, ceil(size_in_bytes / 1024)) * (2 if transaction else 1)
+
+
+def _copied(value: Mapping[str, Any]) -> dict[str, Any]:
+    ((kind, content),) = value.items()
+    if kind == "M":
+        return {kind: copied(content)}
+    if kind == "L":
+        return {kind: [_copied(each) for each in content]}
+    return {kind: list(content) if isinstance(content, list) else content}
+
+
+def _size(value: Mapping[str, Any]) -> int:
+    ((kind, content),) = value.items()
+    if kind == "S":
+        return len(content.encode())
+    if kind == "N":
+        return len(content.strip("-0.").replace(".", "")) // 2 + 2
+    if kind == "B":
+        return len(content)
+    if kind in ("SS", "NS", "BS"):
+        return sum(_size({kind[0]: each}) for each in content)
+    if kind == "M":
+        return 3 + sum(1 + len(name.encode()) + _size(each) for name, each in content.items())
+    if kind == "L":
+        return 3 + sum(1 + _size(each) for each in content)
+    return 1

@@ -1,0 +1,179 @@
+"""The callers: they submit, repeat, wait, list, cancel, pry into what is not theirs, and remember what they saw."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from simulation.gateway import Gateway, Reply
+from simulation.history import Exchange, History
+from simulation.model import REFUSED, body_for
+from simulation.scheduler import Scheduler
+
+FINAL = ("succeeded", "failed", "expired", "cancelled")
+
+
+@dataclass(frozen=True)
+class Habits:
+    """Shares of all submissions, from 0 to 1."""
+
+    with_key: float = 0.6
+    repeated: float = 0.1
+    repeated_at_once: float = 0.05
+    key_with_other_body: float = 0.05
+    refused: float = 0.03
+    waiting: float = 0.03
+    absent: float = 0.25
+    cancelled: float = 0.06
+    pried_into: float = 0.1
+    listed: float = 0.03
+    generated: float = 0.0
+
+
+@dataclass
+class Callers:
+    """Everybody who uses the API of one deployment."""
+
+    scheduler: Scheduler
+    random: Random
+    gateway: Gateway
+    history: History
+    habits: Habits
+    owners: int
+    unfinished: int = 0
+    ids: list[tuple[str, str]] = field(default_factory=list)
+    prompts_with_key: set[str] = field(default_factory=set)
+
+    def submit_all(self, jobs: int, within_seconds: float) -> None:
+        """Begin so many submissions at random moments."""
+        for number in range(jobs):
+            principal = f"AROAOWNER{self.random.randrange(self.owners)}"
+            delay = self.random.uniform(0, within_seconds)
+            self._begin(lambda number=number, principal=principal: self._journey(number, principal), delay)  # type: ignore[misc]
+
+    def _begin(self, work: Callable[[], object], delay: float = 0) -> None:
+        self.unfinished += 1
+
+        def run() -> None:
+            work()
+            self.unfinished -= 1
+
+        self.scheduler.spawn(run, delay)
+
+    def _journey(self, number: int, principal: str) -> None:
+        """One submission and what its caller does afterwards."""
+        habits, chance = self.habits, self.random.random
+        prompt = f"prompt {number}" + (f", {REFUSED}" if chance() < habits.refused else "")
+        key = f"key-{number}" if chance() < habits.with_key else None
+        if key:
+            self.prompts_with_key.add(prompt)
+            if chance() < habits.repeated_at_once:
+                self._begin(lambda: self._submit(principal, prompt, key))
+        job = self._submit(principal, prompt, key)
+        if job is None:
+            return
+        self.ids.append((job, principal))
+        if key and chance() < habits.repeated:
+            self._begin(lambda: self._submit(principal, prompt, key), self.random.expovariate(1 / 120))
+        if key and chance() < habits.key_with_other_body:
+            self._begin(lambda: self._submit(principal, f"other {prompt}", key), self.random.expovariate(1 / 60))
+        if chance() < habits.cancelled:
+            self._begin(lambda: self._cancel(principal, job), self.random.expovariate(1 / 15))
+        if chance() < habits.pried_into:
+            self._begin(lambda: self._pry(principal, job), self.random.expovariate(1 / 60))
+        if chance() < habits.listed:
+            self._begin(lambda: self._list(principal), self.random.expovariate(1 / 60))
+        self._follow(principal, job)
+
+    def _submit(self, principal: str, prompt: str, key: str | None) -> str | None:
+        """The job's id; None when the caller gave up or was refused."""
+        headers = {"Idempotency-Key": key} if key else {}
+        for turn in range(12):
+            by_generate = self.random.random() < self.habits.generated
+            query = {"wait": str(self.random.choice((0, 1, 20)))} if self.random.random() < self.habits.waiting else None
+            resource = "/generate" if by_generate else "/jobs"
+            query = query or ({"wait": "0"} if by_generate else None)
+            reply = self._ask(
+                "generate" if by_generate else "submit",
+                "POST",
+                resource,
+                principal,
+                query=query,
+                headers=headers,
+                body=body_for(prompt),
+                prompt=prompt,
+                key=key,
+            )
+            if reply.status in (200, 202):
+                return str(reply.body["id"]) if "id" in reply.body else None
+            if reply.status < 500 and reply.status != 429:
+                return None
+            self.scheduler.sleep(float(reply.headers.get("retry-after", 1)) + self.random.uniform(0, 2**turn))
+        return None
+
+    def _follow(self, principal: str, job: str) -> None:
+        """Ask until it ends, then now and then whether it is still so."""
+        waiting = self.random.random() < self.habits.waiting
+        if not waiting and self.random.random() < self.habits.absent:
+            self.scheduler.sleep(self.random.expovariate(1 / 600))
+        for _ in range(500):
+            query = {"wait": str(self.random.randrange(1, 26))} if waiting else None
+            reply = self._ask("poll", "GET", "/jobs/{id}", principal, job=job, query=query)
+            if reply.status == 404 or reply.body.get("status") in FINAL:
+                break
+            pause = float(reply.headers.get("retry-after", 2))
+            self.scheduler.sleep(max(pause, 0.1) * self.random.uniform(1, 3))
+        for _ in range(self.random.randrange(3)):
+            self.scheduler.sleep(self.random.expovariate(1 / 400))
+            self._ask("poll", "GET", "/jobs/{id}", principal, job=job)
+
+    def look_again(self, share: float) -> None:
+        """Have some of the jobs read once more by their owners."""
+        for job, principal in self.ids:
+            if self.random.random() < share:
+                self._begin(
+                    lambda job=job, principal=principal: self._ask("poll", "GET", "/jobs/{id}", principal, job=job),  # type: ignore[misc]
+                    self.random.uniform(0, 60),
+                )
+
+    def _cancel(self, principal: str, job: str) -> None:
+        for _ in range(3):
+            reply = self._ask("cancel", "DELETE", "/jobs/{id}", principal, job=job)
+            if reply.status < 500:
+                return
+            self.scheduler.sleep(self.random.uniform(1, 5))
+
+    def _pry(self, principal: str, job: str) -> None:
+        """As somebody else: the id itself, a guessed one, a malformed one."""
+        stranger = f"{principal}X"
+        guessed = f"{self.random.getrandbits(128):032x}"
+        for wanted in (job, guessed, job.upper(), "../" + job, job[:-1], ""):
+            self._ask("pry", self.random.choice(("GET", "DELETE")), "/jobs/{id}", stranger, job=wanted)
+
+    def _list(self, principal: str) -> None:
+        position: str | None = None
+        for _ in range(10):
+            query = {"limit": str(self.random.choice((1, 5, 25, 100)))} | ({"next": position} if position else {})
+            reply = self._ask("list", "GET", "/jobs", principal, query=query)
+            position = reply.body.get("next") if reply.status == 200 else None
+            if not position:
+                return
+
+    def _ask(
+        self,
+        action: str,
+        method: str,
+        resource: str,
+        principal: str,
+        *,
+        prompt: str | None = None,
+        key: str | None = None,
+        **call: Any,
+    ) -> Reply:
+        started_at = self.scheduler.now
+        reply = self.gateway.call(method, resource, principal, **call)
+        exchange = Exchange(
+            started_at, self.scheduler.now, principal, action, call.get("job"), prompt, key, reply
+        )
+        self.history.exchanges.append(exchange)
+        return reply

@@ -1,0 +1,66 @@
+"""Lambda's event source for a queue: batches, a bound on how many run at once, partial batch responses."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from simulation.aws.sqs import Message, Queue
+from simulation.functions import Function, Invocation
+from simulation.scheduler import Scheduler
+
+
+@dataclass
+class EventSource:
+    """Starts `function` for what arrives in `queue`; never more than `maximum_concurrency` runs at once."""
+
+    queue: Queue
+    function: Function
+    batch_size: int
+    maximum_concurrency: int
+    scheduler: Scheduler
+    running: int = 0
+    most_running: int = 0
+
+    def __post_init__(self) -> None:
+        self.queue.on_arrival = self.poll
+
+    def poll(self) -> None:
+        """Receive and invoke as long as there are messages and room."""
+        while self.running < self.maximum_concurrency:
+            received = self.queue.receive(self.batch_size)
+            if not received:
+                return
+            self.running += 1
+            self.most_running = max(self.most_running, self.running)
+            event = {"Records": [self._record(handle, message) for handle, message in received.items()]}
+            invocation = self.function.start(event)
+            invocation.finished.then(lambda invocation=invocation: self._settle(invocation))  # type: ignore[misc]
+
+    def _settle(self, invocation: Invocation) -> None:
+        """What succeeded is deleted; the rest comes back when its time of hiding is over."""
+        self.running -= 1
+        if invocation.outcome == "returned":
+            failures = {each["itemIdentifier"] for each in (invocation.result or {}).get("batchItemFailures", [])}
+            known = {record["messageId"] for record in invocation.event["Records"]}
+            if failures <= known:  # an unknown identifier fails the whole batch
+                for record in invocation.event["Records"]:
+                    if record["messageId"] not in failures:
+                        self.queue.delete(record["receiptHandle"])
+        self.scheduler.call_later(0, self.poll)
+
+    def _record(self, handle: str, message: Message) -> dict[str, Any]:
+        attributes = {
+            "ApproximateReceiveCount": str(message.receives),
+            "SentTimestamp": str(int(1000 * message.sent_at)),
+            "SenderId": "AIDAEXAMPLE",
+            "ApproximateFirstReceiveTimestamp": str(int(1000 * self.scheduler.now)),
+        }
+        return {
+            "messageId": message.id,
+            "receiptHandle": handle,
+            "body": message.body,
+            "attributes": attributes | ({"MessageGroupId": message.group} if message.group else {}),
+            "messageAttributes": {},
+            "eventSource": "aws:sqs",
+            "eventSourceARN": f"arn:aws:sqs:us-east-1:111122223333:{self.queue.name}",
+            "awsRegion": "us-east-1",
+        }

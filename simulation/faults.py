@@ -1,0 +1,98 @@
+"""What goes wrong, how often, and how often it did: chances are per call of a handler, drawn from the seed."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+# Of a call: the function dies before or after the effect; the call fails without effect, or with one nobody hears of.
+CRASH_BEFORE, CRASH_AFTER = "crash before the call's effect", "crash after the call's effect"
+ERROR, UNKNOWN = "error without effect", "error after the effect"
+THROTTLED, CONFLICT = "throttled", "transaction conflict"
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Chances, each from 0 to 1."""
+
+    crash: float = 0.0
+    error: float = 0.0
+    unknown_outcome: float = 0.0
+    throttle: float = 0.0
+    conflict: float = 0.0
+    event_refused: float = 0.0
+    duplicate_message: float = 0.0
+    lost_message: float = 0.0
+    slow_message: float = 0.0
+    lost_caller: float = 0.0
+    broken_output: float = 0.0
+    double_sweep: float = 0.0
+    model_error: float = 0.0
+    model_refusal: float = 0.0
+    model_crash: float = 0.0
+    slow_answer: float = 0.0
+
+    @classmethod
+    def harsh(cls) -> "Rates":
+        """The trial of the scorecard."""
+        return cls(
+            crash=0.02,
+            error=0.02,
+            unknown_outcome=0.02,
+            throttle=0.05,
+            conflict=0.05,
+            event_refused=0.02,
+            duplicate_message=0.10,
+            lost_message=0.01,
+            slow_message=0.05,
+            lost_caller=0.02,
+            broken_output=0.03,
+            double_sweep=0.15,
+            model_error=0.06,
+            model_refusal=0.03,
+            model_crash=0.02,
+            slow_answer=0.02,
+        )
+
+
+@dataclass
+class Faults:
+    """The seeded plan. `injected` counts what was done."""
+
+    rates: Rates
+    random: Random
+    injected: Counter[str] = field(default_factory=Counter)
+    invalid_calls: Counter[str] = field(default_factory=Counter)
+    observers: list[Callable[[], None]] = field(default_factory=list)
+    on: bool = True
+
+    def happens(self, name: str, chance: float) -> bool:
+        """Whether it goes wrong this time; counted under `name`."""
+        if not self.on or chance <= 0 or self.random.random() >= chance:
+            return False
+        self.injected[name] += 1
+        return True
+
+    def of_call(self, operation: str) -> str | None:
+        """What goes wrong with one call of a handler, if anything."""
+        rates = self.rates
+        kinds = [
+            (CRASH_BEFORE, rates.crash / 2),
+            (CRASH_AFTER, rates.crash / 2),
+            (ERROR, rates.error),
+            (UNKNOWN, rates.unknown_outcome),
+            (THROTTLED, rates.throttle),
+            (CONFLICT, rates.conflict if operation == "TransactWriteItems" else 0),
+        ]
+        draw = self.random.random() if self.on else 1.0
+        for kind, chance in kinds:
+            if draw < chance:
+                self.injected[kind] += 1
+                for observe in self.observers:
+                    observe()
+                return kind
+            draw -= chance
+        return None
+
+    def record(self, name: str) -> None:
+        self.injected[name] += 1

@@ -1,0 +1,156 @@
+"""Lambda: functions that run as tasks, die at their time limit, and whose printed lines are kept under observation."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from simulation.faults import Faults
+from simulation.model import CANARY
+from simulation.scheduler import Killed, Scheduler, Signal, Task
+
+Handler = Callable[[Any, Any], Any]
+
+
+class Invocation:
+    """One run of a function. `result` is what it returned; `outcome` "returned", "raised", "crashed" or "timed out"."""
+
+    def __init__(self, function: Function, event: Any, started_at: float) -> None:
+        self.function = function
+        self.event = event
+        self.started_at = started_at
+        self.ended_at: float | None = None
+        self.disturbed = False
+        self.result: Any = None
+        self.outcome = "running"
+        self.task: Task | None = None
+
+    def ended_before(self, at: float) -> bool:
+        return self.ended_at is not None and self.ended_at < at
+
+    @property
+    def finished(self) -> Signal:
+        assert self.task is not None  # a task that has not begun is false
+        return self.task.finished
+
+
+@dataclass(frozen=True)
+class Context:
+    """What Lambda hands to a handler beside the event."""
+
+    function_name: str
+    aws_request_id: str
+    ends_at: float
+    scheduler: Scheduler
+
+    def get_remaining_time_in_millis(self) -> int:
+        return int(1000 * (self.ends_at - self.scheduler.now))
+
+
+@dataclass
+class Function:
+    """A handler with its time limit."""
+
+    name: str
+    handler: Handler
+    timeout: float
+    functions: Functions
+
+    def start(self, event: Any) -> Invocation:
+        """Begin one run; its `finished` signal comes in every case."""
+        return self.functions.start(self, event)
+
+
+@dataclass
+class Functions:
+    """All functions of a deployment, and every run of them."""
+
+    scheduler: Scheduler
+    random: Random
+    plan: Faults
+    by_name: dict[str, Function] = field(default_factory=dict)
+    running: dict[Task, Invocation] = field(default_factory=dict)
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    observers: list[Callable[[Invocation], None]] = field(default_factory=list)
+
+    def add(self, name: str, handler: Handler, timeout: float) -> Function:
+        self.by_name[name] = Function(name, handler, timeout, self)
+        return self.by_name[name]
+
+    def faults(self) -> Counter[str]:
+        """Runs that nobody planned to end as they did."""
+        return Counter({"function timed out": sum(n for (_, how), n in self.outcomes.items() if how == "timed out")})
+
+    def current(self) -> Invocation | None:
+        """The run whose code is being executed."""
+        return self.running.get(self.scheduler.current())
+
+    def start(self, function: Function, event: Any) -> Invocation:
+        invocation = Invocation(function, event, self.scheduler.now)
+        task = invocation.task = self.scheduler.spawn(lambda: self._run(invocation))
+        limit = self.scheduler.call_later(function.timeout, lambda: self._time_out(invocation))
+        self.running[task] = invocation
+
+        def end() -> None:
+            limit.cancel()
+            del self.running[task]
+            invocation.ended_at = self.scheduler.now
+            self.outcomes[function.name, invocation.outcome] += 1
+            for observe in self.observers:
+                observe(invocation)
+
+        task.finished.then(end)
+        return invocation
+
+    def _run(self, invocation: Invocation) -> None:
+        function = invocation.function
+        request_id = f"{self.random.getrandbits(64):016x}"
+        context = Context(function.name, request_id, self.scheduler.now + function.timeout, self.scheduler)
+        try:
+            invocation.result = function.handler(invocation.event, context)
+            json.dumps(invocation.result)  # as Lambda does; what is not JSON fails the run
+            invocation.outcome = "returned"
+        except Killed:
+            if invocation.outcome == "running":
+                invocation.outcome = "crashed"
+            raise
+        except Exception as error:
+            invocation.outcome = "raised"
+            print(f"[ERROR] {type(error).__name__}: {error}")  # as Lambda's runtime logs it, message included
+
+    def _time_out(self, invocation: Invocation) -> None:
+        if invocation.outcome == "running" and invocation.task is not None:
+            invocation.outcome = "timed out"
+            invocation.task.kill()
+
+
+class Log(io.TextIOBase):
+    """Standard output of all functions: counts the app's own metrics, and finds texts that must not be there."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.metrics: Counter[str] = Counter()
+        self.leaks: list[str] = []
+        self.causes: Counter[str] = Counter()
+
+    def write(self, text: str) -> int:
+        if CANARY in text:
+            self.leaks.append(text)
+        if text.startswith("{"):
+            self._read(json.loads(text))
+        elif text.strip():
+            self.causes[text.strip()[:200]] += 1
+        return len(text)
+
+    def _read(self, line: dict[str, Any]) -> None:
+        self.lines += 1
+        for directive in line.get("_aws", {}).get("CloudWatchMetrics", []):
+            for metric in directive["Metrics"]:
+                self.metrics[metric["Name"]] += line[metric["Name"]]
+        if line.get("cause"):
+            self.causes[line["cause"]] += 1

@@ -1,0 +1,88 @@
+"""API Gateway: an HTTP request becomes an event, a handler's answer or its failure becomes a response."""
+
+import json
+from dataclasses import dataclass
+from random import Random
+from typing import Any, NamedTuple
+
+from simulation.functions import Functions
+from simulation.scheduler import Scheduler
+
+TIMEOUT_IN_SECONDS = 29
+_ROUTES = {
+    ("POST", "/jobs"): "submit_job",
+    ("GET", "/jobs"): "list_jobs",
+    ("GET", "/jobs/{id}"): "poll_job",
+    ("DELETE", "/jobs/{id}"): "cancel_job",
+    ("POST", "/generate"): "generate",
+}
+
+
+class Reply(NamedTuple):
+    """What the caller receives."""
+
+    status: int
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass
+class Gateway:
+    """Calls the route's function for an authenticated principal and waits for it, as long as it may take."""
+
+    scheduler: Scheduler
+    random: Random
+    functions: Functions
+
+    def call(
+        self,
+        method: str,
+        resource: str,
+        principal: str,
+        *,
+        job: str | None = None,
+        query: dict[str, str] | None = None,
+        headers: dict[str, str] | None = None,
+        body: bytes = b"",
+    ) -> Reply:
+        """From a task of the caller's."""
+        self.scheduler.sleep(self.random.uniform(0.01, 0.04))
+        event = self._event(method, resource, principal, job, query, headers or {}, body)
+        invocation = self.functions.by_name[_ROUTES[method, resource]].start(event)
+        in_time = invocation.finished.wait(TIMEOUT_IN_SECONDS)
+        self.scheduler.sleep(self.random.uniform(0.01, 0.04))
+        if not in_time:
+            return Reply(504, {}, {"error": {"code": "gateway_timeout", "message": ""}})
+        answer = invocation.result
+        if invocation.outcome != "returned":
+            return Reply(502, {}, {"error": {"code": "function_failed", "message": ""}})
+        return Reply(answer["statusCode"], answer["headers"], json.loads(answer["body"]))
+
+    def _event(
+        self,
+        method: str,
+        resource: str,
+        principal: str,
+        job: str | None,
+        query: dict[str, str] | None,
+        headers: dict[str, str],
+        body: bytes,
+    ) -> dict[str, Any]:
+        session = f"session-{self.random.randrange(1000)}"  # the caller's free choice: it must not matter
+        return {
+            "resource": resource,
+            "path": resource.replace("{id}", job or ""),
+            "httpMethod": method,
+            "headers": {"Content-Type": "application/json", **headers},
+            "queryStringParameters": query,
+            "pathParameters": {"id": job} if job is not None else None,
+            "requestContext": {
+                "requestId": f"{self.random.getrandbits(64):016x}",
+                "resourcePath": resource,
+                "httpMethod": method,
+                "stage": "v1",
+                "identity": {"accountId": "111122223333", "caller": f"{principal}:{session}", "apiKeyId": None},
+            },
+            "body": body.decode() or None,
+            "isBase64Encoded": False,
+        }

@@ -1,0 +1,36 @@
+"""What one trial of the simulation is made of: the deployment's settings, the load, what goes wrong."""
+
+from dataclasses import dataclass, field
+
+from simulation.callers import Habits
+from simulation.faults import Rates
+
+MODES = ("async", "realtime")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Times in seconds. The same trial gives the same history, call by call."""
+
+    mode: str
+    seed: int = 1
+    jobs: int = 1000
+    arrivals: float = 900.0
+    owners: int = 40
+    rates: Rates = field(default_factory=Rates.harsh)
+    habits: Habits = field(default_factory=Habits)
+    outages: int = 3
+    outage: float = 20.0
+    deadline: int = 3600
+    retention: int = 7200
+    invocation_timeout: int = 600
+    open_jobs: int = 60
+    max_waiting: int = 50
+    capacity: int = 16
+    median: float = 3.0
+    longest: float = 40.0
+    strange_messages: int = 20
+    redriven_every: float = 900.0
+    page_bytes: int = 4000
+    after_retention: bool = True
+    sweeps: bool = True

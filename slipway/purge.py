@@ -1,0 +1,127 @@
+"""`python -m slipway purge`: removes what a destroy leaves, after showing it and asking."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+
+from llm_hosting import DEPLOYMENT_TAG
+from slipway.left_behind import Clients, Remainder, RemovalError, find
+
+_BAD_CREDENTIALS = (
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidClientTokenId",
+    "RequestExpired",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+)
+
+
+class PurgeError(Exception):
+    """Nothing was removed; the message is one sentence."""
+
+
+def run(deployment: str, region: str | None, *, sure: bool) -> int:
+    """Returns the exit status."""
+    return purge(deployment, clients_in(region), ask=None if sure else ask_on_terminal)
+
+
+def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -> int:
+    """Show what is left, ask, remove it.
+
+    ask: what a person types at a prompt; None = nobody is asked. Returns the exit status: 0 when nothing is left,
+    1 after a problem, which was printed as one sentence.
+    """
+    try:
+        return _purge(deployment, clients, ask)
+    except KeyboardInterrupt:
+        print("\nstopped; what was not removed yet is still there", file=sys.stderr)
+    except (PurgeError, RemovalError) as error:
+        print(error, file=sys.stderr)
+    except (BotoCoreError, ClientError) as error:
+        print(_sentence(error), file=sys.stderr)
+    return 1
+
+
+def clients_in(region: str | None) -> Clients:
+    """boto3's clients, in the region or where the environment says, made when they are first asked for."""
+
+    @cache
+    def client(service: str) -> Any:
+        # boto3 itself does not read AWS_REGION.
+        return boto3.client(service, region_name=region or os.environ.get("AWS_REGION") or None)
+
+    return client
+
+
+def ask_on_terminal(prompt: str) -> str:
+    """Raises PurgeError where there is none."""
+    if not sys.stdin.isatty():
+        raise PurgeError("Nobody can be asked, as standard input is no terminal; nothing was removed without --yes.")
+    try:
+        return input(prompt)
+    except EOFError:
+        return ""
+
+
+def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -> int:
+    _demand_no_stack(deployment, clients("cloudformation"))
+    remainders, strange = find(deployment, clients)
+    region, account = clients("sts").meta.region_name, clients("sts").get_caller_identity()["Account"]
+    where = f"in {region} of account {account}"
+    for arn in strange:
+        print(f"not removed, as it is none of Slipway's own: {arn}")
+    if not remainders:
+        print(f"Nothing of {deployment} is left {where}: nothing there has the tag {DEPLOYMENT_TAG}={deployment}.")
+        return 0
+    print(f"Left of {deployment} {where}:\n")
+    _show(remainders)
+    if protecting := [each.protected for each in remainders if each.protected]:
+        raise PurgeError(f"The table is protected against deletion; lift that first: {protecting[0]}")
+    print("\nNothing brings it back.")
+    if ask and ask(f"Type {deployment} to remove all of it: ").strip() != deployment:
+        raise PurgeError("That is not its name; nothing was removed.")
+    for each in remainders:
+        each.remove()
+        print(f"removed {each.kind} {each.name}")
+    return 0
+
+
+def _demand_no_stack(deployment: str, cloudformation: Any) -> None:
+    try:
+        stack = cloudformation.describe_stacks(StackName=deployment)["Stacks"][0]
+    except ClientError as error:
+        if "does not exist" in str(error):
+            return
+        raise
+    raise PurgeError(
+        f"The stack {deployment} still exists ({stack['StackStatus']}); destroy it first: "
+        f"npx cdk destroy -c deployment={deployment}"
+    )
+
+
+def _show(remainders: Sequence[Remainder]) -> None:
+    rows = [(each.kind, each.name, each.holds) for each in remainders]
+    kinds, names = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for kind, name, holds in rows:
+        print(f"  {kind:{kinds}}  {name:{names}}  {holds}")
+
+
+def _sentence(error: BotoCoreError | ClientError) -> str:
+    if isinstance(error, NoCredentialsError):
+        return "There are no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+    if isinstance(error, NoRegionError):
+        return "No region is named: use --region, or set AWS_REGION."
+    if isinstance(error, BotoCoreError):
+        return f"AWS could not be asked: {' '.join(str(error).split())}"
+    code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
+    if code in _BAD_CREDENTIALS:
+        return f"AWS does not accept the credentials ({code}): get new ones."
+    if code in ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation"):
+        return f"AWS does not allow {error.operation_name}: {message or code}"
+    return f"{error.operation_name} failed: {message or code}"

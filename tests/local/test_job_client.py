@@ -1,0 +1,111 @@
+"""`examples/job_client.py` against deployed APIs: what docs/jobs.md tells users to copy works as it says."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from deployed_stacks import Apis, deployed
+from examples.job_client import ApiError, JobCancelledError, JobClient, JobFailedError
+from local_cloud.api_client import ApiClient
+from local_cloud.assembly import ROOT, Stack
+from local_cloud.cloud import LocalCloud
+
+BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
+Connect = Callable[[ApiClient], JobClient]
+
+
+def environment(api: ApiClient) -> dict[str, str]:
+    """As a user sets it who signs."""
+    assert api.credentials
+    return {
+        "AWS_ACCESS_KEY_ID": api.credentials.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": api.credentials.secret_access_key,
+        "AWS_REGION": api.region,
+    }
+
+
+@pytest.fixture
+def connect(monkeypatch: pytest.MonkeyPatch) -> Connect:
+    def job_client(api: ApiClient) -> JobClient:
+        if api.api_key:
+            return JobClient(api.url, api_key=api.api_key)
+        for name, value in environment(api).items():
+            monkeypatch.setenv(name, value)
+        return JobClient(api.url)
+
+    return job_client
+
+
+def text_of(answer: Any) -> str:
+    text: str = (answer[0] if isinstance(answer, list) else answer)["generated_text"]
+    return text
+
+
+@pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "qwen3-4b-async"])
+def test_a_job_is_submitted_waited_for_and_answered(apis: Apis, connect: Connect, name: str) -> None:
+    assert text_of(connect(apis(name)).run(BODY, seconds=120))
+
+
+def test_an_api_key_is_enough(cloud: LocalCloud, stacks: dict[str, Stack], connect: Connect) -> None:
+    # A stack of its own: the quota of the shared one is counted by other tests.
+    api = deployed(cloud, replace(stacks["with-api-key"], name="jobs-by-key"))
+    assert text_of(connect(api).run(BODY))
+
+
+def test_the_shell_gets_the_answer_and_the_same_job_for_the_same_key(apis: Apis) -> None:
+    api, key = apis("gpt2"), str(uuid4())
+    command = [sys.executable, "examples/job_client.py", api.url, "A list is", "--tokens", "3"]
+    first, second = (
+        subprocess.run(
+            [*command, "--idempotency-key", key],
+            cwd=ROOT,
+            env=os.environ | environment(api),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for _ in range(2)
+    )
+    assert "generated_text" in first.stdout
+    assert first.stderr.startswith("job ")
+    assert (second.stdout, second.stderr) == (first.stdout, first.stderr)
+
+
+def test_a_key_stands_for_one_job_and_one_body(apis: Apis, connect: Connect) -> None:
+    jobs, key = connect(apis("gpt2")), str(uuid4())
+    assert jobs.submit(BODY, key=key)["id"] == jobs.submit(BODY, key=key)["id"]
+    assert jobs.submit(BODY)["id"] != jobs.submit(BODY)["id"]
+    with pytest.raises(ApiError) as caught:
+        jobs.submit({"inputs": "Another"}, key=key)
+    assert (caught.value.status, caught.value.code) == (409, "idempotency_key_reused")
+
+
+def test_a_cancelled_job_is_listed_as_such_and_has_no_answer(apis: Apis, connect: Connect) -> None:
+    jobs = connect(apis("slow"))
+    submitted = jobs.submit({"inputs": "A list is", "parameters": {"max_new_tokens": 20}})
+    assert jobs.cancel(submitted["id"])["status"] == "cancelled"
+    assert jobs.cancel(submitted["id"])["status"] == "cancelled"
+    assert next(jobs.list())["id"] == submitted["id"]
+    with pytest.raises(JobCancelledError):
+        jobs.output(jobs.wait(submitted["id"]))
+
+
+def test_what_the_model_refuses_is_a_failed_job_with_its_words(apis: Apis, connect: Connect) -> None:
+    with pytest.raises(JobFailedError) as caught:
+        connect(apis("gpt2")).run({"inputs": "word " * 1500})
+    assert caught.value.code == "rejected_by_model"
+    assert caught.value.job["error"]["message"].startswith("The model refused the request: ")
+
+
+def test_a_list_of_many_jobs_is_read_to_its_end(apis: Apis, connect: Connect) -> None:
+    jobs = connect(apis("gpt2"))
+    submitted = [jobs.submit(BODY)["id"] for _ in range(3)]
+    listed = [job["id"] for job in jobs.list()]
+    assert [job_id for job_id in listed if job_id in submitted] == submitted[::-1]
+    assert len(set(listed)) == len(listed)

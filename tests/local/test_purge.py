@@ -1,0 +1,102 @@
+"""`python -m slipway purge` after a destroy: what that stack has left goes, and what others have left stays."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+from deployed_stacks import deployed
+from local_cloud.assembly import ROOT, Stack
+from local_cloud.cloud import LocalCloud
+from local_cloud.deploy import deploy, destroy
+
+BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
+
+
+def purge(cloud: LocalCloud, stack: Stack, *more: str) -> subprocess.CompletedProcess[str]:
+    """The command as whoever has destroyed the stack calls it; boto3 itself reads where the cloud is."""
+    environment = {
+        "AWS_ENDPOINT_URL": cloud.url,
+        "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": cloud.deployer.secret_access_key,
+        "AWS_REGION": stack.region,
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "slipway", "purge", stack.name, *more],
+        cwd=ROOT,
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+
+
+def left(cloud: LocalCloud, stack: Stack) -> dict[str, list[str]]:
+    """Tables, buckets and log groups whose names begin with the stack's."""
+    tables = cloud.client("dynamodb", region=stack.region).list_tables()["TableNames"]
+    buckets = cloud.client("s3", region=stack.region).list_buckets()["Buckets"]
+    logs = cloud.client("logs", region=stack.region)
+    groups = logs.describe_log_groups(logGroupNamePrefix=f"/aws/sagemaker/Endpoints/{stack.name}-")["logGroups"]
+    names = {
+        "tables": tables,
+        "buckets": [bucket["Name"] for bucket in buckets],
+        "log groups": [group["logGroupName"].rpartition("/")[2] for group in groups],
+    }
+    return {kind: [name for name in found if name.startswith(f"{stack.name}-")] for kind, found in names.items()}
+
+
+def test_what_a_destroy_leaves_goes_with_its_versions_and_what_others_left_stays(
+    cloud: LocalCloud, stacks: dict[str, Stack]
+) -> None:
+    stack, other = replace(stacks["lively"], name="purged"), replace(stacks["lively"], name="kept")
+    deploy(cloud, other)
+    destroy(cloud, other)
+    client = deployed(cloud, stack)
+    for _ in range(3):
+        status, _, job = client.call("POST", "/jobs?wait=25", BODY)
+        assert status == 200, job
+
+    refused = purge(cloud, stack, "--yes")
+    assert refused.returncode == 1
+    assert "still exists (CREATE_COMPLETE)" in refused.stderr
+    assert client.call("GET", f"/jobs/{job['id']}")[0] == 200
+
+    destroy(cloud, stack)
+    remains = left(cloud, stack)
+    assert all(remains.values()), "a destroy leaves one of each"
+
+    unanswered = purge(cloud, stack)
+    assert unanswered.returncode == 1
+    assert "no terminal" in unanswered.stderr
+    for names in remains.values():
+        assert names[0] in unanswered.stdout
+    assert left(cloud, stack) == remains
+
+    s3 = cloud.client("s3", region=stack.region)
+    (bucket,) = remains["buckets"]
+    key = s3.list_objects_v2(Bucket=bucket)["Contents"][0]["Key"]
+    s3.delete_object(Bucket=bucket, Key=key)  # of which a version and a marker stay
+    s3.create_multipart_upload(Bucket=bucket, Key="output/unfinished")
+
+    purged = purge(cloud, stack, "--yes")
+    assert purged.returncode == 0, purged.stderr
+    assert left(cloud, stack) == {"tables": [], "buckets": [], "log groups": []}
+    assert all(left(cloud, other).values())
+
+    again = purge(cloud, stack)
+    assert again.returncode == 0
+    assert "Nothing of purged is left" in again.stdout
+
+
+def test_who_may_not_look_is_told_so_in_one_sentence(cloud: LocalCloud) -> None:
+    stranger = cloud.create_user("stranger", [{"Effect": "Allow", "Action": "sts:*", "Resource": "*"}])
+    environment = {
+        "AWS_ENDPOINT_URL": cloud.url,
+        "AWS_ACCESS_KEY_ID": stranger.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": stranger.secret_access_key,
+    }
+    command = [sys.executable, "-m", "slipway", "purge", "nobodys", "--region", "us-east-1", "--yes"]
+    result = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True)
+    assert result.returncode == 1
+    assert "AWS does not allow DescribeStacks" in result.stderr
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,99 @@
+"""Stacks of a few resources that a test writes itself, to try what the local cloud does with them."""
+
+import json
+import time
+from typing import Any
+
+from local_cloud.cloud import ACCOUNT, LocalCloud
+
+REGION = "us-east-1"
+Resources = dict[str, dict[str, Any]]
+
+
+class StackFailedError(Exception):
+    """The stack ended otherwise; `reasons` holds the reasons of each resource, the first one first."""
+
+    def __init__(self, status: str, reasons: list[str]) -> None:
+        self.status, self.reasons = status, reasons
+        super().__init__(f"{status}: {reasons}")
+
+
+def resource(kind: str, properties: dict[str, Any] | None = None, **attributes: Any) -> dict[str, Any]:
+    """A resource of a type, which is given without `AWS::`."""
+    return {"Type": f"AWS::{kind}", "Properties": properties or {}} | attributes
+
+
+def arn_of(logical_id: str) -> dict[str, Any]:
+    """The ARN of another resource of the stack."""
+    return {"Fn::GetAtt": [logical_id, "Arn"]}
+
+
+def statement(actions: str | list[str], target: Any = "*", **more: Any) -> dict[str, Any]:
+    return {"Effect": "Allow", "Action": actions, "Resource": target} | more
+
+
+def role(statements: list[dict[str, Any]], service: str = "lambda") -> dict[str, Any]:
+    """A role that a service assumes, with these statements beside the right to log."""
+    trust = {"Effect": "Allow", "Principal": {"Service": f"{service}.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    document = {"Version": "2012-10-17", "Statement": [statement("logs:*"), *statements]}
+    return resource(
+        "IAM::Role",
+        {
+            "AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": [trust]},
+            "Policies": [{"PolicyName": "inline", "PolicyDocument": document}],
+        },
+    )
+
+
+def function(source: str, role_id: str = "Role", **properties: Any) -> dict[str, Any]:
+    """A Python function whose source defines `handler(event, context)`."""
+    return resource(
+        "Lambda::Function",
+        {
+            "Runtime": "python3.13",
+            "Handler": "index.handler",
+            "Role": arn_of(role_id),
+            "Timeout": 10,
+            "Code": {"ZipFile": source},
+        }
+        | properties,
+    )
+
+
+def create(cloud: LocalCloud, name: str, resources: Resources) -> dict[str, str]:
+    """Create a stack; what `Ref` gives for each resource, by logical id. Raises StackFailedError."""
+    request = {"TemplateBody": json.dumps({"Resources": resources}), "Capabilities": ["CAPABILITY_NAMED_IAM"]}
+    cloud.client("cloudformation", region=REGION).create_stack(StackName=name, **request)
+    return _settled(cloud, name, "CREATE_COMPLETE")
+
+
+def update(cloud: LocalCloud, name: str, resources: Resources) -> dict[str, str]:
+    """Update a stack, as `create`."""
+    request = {"TemplateBody": json.dumps({"Resources": resources}), "Capabilities": ["CAPABILITY_NAMED_IAM"]}
+    cloud.client("cloudformation", region=REGION).update_stack(StackName=name, **request)
+    return _settled(cloud, name, "UPDATE_COMPLETE")
+
+
+def delete(cloud: LocalCloud, name: str) -> None:
+    """Delete a stack. Raises StackFailedError."""
+    cloudformation = cloud.client("cloudformation", region=REGION)
+    stack_id = cloudformation.describe_stacks(StackName=name)["Stacks"][0]["StackId"]
+    cloudformation.delete_stack(StackName=name)
+    _settled(cloud, stack_id, "DELETE_COMPLETE")
+
+
+def _settled(cloud: LocalCloud, name: str, wanted: str) -> dict[str, str]:
+    cloudformation = cloud.client("cloudformation", region=REGION)
+    while (status := cloudformation.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"]).endswith("PROGRESS"):
+        time.sleep(0.02)
+    if status != wanted:
+        events = cloudformation.describe_stack_events(StackName=name)["StackEvents"]
+        failed = [event for event in reversed(events) if event["ResourceStatus"].endswith("FAILED")]
+        raise StackFailedError(status, [event.get("ResourceStatusReason", "") for event in failed])
+    found = cloudformation.describe_stack_resources(StackName=name)["StackResources"]
+    return {each["LogicalResourceId"]: each["PhysicalResourceId"] for each in found if "PhysicalResourceId" in each}
+
+
+def arn(service: str, name: str) -> str:
+    """The ARN of a named resource of this account and region."""
+    return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{name}"

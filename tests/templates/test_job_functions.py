@@ -1,0 +1,220 @@
+"""The functions of jobs, as the template has them: what calls each, how often, and what goes off when it fails."""
+
+import json
+from typing import Any
+
+import pytest
+
+from template_parts import Template, all_of, functions, logical_id, properties, referred, resources
+
+JOB_TYPES = ("DynamoDB::Table", "S3::Bucket", "SQS::Queue", "SNS::Topic", "Events::Rule", "Lambda::EventSourceMapping")
+TOPIC = "arn:aws:sns:us-east-1:111122223333:on-call"
+
+
+def routes(template: Template) -> dict[tuple[str, str], dict[str, Any]]:
+    """The methods of the API by verb and path."""
+
+    def path(reference: Any) -> str:
+        part = referred(template, reference)
+        return f"{path(part['ParentId'])}/{part['PathPart']}" if "PathPart" in part else ""
+
+    return {(each["HttpMethod"], path(each["ResourceId"])): each for each in all_of(template, "ApiGateway::Method")}
+
+
+def handler_of(template: Template, method: dict[str, Any]) -> str:
+    (function,) = (logical_id(part) for part in method["Integration"]["Uri"]["Fn::Join"][1] if "Fn::GetAtt" in part)
+    handler: str = template["Resources"][function]["Properties"]["Handler"]
+    return handler.split(".")[-2]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "async"])
+def test_each_route_has_a_function_of_its_own(templates: dict[str, Template], name: str) -> None:
+    template = templates[name]
+    assert {route: handler_of(template, method) for route, method in routes(template).items()} == {
+        ("POST", "/generate"): "generate",
+        ("GET", "/endpoint"): "describe_endpoint",
+        ("POST", "/jobs"): "submit_job",
+        ("GET", "/jobs"): "list_jobs",
+        ("GET", "/jobs/{id}"): "poll_job",
+        ("DELETE", "/jobs/{id}"): "cancel_job",
+    }
+
+
+def test_jobs_that_are_off_leave_nothing_in_the_template(templates: dict[str, Template]) -> None:
+    template = templates["jobs-off"]
+    assert [kind for kind in JOB_TYPES if resources(template, kind)] == []
+    assert set(routes(template)) == {("POST", "/generate"), ("GET", "/endpoint")}
+    without_its_name = json.dumps(template["Resources"]).replace("jobsoff", "")
+    assert "job" not in without_its_name.lower()
+    assert not any("Job" in output for output in template["Outputs"])
+
+
+@pytest.mark.parametrize(("name", "seconds"), [("gpt2", 60), ("async", 300), ("qwen3-4b-async", 900)])
+def test_functions_are_told_the_terms_of_the_deployment(
+    templates: dict[str, Template], name: str, seconds: int
+) -> None:
+    template = templates[name]
+    for function in functions(template).values():
+        variables = function["Environment"]["Variables"]
+        assert json.loads(variables["JOB_SETTINGS"])["invocation_timeout_in_seconds"] == seconds
+        assert variables["DEPLOYMENT_NAME"] == {"Ref": "AWS::StackName"}
+        assert (variables["JOB_QUEUE_URL"] == "") == ("async" in name)
+
+
+def test_limits_are_handed_on_in_seconds_and_tokens(templates: dict[str, Template]) -> None:
+    variables = functions(templates["small-limits"])["submit_job"]["Environment"]["Variables"]
+    assert json.loads(variables["JOB_SETTINGS"]) == {
+        "retention_in_seconds": 3600,
+        "deadline_in_seconds": 420,
+        "invocation_timeout_in_seconds": 60,
+        "max_waiting": 2,
+        "open_jobs": 3,
+        "answer_tokens_per_day": 100,
+    }
+
+
+def test_each_function_has_the_time_that_its_work_takes(templates: dict[str, Template]) -> None:
+    timeouts = {
+        handler: function["Timeout"]
+        for name in ("gpt2", "async")
+        for handler, function in functions(templates[name]).items()
+    }
+    assert timeouts == {
+        "generate": 28,
+        "describe_endpoint": 10,
+        "submit_job": 28,
+        "poll_job": 28,
+        "list_jobs": 10,
+        "cancel_job": 10,
+        "run_job": 90,
+        "record_result": 30,
+        "sweep_jobs": 60,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "workers"),
+    [
+        ("gpt2", 8),  # one instance, eight requests in flight
+        ("scaled", 24),  # four instances, six each
+        ("small-limits", 2),  # as the deployment says
+    ],
+)
+def test_workers_never_flood_the_endpoint(templates: dict[str, Template], name: str, workers: int) -> None:
+    template = templates[name]
+    source = properties(template, "Lambda::EventSourceMapping")
+    assert referred(template, source["FunctionName"])["Handler"] == "inference_api.handlers.run_job.handler"
+    assert source["ScalingConfig"] == {"MaximumConcurrency": workers}
+    assert source["BatchSize"] == 1
+    assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+
+
+def test_results_are_recorded_ten_at_a_time(templates: dict[str, Template]) -> None:
+    template = templates["async"]
+    source = properties(template, "Lambda::EventSourceMapping")
+    assert referred(template, source["FunctionName"])["Handler"] == "inference_api.handlers.record_result.handler"
+    assert source["BatchSize"] == 10
+    assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+
+
+@pytest.mark.parametrize(("name", "hidden"), [("gpt2", 540), ("async", 180)])
+def test_a_message_is_tried_ten_times_and_then_kept_for_two_weeks(
+    templates: dict[str, Template], name: str, hidden: int
+) -> None:
+    template = templates[name]
+    queue = referred(template, properties(template, "Lambda::EventSourceMapping")["EventSourceArn"])
+    assert queue["VisibilityTimeout"] == hidden
+    assert queue["RedrivePolicy"]["maxReceiveCount"] == 10
+    dead_letters = referred(template, queue["RedrivePolicy"]["deadLetterTargetArn"])
+    for each in (queue, dead_letters):
+        assert each["MessageRetentionPeriod"] == 14 * 24 * 3600
+        assert each["SqsManagedSseEnabled"] is True
+
+
+@pytest.mark.parametrize("name", ["gpt2", "async"])
+def test_queues_take_tls_only(templates: dict[str, Template], name: str) -> None:
+    template = templates[name]
+    denied = {
+        logical_id(statement["Resource"])
+        for policy in all_of(template, "SQS::QueuePolicy")
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Deny" and statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    }
+    queues = {name for name, each in template["Resources"].items() if each["Type"] == "AWS::SQS::Queue"}
+    assert len(queues) > 1
+    assert denied == queues
+
+
+def test_the_sweeper_is_called_each_minute_and_never_again_for_the_same(templates: dict[str, Template]) -> None:
+    template = templates["gpt2"]
+    rule = properties(template, "Events::Rule")
+    assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
+    (target,) = rule["Targets"]
+    assert referred(template, target["Arn"])["Handler"] == "inference_api.handlers.sweep_jobs.handler"
+    assert target["RetryPolicy"] == {"MaximumRetryAttempts": 0}
+    calls = properties(template, "Lambda::EventInvokeConfig")
+    assert calls["FunctionName"] == {"Ref": logical_id(target["Arn"])}
+    assert (calls["MaximumRetryAttempts"], calls["MaximumEventAgeInSeconds"]) == (0, 60)
+
+
+COMMON_ALARMS = {
+    ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum", 0),
+    ("Slipway", "JobsEndedBySweeper", "Sum", 0),
+    ("AWS/Lambda", "Errors", "Sum", 2),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "of_its_own"),
+    [
+        (
+            "gpt2",
+            {("AWS/SQS", "ApproximateAgeOfOldestMessage", "Maximum", 1800), ("Slipway", "JobFailed", "Average", 0.1)},
+        ),
+        (
+            "async",
+            {
+                ("AWS/SQS", "ApproximateAgeOfOldestMessage", "Maximum", 300),
+                ("AWS/SageMaker", "ApproximateAgeOfOldestRequest", "Maximum", 900),
+                ("Slipway", "JobFailed", "Average", 0.1),
+            },
+        ),
+        (
+            "with-api-key",
+            {("AWS/SQS", "ApproximateAgeOfOldestMessage", "Maximum", 600), ("Slipway", "JobFailed", "Average", 0.3)},
+        ),
+    ],
+)
+def test_alarms_go_off_when_jobs_are_unwell(
+    templates: dict[str, Template], name: str, of_its_own: set[tuple[str, str, str, float]]
+) -> None:
+    alarms = {
+        (alarm["Namespace"], alarm["MetricName"], alarm["Statistic"], alarm["Threshold"])
+        for logical_name, resource in templates[name]["Resources"].items()
+        if resource["Type"] == "AWS::CloudWatch::Alarm" and logical_name.startswith("Jobs")
+        for alarm in [resource["Properties"]]
+    }
+    assert alarms == COMMON_ALARMS | of_its_own
+
+
+def test_alarms_on_dead_letters_watch_the_queue_that_holds_them(templates: dict[str, Template]) -> None:
+    for name in ("gpt2", "async"):
+        template = templates[name]
+        watched = {
+            alarm["MetricName"]: referred(template, alarm["Dimensions"][0]["Value"])
+            for alarm in all_of(template, "CloudWatch::Alarm")
+            if alarm["Namespace"] == "AWS/SQS"
+        }
+        assert "RedrivePolicy" not in watched["ApproximateNumberOfMessagesVisible"]
+        assert "RedrivePolicy" in watched["ApproximateAgeOfOldestMessage"]
+
+
+@pytest.mark.parametrize("name", ["scaled", "async"])
+def test_every_alarm_of_jobs_tells_the_topic_when_there_is_one(templates: dict[str, Template], name: str) -> None:
+    told = {
+        alarm["MetricName"]: alarm["AlarmActions"]
+        for alarm in all_of(templates[name], "CloudWatch::Alarm")
+        if alarm["Namespace"] != "AWS/SageMaker"
+    }
+    assert len(told) > 4
+    assert all(actions == [TOPIC] for actions in told.values())

@@ -1,0 +1,147 @@
+"""What each function and the endpoint's role may do, action by action and place by place: no more, no less."""
+
+import json
+from typing import Any
+
+import pytest
+
+from house_rules import statements_of
+from template_parts import Template, functions, logical_id, properties, referred
+
+Grants = dict[str, set[str]]  # places by action
+
+WORDS = {
+    "AWS::DynamoDB::Table": "table",
+    "AWS::S3::Bucket": "bucket",
+    "AWS::SQS::Queue": "queue",
+    "AWS::SNS::Topic": "topic",
+    "AWS::CloudWatch::Alarm": "alarm",
+}
+READ_ROW = {"dynamodb:GetItem": {"table"}}
+CHANGE_ROWS: Grants = READ_ROW | {"dynamodb:PutItem": {"table"}, "dynamodb:UpdateItem": {"table"}}
+READ_RESULTS: Grants = {"s3:GetObject": {"bucket/output/*"}, "s3:GetObjectVersion": {"bucket/output/*"}}
+ANNOUNCE: Grants = {"events:PutEvents": {"event-bus/default"}}
+HEAR: Grants = {f"sqs:{action}": {"queue"} for action in ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")}
+SEND: Grants = {"sqs:SendMessage": {"queue"}}
+COLLECT: Grants = CHANGE_ROWS | {
+    "s3:GetObject": {"bucket/output/*", "bucket/failure/*"},
+    "s3:ListBucket": {"bucket"},  # or a missing object would look like a forbidden one
+}
+INVOKE: Grants = {"sagemaker:InvokeEndpoint": {"endpoint"}}
+INVOKE_ASYNC: Grants = {"sagemaker:InvokeEndpointAsync": {"endpoint"}}
+SUBMIT: Grants = CHANGE_ROWS | READ_RESULTS | {"s3:PutObject": {"bucket/input/*"}}
+SUBMIT_ASYNC: Grants = SUBMIT | INVOKE_ASYNC | {"s3:GetObject": {"bucket/input/*", "bucket/output/*"}}
+SWEEP: Grants = COLLECT | ANNOUNCE | {"dynamodb:Query": {"table/index/by_due"}}
+
+IN_BOTH_MODES: dict[str, Grants] = {
+    "describe_endpoint": {"sagemaker:DescribeEndpoint": {"endpoint"}},
+    "poll_job": READ_ROW | READ_RESULTS | {"dynamodb:UpdateItem": {"table"}},
+    "list_jobs": {"dynamodb:Query": {"table/index/by_owner"}, "dynamodb:BatchGetItem": {"table"}},
+    "cancel_job": CHANGE_ROWS | ANNOUNCE,
+}
+REALTIME: dict[str, Grants] = IN_BOTH_MODES | {
+    "generate": INVOKE,
+    "submit_job": SUBMIT | SEND,
+    "run_job": CHANGE_ROWS
+    | ANNOUNCE
+    | HEAR
+    | SEND
+    | INVOKE
+    | {
+        "sqs:ChangeMessageVisibility": {"queue"},
+        "s3:GetObject": {"bucket/input/*", "bucket/output/*"},
+        "s3:PutObject": {"bucket/output/*"},
+        "s3:ListBucket": {"bucket"},
+    },
+    "sweep_jobs": SWEEP | SEND | {"sqs:GetQueueAttributes": {"queue"}},
+}
+ASYNC: dict[str, Grants] = IN_BOTH_MODES | {
+    "generate": SUBMIT_ASYNC,
+    "submit_job": SUBMIT_ASYNC,
+    "record_result": COLLECT | ANNOUNCE | HEAR,
+    "sweep_jobs": SWEEP | INVOKE_ASYNC | {"s3:GetObject": {"bucket/input/*", "bucket/output/*", "bucket/failure/*"}},
+}
+WITHOUT_JOBS: dict[str, Grants] = {name: REALTIME[name] for name in ("generate", "describe_endpoint")}
+
+
+def place(template: Template, resource: Any) -> str:
+    """A resource of a statement in a few words, such as `bucket/input/*`."""
+    if "Fn::GetAtt" in resource or "Ref" in resource:
+        kind = template["Resources"][logical_id(resource)]["Type"]
+        is_end = kind == "AWS::SQS::Queue" and "RedrivePolicy" not in referred(template, resource)
+        return "dead letters" if is_end else WORDS[kind]
+    if "Fn::Join" not in resource:
+        return str(resource)
+    first, *rest = resource["Fn::Join"][1]
+    if isinstance(first, dict):
+        return place(template, first) + "".join(rest)
+    text = json.dumps(resource)
+    return "endpoint" if ':endpoint/"' in text else text.rpartition(":")[2].removesuffix('"]]}')
+
+
+def grants(template: Template, role: str) -> tuple[Grants, set[str]]:
+    """What a role may do beside writing to a log group, and the log groups that it may write to."""
+    found: Grants = {}
+    log_groups = set()
+    for resource in template["Resources"].values():
+        if resource["Type"] != "AWS::IAM::Policy" or {"Ref": role} not in resource["Properties"]["Roles"]:
+            continue
+        for statement in statements_of(resource):
+            actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+            targets = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
+            assert statement["Effect"] == "Allow"
+            if all(action.startswith("logs:") for action in actions):
+                log_groups |= {logical_id(target) for target in targets}
+                continue
+            for action in actions:
+                found.setdefault(action, set()).update(place(template, target) for target in targets)
+    return found, log_groups
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("gpt2", REALTIME),
+        ("qwen3-4b", REALTIME),
+        ("qwen3-4b-async", ASYNC),
+        ("async", ASYNC),
+        ("jobs-off", WITHOUT_JOBS),
+    ],
+)
+def test_each_function_may_do_what_its_handler_does(
+    templates: dict[str, Template], name: str, expected: dict[str, Grants]
+) -> None:
+    found_functions = functions(templates[name])
+    assert set(found_functions) == set(expected)
+    for handler, each in found_functions.items():
+        role = logical_id(each["Role"])
+        found, log_groups = grants(templates[name], role)
+        assert found == expected[handler], handler
+        assert log_groups == {logical_id(each["LoggingConfig"]["LogGroup"])}
+
+
+def test_every_function_has_a_role_of_its_own(templates: dict[str, Template]) -> None:
+    for template in templates.values():
+        roles = [logical_id(each["Role"]) for each in functions(template).values()]
+        assert len(set(roles)) == len(roles)
+
+
+def test_an_asynchronous_endpoint_may_read_inputs_write_results_and_announce_them(
+    templates: dict[str, Template],
+) -> None:
+    template = templates["async"]
+    found, _ = grants(template, logical_id(properties(template, "SageMaker::Model")["ExecutionRoleArn"]))
+    results = {"bucket/output/*", "bucket/failure/*"}
+    jobs = {action: places for action, places in found.items() if action.startswith(("s3:", "sns:"))}
+    assert jobs == {
+        "s3:GetObject": {"bucket/input/*"},
+        "s3:PutObject": results,
+        "s3:AbortMultipartUpload": results,
+        "sns:Publish": {"topic"},
+    }
+
+
+def test_a_real_time_endpoint_sees_nothing_of_jobs(templates: dict[str, Template]) -> None:
+    template = templates["gpt2"]
+    found, _ = grants(template, logical_id(properties(template, "SageMaker::Model")["ExecutionRoleArn"]))
+    assert not any(action.startswith(("s3:", "sns:", "dynamodb:", "sqs:")) for action in found)

@@ -1,0 +1,166 @@
+"""What each change of a job's row allows; all their orders are explored by the model of the life cycle."""
+
+from dataclasses import replace
+
+import pytest
+
+from inference_api import job_life
+from inference_api.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
+from inference_api.job_life import Terms
+
+TERMS = Terms(deadline=3600, retention=7200, invocation_timeout=60)
+NOW = 1_800_000_000.0
+OUTPUT = Output("output/x/1/answer", "v1", "etag", 12, "application/json", attempt=1, in_table=True)
+
+
+def accepted() -> Job:
+    return job_life.accept("0" * 32, "owner", NOW, TERMS)
+
+
+def claimed(attempts: int = 1, now: float = NOW) -> Job:
+    job = accepted()
+    for _ in range(attempts):
+        following = job_life.claim(job, now, TERMS)
+        assert following
+        job, now = following, now + job_life.LEASE_IN_SECONDS
+    return job
+
+
+def failed(job: Job, attempt: int, *, now: float = NOW, refused: bool = False) -> Job:
+    changed = job_life.fail_attempt(job, attempt, "model_error", now, TERMS, refused=refused)
+    assert changed
+    return changed
+
+
+def test_a_claim_is_alone_while_its_lease_runs() -> None:
+    job = claimed()
+    assert (job.state, job.attempts) == (SUBMITTED, 1)
+    assert job_life.claim(job, NOW + job_life.LEASE_IN_SECONDS - 1, TERMS) is None
+    assert job_life.claim(job, NOW + job_life.LEASE_IN_SECONDS, TERMS)
+
+
+def test_a_confirmed_attempt_is_never_taken_for_lost() -> None:
+    job = job_life.note_invoked(claimed(), 1, None)
+    assert job
+    assert job_life.claim(job, NOW + 1000, TERMS) is None
+
+
+def test_there_are_three_attempts() -> None:
+    assert job_life.claim(claimed(attempts=3), NOW + 1000, TERMS) is None
+
+
+def test_nothing_starts_that_could_outlive_the_deadline() -> None:
+    latest = NOW + 3600 - 60 - 300
+    assert job_life.claim(accepted(), latest, TERMS)
+    assert job_life.claim(accepted(), latest + 1, TERMS) is None
+
+
+def test_an_attempt_that_did_not_run_does_not_count() -> None:
+    job = claimed()
+    for _ in range(10):
+        given_back = job_life.give_back(job, 1, NOW)
+        assert given_back
+        assert (given_back.state, given_back.attempts) == (ACCEPTED, 0)
+        again = job_life.claim(given_back, NOW, TERMS)
+        assert again
+        job = again
+
+
+def test_a_failure_is_tried_again_and_the_third_one_is_final() -> None:
+    job = accepted()
+    for attempt in (1, 2):
+        job = failed(job_life.claim(job, NOW, TERMS) or job, attempt)
+        assert job.state == ACCEPTED
+    job = failed(job_life.claim(job, NOW, TERMS) or job, 3)
+    assert (job.state, job.error_code, job.holds_slot) == (FAILED, "model_error", False)
+
+
+def test_what_the_model_refuses_is_final_at_once() -> None:
+    assert failed(claimed(), 1, refused=True).state == FAILED
+
+
+def test_a_refusal_waits_for_an_attempt_that_may_still_bring_an_output() -> None:
+    job = failed(claimed(attempts=2), 1, refused=True)
+    assert job.state == SUBMITTED
+    assert job_life.claim(job, NOW + 1000, TERMS) is None
+    ended = job_life.succeed(job, OUTPUT._replace(attempt=2), NOW, TERMS)
+    assert ended
+    assert ended.state == SUCCEEDED
+
+
+@pytest.mark.parametrize("state", [SUCCEEDED, FAILED, EXPIRED, CANCELLED])
+def test_a_final_state_stays(state: str) -> None:
+    job = replace(claimed(), state=state, holds_slot=False, ended_at=NOW)
+    assert job_life.succeed(job, OUTPUT, NOW, TERMS) is None
+    assert job_life.fail_attempt(job, 1, "model_error", NOW, TERMS) is None
+    assert job_life.cancel(job, NOW, TERMS) is None
+    assert job_life.expire(job, NOW + 3600, TERMS) is None
+    assert job_life.claim(job, NOW + 1000, TERMS) is None
+
+
+def test_a_queued_job_that_is_cancelled_frees_its_slot_at_once() -> None:
+    job = job_life.cancel(accepted(), NOW, TERMS)
+    assert job
+    assert (job.state, job.holds_slot) == (CANCELLED, False)
+
+
+@pytest.mark.parametrize("end", ["success", "failure", "given back", "deadline"])
+def test_a_cancelled_job_keeps_its_slot_until_the_model_is_done_with_it(end: str) -> None:
+    job = job_life.cancel(claimed(), NOW, TERMS)
+    assert job
+    assert job.holds_slot
+    assert job_life.expire(job, NOW + 3599, TERMS) is None
+    after = {
+        "success": job_life.succeed(job, OUTPUT, NOW, TERMS),
+        "failure": job_life.fail_attempt(job, 1, "model_error", NOW, TERMS),
+        "given back": job_life.give_back(job, 1, NOW),
+        "deadline": job_life.expire(job, NOW + 3600, TERMS),
+    }[end]
+    assert after
+    assert (after.state, after.holds_slot, after.output) == (CANCELLED, False, None)
+
+
+def test_the_row_lives_for_its_retention_after_the_end() -> None:
+    job = job_life.succeed(claimed(), OUTPUT, NOW + 5, TERMS)
+    assert accepted().expires_at is None
+    assert job
+    assert job.expires_at == NOW + 5 + 7200
+
+
+def test_a_cancelled_jobs_row_outlives_the_slot_it_holds() -> None:
+    job = job_life.cancel(claimed(), NOW, TERMS)
+    assert job
+    assert job.expires_at == NOW + 3600 + 7200
+
+
+def test_the_deadline_says_why_if_it_knows() -> None:
+    job = job_life.expire(accepted(), NOW + 3600, TERMS)
+    assert job
+    assert job.state == EXPIRED
+    job = job_life.expire(failed(claimed(attempts=2), 1), NOW + 3600, TERMS)
+    assert job
+    assert job.state == FAILED
+
+
+def test_looks_become_rarer_and_never_pass_over_the_deadline() -> None:
+    job, ages = accepted(), []
+    while job.due_at and job.due_at < NOW + 3600:
+        now = job.due_at
+        ages.append(round(now - NOW))
+        following = job_life.look_again(job, now)
+        assert following
+        assert job_life.look_again(following, now) is None
+        job = following
+    assert ages == [60, 120, 240, 480, 960, 1860, 2760]
+    assert job.due_at == NOW + 3600
+
+
+def test_the_sweeper_forgets_a_job_that_is_over_in_every_respect() -> None:
+    job = job_life.cancel(claimed(), NOW, TERMS)
+    assert job
+    announced = job_life.note_announced(job)
+    assert announced
+    assert announced.due_at is not None
+    released = job_life.give_back(announced, 1, NOW)
+    assert released
+    assert released.due_at is None

@@ -1,0 +1,291 @@
+"""`python -m slipway purge`: what it finds, shows, refuses and removes, on small stand-ins for AWS's services."""
+
+import io
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
+
+from local_cloud.assembly import ROOT
+from slipway.purge import ask_on_terminal, clients_in, purge
+
+TABLE, BUCKET, LOG_GROUP = "chat-Table-1A", "chat-bucket-1a", "/aws/sagemaker/Endpoints/chat-1a2b3c4d"
+ARNS = [
+    f"arn:aws:dynamodb:eu-west-1:111122223333:table/{TABLE}",
+    f"arn:aws:s3:::{BUCKET}",
+    f"arn:aws:logs:eu-west-1:111122223333:log-group:{LOG_GROUP}",
+]
+
+
+def refusal(operation: str, code: str, message: str = "") -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": message}}, operation)
+
+
+class Account:
+    """One account and region as far as purge asks: every service is this object itself."""
+
+    meta = SimpleNamespace(region_name="eu-west-1")
+
+    def __init__(self, *, stack: str | None = None, arns: list[str] = ARNS, protected: bool = False) -> None:
+        self.stack, self.arns = stack, arns
+        self.tables = {TABLE: {"TableStatus": "ACTIVE", "ItemCount": 12345, "TableSizeBytes": 3_400_000}}
+        self.tables[TABLE]["DeletionProtectionEnabled"] = protected
+        self.versions = {(f"output/{number}", "v1"): 1_000 for number in range(2_500)}
+        self.markers = {("output/0", "v2"), ("output/1", "v2")}
+        self.uploads = {("output/9", "u1")}
+        self.buckets = {BUCKET}
+        self.groups = {LOG_GROUP: 1_200_000, f"{LOG_GROUP}-of-another": 7}
+        self.locked: set[str] = set()
+        self.refuses_to_delete_tables = False
+
+    def __call__(self, service: str) -> "Account":
+        return self
+
+    def describe_stacks(self, StackName: str) -> Any:
+        if self.stack is None:
+            message = f"Stack with id {StackName} does not exist"
+            raise refusal("DescribeStacks", "ValidationError", message)
+        return {"Stacks": [{"StackStatus": self.stack}]}
+
+    def get_caller_identity(self) -> Any:
+        return {"Account": "111122223333"}
+
+    def get_paginator(self, operation: str) -> Any:
+        return SimpleNamespace(paginate=getattr(self, f"_{operation}"))
+
+    def _get_resources(self, TagFilters: Any) -> Iterator[Any]:
+        assert TagFilters == [{"Key": "slipway:deployment", "Values": ["chat"]}]
+        for arn in self.arns:  # one on each page
+            yield {"ResourceTagMappingList": [{"ResourceARN": arn}]}
+        yield {"ResourceTagMappingList": []}
+
+    def _list_object_versions(self, Bucket: str) -> Iterator[Any]:
+        if Bucket not in self.buckets:
+            raise refusal("ListObjectVersions", "NoSuchBucket")
+        keys = list(self.versions)
+        for page in (keys[start : start + 1000] for start in range(0, len(keys), 1000)):
+            yield {"Versions": [{"Key": k, "VersionId": v, "Size": self.versions[k, v]} for k, v in page]}
+        yield {"DeleteMarkers": [{"Key": key, "VersionId": version} for key, version in list(self.markers)]}
+        yield {}
+
+    def _list_multipart_uploads(self, Bucket: str) -> Iterator[Any]:
+        yield {"Uploads": [{"Key": key, "UploadId": upload} for key, upload in list(self.uploads)]}
+        yield {}
+
+    def delete_objects(self, Bucket: str, Delete: Any) -> Any:
+        assert 0 < len(Delete["Objects"]) <= 1000, "S3 takes a thousand at once"
+        failed = []
+        for each in Delete["Objects"]:
+            if each["Key"] in self.locked:
+                failed.append({"Key": each["Key"], "Code": "AccessDenied"})
+            else:
+                self.versions.pop((each["Key"], each["VersionId"]), None)
+                self.markers.discard((each["Key"], each["VersionId"]))
+        return {"Errors": failed} if failed else {}
+
+    def abort_multipart_upload(self, Bucket: str, Key: str, UploadId: str) -> None:
+        self.uploads.remove((Key, UploadId))
+
+    def delete_bucket(self, Bucket: str) -> None:
+        if self.versions or self.markers or self.uploads:
+            raise refusal("DeleteBucket", "BucketNotEmpty")
+        self.buckets.remove(Bucket)
+
+    def describe_table(self, TableName: str) -> Any:
+        if TableName not in self.tables:
+            raise refusal("DescribeTable", "ResourceNotFoundException")
+        return {"Table": self.tables[TableName]}
+
+    def delete_table(self, TableName: str) -> None:
+        if self.refuses_to_delete_tables:
+            raise refusal("DeleteTable", "AccessDeniedException", "not authorized")
+        self.tables[TableName]["TableStatus"] = "DELETING"
+
+    def describe_log_groups(self, logGroupNamePrefix: str) -> Any:
+        found = [name for name in self.groups if name.startswith(logGroupNamePrefix)]
+        return {"logGroups": [{"logGroupName": name, "storedBytes": self.groups[name]} for name in found]}
+
+    def delete_log_group(self, logGroupName: str) -> None:
+        del self.groups[logGroupName]
+
+    @property
+    def holds_no_files(self) -> bool:
+        return not any((self.buckets, self.versions, self.markers, self.uploads))
+
+    @property
+    def is_untouched(self) -> bool:
+        whole = len(self.versions) == 2_500 and self.markers and self.uploads and self.buckets and len(self.groups) == 2
+        return bool(whole and self.tables[TABLE]["TableStatus"] == "ACTIVE")
+
+
+@dataclass
+class Person:
+    """Types the same at every prompt."""
+
+    types: str
+    asked: list[str] = field(default_factory=list)
+
+    def __call__(self, prompt: str) -> str:
+        self.asked.append(prompt)
+        return self.types
+
+
+def test_what_is_left_is_shown_and_goes_once_its_name_is_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    account, person = Account(), Person("chat")
+    assert purge("chat", account, person) == 0
+    assert account.tables[TABLE]["TableStatus"] == "DELETING"
+    assert account.holds_no_files
+    assert list(account.groups) == [f"{LOG_GROUP}-of-another"]
+    assert len(person.asked) == 1
+    said = capsys.readouterr().out
+    shown, _, removed = said.partition("Nothing brings it back.")
+    assert "Left of chat in eu-west-1 of account 111122223333" in shown
+    for name, holds in (
+        (TABLE, "about 12,345 items, 3.4 MB"),
+        (BUCKET, "2,502 versions of objects, 2.5 MB, 1 unfinished uploads"),
+        (LOG_GROUP, "1.2 MB"),
+    ):
+        (line,) = (line for line in shown.splitlines() if f" {name} " in line)
+        assert line.endswith(holds)
+        assert f"{name}\n" in removed
+
+
+@pytest.mark.parametrize("typed", ["", "y", "yes", "Chat", "chat2"])
+def test_nothing_goes_unless_its_name_is_typed(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account()
+    assert purge("chat", account, Person(typed)) == 1
+    assert "nothing was removed" in capsys.readouterr().err
+    assert account.is_untouched
+
+
+def test_nobody_is_asked_who_said_yes_before() -> None:
+    account = Account()
+    assert purge("chat", account, None) == 0
+    assert not account.buckets
+
+
+@pytest.mark.parametrize("status", ["CREATE_COMPLETE", "DELETE_FAILED", "ROLLBACK_COMPLETE", "DELETE_IN_PROGRESS"])
+def test_nothing_goes_while_the_stack_exists(status: str, capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account(stack=status)
+    assert purge("chat", account, None) == 1
+    said = capsys.readouterr().err
+    assert f"The stack chat still exists ({status}); destroy it first: npx cdk destroy -c deployment=chat" in said
+    assert account.is_untouched
+
+
+def test_a_protected_table_keeps_everything_and_says_how_to_lift_that(capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account(protected=True)
+    assert purge("chat", account, None) == 1
+    said = capsys.readouterr().err
+    assert f"aws dynamodb update-table --no-deletion-protection-enabled --table-name {TABLE}" in said
+    assert account.is_untouched
+
+
+def test_a_second_purge_finds_nothing_though_the_tags_linger(capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account()
+    purge("chat", account, None)
+    capsys.readouterr()
+    assert purge("chat", account, Person("no")) == 0
+    assert "Nothing of chat is left in eu-west-1" in capsys.readouterr().out
+    del account.tables[TABLE]
+    assert purge("chat", account, Person("no")) == 0
+
+
+def test_nothing_tagged_is_said_with_the_region_that_was_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert purge("chat", Account(arns=[]), None) == 0
+    said = capsys.readouterr().out
+    assert "Nothing of chat is left in eu-west-1 of account 111122223333" in said
+    assert "slipway:deployment=chat" in said
+
+
+def test_a_log_group_is_found_by_an_arn_that_ends_in_a_star() -> None:
+    account = Account(arns=[f"{ARNS[2]}:*"])
+    assert purge("chat", account, None) == 0
+    assert list(account.groups) == [f"{LOG_GROUP}-of-another"]
+
+
+def test_what_somebody_else_tagged_is_named_and_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    queue = "arn:aws:sqs:eu-west-1:111122223333:mine"
+    assert purge("chat", Account(arns=[queue]), None) == 0
+    assert f"not removed, as it is none of Slipway's own: {queue}" in capsys.readouterr().out
+
+
+def test_an_object_that_cannot_go_is_named_and_a_later_purge_removes_the_rest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    account = Account()
+    account.locked = {"output/7"}
+    assert purge("chat", account, None) == 1
+    assert f"output/7 in {BUCKET} was not removed: AccessDenied." in capsys.readouterr().err
+    account.locked = set()
+    assert purge("chat", account, None) == 0
+    assert not account.buckets
+
+
+def test_a_great_bucket_is_not_counted_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account(arns=ARNS[1:2])
+    account.versions = {(f"output/{number}", "v1"): 1 for number in range(150_000)}
+    purge("chat", account, None)
+    assert "more than 101,000 versions" in capsys.readouterr().out
+    assert not account.buckets
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (NoCredentialsError(), "There are no AWS credentials"),
+        (NoRegionError(), "use --region"),
+        (EndpointConnectionError(endpoint_url="https://x"), "AWS could not be asked"),
+        (refusal("GetResources", "ExpiredToken"), "AWS does not accept the credentials (ExpiredToken)"),
+        (refusal("GetResources", "AccessDeniedException", "not authorized"), "does not allow GetResources: not auth"),
+        (refusal("DeleteTable", "LimitExceededException", "too many"), "DeleteTable failed: too many"),
+        (KeyboardInterrupt(), "stopped"),
+    ],
+)
+def test_a_problem_is_one_sentence_and_exit_status_1(
+    error: BaseException, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing(service: str) -> Any:
+        raise error
+
+    assert purge("chat", failing, None) == 1
+    said = capsys.readouterr().err.strip()
+    assert sentence in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_removal_that_aws_refuses_is_told_after_what_was_removed(capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account()
+    account.refuses_to_delete_tables = True
+    assert purge("chat", account, None) == 1
+    assert "AWS does not allow DeleteTable" in capsys.readouterr().err
+
+
+def test_the_region_is_the_one_named_or_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    assert clients_in(None)("sts").meta.region_name == "eu-west-1"
+    assert clients_in("us-east-2")("sts").meta.region_name == "us-east-2"
+
+
+def test_without_a_terminal_and_without_yes_nothing_goes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = Account()
+    monkeypatch.setattr(sys, "stdin", io.StringIO("chat\n"))
+    assert purge("chat", account, ask_on_terminal) == 1
+    assert "no terminal; nothing was removed without --yes" in capsys.readouterr().err
+    assert account.is_untouched
+
+
+@pytest.mark.parametrize("name", ["slipway-account-settings", "deployments/gpt2.yaml", "a,b", "-1"])
+def test_what_is_no_name_is_refused_before_aws_is_asked(name: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "slipway", "purge", "--", name], cwd=ROOT, capture_output=True, text=True
+    )
+    assert result.returncode == 2
+    assert "is no deployment's name" in result.stderr
