@@ -83,7 +83,8 @@ def shipped(world: World, *, seconds: int) -> None:
     waiting = Waiting(table, around, most_waiting=50)  # type: ignore[arg-type]
     while True:
         with _Request(world):
-            job, held = waiting.until_ended(table.get(""), seconds)
+            end = world.now + seconds
+            job, held = waiting.until_ended(table.get(""), end)
             pause = retry_after(job, world.now, asked=seconds, held=held)
         if pause is None:
             return
@@ -137,9 +138,7 @@ class Outcome:
 def run(client: Client, job_seconds: float) -> Outcome:
     """JOBS jobs of about that time, the same ones for every client."""
     chance = Random(int(job_seconds))
-    worlds = [
-        World(job_seconds * math.exp(chance.gauss(0, SPREAD)), Random(number), now=0.0) for number in range(JOBS)
-    ]
+    worlds = [World(job_seconds * math.exp(chance.gauss(0, SPREAD)), Random(number), now=0.0) for number in range(JOBS)]
     for world in worlds:
         client(world)
     delays = [world.now - world.ends_at for world in worlds]

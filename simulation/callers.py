@@ -1,7 +1,7 @@
 """The callers: they submit, repeat, wait, list, cancel, pry into what is not theirs, and remember what they saw."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any
 
@@ -28,6 +28,12 @@ class Habits:
     pried_into: float = 0.1
     listed: float = 0.03
     generated: float = 0.0
+    follow: float = 1.0
+
+    @classmethod
+    def of_nobody(cls) -> "Habits":
+        """Who submits, and asks for nothing more."""
+        return cls(**{each.name: 0.0 for each in fields(cls)})
 
 
 @dataclass
@@ -83,7 +89,8 @@ class Callers:
             self._begin(lambda: self._pry(principal, job), self.random.expovariate(1 / 60))
         if chance() < habits.listed:
             self._begin(lambda: self._list(principal), self.random.expovariate(1 / 60))
-        self._follow(principal, job)
+        if chance() < habits.follow:
+            self._follow(principal, job)
 
     def _submit(self, principal: str, prompt: str, key: str | None) -> str | None:
         """The job's id; None when the caller gave up or was refused."""
@@ -122,7 +129,7 @@ class Callers:
             if reply.status == 404 or reply.body.get("status") in FINAL:
                 break
             pause = float(reply.headers.get("retry-after", 2))
-            self.scheduler.sleep(max(pause, 0.1) * self.random.uniform(1, 3))
+            self.scheduler.sleep(max(pause, 0.1) * self.random.uniform(1, 5))
         for _ in range(self.random.randrange(3)):
             self.scheduler.sleep(self.random.expovariate(1 / 400))
             self._ask("poll", "GET", "/jobs/{id}", principal, job=job)

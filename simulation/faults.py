@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from random import Random
 
 # Of a call: the function dies before or after the effect; the call fails without effect, or with one nobody hears of.
@@ -24,7 +24,7 @@ class Rates:
     duplicate_message: float = 0.0
     lost_message: float = 0.0
     slow_message: float = 0.0
-    lost_caller: float = 0.0
+    function_throttled: float = 0.0
     broken_output: float = 0.0
     double_sweep: float = 0.0
     model_error: float = 0.0
@@ -45,22 +45,28 @@ class Rates:
             duplicate_message=0.10,
             lost_message=0.01,
             slow_message=0.05,
-            lost_caller=0.02,
+            function_throttled=0.01,
             broken_output=0.03,
             double_sweep=0.15,
             model_error=0.06,
             model_refusal=0.03,
-            model_crash=0.02,
+            model_crash=0.004,
             slow_answer=0.02,
         )
 
 
+    def times(self, factor: float) -> "Rates":
+        """All of them, so much more often."""
+        return Rates(**{name: min(1.0, factor * chance) for name, chance in asdict(self).items()})
+
+
 @dataclass
 class Faults:
-    """The seeded plan. `injected` counts what was done."""
+    """The seeded plan. `functions` are those whose calls fail, all when empty; `injected` counts what was done."""
 
     rates: Rates
     random: Random
+    functions: tuple[str, ...] = ()
     injected: Counter[str] = field(default_factory=Counter)
     invalid_calls: Counter[str] = field(default_factory=Counter)
     observers: list[Callable[[], None]] = field(default_factory=list)
@@ -73,8 +79,10 @@ class Faults:
         self.injected[name] += 1
         return True
 
-    def of_call(self, operation: str) -> str | None:
-        """What goes wrong with one call of a handler, if anything."""
+    def of_call(self, operation: str, function: str) -> str | None:
+        """What goes wrong with one call of a function, if anything."""
+        if self.functions and function not in self.functions:
+            return None
         rates = self.rates
         kinds = [
             (CRASH_BEFORE, rates.crash / 2),

@@ -26,6 +26,7 @@ class Invocation:
         self.started_at = started_at
         self.ended_at: float | None = None
         self.disturbed = False
+        self.clock_error = 0.0
         self.result: Any = None
         self.outcome = "running"
         self.task: Task | None = None
@@ -73,6 +74,7 @@ class Functions:
     scheduler: Scheduler
     random: Random
     plan: Faults
+    clock_skew: float = 0.0
     by_name: dict[str, Function] = field(default_factory=dict)
     running: dict[Task, Invocation] = field(default_factory=dict)
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -86,12 +88,18 @@ class Functions:
         """Runs that nobody planned to end as they did."""
         return Counter({"function timed out": sum(n for (_, how), n in self.outcomes.items() if how == "timed out")})
 
-    def current(self) -> Invocation | None:
+    def current(self) -> Invocation:
         """The run whose code is being executed."""
-        return self.running.get(self.scheduler.current())
+        return self.running[self.scheduler.current()]
+
+    def now(self) -> float:
+        """What the clock of the running function shows, to the millisecond."""
+        return round(self.scheduler.now + self.current().clock_error, 3)
 
     def start(self, function: Function, event: Any) -> Invocation:
         invocation = Invocation(function, event, self.scheduler.now)
+        if self.clock_skew:
+            invocation.clock_error = self.random.uniform(-self.clock_skew, self.clock_skew)
         task = invocation.task = self.scheduler.spawn(lambda: self._run(invocation))
         limit = self.scheduler.call_later(function.timeout, lambda: self._time_out(invocation))
         self.running[task] = invocation

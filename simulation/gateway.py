@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
+from simulation.faults import Faults
 from simulation.functions import Functions
 from simulation.scheduler import Scheduler
 
@@ -33,6 +34,7 @@ class Gateway:
     scheduler: Scheduler
     random: Random
     functions: Functions
+    plan: Faults
 
     def call(
         self,
@@ -47,6 +49,8 @@ class Gateway:
     ) -> Reply:
         """From a task of the caller's."""
         self.scheduler.sleep(self.random.uniform(0.01, 0.04))
+        if self.plan.happens("function throttled", self.plan.rates.function_throttled):
+            return Reply(503, {"retry-after": "2"}, {"error": {"code": "overloaded", "message": ""}})
         event = self._event(method, resource, principal, job, query, headers or {}, body)
         invocation = self.functions.by_name[_ROUTES[method, resource]].start(event)
         in_time = invocation.finished.wait(TIMEOUT_IN_SECONDS)

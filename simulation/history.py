@@ -34,6 +34,7 @@ class Row(NamedTuple):
 
     at: float
     item: Item | None
+    size: int
 
     def text(self, name: str) -> str:
         return str(self.item[name]["S"]) if self.item and name in self.item else ""
@@ -66,6 +67,7 @@ class History:
     slots: dict[str, int] = field(default_factory=dict)
     slot_mismatches: list[str] = field(default_factory=list)
     holders: dict[str, int] = field(default_factory=dict)
+    _ends: dict[str, Row] = field(default_factory=dict)
 
     def observe(self, writes: list[Write]) -> None:
         """One committed request: a single write, or all writes of a transaction."""
@@ -87,8 +89,10 @@ class History:
                 self.slot_mismatches.append(f"owner {owner} counts {taken} slots, {held} jobs hold one")
 
     def _observe_job(self, job: str, write: Write) -> set[str]:
-        before, after = Row(write.at, write.old), Row(write.at, write.new)
+        before, after = Row(write.at, write.old, 0), Row(write.at, write.new, write.size)
         self.rows.setdefault(job, []).append(after)
+        if write.new and job not in self._ends and not after.is_open:
+            self._ends[job] = after
         owner = after.text("owner") or before.text("owner")
         self.holders[owner] = self.holders.get(owner, 0) + after.holds_slot - before.holds_slot
         return {owner}
@@ -99,4 +103,4 @@ class History:
 
     def end_of(self, job: str) -> Row | None:
         """The write that ended it."""
-        return next((row for row in self.rows[job] if row.item and not row.is_open), None)
+        return self._ends.get(job)

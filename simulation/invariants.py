@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from simulation.aws import table_items
+from simulation.aws.realtime_endpoint import MAX_SECONDS
 from simulation.callers import FINAL
 from simulation.history import Exchange, Row
 from simulation.model import CANARY, REFUSED, prompt_answered, prompt_of
@@ -185,9 +185,6 @@ def i4_refused_prompts_fail_and_others_are_never_refused(world: World) -> Iterat
             yield job, "succeeded with a prompt that the model refuses"
         if end and end.state == "FAILED" and (end.text("error_code") == "rejected_by_model") and not refused:
             yield job, "failed as refused, which the model has not done"
-        ran = [run for run in world.model.runs if run.job == job and run.answer and run.answer.status == 422]
-        if len(ran) > 1:
-            yield job, f"refused {len(ran)} times: a refusal is final at once"
 
 
 @invariant
@@ -276,6 +273,32 @@ def i8_slots_equal_unfinished_work(world: World) -> Iterator[tuple[str, str]]:
 
 
 @invariant
+def i8_a_cancelled_job_keeps_its_slot_while_it_runs(world: World) -> Iterator[tuple[str, str]]:
+    """Its owner may not put more work on the model than the limit says, by cancelling what the model still works on."""
+    busy = _busy_times(world)
+    for job, rows in world.history.rows.items():
+        if rows[-1].state != "CANCELLED" and not any(row.state == "CANCELLED" for row in rows):
+            continue
+        freed_at = next((row.at for row in rows if not row.holds_slot), None)
+        if freed_at is None or freed_at >= rows[0].number("deadline"):
+            continue
+        for began, ended in busy[job]:
+            if began < freed_at < ended:
+                yield job, f"{_when(freed_at)} its slot was freed; the model worked on it until {_when(ended)}"
+
+
+@invariant
+def i8_nobody_goes_past_a_limit(world: World) -> Iterator[tuple[str, str]]:
+    """Neither an owner's open jobs nor the callers that are held at once."""
+    for write in world.history.writes_of_others:
+        item = write.new or {}
+        if write.pk.startswith("waiting#") and int(item.get("waiting", {"N": "0"})["N"]) > world.trial.max_waiting:
+            yield "", f"{_when(write.at)} {item['waiting']['N']} callers were admitted to {write.pk}"
+        if "open" in item and not 0 <= int(item["open"]["N"]) <= world.trial.open_jobs:
+            yield "", f"{_when(write.at)} {write.pk} has {item['open']['N']} open jobs"
+
+
+@invariant
 def i8_accepted_is_open_and_ended(world: World) -> Iterator[tuple[str, str]]:
     """Every row was accepted once and is counted once, by the app's own metrics as by the table."""
     ended = sum(world.history.end_of(job) is not None for job in world.history.rows)
@@ -335,8 +358,8 @@ def ends_are_announced(world: World) -> Iterator[tuple[str, str]]:
 def rows_are_small_and_hold_no_text(world: World) -> Iterator[tuple[str, str]]:
     for job, rows in world.history.rows.items():
         for row in rows:
-            if table_items.size(row.item) >= MAX_ROW_BYTES:
-                yield job, f"{_when(row.at)} its row has {table_items.size(row.item)} bytes"
+            if row.size >= MAX_ROW_BYTES:
+                yield job, f"{_when(row.at)} its row has {row.size} bytes"
             if CANARY in json.dumps(row.item, default=str):
                 yield job, f"{_when(row.at)} its row holds a text"
     for write in world.history.writes_of_others:
@@ -358,6 +381,16 @@ def texts_stay_out_of_logs_and_events(world: World) -> Iterator[tuple[str, str]]
 def requests_are_ones_that_aws_takes(world: World) -> Iterator[tuple[str, str]]:
     for story, times in world.faults.invalid_calls.items():
         yield "", f"{times} times: {story}"
+
+
+def _busy_times(world: World) -> dict[str, list[tuple[float, float]]]:
+    """When attempts of a job were with the model, as SageMaker tells: a call that is cut off is over for it."""
+    busy: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for request in world.requests:
+        busy[request.job].append((request.received_at, request.over_at))
+    for run in world.model.runs if not world.requests else []:
+        busy[run.job].append((run.started_at, min(run.ended_at, run.started_at + MAX_SECONDS)))
+    return busy
 
 
 def _copies(world: World, job: str, end: Row, attempt: int, body: bytes) -> Iterator[tuple[str, str]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from itertools import count
-from typing import cast
+from typing import TypeVar, cast
 
 import greenlet
 
+T = TypeVar("T")
 FOREVER = float("inf")
 
 
@@ -112,6 +113,14 @@ class Scheduler:
                 timer.action()
         if self._until != FOREVER:
             self.now = self._until
+
+
+    def finish(self, work: Callable[[], T]) -> T:
+        """What `work` returns, run as a task; everything else that is due happens as well."""
+        results: list[T] = []
+        self.spawn(lambda: results.append(work()))
+        self.run()
+        return results[0]
 
 
 class Signal:

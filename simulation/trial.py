@@ -18,6 +18,8 @@ class Trial:
     arrivals: float = 900.0
     owners: int = 40
     rates: Rates = field(default_factory=Rates.harsh)
+    faulty_functions: tuple[str, ...] = ()
+    faults_for: float = float("inf")
     habits: Habits = field(default_factory=Habits)
     outages: int = 3
     outage: float = 20.0
@@ -34,3 +36,4 @@ class Trial:
     page_bytes: int = 4000
     after_retention: bool = True
     sweeps: bool = True
+    clock_skew: float = 0.0

@@ -34,12 +34,40 @@ from simulation.aws.transactions import Transactions
 from simulation.callers import Callers
 from simulation.event_source import EventSource
 from simulation.faults import Faults
-from simulation.functions import Functions, Invocation, Log
+from simulation.functions import Functions, Handler, Invocation, Log
 from simulation.gateway import Gateway
 from simulation.history import History
 from simulation.model import Model
 from simulation.scheduler import Scheduler
 from simulation.trial import Trial
+
+# As the templates have it; a test compares them.
+TIMEOUTS = {
+    "submit_job": 28,
+    "poll_job": 28,
+    "list_jobs": 10,
+    "cancel_job": 10,
+    "generate": 28,
+    "sweep_jobs": 60,
+    "record_result": 30,
+    "run_job": 90,
+}
+VISIBILITY = 6  # times the function's timeout
+MAX_RECEIVES = 10
+RECORD_BATCH = 10
+# The template sets no bound; this is how far Lambda gets in a minute or two.
+MOST_RECORDERS = 10
+
+HANDLERS: dict[str, Handler] = {
+    "submit_job": submit_job.handler,
+    "poll_job": poll_job.handler,
+    "list_jobs": list_jobs.handler,
+    "cancel_job": cancel_job.handler,
+    "generate": generate.handler,
+    "sweep_jobs": sweep_jobs.handler,
+    "record_result": record_result.handler,
+    "run_job": run_job.handler,
+}
 
 START = 1_795_219_200.0  # 2026-11-21, midnight
 SWEEP_EVERY = 60.0
@@ -52,7 +80,7 @@ class World:
         self.trial = trial
         self.random = Random(trial.seed)
         self.scheduler = Scheduler(START)
-        self.faults = Faults(trial.rates, Random(self.random.random()))
+        self.faults = Faults(trial.rates, Random(self.random.random()), trial.faulty_functions)
         self.history = History()
         self.log = Log()
         indexes = [TableIndex("by_owner", "owner", "listed_at"), TableIndex("by_due", "due_shard", "due_at")]
@@ -61,7 +89,7 @@ class World:
         self.database = DynamoDb(self.table, Transactions(self.scheduler, self.random), trial.page_bytes)
         self.bucket = Bucket("job-files", self.scheduler, Random(self.random.random()))
         self.bus = EventBus(self.scheduler, self.faults)
-        self.functions = Functions(self.scheduler, self.random, self.faults)
+        self.functions = Functions(self.scheduler, self.random, self.faults, trial.clock_skew)
         self.sweeps: list[Invocation] = []
         self.strange_ids: list[str] = []
         self._quiet = False
@@ -71,7 +99,7 @@ class World:
             self.scheduler, Random(self.random.random()), self.faults, median=trial.median, longest=trial.longest
         )
         self.dead_letters = self._queue("dead-letters", visibility_timeout=30)
-        self.gateway = Gateway(self.scheduler, self.random, self.functions)
+        self.gateway = Gateway(self.scheduler, self.random, self.functions, self.faults)
         self.callers = Callers(
             self.scheduler, Random(self.random.random()), self.gateway, self.history, trial.habits, trial.owners
         )
@@ -106,20 +134,15 @@ class World:
         return sum(not any(job in body for body in self.messages.lost) for job in self.strange_ids)
 
     def _add_functions(self) -> None:
-        trial, add = self.trial, self.functions.add
-        for name, module, timeout in (
-            ("submit_job", submit_job, 28),
-            ("poll_job", poll_job, 28),
-            ("list_jobs", list_jobs, 10),
-            ("cancel_job", cancel_job, 10),
-            ("generate", generate, 28),
-            ("sweep_jobs", sweep_jobs, 60),
-        ):
-            add(name, module.handler, timeout)
+        trial = self.trial
+        for name, handler in HANDLERS.items():
+            self.functions.add(name, handler, TIMEOUTS[name])
+        consumer = self.functions.by_name["record_result" if trial.mode == "async" else "run_job"]
+        self.messages = self._queue(
+            "results" if trial.mode == "async" else "jobs", VISIBILITY * consumer.timeout, MAX_RECEIVES
+        )
         if trial.mode == "async":
-            self.results_queue = self._queue("results", visibility_timeout=180, max_receives=5)
-            record = add("record_result", record_result.handler, 30)
-            self.event_source = EventSource(self.results_queue, record, 10, 10, self.scheduler)
+            self.event_source = EventSource(self.messages, consumer, RECORD_BATCH, MOST_RECORDERS, self.scheduler)
             self.async_endpoint = AsyncEndpoint(
                 "model",
                 self.scheduler,
@@ -127,18 +150,14 @@ class World:
                 self.faults,
                 self.model,
                 self.bucket,
-                self.results_queue.send,
+                self.messages.send,
                 capacity=trial.capacity,
             )
-            self.messages = self.results_queue
         else:
-            self._jobs_queue = self._queue("jobs", visibility_timeout=540, max_receives=10)
-            worker = add("run_job", run_job.handler, 90)
-            self.event_source = EventSource(self._jobs_queue, worker, 1, trial.capacity, self.scheduler)
+            self.event_source = EventSource(self.messages, consumer, 1, trial.capacity, self.scheduler)
             self.realtime_endpoint = RealtimeEndpoint(
                 "model", self.scheduler, self.random, self.faults, self.model, trial.capacity, self._whose_call
             )
-            self.messages = self._jobs_queue
 
     def _queue(self, name: str, visibility_timeout: float, max_receives: int | None = None) -> Queue:
         dead_letters = self.dead_letters if max_receives else None
@@ -153,13 +172,11 @@ class World:
             "sqs": self.messages,
             "sagemaker-runtime": self.async_endpoint if self.trial.mode == "async" else self.realtime_endpoint,
         }
-        return Client(service, services[service], config, self.scheduler, self.random, self.faults)
+        return Client(service, services[service], config, self.functions, self.random, self.faults)
 
     def _whose_call(self) -> tuple[str, int]:
         """The job and attempt that the calling worker has claimed, by its message and the table."""
-        invocation = self.functions.current()
-        assert invocation
-        job = json.loads(invocation.event["Records"][0]["body"])["job"]
+        job = json.loads(self.functions.current().event["Records"][0]["body"])["job"]
         row = self.table.items.get(f"job#{job}", {})
         return job, int(row.get("attempts", {"N": "0"})["N"])
 
@@ -185,7 +202,7 @@ class World:
             "DEPLOYMENT_NAME": "simulated",
             "JOB_TABLE": self.table.name,
             "JOB_BUCKET": self.bucket.name,
-            "JOB_QUEUE_URL": "" if trial.mode == "async" else self._jobs_queue.url,
+            "JOB_QUEUE_URL": "" if trial.mode == "async" else self.messages.url,
             "JOB_SETTINGS": json.dumps(jobs),
         }
 
@@ -197,7 +214,7 @@ class World:
         surroundings.use(
             surroundings.Runtime(
                 client=self._client,
-                now=lambda: round(self.scheduler.now, 3),
+                now=self.functions.now,
                 sleep=self.scheduler.sleep,
                 chance=Random(self.random.random()),
             )
@@ -250,9 +267,10 @@ class World:
     def _run_until_quiet(self) -> None:
         """Until nothing is left to do; from the last deadline on nothing goes wrong any more."""
         last_deadline = START + self.trial.arrivals + self.trial.deadline + 1200
+        faults_end = min(last_deadline, START + self.trial.faults_for)
         while self.scheduler.now < last_deadline + 10 * SWEEP_EVERY:
             self.scheduler.run(SWEEP_EVERY)
-            self.faults.on = self.scheduler.now < last_deadline
+            self.faults.on = self.scheduler.now < faults_end
             if self._is_quiet():
                 break
         self._quiet = True
@@ -264,7 +282,6 @@ class World:
 
     def _run_past_retention(self) -> None:
         """Rows that are past their time but not yet deleted must be gone for callers, too."""
-        self.trial_ended_at = self.scheduler.now
         self.faults.on = False
         self.scheduler.run(self.trial.retention / 2)
         self.callers.look_again(0.1)
@@ -278,9 +295,7 @@ class World:
             self.sweeps.append(invocation)
 
     def _note_disturbance(self) -> None:
-        invocation = self.functions.current()
-        if invocation:
-            invocation.disturbed = True
+        self.functions.current().disturbed = True
 
 
 def forget_everything_cached() -> None:

@@ -131,9 +131,13 @@ class DeployedEndpoint:
 
     def told_of(self, response: dict[str, Any], seconds: float = PATIENCE_IN_SECONDS) -> dict[str, Any]:
         """The notification about an invocation, which must be the only one."""
-        notification = wait_for(lambda: self._find(response["InferenceId"]), "a notification", seconds)
-        assert [each["inferenceId"] for each in self.told()].count(response["InferenceId"]) == 1
+        wait_for(lambda: self.told_about(response) or None, "a notification", seconds)
+        (notification,) = self.told_about(response)
         return notification
+
+    def told_about(self, response: dict[str, Any]) -> list[dict[str, Any]]:
+        """The notifications about an invocation until now."""
+        return [each for each in self.told() if each["inferenceId"] == response["InferenceId"]]
 
     def told(self) -> list[dict[str, Any]]:
         """All notifications until now, the oldest first."""
@@ -164,14 +168,14 @@ class DeployedEndpoint:
         assert self.instances() == count
 
     def wait_until_in_service(self) -> None:
-        wait_for(lambda: self._describe()["EndpointStatus"] == "InService" or None, "InService")
+        wait_for(lambda: self.describe()["EndpointStatus"] == "InService" or None, "InService")
 
     def instances(self) -> int:
-        count: int = self._describe()["ProductionVariants"][0]["CurrentInstanceCount"]
+        count: int = self.describe()["ProductionVariants"][0]["CurrentInstanceCount"]
         return count
 
     def desired_instances(self) -> int:
-        count: int = self._describe()["ProductionVariants"][0]["DesiredInstanceCount"]
+        count: int = self.describe()["ProductionVariants"][0]["DesiredInstanceCount"]
         return count
 
     def metric(self, name: str, statistic: str = "Sum", **dimensions: str) -> float:
@@ -192,13 +196,11 @@ class DeployedEndpoint:
 
     def config(self) -> dict[str, Any]:
         """The endpoint's configuration."""
-        name = self._describe()["EndpointConfigName"]
+        name = self.describe()["EndpointConfigName"]
         found: dict[str, Any] = self.sagemaker.describe_endpoint_config(EndpointConfigName=name)
         return found
 
-    def _describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
+        """What SageMaker says of the endpoint now."""
         found: dict[str, Any] = self.sagemaker.describe_endpoint(EndpointName=self.name)
         return found
-
-    def _find(self, inference_id: str) -> dict[str, Any] | None:
-        return next((each for each in self.told() if each["inferenceId"] == inference_id), None)

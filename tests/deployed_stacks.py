@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import requests
+
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
-from local_cloud.cloud import LocalCloud
+from local_cloud.cloud import ACCOUNT, LocalCloud
 from local_cloud.deploy import deploy
 from template_parts import Template
 
@@ -30,6 +32,39 @@ def edited(stack: Stack, folder: Path, change: Change, name: str) -> Stack:
 def deployed(cloud: LocalCloud, stack: Stack) -> ApiClient:
     """Deploy the stack; a client of its API."""
     return connect(cloud, deploy(cloud, stack), stack.region)
+
+
+def caller_of(cloud: LocalCloud, api: ApiClient, name: str) -> ApiClient:
+    """The same API as another IAM user, who may call all of it."""
+    api_id = api.url.removeprefix(f"{cloud.url}/_aws/execute-api/").partition("/")[0]
+    resource = f"arn:aws:execute-api:{api.region}:{ACCOUNT}:{api_id}/*"
+    statement = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": resource}
+    return replace(api, credentials=cloud.create_user(name, [statement]))
+
+
+def ended(api: ApiClient, job: dict[str, Any]) -> dict[str, Any]:
+    """The job once it has ended; on a fast clock a wait of 25 s is short."""
+    for _ in range(200):
+        if job["status"] not in ("queued", "running"):
+            return job
+        status, _, answer = api.call("GET", f"/jobs/{job['id']}?wait=25")
+        if status == 200:
+            job = answer
+        else:
+            time.sleep(0.1)
+    raise AssertionError(f"it never ends: {job}")
+
+
+def resource_ids(cloud: LocalCloud, stack: Stack, kind: str) -> list[str]:
+    """The physical ids of a deployed stack's resources of a type."""
+    resources = cloud.client("cloudformation", region=stack.region).describe_stack_resources(StackName=stack.name)
+    return [each["PhysicalResourceId"] for each in resources["StackResources"] if each["ResourceType"] == kind]
+
+
+def containers(cloud: LocalCloud, name: str) -> list[dict[str, Any]]:
+    """The model containers of a stack that run."""
+    answer = requests.get(f"{cloud.url}/_slipway/containers", timeout=30)
+    return [each for each in answer.json() if each["endpoint"].startswith(f"{name}-")]
 
 
 def assert_refused(answer: Answer, status: int, code: str, said: str = "") -> None:

@@ -78,7 +78,7 @@ class Endings:
             "status": SHOWN[job.state],
             "owner": job.owner,
             "deployment": self._deployment,
-            "accepted_at": timestamp(job.accepted_at),
+            "created_at": timestamp(job.accepted_at),
             "ended_at": timestamp(job.ended_at),
         }
         entry = {"Source": "slipway", "DetailType": "Job Ended", "Detail": json.dumps(detail)}
@@ -107,7 +107,8 @@ class Endings:
         assert job.ended_at is not None
         values = {
             "JobsEnded": 1,
-            "JobFailed": int(job.state in (FAILED, EXPIRED)),
+            # What the model refuses is its caller's own doing.
+            "JobFailed": int(job.state in (FAILED, EXPIRED) and not job.refused),
             "JobSeconds": round(job.ended_at - job.accepted_at, 3),
         }
         emit(self._deployment, job.ended_at, values | ({"JobsEndedBySweeper": 1} if by_sweeper else {}))

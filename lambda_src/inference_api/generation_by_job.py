@@ -2,8 +2,9 @@
 
 from inference_api.endpoint_client import passed_on
 from inference_api.http import ApiError, Request, Response
-from inference_api.job import EXPIRED, FAILED, SUCCEEDED
+from inference_api.job import CANCELLED, EXPIRED, FAILED, SUCCEEDED, Job
 from inference_api.job_service import job_service
+from inference_api.job_table import Result
 from inference_api.job_view import accepted, answer_of, error_of
 from inference_api.runtime import runtime
 from inference_api.waiting import LONGEST_WAIT_IN_SECONDS, retry_after, seconds_to_wait
@@ -11,15 +12,26 @@ from inference_api.waiting import LONGEST_WAIT_IN_SECONDS, retry_after, seconds_
 
 def generate(request: Request) -> Response:
     """200 with the answer, or 202 with the job if it has not ended after `wait` seconds."""
+    started = runtime().now()
     service, seconds = job_service(), seconds_to_wait(request, default=LONGEST_WAIT_IN_SECONDS)
     job = service.submission.submit(request, request.owner)
-    job, held = service.waiting.until_ended(job, seconds)
+    job, held = service.waiting.until_ended(job, started + seconds)
     if job.state == SUCCEEDED and job.output:
-        answer = passed_on(*answer_of(job, job.output, service))
-        return Response(200, answer.text, content_type=answer.content_type)
+        return _answer(job, answer_of(job, job.output, service))
     if job.state == FAILED:
         error = error_of(job, service)
         raise ApiError(400 if error["code"] == "rejected_by_model" else 502, error["code"], error["message"])
     if job.state == EXPIRED:
         raise ApiError(504, "deadline_exceeded", "The job's deadline passed without an answer; send the request again.")
+    if job.state == CANCELLED:
+        raise ApiError(409, "job_cancelled", "The job of this request was cancelled before it had an answer.")
     return accepted(job, service, retry_after(job, runtime().now(), asked=seconds, held=held))
+
+
+def _answer(job: Job, output: Result) -> Response:
+    try:
+        answer = passed_on(*output)
+    except ApiError as error:
+        message = f"The model's answer can't be passed on here; GET jobs/{job.id} has it."
+        raise ApiError(502, error.code, message) from None
+    return Response(200, answer.text, content_type=answer.content_type)

@@ -52,14 +52,13 @@ class Waiting:
             raise ApiError(404, "job_not_found", "There is no such job; it never existed, has expired or is not yours.")
         return job
 
-    def until_ended(self, job: Job, seconds: int) -> tuple[Job, bool]:
-        """The job after at most so many seconds, and whether the caller was held."""
-        if not seconds or not job.is_open:
+    def until_ended(self, job: Job, end: float) -> tuple[Job, bool]:
+        """The job at its end or at this time, and whether the caller was held."""
+        if self._runtime.now() >= end or not job.is_open:
             return job, False
         try:
             if not self._admit():
                 return job, False
-            end = self._runtime.now() + seconds
             while job.is_open and self._runtime.now() + READ_INTERVAL_IN_SECONDS <= end:
                 self._runtime.sleep(READ_INTERVAL_IN_SECONDS)
                 # An eventually consistent read costs half; what it does not find may be there all the same.
@@ -69,6 +68,8 @@ class Waiting:
         return job, True
 
     def _admit(self) -> bool:
+        if not self._most_waiting:
+            return False
         window = int(self._runtime.now() // _WINDOW_IN_SECONDS)
         expires_at = (window + 3) * _WINDOW_IN_SECONDS
         return self._table.admit(window, self._most_waiting, expires_at)

@@ -54,8 +54,7 @@ def _ask(job: Job, body: bytes, waits: int, service: JobService, endpoint: Endpo
         answer = endpoint.invoke_raw(body)
     except InvocationError as error:
         if error.ran:
-            failure = Failure(error.code, error.message, error.refused)
-            job = service.endings.fail_attempt(job, attempt, failure)
+            job = service.endings.fail_attempt(job, attempt, _failure(error))
         else:
             job, _ = service.table.change(job, lambda row: job_life.give_back(row, attempt, runtime().now()))
         if job.state == ACCEPTED:
@@ -63,6 +62,13 @@ def _ask(job: Job, body: bytes, waits: int, service: JobService, endpoint: Endpo
     else:
         stored = service.files.put_output(job.id, attempt, Result(answer.body, answer.content_type))
         service.endings.succeed(job, *stored)
+
+
+def _failure(error: InvocationError) -> Failure:
+    if error.response.retry_after_in_seconds is None:
+        return Failure(error.code, error.message, error.refused)
+    # Its message is for a caller who may come back, which a job's owner need not.
+    return Failure(error.code, "The connection to the model broke before it answered.", refused=False)
 
 
 def _queue(service: JobService) -> JobQueue:

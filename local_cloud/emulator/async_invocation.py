@@ -25,7 +25,7 @@ _HEADERS = {"InferenceId": "inference-id"}
 
 @dataclass(frozen=True, eq=False)
 class AsyncInvocation:
-    """Times are seconds of the epoch; `timeout` are seconds that do not follow the sped-up clock, as the model's."""
+    """Moments are real seconds of the epoch, and `timeout` are real seconds, too."""
 
     id: str
     endpoint: str
@@ -38,7 +38,7 @@ class AsyncInvocation:
     notifications: dict[str, Any]
     received_at: float
     expires_at: float
-    timeout: int
+    timeout: float
 
 
 def accept_invocation(endpoint: str, config: dict[str, Any], headers: dict[str, str], body: bytes) -> AsyncInvocation:
@@ -66,7 +66,9 @@ def accept_invocation(endpoint: str, config: dict[str, Any], headers: dict[str, 
         notifications=output.get("NotificationConfig") or {},
         received_at=now,
         expires_at=now + clock.shortened(ttl),
-        timeout=_number(headers, "InvocationTimeoutSeconds", _TIMEOUT_RANGE_IN_SECONDS, _DEFAULT_TIMEOUT_IN_SECONDS),
+        timeout=clock.shortened(
+            _number(headers, "InvocationTimeoutSeconds", _TIMEOUT_RANGE_IN_SECONDS, _DEFAULT_TIMEOUT_IN_SECONDS)
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from botocore.exceptions import ClientError
 
 from local_cloud.emulator.async_invocation import AsyncInvocation
-from local_cloud.emulator.async_results import NotificationError, notify, read_object, write_object
+from local_cloud.emulator.async_results import notify, read_object, write_object
 from local_cloud.emulator.container_call import ContainerAnswer, call_container
 from local_cloud.emulator.model_instance import ContainerSpec, Instance
 from local_cloud.emulator.sagemaker_metrics import count_async_answer, count_event
@@ -90,7 +90,7 @@ def _fail(invocation: AsyncInvocation, spec: ContainerSpec, failed: _FailedError
 def _notify(invocation: AsyncInvocation, spec: ContainerSpec, answer: ContainerAnswer, failure: str | None) -> None:
     try:
         notify(spec.role_arn, invocation, answer, failure)
-    except (ClientError, NotificationError):
+    except ClientError:
         count_event(spec, "NotificationFailures")
 
 

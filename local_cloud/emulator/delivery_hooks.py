@@ -30,6 +30,7 @@ class Delivery:
     target_arn: str
     body: str
     dead_letter_arn: str
+    is_scheduled: bool = False
 
 
 Deliver = Callable[[Delivery, Callable[[], None]], None]
@@ -80,7 +81,8 @@ def _deliver_events_with(deliver: Deliver) -> None:
         view = view or _events._pattern_event_view(event)
         body = target.get("Input") or json.dumps(view.event_with_detail())
         dead_letters = (target.get("DeadLetterConfig") or {}).get("Arn", "")
-        delivery = Delivery("events", rule["Arn"], target["Arn"], body, dead_letters)
+        is_scheduled = event.get("Source") == "aws.events"
+        delivery = Delivery("events", rule["Arn"], target["Arn"], body, dead_letters, is_scheduled)
         deliver(delivery, functools.partial(invoke, target, event, rule, view))
 
     _events._invoke_target = invoke_target

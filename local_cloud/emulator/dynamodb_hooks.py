@@ -82,9 +82,8 @@ def forget_table(name: str) -> None:
 
 
 class ExpiringItem(NamedTuple):
-    """An item with a time to live (seconds of the epoch); its key is that of one version of the item."""
+    """An item with a time to live (seconds of the epoch)."""
 
-    key: tuple[str, ...]
     expires_at: float
     remove: Callable[[], None]
 
@@ -100,4 +99,4 @@ def expiring_items() -> Iterator[ExpiringItem]:
                 # Only a number counts; anything else never expires.
                 if expires_at := (item.get(setting["AttributeName"]) or {}).get("N"):
                     remove = functools.partial(_dynamodb._remove_item, table, partition, sort)
-                    yield ExpiringItem((*scope, str(partition), str(sort), expires_at), float(expires_at), remove)
+                    yield ExpiringItem(float(expires_at), remove)

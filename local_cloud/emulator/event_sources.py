@@ -8,7 +8,8 @@ from typing import Any
 from local_cloud.emulator import clock, event_source_hooks, role_hooks, sqs_hooks
 from local_cloud.emulator.cloudformation_hooks import extend_resource_type
 from local_cloud.emulator.event_source_hooks import Mapping
-from local_cloud.emulator.lambda_hooks import continue_chain, function_configuration, recursion_is_allowed
+from local_cloud.emulator.lambda_hooks import function_configuration, recursion_is_allowed
+from local_cloud.emulator.lambda_run_hooks import continue_chain
 from local_cloud.emulator.sqs_hooks import Message, Queue
 
 _ACTIONS = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
@@ -63,7 +64,9 @@ def _run(mapping: Mapping, batch: list[Message], call: Callable[[], dict[str, An
 
 
 def _is_held(mapping: Mapping, role: str, queue: Queue) -> bool:
-    """Whether the role may not read the queue, or the batch still waits for more messages."""
+    """Whether there is nothing to read, the role may not read it, or the batch still waits for more messages."""
+    if not queue["messages"]:
+        return True
     if _missing_action(role, mapping["EventSourceArn"]):
         mapping["LastProcessingResult"] = "PROBLEM: Lambda lacks permission to access your SQS resource."
         return True

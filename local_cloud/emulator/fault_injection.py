@@ -5,9 +5,18 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import delivery_hooks, fault_answers, faults, hooks, lambda_hooks, request_hooks, sqs_hooks
+from local_cloud.emulator import (
+    delivery_hooks,
+    fault_answers,
+    faults,
+    hooks,
+    lambda_run_hooks,
+    request_hooks,
+    sqs_hooks,
+)
 from local_cloud.emulator.delivery_hooks import Delivery
 from local_cloud.emulator.faults import Fault
+from local_cloud.emulator.lambda_hooks import function_configuration
 from local_cloud.emulator.request_hooks import Proceed, ServiceCall
 from local_cloud.emulator.sqs_hooks import Message, Queue
 
@@ -15,7 +24,7 @@ PATH = "/_slipway/faults"
 
 
 async def _call(call: ServiceCall, proceed: Proceed) -> hooks.Answer:
-    function = call.session if lambda_hooks.function_configuration(call.session) else ""
+    function = call.session if function_configuration(call.session) else ""
     fault = faults.take(call.service, call.operation, faults.CALL_KINDS, function=function, by_function=bool(function))
     if fault is None:
         return await proceed()
@@ -27,7 +36,7 @@ async def _call(call: ServiceCall, proceed: Proceed) -> hooks.Answer:
         await asyncio.sleep(fault.after_seconds)
     answer = await proceed()
     if fault.fault == "kill":
-        lambda_hooks.kill_run(call.trace_id)
+        lambda_run_hooks.kill_run(call.trace_id)
     return fault_answers.failed(call.service, fault.code) if fault.fault == "error_after" else answer
 
 
@@ -37,13 +46,13 @@ def _run(function: str, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]
         return proceed()
     crashed = {"error": True, "body": {"errorType": "Runtime.ExitError", "errorMessage": "injected"}, "log": ""}
     if fault.fault == "throttle":
-        return lambda_hooks.throttled()
+        return lambda_run_hooks.throttled()
     if fault.fault == "error":
         return crashed
     if fault.fault == "delay":
         time.sleep(fault.after_seconds)
     if fault.fault == "kill":
-        lambda_hooks.kill_next_run_after(fault.after_seconds)
+        lambda_run_hooks.kill_next_run_after(fault.after_seconds)
     result = proceed()
     return crashed if fault.fault == "error_after" else result
 
@@ -72,7 +81,7 @@ def _times(fault: Fault | None) -> int:
 
 def install() -> None:
     request_hooks.answer_calls_with(_call, when=faults.any_armed)
-    lambda_hooks.run_functions_with(_run)
+    lambda_run_hooks.run_functions_with(_run)
     delivery_hooks.deliver_with(_deliver)
     sqs_hooks.send_messages_with(_send)
     hooks.register_command("POST", PATH, faults.arm)

@@ -3,25 +3,32 @@
 import os
 from typing import Any
 
-from local_cloud.emulator import hooks, lambda_hooks, role_hooks
+from local_cloud.emulator import clock, hooks, lambda_hooks, role_hooks
 from local_cloud.emulator.cloudformation_hooks import extend_resource_type
 
 # The emulator runs every one of them with its own interpreter.
 RUNTIMES = ("python3.10", "python3.11", "python3.12", "python3.13", "python3.14")
 
-# A killed emulator cannot end its children, so each function's process watches for its parent.
+# A killed emulator cannot end its children, so each function's process watches for its parent. All functions share the
+# cloud's clock; what they sign is dated by `datetime`, which keeps this machine's.
 PROLOGUE = """
-def _slipway_prepare(parent, emulator_only):
+def _slipway_prepare(parent, emulator_only, started, speed):
     import os, threading, time
+    real_time, real_sleep = time.time, time.sleep
     for name in emulator_only:
         os.environ.pop(name, None)
     def watch():
         while os.getppid() == parent:
-            time.sleep(0.5)
+            real_sleep(0.5)
         os._exit(1)
     threading.Thread(target=watch, daemon=True).start()
+    # The time that a run has left, too.
+    os.environ["_LAMBDA_TIMEOUT"] = str(float(os.environ["_LAMBDA_TIMEOUT"]) * speed)
+    if speed != 1:
+        time.time = lambda: started + (real_time() - started) * speed
+        time.sleep = lambda seconds: real_sleep(seconds / speed)
 
-_slipway_prepare({parent}, {emulator_only})
+_slipway_prepare({parent}, {emulator_only}, {started}, {speed})
 """
 
 
@@ -51,7 +58,9 @@ def _may_log(role_arn: str, group: str) -> bool:
 
 def install(emulator_only: tuple[str, ...]) -> None:
     """Apply the repairs; the named environment variables stay the emulator's own."""
-    prologue = PROLOGUE.format(parent=os.getpid(), emulator_only=emulator_only)
+    prologue = PROLOGUE.format(
+        parent=os.getpid(), emulator_only=emulator_only, started=clock.STARTED, speed=clock.SPEED
+    )
     lambda_hooks.prepare_function_processes(prologue)
     lambda_hooks.write_function_logs_if(_may_log)
     extend_resource_type("AWS::Lambda::Function", check=_check, complete=_complete)

@@ -8,8 +8,10 @@ from local_cloud.emulator import (
     deliveries,
     event_sources,
     fault_injection,
+    function_metrics,
     lambda_functions,
     log_groups,
+    queue_metrics,
     queues,
     sagemaker_gauges,
     sagemaker_hosting,
@@ -30,8 +32,10 @@ def install(emulator_only: tuple[str, ...]) -> None:
         tables,
         buckets,
         queues,
+        queue_metrics,
         event_sources,
         fault_injection,  # around queues; deliveries around it, so that only what may be delivered is hit
+        function_metrics,  # around it as well: an injected failure counts as one
         deliveries,
         cloudwatch_alarms,
         sagemaker_hosting,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import hooks, scope_hooks
 
 _app = hooks.internals("ministack.app", "SERVICE_HANDLERS")
 _sqs = hooks.internals(
@@ -24,7 +24,7 @@ _sqs = hooks.internals(
     "_expire_retained",
     "_get_q",
     "_queue_by_arn",
-    "_queue_url_for_account",
+    "_queues",
     "_queues_lock",
     "_receive_messages_for_esm",
     "_refresh_counts",
@@ -87,6 +87,22 @@ _follow_chains()
 def find_queue(arn: str) -> Queue | None:
     queue: Queue | None = _sqs._queue_by_arn(arn)
     return queue
+
+
+def all_queues() -> list[tuple[str, str, Queue]]:
+    """Every queue with its account and region."""
+    return scope_hooks.in_all_scopes(_sqs._queues)
+
+
+def counts_of(queue: Queue) -> dict[str, int]:
+    """The numbers of messages that wait, are in flight and are delayed, as the metrics of AWS name them."""
+    _sqs._refresh_counts(queue)
+    names = {"Visible": "", "NotVisible": "NotVisible", "Delayed": "Delayed"}
+    attributes = queue["attributes"]
+    return {
+        f"ApproximateNumberOfMessages{name}": int(attributes[f"ApproximateNumberOfMessages{member}"])
+        for name, member in names.items()
+    }
 
 
 def queue_lets(service: str, queue_arn: str, source_arn: str) -> bool:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections import Counter
 from typing import Any
 
@@ -20,8 +19,6 @@ _WRITES = {"DeleteItem": "Key", "PutItem": "Item", "UpdateItem": "Key"}
 _CONFLICT = "Transaction is ongoing for the item"
 
 _in_transactions: Counter[str] = Counter()
-# When each version of an expiring item was first seen.
-_first_seen: dict[tuple[str, ...], float] = {}
 
 
 async def _operate(operation: str, request: dict[str, Any], proceed: dynamodb_hooks.Proceed) -> hooks.Answer:
@@ -67,16 +64,10 @@ def _error(code: str, message: str, **more: Any) -> hooks.Answer:
 
 
 def _remove_expired_items() -> None:
-    """An item's remaining life counts on the cloud's clock, from when it was first seen here."""
-    now, seen = time.time(), dict[tuple[str, ...], float]()
+    now = clock.now()
     for item in dynamodb_hooks.expiring_items():
-        since = _first_seen.get(item.key, now)
-        if now >= since + clock.shortened(item.expires_at - since):
+        if item.expires_at <= now:
             item.remove()
-        else:
-            seen[item.key] = since
-    _first_seen.clear()
-    _first_seen.update(seen)
 
 
 def _complete(name: str, properties: dict[str, Any]) -> None:

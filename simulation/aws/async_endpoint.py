@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import inf
 from random import Random
 from typing import Any
 
@@ -29,7 +30,7 @@ class Request:
     timeout: int
     received_at: float
     run: Run | None = None
-    over: bool = False
+    over_at: float = inf
 
 
 @dataclass
@@ -85,10 +86,6 @@ class AsyncEndpoint:
             "FailureLocation": prefix + _failure_key(accepted),
         }
 
-    def may_bring_output(self, job: str) -> bool:
-        """Whether a request for the job is waiting or running."""
-        return any(request.job == job and not request.over for request in self.requests)
-
     def _go_on(self) -> None:
         if not self.model.is_ready:
             self.scheduler.call_later(self.model.ready_at - self.scheduler.now, self._go_on)
@@ -109,7 +106,7 @@ class AsyncEndpoint:
         self.scheduler.call_later(request.timeout, lambda: self._time_out(request))
 
     def _time_out(self, request: Request) -> None:
-        if not request.over and request.run:
+        if request.over_at == inf and request.run:
             self.model.stop(request.run)
             self._fail(request, "Request timed out")
             self._go_on()
@@ -125,21 +122,19 @@ class AsyncEndpoint:
         self.scheduler.call_later(0, self._go_on)
 
     def _succeed(self, request: Request, body: bytes) -> None:
-        request.over = True
-        rates = self.plan.rates
-        if not self.plan.happens("output missing", rates.broken_output / 3):
-            self.bucket.write(_output_key(request), body, "application/json")
-        if self.plan.happens("output written twice", rates.broken_output / 3):
-            again = body.replace(b" answers ", b" (again) answers ", 1)
-            later = self.random.expovariate(1 / 2)
-            self.scheduler.call_later(
-                later, lambda: self.bucket.write(_output_key(request), again, "application/json") and None
-            )
-        output = {"contentType": "application/json", "outputLocation": self._url(_output_key(request))}
+        request.over_at = self.scheduler.now
+        chance = self.plan.rates.broken_output / 3
+        key = _output_key(request)
+        if not self.plan.happens("output missing", chance):
+            self.bucket.write(key, body, "application/json")
+            if self.plan.happens("output written twice", chance):
+                again = body.replace(b" answers ", b" (again) answers ", 1)
+                self.scheduler.call_later(self.random.expovariate(1 / 2), lambda: self.bucket.write(key, again, "application/json"))
+        output = {"contentType": "application/json", "outputLocation": self._url(key)}
         self._publish(request, {"invocationStatus": "Completed", "responseParameters": output})
 
     def _fail(self, request: Request, reason: str, told: bool = True) -> None:
-        request.over = True
+        request.over_at = self.scheduler.now
         if not self.plan.happens("failure object missing", self.plan.rates.broken_output):
             self.bucket.write(_failure_key(request), reason.encode(), "text/plain")
         if told:

@@ -25,7 +25,8 @@ from botocore.validate import ParamValidator
 from simulation import faults
 from simulation.aws.errors import Refusal
 from simulation.faults import Faults
-from simulation.scheduler import Killed, Scheduler
+from simulation.functions import Functions
+from simulation.scheduler import Killed
 
 # As each service words it.
 _THROTTLES = {
@@ -51,15 +52,10 @@ class Client:
     """`service` has a method for each operation it can do; it raises Refusal for what it will not do."""
 
     def __init__(
-        self, service_name: str, service: Any, config: Config, scheduler: Scheduler, random: Random, plan: Faults
+        self, service_name: str, service: Any, config: Config, functions: Functions, random: Random, plan: Faults
     ) -> None:
-        self._name, self._service, self._scheduler, self._random, self._plan = (
-            service_name,
-            service,
-            scheduler,
-            random,
-            plan,
-        )
+        self._name, self._service, self._random, self._plan = service_name, service, random, plan
+        self._functions, self._scheduler = functions, functions.scheduler
         self._models = _operations(service_name)
         self._calls: Counter[str] = Counter()
         retries = config.retries or {}
@@ -114,7 +110,7 @@ class Client:
             raise ParamValidationError(report=report.generate_report())
 
     def _attempt(self, model: OperationModel, method: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-        fault = self._plan.of_call(model.name)
+        fault = self._plan.of_call(model.name, self._functions.current().function.name)
         latency = self._random.expovariate(1 / _MEAN_LATENCY[self._name])
         self._scheduler.sleep(latency / 2)
         self._fail_before(fault, model)

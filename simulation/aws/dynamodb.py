@@ -19,8 +19,8 @@ class _Change(NamedTuple):
     """One write, worked out but not yet made; `refusal` is why its condition fails."""
 
     pk: str
-    old: Item | None
     new: Item
+    size: int
     refusal: dict[str, Any] | None
 
 
@@ -71,7 +71,7 @@ class DynamoDb:
                 self._bill(change, transaction=True)
             reasons = [change.refusal for change in changes]
             if not any(reasons):
-                self.table.commit({change.pk: change.new for change in changes})
+                self.table.commit([change[:3] for change in changes])
             return reasons
 
         self.transactions.run(request["ClientRequestToken"], repr(request["TransactItems"]), keys, commit)
@@ -128,14 +128,13 @@ class DynamoDb:
         if change.refusal:
             members = {"Item": change.refusal["Item"]} if "Item" in change.refusal else {}
             raise Refusal("ConditionalCheckFailedException", "The conditional request failed", **members)
-        self.table.commit({change.pk: change.new})
+        self.table.commit([change[:3]])
         if request.get("ReturnValues", "NONE") != "NONE":
             raise NotImplementedError("no handler asks for what it has written")
         return {}
 
     def _put(self, request: Mapping[str, Any]) -> _Change:
         item = table_items.copied(request["Item"])
-        table_items.check(item)
         pk = _pk({"pk": item.get("pk", {})})
         return self._change(request, pk, item)
 
@@ -153,23 +152,21 @@ class DynamoDb:
             else:
                 total = float(new.get(attribute, {"N": "0"})["N"]) + float(values[value]["N"])
                 new[attribute] = {"N": f"{total:g}" if total % 1 else str(int(total))}
-        table_items.check(new)
         return self._change(request, pk, new, parsed)
 
     def _change(self, request: Mapping[str, Any], pk: str, new: Item, *parsed: expressions.Expression) -> _Change:
+        size = table_items.checked_size(new)
         old, text = self.table.items.get(pk), request.get("ConditionExpression")
         condition = expressions.condition(text, request.get("ExpressionAttributeNames")) if text else None
         _check_used(request, *parsed, *([condition] if condition else []))
         if condition is None or condition.test(old or {}, request.get("ExpressionAttributeValues", {})):
-            return _Change(pk, old, new, None)
+            return _Change(pk, new, size, None)
         shown = old and request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
         found = {"Item": table_items.copied(old)} if old and shown else {}
-        return _Change(pk, old, new, {"Code": "ConditionalCheckFailed", "Message": "The condition failed"} | found)
+        return _Change(pk, new, size, {"Code": "ConditionalCheckFailed", "Message": "The condition failed"} | found)
 
     def _bill(self, change: _Change, *, transaction: bool = False) -> None:
-        self.table.units.write(
-            max(self.table.size(change.pk), table_items.size(change.new)), transaction=transaction
-        )
+        self.table.units.write(max(self.table.size(change.pk), change.size), transaction=transaction)
 
     def _check(self, name: str) -> None:
         if name != self.table.name:

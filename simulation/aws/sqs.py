@@ -41,6 +41,7 @@ class Queue:
     max_receives: int | None = None
     dead_letters: "Queue | None" = None
     on_arrival: Callable[[], None] = lambda: None
+    sent: int = 0
     lost: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -85,6 +86,7 @@ class Queue:
     def send(self, body: str, group: str | None = None, delay: float = 0) -> str:
         """Put a message in, or two, or by the plan none."""
         message = Message(f"{self.random.getrandbits(128):032x}", body, group, self.scheduler.now)
+        self.sent += 1
         rates = self.plan.rates
         if self.plan.happens(f"message lost: {self.name}", rates.lost_message):
             self.lost.append(body)

@@ -1,11 +1,10 @@
 """What one DynamoDB table holds: items and what they were a moment ago, indexes that follow, deletions that come late."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
 
-from simulation.aws import table_items
 from simulation.aws.expressions import Item
 from simulation.aws.table_index import TableIndex
 from simulation.aws.table_items import Units
@@ -17,12 +16,13 @@ LONGEST_INDEX_LAG_IN_SECONDS = 10
 
 
 class Write(NamedTuple):
-    """A committed change of one item; `new` is None when its time to live deleted it."""
+    """A committed change of one item, `size` bytes afterwards; `new` is None when its time to live deleted it."""
 
     at: float
     pk: str
     old: Item | None
     new: Item | None
+    size: int
 
 
 @dataclass
@@ -67,12 +67,13 @@ class Table:
                     return item
         return self.items.get(pk)
 
-    def commit(self, changes: dict[str, Item | None]) -> None:
-        """Make all changes at once."""
+    def commit(self, changes: Iterable[tuple[str, Item | None, int]]) -> None:
+        """Make all changes at once: keys, new items and their sizes."""
         writes = []
-        for pk, new in changes.items():
-            writes.append(Write(self.scheduler.now, pk, self.items.get(pk), new))
+        for pk, new, size in changes:
+            writes.append(Write(self.scheduler.now, pk, self.items.get(pk), new, size))
             self._tell_indexes(writes[-1])
+            self._sizes[pk] = size
             self._replace(pk, new)
         for observe in self.observers:
             observe(writes)
@@ -81,7 +82,6 @@ class Table:
         now, old = self.scheduler.now, self.items.pop(pk, None)
         earlier = [version for version in self._earlier.get(pk, []) if version[0] > now - KEPT_VERSIONS_SECONDS]
         self._earlier[pk] = [*earlier, (now, old)]
-        self._sizes[pk] = table_items.size(new)
         if new is None:
             return
         self.items[pk] = new
@@ -102,4 +102,4 @@ class Table:
     def _delete_expired(self, pk: str) -> None:
         item = self.items.get(pk)
         if item and "expires_at" in item and float(item["expires_at"]["N"]) <= self.scheduler.now:
-            self.commit({pk: None})
+            self.commit([(pk, None, 0)])

@@ -21,10 +21,8 @@ def size(item: Item | None) -> int:
     return sum(len(name.encode()) + _size(value) for name, value in item.items()) if item else 0
 
 
-def check(item: Item) -> None:
-    """Raises Refusal for what DynamoDB does not store."""
-    if size(item) > MAX_ITEM_BYTES:
-        raise invalid("Item size has exceeded the maximum allowed size")
+def checked_size(item: Item) -> int:
+    """In bytes; raises Refusal for what DynamoDB does not store."""
     for name, value in item.items():
         if len(value) != 1:
             raise invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one")
@@ -33,6 +31,10 @@ def check(item: Item) -> None:
             raise invalid(f"One or more parameter values were invalid: the set {name} is empty or has duplicates")
         if kind == "N":
             float(content)
+    in_bytes = size(item)
+    if in_bytes > MAX_ITEM_BYTES:
+        raise invalid("Item size has exceeded the maximum allowed size")
+    return in_bytes
 
 
 @dataclass

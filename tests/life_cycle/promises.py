@@ -51,7 +51,9 @@ def check_row(row: Row) -> None:
         _demand(not row.holds_slot or row.state == CANCELLED, "I8: an ended job keeps its slot")
         _demand(not row.holds_slot or row.may_be_running, "I8: a slot is kept for no attempt")
         at_rest = row.announced and not row.holds_slot
-        _demand((row.due_at is None) == at_rest, "an ended job is looked at exactly as long as there is something to do")
+        _demand(
+            (row.due_at is None) == at_rest, "an ended job is looked at exactly as long as there is something to do"
+        )
     _demand((row.state == SUCCEEDED) == (row.output is not None), "I3: an output, or SUCCEEDED, without the other")
     _demand((row.state == FAILED) <= (row.error_code is not None), "FAILED without an error")
     _demand(row.ended <= set(range(1, row.attempts + 1)), "an attempt ended that was not claimed")

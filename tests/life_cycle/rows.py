@@ -6,19 +6,20 @@ from typing import Any
 
 from inference_api.job import ACCEPTED, CANCELLED, Job, Output
 
-CLAIMS, TOO_LATE, LAST_MOMENTS, OVERDUE, DELETED = range(5)
+CLAIMS, TOO_LATE, LAST_MOMENTS, OVERDUE = range(4)
 DEADLINE, INVOCATION_TIMEOUT, RETENTION = 3600, 900, 7200
 LATEST_START = DEADLINE - INVOCATION_TIMEOUT - 300
 NOW = {CLAIMS: 60, TOO_LATE: LATEST_START + 1, LAST_MOMENTS: DEADLINE - 1, OVERDUE: DEADLINE}
 LEASE_HELD = float("inf")
 SOON, AFTER_DEADLINE = 1, 2  # what is left of `expires_at`
+NAMES = [field.name for field in fields(Job)]
 
 
 class Row(Job):
     """A row without what decides nothing: the version, the writer, the times. Equal rows are one object.
 
-    due_at: 0 where the sweeper will look, since every moment from the next one on is explored. lease_until: infinite
-    until the moment at which the lease runs out.
+    due_at: 0 where the sweeper will look, since it may look at any moment from then on. lease_until: infinite until
+    the moment at which the lease runs out.
     """
 
     __hash__ = object.__hash__
@@ -34,6 +35,9 @@ class Rows:
         self._known: dict[tuple[Any, ...], Row] = {}
         self._computed: dict[tuple[Any, ...], Row | None] = {}
 
+    def __len__(self) -> int:
+        return len(self._known)
+
     def accepted(self) -> Row:
         """The row that the submitting function writes."""
         job = self._life.accept("job", "owner", 0, self._terms)
@@ -41,11 +45,11 @@ class Rows:
             job = self._life.claim(job, 0, self._terms) or job
         return self._row(job)
 
-    def after(self, row: Row, clock: int, transition: str, *args: Any, **options: Any) -> Row | None:
+    def after(self, row: Row, clock: int, transition: str, *args: Any) -> Row | None:
         """What the transition makes of the row, None where it is not allowed."""
-        key = (row, clock, transition, args, *options.items())
+        key = (row, clock, transition, args)
         if key not in self._computed:
-            job = self._decide(row, NOW[clock], transition, args, options)
+            job = self._decide(row, NOW[clock], transition, *args)
             self._computed[key] = None if job is None else self._row(job)
         return self._computed[key]
 
@@ -53,7 +57,7 @@ class Rows:
         """The row once the lease of its last claim has run out."""
         return self._row(row, lease_until=0)
 
-    def _decide(self, row: Row, now: float, transition: str, args: tuple[Any, ...], options: Any) -> Job | None:
+    def _decide(self, row: Row, now: float, transition: str, *args: Any) -> Job | None:
         life, terms = self._life, self._terms
         job: Job | None
         match transition:
@@ -63,8 +67,10 @@ class Rows:
                 job = life.give_back(row, *args, now)
             case "succeed":
                 job = life.succeed(row, output_of(*args), now, terms)
-            case "fail_attempt":
-                job = life.fail_attempt(row, *args, "error", now, terms, **options)
+            case "fail":
+                job = life.fail_attempt(row, *args, "error", now, terms)
+            case "refuse":
+                job = life.fail_attempt(row, *args, "error", now, terms, refused=True)
             case "look_again":
                 job = life.look_again(row, now)
             case _:
@@ -72,23 +78,21 @@ class Rows:
         return job
 
     def _row(self, job: Job, **changes: Any) -> Row:
-        values = {field.name: getattr(job, field.name) for field in fields(Job)} | changes
-        leased = job.may_be_running and values["lease_until"] > 0 and (
-            job.is_open or job.holds_slot and not self._claims_at_acceptance
-        )
+        values = {name: getattr(job, name) for name in NAMES} | changes
+        leased = job.is_open or (job.holds_slot and not self._claims_at_acceptance)
         values |= {
             "version": 0,
             "writer": "",
             "due_at": None if job.due_at is None else 0,
-            "lease_until": LEASE_HELD if leased else 0,
-            "marked": 0 if job.state == CANCELLED and job.marked in job.ended else job.marked,
-            "error_code": job.error_code if job.state != CANCELLED else None,
-            "refused": job.refused and job.state != CANCELLED,
-            "sent": job.sent and job.state == ACCEPTED,  # claims overwrite it
+            "lease_until": LEASE_HELD if leased and job.may_be_running and values["lease_until"] > 0 else 0,
+            "sent": job.sent and job.state == ACCEPTED,  # it is set anew before it is asked for again
             "error_attempt": 0,
             "ended_at": None if job.ended_at is None else 0,
             "expires_at": job.expires_at and _coarse(job.expires_at),
         }
+        if job.state == CANCELLED:
+            values |= {"error_code": None, "refused": False}
+            values["marked"] = 0 if job.marked in job.ended else job.marked
         return self._known.setdefault(tuple(values.values()), Row(**values))
 
 

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from inference_api.job import ACCEPTED, Job
+from inference_api.job import ACCEPTED
 from life_cycle.rows import CLAIMS, Row
 
-# What has become of a claimed attempt at the model.
-UNUSED, RUNNING, OUTPUT, REFUSED, FAILED, GONE = "-", "r", "o", "4", "5", "x"
+# What has become of a claimed attempt at the model. Of one that is over nothing more is ever heard.
+UNUSED, RUNNING, OUTPUT, REFUSED, FAILED, OVER = "-", "r", "o", "4", "5", "x"
 
 
 class Broken(Exception):
@@ -33,7 +33,8 @@ class Seen(NamedTuple):
 class Process(NamedTuple):
     """A function under way, by the call that it makes next.
 
-    rest: the attempts that a sweeper has yet to look for. holds_message: the message comes back when the function dies.
+    rest: the attempts whose outputs a sweeper has yet to look for. holds_message: one of the job queue, which comes
+    back when the function dies.
     """
 
     call: str
@@ -49,13 +50,13 @@ class Process(NamedTuple):
 
 
 class World(NamedTuple):
-    """attempts: a letter for each claimed one. messages: the attempts that notifications wait to tell of; in queue
-    mode, a 0 for each message of the job. told: the event of its end is out.
+    """attempts: a letter for each claimed one. queued: the job queue holds a message. told: the event of its end is
+    out.
     """
 
     row: Row | None = None
     attempts: str = ""
-    messages: tuple[int, ...] = ()
+    queued: bool = False
     processes: tuple[Process, ...] = ()
     clock: int = CLAIMS
     told: bool = False
@@ -67,13 +68,6 @@ class World(NamedTuple):
         at = self.processes.index(process)
         return self._replace(processes=self.processes[:at] + self.processes[at + 1 :])
 
-    def say(self, message: int) -> "World":
-        return self._replace(messages=tuple(sorted((*self.messages, message))))
-
-    def unsay(self, message: int) -> "World":
-        at = self.messages.index(message)
-        return self._replace(messages=self.messages[:at] + self.messages[at + 1 :])
-
     def fate(self, attempt: int) -> str:
         return self.attempts[attempt - 1 : attempt]
 
@@ -81,11 +75,17 @@ class World(NamedTuple):
         return self._replace(attempts=self.attempts[: attempt - 1] + fate + self.attempts[attempt:])
 
     @property
-    def is_settled(self) -> bool:
+    def job(self) -> Row:
+        """The row, where there is one."""
+        assert self.row is not None
+        return self.row
+
+    @property
+    def tended(self) -> bool:
+        """Attempts still matter to the job."""
+        return self.row is not None and (self.row.is_open or self.row.holds_slot)
+
+    @property
+    def settled(self) -> bool:
         """Nothing is left to do for the job."""
-        return self.row is not None and self.told and self.row.announced and not self.row.holds_slot
-
-
-def tended(job: Job) -> bool:
-    """Attempts still matter to it."""
-    return job.is_open or job.holds_slot
+        return self.told and self.job.announced and not self.job.holds_slot

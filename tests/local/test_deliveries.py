@@ -142,9 +142,11 @@ def test_an_event_that_the_queue_does_not_let_in_goes_to_the_dead_letter_queue(b
 
 
 COUNTER = """
-import boto3, time
+import boto3, threading
+from datetime import datetime
 def handler(event, context):
-    boto3.client("dynamodb").put_item(TableName="%s", Item={"pk": {"S": str(time.time())}})
+    # Not `time`, which is the cloud's own clock in functions.
+    boto3.client("dynamodb").put_item(TableName="%s", Item={"pk": {"S": str(datetime.now().timestamp())}})
     if "%s":
         raise ValueError("boom")
 """
@@ -209,6 +211,19 @@ def test_a_minute_lasts_two_seconds_at_a_clock_thirty_times_as_fast(bare_cloud: 
             assert json.loads(message["Body"])["detail-type"] == "Scheduled Event"
     pauses = [later - earlier for earlier, later in itertools.pairwise(sorted(sent))]
     assert 1900 < statistics.median(pauses) < 2700, pauses
+
+
+def test_a_scheduled_run_that_takes_longer_than_a_fast_minute_does_not_overlap_the_next(
+    bare_cloud: LocalCloud, schedule: Schedule
+) -> None:
+    resources = scheduled_stack("unhurried-calls")
+    resources["Function"]["Properties"]["Code"]["ZipFile"] += "    threading.Event().wait(5)\n"
+    schedule("unhurried", resources)
+    deadline = time.monotonic() + 60
+    while len(found := calls(bare_cloud, "unhurried-calls")) < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert all(later - earlier > 5 for earlier, later in itertools.pairwise(found)), found
 
 
 def test_a_rule_needs_the_permission_of_the_function(bare_cloud: LocalCloud, schedule: Schedule) -> None:

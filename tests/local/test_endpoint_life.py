@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 
-from deployed_stacks import Apis, deployed, edited
+from deployed_stacks import Apis, containers, deployed, edited
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
@@ -27,11 +26,6 @@ BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 def environment(template: Template) -> dict[str, str]:
     container: dict[str, str] = properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]
     return container
-
-
-def containers(cloud: LocalCloud, name: str) -> list[dict[str, Any]]:
-    answer = requests.get(f"{cloud.url}/_slipway/containers", timeout=30)
-    return [each for each in answer.json() if each["endpoint"].startswith(f"{name}-")]
 
 
 @contextmanager
@@ -166,7 +160,12 @@ def test_an_update_that_trips_an_alarm_is_rolled_back(
 def test_a_scaled_count_outlives_an_update_and_the_type_cannot_change(
     cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
 ) -> None:
-    client = deployed(cloud, replace(stacks["scaled"], name="scaling"))
+    def hold(template: Template) -> None:
+        # The 15 idle minutes after which target tracking would scale in are only half a minute here.
+        configuration = properties(template, "ApplicationAutoScaling::ScalingPolicy")
+        configuration["TargetTrackingScalingPolicyConfiguration"]["DisableScaleIn"] = True
+
+    client = deployed(cloud, edited(stacks["scaled"], tmp_path, hold, "scaling"))
     endpoint = client.call("GET", "/endpoint")[2]["name"]
     sagemaker = cloud.client("sagemaker", region=client.region)
     weights = [{"VariantName": "AllTraffic", "DesiredInstanceCount": 3}]
@@ -174,12 +173,14 @@ def test_a_scaled_count_outlives_an_update_and_the_type_cannot_change(
     sagemaker.get_waiter("endpoint_in_service").wait(EndpointName=endpoint, WaiterConfig={"Delay": 1})
 
     def change(template: Template) -> None:
+        hold(template)
         environment(template)["OPTION_MAX_MODEL_LEN"] = "4096"
 
     deploy(cloud, edited(stacks["scaled"], tmp_path, change, "scaling"))
     assert len(containers(cloud, "scaling")) == 3
 
     def change_type(template: Template) -> None:
+        hold(template)
         variant(template)["InstanceType"] = "ml.g6.4xlarge"
 
     with pytest.raises(DeployError) as caught:

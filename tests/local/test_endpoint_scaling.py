@@ -67,7 +67,7 @@ def tracking(name: str, target: float, **more: Any) -> dict[str, Any]:
     return policy("Backlog", "TargetTrackingScaling", configuration | more)
 
 
-def waking(name: str) -> Resources:
+def waking(name: str, **more: Any) -> Resources:
     """An alarm on a backlog without instances, and the step that it takes."""
     step = {"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1}
     configuration = {"AdjustmentType": "ChangeInCapacity", "StepAdjustments": [step], "Cooldown": 60}
@@ -83,7 +83,7 @@ def waking(name: str) -> Resources:
         "TreatMissingData": "missing",
         "AlarmActions": [{"Ref": "Wake"}],
     }
-    return {"Wake": policy("Wake", "StepScaling", configuration), "Alarm": resource("CloudWatch::Alarm", alarm)}
+    return {"Wake": policy("Wake", "StepScaling", configuration), "Alarm": resource("CloudWatch::Alarm", alarm | more)}
 
 
 def wait_for_instances(endpoint: DeployedEndpoint, count: int) -> None:
@@ -127,20 +127,45 @@ def test_nothing_is_scaled_that_no_policy_asks_to(fast_cloud: LocalCloud) -> Non
         "unobserved": {"Target": scalable_target("unobserved", 0, 2), "Backlog": tracking("somebody-else", 5)},
         "abandoned": {"Target": scalable_target("abandoned", 0, 2), "Backlog": tracking("abandoned", 5)},
         "patient": {"Target": scalable_target("patient", 0, 2), "Backlog": tracking("patient", 5)},
+        "muted": {"Target": scalable_target("muted", 0, 2), **waking("muted", ActionsEnabled=False)},
     }
     kept = {
         name: DeployedEndpoint(fast_cloud, name, endpoint_resources() | scaling) for name, scaling in scalings.items()
     }
-    update(
-        fast_cloud, "abandoned", named(endpoint_resources() | {"Target": scalings["abandoned"]["Target"]}, "abandoned")
-    )
-    kept["patient"].scale_to(0)
-    kept["patient"].submit()  # fewer than the target, and there is no policy that wakes
+    without_policy = endpoint_resources() | {"Target": scalings["abandoned"]["Target"]}
+    update(fast_cloud, "abandoned", named(without_policy, "abandoned"))
+    for name in ("patient", "muted"):
+        kept[name].scale_to(0)
+        kept[name].submit()  # fewer than the target, and no policy that wakes
     # Made last, so its 15 minutes end last.
     control = {"Target": scalable_target("control", 0, 2), "Backlog": tracking("control", 5)}
     wait_for_instances(DeployedEndpoint(fast_cloud, "control", endpoint_resources() | control), 0)
     counts = {name: endpoint.instances() for name, endpoint in kept.items()}
-    assert counts == {"floored": 1, "one-way": 1, "unobserved": 1, "abandoned": 1, "patient": 0}
+    assert counts == {"floored": 1, "one-way": 1, "unobserved": 1, "abandoned": 1, "patient": 0, "muted": 0}
+
+
+def test_nothing_is_scaled_while_an_update_is_under_way(fast_cloud: LocalCloud) -> None:
+    name = "updated"
+    scaling = {"Target": scalable_target(name, 1, 3), "Backlog": tracking(name, 2)}
+    endpoint = DeployedEndpoint(fast_cloud, name, endpoint_resources(environment=SLOW, concurrency=1) | scaling)
+    # Both fleets run for 10 minutes, which are 5 s here; three of them would be enough to scale out.
+    endpoint.sagemaker.update_endpoint(
+        EndpointName=name,
+        EndpointConfigName=endpoint.config()["EndpointConfigName"],
+        DeploymentConfig={
+            "BlueGreenUpdatePolicy": {
+                "TrafficRoutingConfiguration": {"Type": "ALL_AT_ONCE", "WaitIntervalInSeconds": 0},
+                "TerminationWaitInSeconds": 600,
+            }
+        },
+    )
+    for _ in range(40):
+        endpoint.submit({"inputs": "a", "parameters": {"max_new_tokens": 5}})
+    counts = set()
+    while (now := endpoint.describe())["EndpointStatus"] == "Updating":
+        counts.add(now["ProductionVariants"][0]["DesiredInstanceCount"])
+    assert counts == {1}
+    wait_for_instances(endpoint, 3)
 
 
 def test_a_realtime_endpoint_follows_the_requests_in_flight(fast_cloud: LocalCloud) -> None:

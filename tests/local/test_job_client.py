@@ -1,6 +1,8 @@
 """`examples/job_client.py` against deployed APIs: what docs/jobs.md tells users to copy works as it says."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -109,3 +111,47 @@ def test_a_list_of_many_jobs_is_read_to_its_end(apis: Apis, connect: Connect) ->
     listed = [job["id"] for job in jobs.list()]
     assert [job_id for job_id in listed if job_id in submitted] == submitted[::-1]
     assert len(set(listed)) == len(listed)
+
+
+def snippet(language: str) -> str:
+    """The first one of docs/jobs.md in that language."""
+    page = (ROOT / "docs" / "jobs.md").read_text()
+    return page.partition(f"```{language}\n")[2].partition("```")[0]
+
+
+def test_the_shell_commands_of_the_documentation_do_what_they_say(apis: Apis) -> None:
+    api = apis("gpt2")
+    script = snippet("sh")
+    submit = next(line for line in script.splitlines() if line.endswith("# submit"))
+    # What a reader would copy is the id in the answer before, which has no newline of its own.
+    script = script.replace("JOB=6f1c...", f"JOB=$({submit.partition('#')[0]} | cut -c9-40)")
+    script = re.sub(r"^(call .*?) *(#.*)?$", r"\1; echo", script, flags=re.MULTILINE)
+    said = subprocess.run(
+        ["bash", "-eu", "-c", script],
+        env=os.environ | environment(api) | {"API_URL": api.url, "AWS_SESSION_TOKEN": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, second, ended, listed, cancelled = map(json.loads, said.stdout.splitlines())
+    assert first["id"] == second["id"] == ended["id"] == listed["jobs"][0]["id"]
+    assert ended["status"] == "succeeded"
+    assert text_of(ended["output"])
+    assert cancelled["error"]["code"] == "job_ended"
+
+
+def test_the_lines_of_python_of_the_documentation_do_what_they_say(apis: Apis) -> None:
+    api = apis("gpt2")
+    lines = snippet("python").replace("https://<api id>.execute-api.us-east-1.amazonaws.com/v1/", api.url)
+    said = subprocess.run(
+        [sys.executable, "-c", lines.replace("report-7", str(uuid4()))],
+        cwd=ROOT / "examples",
+        env=os.environ | environment(api),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, statuses, second = said.stdout.splitlines()
+    assert "generated_text" in first
+    assert statuses.startswith("['succeeded'")
+    assert "generated_text" in second

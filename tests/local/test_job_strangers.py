@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deployed_stacks import Apis, assert_refused, caller_of
+from deployed_stacks import Apis, assert_refused, caller_of, ended, resource_ids
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
@@ -18,11 +18,10 @@ BODY = {"inputs": "The sea is", "parameters": {"max_new_tokens": 3}}
 
 def stored(cloud: LocalCloud, stack: Stack) -> tuple[int, int]:
     """How many items and objects a deployment's jobs have left."""
-    resources = cloud.client("cloudformation", region=stack.region).describe_stack_resources(StackName=stack.name)
-    ids = {each["ResourceType"]: each["PhysicalResourceId"] for each in resources["StackResources"]}
-    table = cloud.client("dynamodb", region=stack.region).scan(TableName=ids["AWS::DynamoDB::Table"], Select="COUNT")
-    objects = cloud.client("s3", region=stack.region).list_objects_v2(Bucket=ids["AWS::S3::Bucket"])
-    return table["Count"], objects["KeyCount"]
+    (table,), (bucket,) = (resource_ids(cloud, stack, kind) for kind in ("AWS::DynamoDB::Table", "AWS::S3::Bucket"))
+    items = cloud.client("dynamodb", region=stack.region).scan(TableName=table, Select="COUNT")["Count"]
+    objects = cloud.client("s3", region=stack.region).list_objects_v2(Bucket=bucket)["KeyCount"]
+    return items, objects
 
 
 HOSTILE = {
@@ -89,8 +88,8 @@ def test_a_page_that_is_none_is_refused(apis: Apis, query: str) -> None:
 @pytest.fixture(scope="module")
 def foreign_job(apis: Apis) -> str:
     """A job of the caller that owns `apis(...)`; the tests ask for it as somebody else."""
-    _, _, job = apis("gpt2").call("POST", "/jobs?wait=25", BODY)
-    return str(job["id"])
+    _, _, job = apis("gpt2").call("POST", "/jobs", BODY)
+    return str(ended(apis("gpt2"), job)["id"])
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,9 @@ GPT2 = ROOT / "deployments" / "gpt2.yaml"
 PATIENCE_IN_SECONDS = 90
 
 
-def start(deployment: str, port: int) -> subprocess.Popen[str]:
+def start(deployment: str, port: int, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "slipway", "local", deployment, "--port", str(port)],
+        [sys.executable, "-m", "slipway", "local", deployment, "--port", str(port), *options],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -121,6 +121,26 @@ def test_a_crash_of_the_emulator_during_the_deploy_is_told_in_one_sentence() -> 
     assert process.wait(PATIENCE_IN_SECONDS) == 1
     assert "The emulator ended unexpectedly" in said
     assert "Traceback" not in said
+
+
+def test_the_clock_runs_as_fast_as_it_is_told() -> None:
+    process = start("gpt2", free_port(), "--clock-speed", "30")
+    read_until(process, "starting the emulator")
+    (emulator,) = (each for each in family_of(process) if "local_cloud.emulator" in each.cmdline())
+    assert float(emulator.environ()["SLIPWAY_LOCAL_CLOCK_SPEED"]) == 30
+    process.kill()
+    process.wait()
+    assert process.stdout
+    process.stdout.close()
+
+
+@pytest.mark.parametrize("speed", ["0", "-1", "fast", "1001", "nan"])
+def test_a_clock_that_can_not_be_is_refused(speed: str) -> None:
+    process = start("gpt2", free_port(), f"--clock-speed={speed}")
+    assert process.stdout
+    assert f"'{speed}' is no speed; use 1 to 1000" in process.stdout.read()
+    process.stdout.close()
+    assert process.wait(PATIENCE_IN_SECONDS) == 2
 
 
 def test_a_taken_port_is_told_in_one_sentence() -> None:

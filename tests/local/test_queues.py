@@ -15,18 +15,22 @@ from small_stacks import REGION, Resources, StackFailedError, arn_of, create, fu
 CONSUME = statement(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"])
 # A body is what to do with its message; the function notes each delivery in a table.
 WORKER = """
-import json, time, boto3
+import json, threading, boto3
+from datetime import datetime
 table = boto3.client("dynamodb")
 sqs = boto3.client("sqs")
 def note(record, moment):
-    table.put_item(TableName="{table}", Item={{"pk": {{"S": f"{{moment}} {{record['messageId']}} {{time.time()}}"}},
-        "body": {{"S": record["body"]}}, "at": {{"N": str(time.time())}}, "moment": {{"S": moment}}}})
+    # Not `time`, which is the cloud's own clock in functions.
+    now = str(datetime.now().timestamp())
+    item = {{"pk": f"{{moment}} {{record['messageId']}} {{now}}", "body": record["body"], "moment": moment}}
+    typed = {{name: {{"S": value}} for name, value in item.items()}} | {{"at": {{"N": now}}}}
+    table.put_item(TableName="{table}", Item=typed)
 def handler(event, context):
     failed = []
     for record in event["Records"]:
         todo = json.loads(record["body"])
         note(record, "start")
-        time.sleep(todo.get("sleep", 0))
+        threading.Event().wait(todo.get("sleep", 0))
         if "visibility" in todo:
             url = "https://sqs/" + record["eventSourceARN"].split(":")[4] + "/" + record["eventSourceARN"].split(":")[5]
             sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=record["receiptHandle"],

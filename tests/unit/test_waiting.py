@@ -65,34 +65,41 @@ def test_any_other_wait_is_refused_by_name(text: str) -> None:
 
 def test_a_held_caller_has_the_end_a_quarter_of_a_second_after_it() -> None:
     rows = Rows(reads_until_end=9)
-    job, held = rows.waiting().until_ended(JOB, 25)
+    job, held = rows.waiting().until_ended(JOB, 1025)
     assert (job.state, held, rows.now - 1000) == (SUCCEEDED, True, 2.5)
     assert not any(rows.reads), "every read while it holds is the cheaper kind"
 
 
 def test_nobody_is_held_longer_than_asked() -> None:
     rows = Rows()
-    job, held = rows.waiting().until_ended(JOB, 25)
+    job, held = rows.waiting().until_ended(JOB, 1025)
     assert (job.is_open, held, rows.now - 1000) == (True, True, 25)
+
+
+def test_where_nobody_may_wait_everybody_is_answered_at_once() -> None:
+    rows = Rows()
+    around = Runtime(now=lambda: rows.now, sleep=rows.sleep)
+    waiting = Waiting(rows, around, most_waiting=0)  # type: ignore[arg-type]
+    assert waiting.until_ended(JOB, 1025) == (JOB, False)
 
 
 def test_who_finds_no_place_is_answered_at_once() -> None:
     rows = Rows(places=0)
-    assert rows.waiting().until_ended(JOB, 25) == (JOB, False)
+    assert rows.waiting().until_ended(JOB, 1025) == (JOB, False)
     assert (rows.now, rows.reads) == (1000, [])
 
 
 def test_a_job_that_has_ended_takes_no_place() -> None:
     rows = Rows()
     ended = replace(JOB, state=SUCCEEDED)
-    assert rows.waiting().until_ended(ended, 25) == (ended, False)
+    assert rows.waiting().until_ended(ended, 1025) == (ended, False)
     assert rows.places == 50
 
 
 def test_a_table_that_fails_while_waiting_costs_no_answer() -> None:
     rows = Rows()
     rows.fails = True
-    assert rows.waiting().until_ended(JOB, 25) == (JOB, False)
+    assert rows.waiting().until_ended(JOB, 1025) == (JOB, False)
 
 
 @pytest.mark.parametrize("job_id", ["1" * 32, "", "0" * 31, "0" * 33, "G" * 32, "../" + "0" * 29, "0" * 31 + "A"])

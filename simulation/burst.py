@@ -1,0 +1,60 @@
+"""20,000 jobs within five minutes for 25 places on a real-time endpoint: what the queue is for."""
+
+from collections import Counter
+from typing import NamedTuple
+
+from simulation.callers import Habits
+from simulation.faults import Rates
+from simulation.invariants import Breach, breaches
+from simulation.trial import Trial
+from simulation.world import World
+
+PLACES = 25
+JOBS = 20_000
+BURST = Trial(
+    mode="realtime",
+    jobs=JOBS,
+    arrivals=300,
+    owners=200,
+    open_jobs=1000,
+    capacity=PLACES,
+    median=2.5,
+    rates=Rates(),
+    habits=Habits.of_nobody(),
+    outages=0,
+    strange_messages=0,
+    redriven_every=0,
+    after_retention=False,
+)
+
+
+class Burst(NamedTuple):
+    """How it went."""
+
+    ends: Counter[str]
+    most_workers: int
+    most_in_flight: int
+    refused_by_the_endpoint: int
+    most_runs_of_a_job: int
+    messages_sent: int
+    ended_by_the_sweeper: int
+    longest_wait_in_seconds: float
+    breaches: list[Breach]
+
+
+def burst(trial: Trial = BURST) -> Burst:
+    """Let it happen."""
+    world = World(trial)
+    world.run()
+    accepted = {job: rows[0].at for job, rows in world.history.rows.items()}
+    return Burst(
+        ends=Counter(world.history.final_row(job).state for job in accepted),
+        most_workers=world.event_source.most_running,
+        most_in_flight=world.model.most_running,
+        refused_by_the_endpoint=world.realtime_endpoint.refused,
+        most_runs_of_a_job=max(Counter(run.job for run in world.model.runs).values()),
+        messages_sent=world.messages.sent,
+        ended_by_the_sweeper=world.log.metrics["JobsEndedBySweeper"],
+        longest_wait_in_seconds=max(run.started_at - accepted[run.job] for run in world.model.runs),
+        breaches=breaches(world),
+    )

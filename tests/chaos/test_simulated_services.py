@@ -1,0 +1,397 @@
+"""Storage, queues, events, endpoints and clients in memory behave and fail as AWS's do."""
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError, ParamValidationError
+
+from simulation import faults
+from simulation.aws.async_endpoint import AsyncEndpoint
+from simulation.aws.client import Client
+from simulation.aws.errors import Refusal
+from simulation.aws.events import EventBus
+from simulation.aws.realtime_endpoint import RealtimeEndpoint
+from simulation.aws.s3 import Bucket
+from simulation.aws.sqs import Queue
+from simulation.event_source import EventSource
+from simulation.faults import Faults, Rates
+from simulation.functions import Functions
+from simulation.model import Model, body_for, prompt_answered
+from simulation.scheduler import Scheduler
+
+START = 1_000_000.0
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    return Scheduler(START)
+
+
+def plan(**rates: float) -> Faults:
+    return Faults(Rates(**rates), Random(1))
+
+
+def queue(scheduler: Scheduler, faults_: Faults | None = None, **more: Any) -> Queue:
+    return Queue("jobs", scheduler, Random(1), faults_ or plan(), 30, **more)
+
+
+def code_of(work: Any) -> str:
+    with pytest.raises(Refusal) as refused:
+        work()
+    return refused.value.code
+
+
+# Storage
+
+
+def test_every_version_of_an_object_stays(scheduler: Scheduler) -> None:
+    bucket = Bucket("files", scheduler, Random(1))
+    first, second = (bucket.put_object(Bucket="files", Key="a", Body=body) for body in (b"one", b"two"))
+    assert bucket.get_object(Bucket="files", Key="a")["Body"].read() == b"two"
+    found = bucket.get_object(Bucket="files", Key="a", VersionId=first["VersionId"])
+    assert (found["Body"].read(), found["ETag"], found["ContentLength"]) == (b"one", first["ETag"], 3)
+    assert first["ETag"] != second["ETag"]
+
+
+def test_what_is_missing_has_the_codes_of_s3(scheduler: Scheduler) -> None:
+    bucket = Bucket("files", scheduler, Random(1))
+    bucket.put_object(Bucket="files", Key="a", Body=b"one")
+    assert code_of(lambda: bucket.get_object(Bucket="files", Key="b")) == "NoSuchKey"
+    assert code_of(lambda: bucket.get_object(Bucket="files", Key="a", VersionId="none")) == "NoSuchVersion"
+    assert code_of(lambda: bucket.head_object(Bucket="files", Key="b")) == "404"
+    assert code_of(lambda: bucket.get_object(Bucket="other", Key="a")) == "NoSuchBucket"
+
+
+def test_objects_are_listed_by_prefix_and_page(scheduler: Scheduler) -> None:
+    bucket = Bucket("files", scheduler, Random(1))
+    for name in ("output/2/a", "output/1/b", "output/1/a", "output/10/a", "input/1"):
+        bucket.put_object(Bucket="files", Key=name, Body=b"x")
+    page = bucket.list_objects_v2(Bucket="files", Prefix="output/1/")
+    assert [each["Key"] for each in page["Contents"]] == ["output/1/a", "output/1/b"]
+    assert "Contents" not in bucket.list_objects_v2(Bucket="files", Prefix="output/3/")
+    first = bucket.list_objects_v2(Bucket="files", Prefix="output/", MaxKeys=3)
+    rest = bucket.list_objects_v2(Bucket="files", Prefix="output/", ContinuationToken=first["NextContinuationToken"])
+    assert [each["Key"] for each in rest["Contents"]] == ["output/2/a"]
+
+
+# Queues
+
+
+def test_a_message_that_nobody_deletes_comes_back_and_ends_with_the_dead(scheduler: Scheduler) -> None:
+    dead = queue(scheduler)
+    source = queue(scheduler, max_receives=2, dead_letters=dead)
+    source.send("hello")
+    scheduler.run(5)
+    for received in (1, 2):
+        ((_, message),) = source.receive(10).items()
+        assert (message.body, message.receives) == ("hello", received)
+        assert source.receive(10) == {}
+        scheduler.run(30)
+    assert source.receive(10) == {}
+    assert (source.size, dead.size) == (0, 1)
+    assert source.redrive(dead) == 1
+    scheduler.run(5)
+    ((handle, message),) = source.receive(10).items()
+    assert message.receives == 1
+    source.delete(handle)
+    scheduler.run(100)
+    assert (source.size, dead.size) == (0, 0)
+
+
+def test_delay_and_visibility_are_kept(scheduler: Scheduler) -> None:
+    source = queue(scheduler)
+    source.send_message(QueueUrl=source.url, MessageBody="hello", DelaySeconds=60)
+    scheduler.run(59)
+    assert source.receive(1) == {}
+    scheduler.run(2)
+    (handle,) = source.receive(1)
+    source.change_message_visibility(QueueUrl=source.url, ReceiptHandle=handle, VisibilityTimeout=100)
+    scheduler.run(99)
+    assert source.receive(1) == {}
+    scheduler.run(1)
+    assert source.receive(1)
+    wrong = {"QueueUrl": source.url, "ReceiptHandle": handle, "VisibilityTimeout": 1}
+    assert code_of(lambda: source.change_message_visibility(**wrong)) == "MessageNotInflight"
+
+
+def test_the_number_of_messages_is_told_by_kind(scheduler: Scheduler) -> None:
+    source = queue(scheduler)
+    for delay in (0, 0, 0, 600):
+        source.send("hello", delay=delay)
+    scheduler.run(1)
+    source.receive(1)
+    names = [f"ApproximateNumberOfMessages{kind}" for kind in ("", "NotVisible", "Delayed")]
+    counts = source.get_queue_attributes(QueueUrl=source.url, AttributeNames=names)["Attributes"]
+    assert [counts[name] for name in names] == ["2", "1", "1"]
+
+
+def test_messages_are_doubled_lost_and_out_of_order_by_plan(scheduler: Scheduler) -> None:
+    source = queue(scheduler, plan(duplicate_message=0.2, lost_message=0.1, slow_message=0.2))
+    for position in range(1000):
+        scheduler.call_later(position, lambda position=position: source.send(str(position)))  # type: ignore[misc]
+    seen = []
+    for _ in range(2000):
+        scheduler.run(1)
+        for handle, message in source.receive(10).items():
+            seen.append(int(message.body))
+            source.delete(handle)
+    injected = source.plan.injected
+    assert len(set(seen)) == 1000 - injected["message lost: jobs"]
+    assert len(seen) == len(set(seen)) + injected["message doubled: jobs"]
+    assert seen != sorted(seen)
+    assert all(80 < count < 300 for count in injected.values())
+
+
+# Functions
+
+
+def functions(scheduler: Scheduler, faults_: Faults | None = None) -> Functions:
+    return Functions(scheduler, Random(1), faults_ or plan())
+
+
+def test_a_function_dies_at_its_time_limit(scheduler: Scheduler) -> None:
+    seen = []
+
+    def handler(event: Any, context: Any) -> str:
+        seen.append(context.get_remaining_time_in_millis())
+        scheduler.sleep(event)
+        return "done"
+
+    function = functions(scheduler).add("sleep", handler, 30)
+    runs = [function.start(29), function.start(31)]
+    scheduler.run()
+    assert [run.outcome for run in runs] == ["returned", "timed out"]
+    assert [(run.ended_at or 0) - run.started_at for run in runs] == [29, 30]
+    assert seen == [30_000, 30_000]
+
+
+def test_an_event_source_keeps_its_bound_and_what_failed(scheduler: Scheduler) -> None:
+    source, running = queue(scheduler), []
+
+    def handler(event: Any, context: Any) -> Any:
+        running.append(1)
+        assert len(running) <= 3
+        scheduler.sleep(10)
+        running.pop()
+        odd = [record for record in event["Records"] if record["body"] == "odd"]
+        if any(record["attributes"]["ApproximateReceiveCount"] == "1" for record in odd):
+            return {"batchItemFailures": [{"itemIdentifier": record["messageId"]} for record in odd]}
+        return {"batchItemFailures": []}
+
+    function = functions(scheduler).add("work", handler, 30)
+    event_source = EventSource(source, function, 2, 3, scheduler)
+    for position in range(20):
+        source.send("odd" if position % 5 == 0 else "even")
+    scheduler.run(31)
+    assert source.size == 8  # 12 were handled or are at work, of which the odd ones wait
+    scheduler.run()
+    assert (source.size, event_source.most_running) == (0, 3)
+
+
+@pytest.mark.parametrize("failures", [None, {"batchItemFailures": [{"itemIdentifier": "unknown"}]}])
+def test_a_batch_of_a_broken_function_comes_back(scheduler: Scheduler, failures: Any) -> None:
+    source = queue(scheduler, max_receives=3)
+
+    def handler(event: Any, context: Any) -> Any:
+        if failures is None:
+            raise ValueError("broken")
+        return failures
+
+    EventSource(source, functions(scheduler).add("work", handler, 30), 10, 1, scheduler)
+    source.send("hello")
+    scheduler.run(29)
+    assert source.size == 1
+    scheduler.run()
+    assert source.size == 0  # given up after three receives
+
+
+# Clients
+
+
+def client(scheduler: Scheduler, faults_: Faults, attempts: int = 4) -> tuple[Client, Bucket]:
+    bucket = Bucket("files", scheduler, Random(1))
+    config = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": attempts})
+    return Client("s3", bucket, config, functions(scheduler, faults_), Random(1), faults_), bucket
+
+
+def call(caller: Client, work: Any) -> Any:
+    """From within a function, as calls are made."""
+    results = []
+
+    def handler(event: Any, context: Any) -> None:
+        try:
+            results.append(work())
+        except Exception as error:
+            results.append(error)
+
+    caller._functions.add("caller", handler, 60).start(None)
+    caller._functions.scheduler.run()
+    return results[0] if results else None
+
+
+def test_a_client_checks_what_it_is_given(scheduler: Scheduler) -> None:
+    caller, _ = client(scheduler, plan())
+    assert isinstance(call(caller, lambda: caller.put_object(Bucket="files", Key=7, Body=b"")), ParamValidationError)
+    assert caller._plan.invalid_calls.total() == 1
+
+
+def test_a_client_raises_what_botocore_raises(scheduler: Scheduler) -> None:
+    caller, _ = client(scheduler, plan())
+    error = call(caller, lambda: caller.get_object(Bucket="files", Key="none"))
+    assert isinstance(error, ClientError)
+    assert error.response["Error"]["Code"] == "NoSuchKey"
+    assert error.response["ResponseMetadata"]["HTTPStatusCode"] == 404
+
+
+def test_a_client_repeats_what_may_pass(scheduler: Scheduler) -> None:
+    caller, bucket = client(scheduler, plan(unknown_outcome=1.0))
+    error = call(caller, lambda: caller.put_object(Bucket="files", Key="a", Body=b"x"))
+    assert isinstance(error, Exception)
+    assert len(bucket.objects["a"]) == 4  # each attempt had its effect, and nobody heard of it
+    once, bucket = client(scheduler, plan(error=1.0), attempts=1)
+    call(once, lambda: once.put_object(Bucket="files", Key="a", Body=b"x"))
+    assert (once._plan.injected[faults.ERROR], bucket.objects) == (1, {})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_function_dies_on_either_side_of_an_effect(scheduler: Scheduler, seed: int) -> None:
+    faults_ = Faults(Rates(crash=1.0), Random(seed))
+    caller, bucket = client(scheduler, faults_)
+    assert call(caller, lambda: caller.put_object(Bucket="files", Key="a", Body=b"x")) is None
+    assert faults_.injected[faults.CRASH_AFTER] == len(bucket.objects)
+    assert faults_.injected.total() == 1
+
+
+def test_a_refused_event_comes_back_in_a_good_answer(scheduler: Scheduler) -> None:
+    bus = EventBus(scheduler, plan(event_refused=1.0))
+    answer = bus.put_events(Entries=[{"Source": "slipway", "DetailType": "Job Ended", "Detail": "{}"}])
+    assert (answer["FailedEntryCount"], answer["Entries"][0]["ErrorCode"]) == (1, "ThrottlingException")
+    assert bus.events == []
+
+
+# Endpoints
+
+
+def realtime(scheduler: Scheduler, faults_: Faults, capacity: int = 2) -> RealtimeEndpoint:
+    model = Model(scheduler, Random(1), faults_)
+    return RealtimeEndpoint("model", scheduler, Random(1), faults_, model, capacity, lambda: ("job", 1))
+
+
+def invoke(endpoint: RealtimeEndpoint, prompt: str = "hello", read_timeout: float = 65) -> Any:
+    try:
+        answer = endpoint.invoke_endpoint(EndpointName="model", Body=body_for(prompt), read_timeout=read_timeout)
+        return json.loads(answer["Body"].read())
+    except Refusal as refusal:
+        return refusal
+
+
+def test_a_realtime_endpoint_answers_the_prompt(scheduler: Scheduler) -> None:
+    endpoint = realtime(scheduler, plan())
+    assert prompt_answered(scheduler.finish(lambda: invoke(endpoint))) == "hello"
+    refused = scheduler.finish(lambda: invoke(endpoint, "refuse me"))
+    assert (refused.code, refused.status, refused.members["OriginalStatusCode"]) == ("ModelError", 424, 422)
+
+
+def test_a_realtime_endpoint_takes_no_more_than_it_can(scheduler: Scheduler) -> None:
+    endpoint, answers = realtime(scheduler, plan()), []
+    for _ in range(5):
+        scheduler.spawn(lambda: answers.append(invoke(endpoint)))
+    scheduler.run()
+    refused = [answer for answer in answers if isinstance(answer, Refusal)]
+    assert (len(refused), endpoint.refused, endpoint.model.most_running) == (3, 3, 2)
+    assert {refusal.members["OriginalStatusCode"] for refusal in refused} <= {429, 503}
+
+
+def test_a_realtime_call_is_cut_off_after_a_minute(scheduler: Scheduler) -> None:
+    endpoint = realtime(scheduler, plan(slow_answer=1.0))
+    error = scheduler.finish(lambda: (invoke(endpoint), scheduler.now - START))
+    assert (error[0].code, error[0].members["OriginalStatusCode"], error[1]) == ("ModelError", 0, 60)
+
+
+def test_a_container_that_died_is_not_ready_for_a_while(scheduler: Scheduler) -> None:
+    endpoint, answers = realtime(scheduler, plan()), []
+    for delay in (0, 1, 200):
+        scheduler.spawn(lambda: answers.append(invoke(endpoint)), delay)
+    scheduler.call_later(0.5, endpoint.model.crash)
+    scheduler.run()
+    assert answers[0].code == "ModelError"
+    assert answers[1].code in ("ModelNotReadyException", "ServiceUnavailable")
+    assert prompt_answered(answers[2]) == "hello"
+
+
+def asynchronous(scheduler: Scheduler, faults_: Faults, capacity: int = 2) -> tuple[AsyncEndpoint, list[Any]]:
+    bucket, told = Bucket("files", scheduler, Random(1)), []
+    model = Model(scheduler, Random(1), faults_)
+    endpoint = AsyncEndpoint(
+        "model", scheduler, Random(1), faults_, model, bucket, lambda text: told.append(json.loads(text)), capacity
+    )
+    bucket.write("input/job", body_for("hello"))
+    bucket.write("input/refused", body_for("refuse me"))
+    return endpoint, told
+
+
+def send(endpoint: AsyncEndpoint, job: str = "job", **more: Any) -> dict[str, Any]:
+    request = {
+        "EndpointName": "model",
+        "InputLocation": f"s3://files/input/{job}",
+        "InferenceId": f"{job}.1",
+        "S3OutputPathExtension": f"{job}/1",
+        "RequestTTLSeconds": 3600,
+        "InvocationTimeoutSeconds": 600,
+    }
+    return endpoint.invoke_endpoint_async(**(request | more))
+
+
+def test_an_asynchronous_endpoint_writes_its_output_and_tells(scheduler: Scheduler) -> None:
+    endpoint, told = asynchronous(scheduler, plan())
+    answer = send(endpoint)
+    assert answer["InferenceId"] == "job.1"
+    scheduler.run(endpoint.wake_up_in_seconds)
+    assert told == []  # no instance was running
+    scheduler.run()
+    assert told[0]["invocationStatus"] == "Completed"
+    assert told[0]["inferenceId"] == "job.1"
+    assert told[0]["responseParameters"]["outputLocation"] == answer["OutputLocation"]
+    (key,) = endpoint.bucket.keys("output/job/1/")
+    assert answer["OutputLocation"] == f"s3://files/{key}"
+    assert prompt_answered(json.loads(endpoint.bucket.objects[key][0].body)) == "hello"
+
+
+def test_a_refused_prompt_leaves_a_failure_and_no_output(scheduler: Scheduler) -> None:
+    endpoint, told = asynchronous(scheduler, plan())
+    send(endpoint, "refused")
+    scheduler.run()
+    assert told[0]["invocationStatus"] == "Failed"
+    assert "Received client error (422)" in told[0]["failureReason"]
+    assert len(endpoint.bucket.keys("failure/refused/1/")) == 1
+    assert endpoint.bucket.keys("output/") == []
+
+
+def test_an_asynchronous_endpoint_keeps_its_bound_and_its_limits_of_time(scheduler: Scheduler) -> None:
+    endpoint, told = asynchronous(scheduler, plan(slow_answer=1.0))
+    for _ in range(4):
+        send(endpoint, RequestTTLSeconds=300, InvocationTimeoutSeconds=100)
+    scheduler.run()
+    assert endpoint.model.most_running == 2
+    assert len(endpoint.model.runs) == 2  # the others waited for longer than they may
+    assert all(run.ended_at - run.started_at <= 100 for run in endpoint.model.runs)
+    assert {each["invocationStatus"] for each in told} == {"Failed"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"RequestTTLSeconds": 59},
+        {"RequestTTLSeconds": 21_601},
+        {"InvocationTimeoutSeconds": 3601},
+        {"InputLocation": "s3://other/input/job"},
+        {"EndpointName": "other"},
+        {"InferenceId": "x" * 65},
+    ],
+)
+def test_an_asynchronous_endpoint_refuses_what_sagemaker_refuses(scheduler: Scheduler, wrong: dict[str, Any]) -> None:
+    endpoint, _ = asynchronous(scheduler, plan())
+    assert code_of(lambda: send(endpoint, **wrong)) == "ValidationError"

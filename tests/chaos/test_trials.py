@@ -1,0 +1,166 @@
+"""The shipped handlers under random faults, and in the situations that jobs were made for: no promise is broken."""
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import pytest
+
+from simulation.burst import JOBS, PLACES, burst
+from simulation.callers import Habits
+from simulation.faults import Rates
+from simulation.invariants import breaches
+from simulation.scorecard import Scorecard
+from simulation.trial import MODES, Trial
+from simulation.world import World
+
+Running = dict[str, Future[Any]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running() -> Iterator[Running]:
+    """The long trials, in processes of their own, so that they are under way while the short ones take their turn."""
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        started = {"burst": pool.submit(burst)}
+        yield started | {mode: pool.submit(Scorecard.of, Trial(mode=mode, jobs=1000)) for mode in MODES}
+
+
+def run(trial: Trial) -> World:
+    """The world after a trial in which no promise was broken."""
+    world = World(trial)
+    world.run()
+    assert breaches(world) == []
+    return world
+
+
+def ends(world: World) -> Counter[str]:
+    return Counter(world.history.final_row(job).state for job in world.history.rows)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_kind_of_fault_happens(mode: str) -> None:
+    """A fault that is never injected proves nothing."""
+    faults = Scorecard.of(Trial(mode=mode, jobs=400, seed=2, rates=Rates.harsh().times(2), deadline=1800)).faults
+    common = {"crash", "error", "throttled", "transaction conflict", "two sweepers", "table throttled", "function"}
+    common |= {
+        "message doubled",
+        "message lost",
+        "message slow",
+        "event refused",
+        "model crashed",
+        "model error",
+        "answer",
+    }
+    own = {"output missing", "output written twice", "failure object missing"} if mode == "async" else {"queue counts"}
+    assert {kind for kind in common | own if not any(name.startswith(kind) for name in faults)} == set()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_same_seed_gives_the_same_history(mode: str) -> None:
+    first, second, other = (World(Trial(mode=mode, jobs=60, seed=seed)) for seed in (7, 7, 8))
+    for world in (first, second, other):
+        world.run()
+    assert first.history == second.history
+    assert first.faults.injected == second.faults.injected
+    assert first.history != other.history
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_healthy_deployment_needs_no_sweeper(mode: str) -> None:
+    world = run(Trial(mode=mode, jobs=300, rates=Rates(), outages=0))
+    assert set(ends(world)) <= {"SUCCEEDED", "CANCELLED", "FAILED"}  # failed: refused by the model itself
+    assert world.log.metrics["JobsEndedBySweeper"] == 0
+    assert world.log.metrics["JobsEnded"] == world.log.metrics["JobsAccepted"] == len(world.history.rows)
+    assert max(Counter(run.job for run in world.model.runs).values()) == 1
+    assert world.functions.outcomes.keys() == {(name, "returned") for name, _ in world.functions.outcomes}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_clocks_that_differ_by_seconds_do_no_harm(mode: str) -> None:
+    run(Trial(mode=mode, jobs=300, seed=3, clock_skew=5.0))
+
+
+def test_a_generation_that_waits_for_its_job_is_a_job(mode: str = "async") -> None:
+    world = run(Trial(mode=mode, jobs=200, seed=4, habits=Habits(generated=0.5, waiting=0.3)))
+    asked = Counter(exchange.reply.status for exchange in world.history.exchanges if exchange.action == "generate")
+    assert asked[200] > 5
+    assert asked[202] > 5
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_limits_hold_under_pressure(mode: str) -> None:
+    trial = Trial(mode=mode, jobs=300, seed=5, owners=3, open_jobs=4, max_waiting=2, habits=Habits(waiting=0.5))
+    codes = Counter(exchange.reply.status for exchange in run(trial).history.exchanges)
+    assert codes[429] > 20
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_two_sweepers_at_once_revive_each_stuck_job_once(mode: str) -> None:
+    """Every second submission dies somewhere; what was accepted is picked up, by one of the two."""
+    rates = Rates(crash=0.15, double_sweep=1.0)
+    habits = Habits(cancelled=0)
+    world = run(
+        Trial(mode=mode, jobs=300, rates=rates, faulty_functions=("submit_job",), outages=0, habits=habits, median=1.0)
+    )
+    assert world.functions.outcomes["submit_job", "crashed"] > 100
+    assert set(ends(world)) == {"SUCCEEDED", "FAILED"}  # failed: refused by the model itself
+    # Of an asynchronous endpoint the submitter may have died between the call and its mark.
+    assert max(Counter(run.job for run in world.model.runs).values()) == (2 if mode == "async" else 1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_minute_without_the_table_loses_nothing(mode: str) -> None:
+    habits = Habits(cancelled=0, refused=0)
+    world = run(Trial(mode=mode, jobs=300, rates=Rates(), outages=1, outage=120.0, habits=habits))
+    assert set(ends(world)) == {"SUCCEEDED"}
+    codes = Counter(exchange.reply.status for exchange in world.history.exchanges)
+    assert codes[503] > 0
+
+
+@pytest.mark.parametrize("sweeps", [True, False])
+def test_dead_letters_that_are_redriven_end_what_has_not_ended(sweeps: bool) -> None:
+    """With the sweeper all has ended before, and nothing changes; without it the dead letters are what ends it."""
+    trial = Trial(
+        mode="async",
+        jobs=200,
+        arrivals=60,
+        rates=Rates(error=0.9),
+        faulty_functions=("record_result",),
+        faults_for=2400,
+        deadline=7200,
+        outages=0,
+        redriven_every=2700,
+        sweeps=sweeps,
+        habits=Habits(refused=0, cancelled=0),
+    )
+    world = World(trial)
+    world.run()
+    # Whoever died before the announcement leaves that to the sweeper.
+    assert {breach.invariant for breach in breaches(world)} <= (set() if sweeps else {"ends_are_announced"})
+    assert world.faults.injected["dead letter redriven"] > 20
+    assert set(ends(world)) == {"SUCCEEDED"}
+    assert (world.log.metrics["JobsEndedBySweeper"] > 0) is sweeps
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_fault_breaks_a_promise(running: Running, mode: str) -> None:
+    card: Scorecard = running[mode].result()
+    print(card)
+    assert card.is_clean, str(card)
+    assert card.jobs >= 1000
+    assert {"SUCCEEDED", "FAILED", "CANCELLED"} <= set(card.ends)
+
+
+def test_a_burst_waits_forty_minutes_and_nothing_else_happens_to_it(running: Running) -> None:
+    """Never more in flight than the bound, none dispatched twice, none failed, none sent again."""
+    outcome = running["burst"].result()
+    assert outcome.breaches == []
+    assert outcome.ends == {"SUCCEEDED": JOBS}
+    assert outcome.most_workers == outcome.most_in_flight == PLACES
+    assert outcome.refused_by_the_endpoint == 0
+    assert outcome.most_runs_of_a_job == 1
+    assert outcome.messages_sent == JOBS
+    assert outcome.ended_by_the_sweeper == 0
+    assert outcome.longest_wait_in_seconds > 40 * 60
