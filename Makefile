@@ -1,10 +1,12 @@
 # Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth test check format snapshot reference bench requirements clean
+.PHONY: help setup local synth test check format snapshot reference bench chaos requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml)))slipway-account-settings
 PORT ?= 4566
+JOBS ?= 100000
+SEEDS ?= 50
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 export UV_LINK_MODE := copy
@@ -61,6 +63,9 @@ reference: .venv/.ready  ## write deployments/schema.json and docs/deployment-fi
 
 bench: .venv/.ready .venv-cloud/.ready  ## measure what docs/performance.md promises
 	@python -m benchmarks
+
+chaos: .venv/.ready  ## JOBS (default 100000) under random faults in virtual time, over SEEDS (default 50)
+	@python -m simulation --jobs $(JOBS) --seeds $(SEEDS)
 
 requirements: .venv/.ready  ## refresh all pinned versions
 	@for file in requirements requirements-dev local_cloud/requirements; do \

@@ -103,7 +103,8 @@ def _describe(cloudformation: Any, name: str) -> dict[str, Any] | None:
 
 
 def _reasons(cloudformation: Any, name: str) -> list[str]:
-    events = cloudformation.describe_stack_events(StackName=name)["StackEvents"]
+    pages = cloudformation.get_paginator("describe_stack_events").paginate(StackName=name)
+    events = [event for page in pages for event in page["StackEvents"]]
     return [
         f"{event['LogicalResourceId']} ({event['ResourceType']}): {event['ResourceStatusReason']}"
         for event in reversed(events)

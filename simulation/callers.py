@@ -97,7 +97,9 @@ class Callers:
         headers = {"Idempotency-Key": key} if key else {}
         for turn in range(12):
             by_generate = self.random.random() < self.habits.generated
-            query = {"wait": str(self.random.choice((0, 1, 20)))} if self.random.random() < self.habits.waiting else None
+            query = (
+                {"wait": str(self.random.choice((0, 1, 20)))} if self.random.random() < self.habits.waiting else None
+            )
             resource = "/generate" if by_generate else "/jobs"
             query = query or ({"wait": "0"} if by_generate else None)
             reply = self._ask(
@@ -179,8 +181,6 @@ class Callers:
     ) -> Reply:
         started_at = self.scheduler.now
         reply = self.gateway.call(method, resource, principal, **call)
-        exchange = Exchange(
-            started_at, self.scheduler.now, principal, action, call.get("job"), prompt, key, reply
-        )
+        exchange = Exchange(started_at, self.scheduler.now, principal, action, call.get("job"), prompt, key, reply)
         self.history.exchanges.append(exchange)
         return reply

@@ -54,7 +54,6 @@ class Rates:
             slow_answer=0.02,
         )
 
-
     def times(self, factor: float) -> "Rates":
         """All of them, so much more often."""
         return Rates(**{name: min(1.0, factor * chance) for name, chance in asdict(self).items()})

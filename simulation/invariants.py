@@ -22,7 +22,18 @@ SHOWN = {
     "CANCELLED": "cancelled",
 }
 # What the sweeper may still note of a job that has ended.
-_BOOKKEEPING = {"due_at", "due_shard", "announced", "holds_slot", "ended", "version", "writer", "marked", "lease_until", "attempts"}
+_BOOKKEEPING = {
+    "due_at",
+    "due_shard",
+    "announced",
+    "holds_slot",
+    "ended",
+    "version",
+    "writer",
+    "marked",
+    "lease_until",
+    "attempts",
+}
 _FOR_LIFE = ("id", "owner", "accepted_at", "deadline", "listed_at")
 
 
@@ -55,7 +66,7 @@ def i1_an_accepted_job_exists(world: World) -> Iterator[tuple[str, str]]:
         job = exchange.shown.get("id")
         if job and not _row_at(world, job, exchange.ended_at):
             yield job, f"{_when(exchange.ended_at)} {exchange.action} answered with an id that has no row"
-        if exchange.action == "poll" and exchange.reply.status == 404 and exchange.job:
+        if exchange.action == "poll" and exchange.reply.status == 404 and exchange.job in world.history.rows:
             final = world.history.final_row(exchange.job)
             if final.is_open or exchange.ended_at < final.number("expires_at"):
                 yield exchange.job, f"{_when(exchange.ended_at)} its owner was told that it does not exist"
@@ -84,9 +95,7 @@ def i2_an_end_is_final(world: World) -> Iterator[tuple[str, str]]:
         for row in rows:
             if end and row.item and end.item:
                 changed = {
-                    name
-                    for name in {*end.item, *row.item} - _BOOKKEEPING
-                    if end.item.get(name) != row.item.get(name)
+                    name for name in {*end.item, *row.item} - _BOOKKEEPING if end.item.get(name) != row.item.get(name)
                 }
                 if changed:
                     yield job, f"{_when(row.at)} {end.state} became {row.state}; changed: {sorted(changed)}"
@@ -204,7 +213,12 @@ def i5_nothing_is_deleted_before_its_time(world: World) -> Iterator[tuple[str, s
     for name, writes in world.history.copies.items():
         end = world.history.end_of(name.split(".")[0])
         for at, item in writes:
-            if item and end and end.at <= at + world.trial.deadline and float(item["expires_at"]["N"]) < end.number("expires_at"):
+            if (
+                item
+                and end
+                and end.at <= at + world.trial.deadline
+                and float(item["expires_at"]["N"]) < end.number("expires_at")
+            ):
                 yield name.split(".")[0], f"{_when(at)} its result goes before its row"
 
 
@@ -420,7 +434,7 @@ def _owners(world: World) -> dict[str, str]:
     return {
         exchange.principal: world.history.final_row(exchange.shown["id"]).text("owner")
         for exchange in world.history.exchanges
-        if exchange.shown and exchange.action == "submit"
+        if exchange.action == "submit" and exchange.shown.get("id") in world.history.rows
     }
 
 

@@ -114,7 +114,6 @@ class Scheduler:
         if self._until != FOREVER:
             self.now = self._until
 
-
     def finish(self, work: Callable[[], T]) -> T:
         """What `work` returns, run as a task; everything else that is due happens as well."""
         results: list[T] = []

@@ -19,7 +19,9 @@ def _rows(world: World, job: str) -> Iterator[tuple[float, str]]:
     for row in world.history.rows.get(job, []):
         after = dict(row.item or {})
         changed = {
-            name: _plain(after.get(name)) for name in sorted({*before, *after} - _QUIET) if before.get(name) != after.get(name)
+            name: _plain(after.get(name))
+            for name in sorted({*before, *after} - _QUIET)
+            if before.get(name) != after.get(name)
         }
         yield row.at, f"row      {changed}" if after else "row      deleted"
         before = after
@@ -40,7 +42,10 @@ def _runs(world: World, job: str) -> Iterator[tuple[float, str]]:
         if run.job == job:
             yield run.started_at, f"model    begins attempt {run.attempt}"
             if run.ended_at:
-                yield run.ended_at, f"model    ends attempt {run.attempt}: {run.answer.status if run.answer else 'stopped'}"
+                yield (
+                    run.ended_at,
+                    f"model    ends attempt {run.attempt}: {run.answer.status if run.answer else 'stopped'}",
+                )
     for event in world.bus.events:
         if event.detail["id"] == job:
             yield event.at, f"event    {event.detail['status']}"
@@ -59,4 +64,3 @@ def _plain(value: Any) -> Any:
         return None
     ((_, content),) = value.items()
     return {name: _plain(each) for name, each in content.items()} if isinstance(content, dict) else content
-

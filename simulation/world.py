@@ -261,7 +261,8 @@ class World:
                 f"{job}, not JSON",
             )[number % 4]
             self.scheduler.call_later(
-                self.random.uniform(0, self.trial.arrivals), lambda strange=strange: self.messages.send(strange) and None  # type: ignore[misc]
+                self.random.uniform(0, self.trial.arrivals),
+                lambda strange=strange: self.messages.send(strange) and None,  # type: ignore[misc]
             )
 
     def _run_until_quiet(self) -> None:

@@ -57,6 +57,14 @@ def cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
 
 
 @pytest.fixture(scope="session")
+def bare_cloud() -> Iterator[LocalCloud]:
+    """A local cloud without our stacks, its clock 30 times as fast, for tests of what the cloud itself does."""
+    with LocalCloud(port=free_port(), clock_speed=30) as running:
+        running.wait_until_ready()
+        yield running
+
+
+@pytest.fixture(scope="session")
 def apis(cloud: LocalCloud, stacks: dict[str, Stack]) -> Callable[[str], ApiClient]:
     """The API of a deployment by its name, deployed when it is first asked for."""
 

@@ -8,9 +8,8 @@ from inference_api.endings import Failure
 from inference_api.job_service import JobService
 
 _INFERENCE_ID = re.compile(r"([0-9a-f]{32})\.([1-9])")
-# SageMaker's words, as far as they are known: "Received client error (400) from primary with message ...".
+# "ClientError: Received client error (400) from model. See the SageMaker Endpoint logs ..." as users quote it.
 _CONTAINER_STATUS = re.compile(r"Received (?:client|server) error \(([0-9]{3})\)")
-_CONTAINER_WORDS = re.compile(r'with message "(.*?)"(?:\. See |$)', re.DOTALL)
 _REFUSED_BY_MODEL = (400, 413, 422)
 
 
@@ -48,17 +47,20 @@ def record(notification: Notification, service: JobService) -> bool:
     if attempt in job.ended or not (job.is_open or job.holds_slot):
         return True
     if notification.failed:
-        service.endings.fail_attempt(job, attempt, failure_of(notification.reason))
+        words = service.files.read_failure(job.failure_key) if job.failure_key and job.marked == attempt else None
+        service.endings.fail_attempt(job, attempt, failure_of(notification.reason, words or ""))
     elif found := service.files.find_output(job.id, attempt, service.files.key_of(notification.output_location)):
         service.endings.succeed(job, *found)
     return True
 
 
-def failure_of(reason: str) -> Failure:
-    """By the status that the model's container gave, if SageMaker names one."""
-    status, words = _CONTAINER_STATUS.search(reason), _CONTAINER_WORDS.search(reason)
-    said = words[1] if words else ""
+def failure_of(reason: str, words: str) -> Failure:
+    """By the status that the model's container gave, if SageMaker's reason names one.
+
+    words: the container's own. The reason goes nowhere: like all of AWS's texts it can name accounts and resources.
+    """
+    status = _CONTAINER_STATUS.search(reason)
+    said = f": {words}" if words else "."
     if status and int(status[1]) in _REFUSED_BY_MODEL:
-        return Failure("rejected_by_model", f"The model refused the request: {said}", refused=True)
-    # AWS's own texts go nowhere: they name accounts and resources.
-    return Failure("model_error", f"The model failed: {said}" if said else "The model failed.", refused=False)
+        return Failure("rejected_by_model", f"The model refused the request{said}", refused=True)
+    return Failure("model_error", f"The model failed{said}", refused=False)

@@ -76,5 +76,5 @@ def _failure(job: Job, attempt: int, service: JobService) -> Failure | None:
     if settings().hosting_mode != "async":
         return _LOST if runtime().now() >= job.lease_until else None
     if attempt == job.marked and job.failure_key and (text := service.files.read_failure(job.failure_key)):
-        return failure_of(text)
+        return failure_of("", text)
     return None

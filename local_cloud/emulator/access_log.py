@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from local_cloud.emulator import hooks
-from local_cloud.emulator.gateway_hooks import RestCall
+from local_cloud.emulator.gateway_hooks import RestCall, without_escapes
 
 _VARIABLE = re.compile(r"\$context\.([A-Za-z]+(?:\.[A-Za-z]+)*)")
 
@@ -31,7 +31,7 @@ _VALUES: dict[str, Callable[[_Entry], Any]] = {
     "identity.userArn": lambda entry: entry.call.identity.get("userArn"),
     "integrationErrorMessage": lambda entry: entry.call.function_failure,
     "integrationLatency": lambda entry: entry.call.integration_milliseconds,
-    "path": lambda entry: f"/{entry.call.stage_name}{entry.call.path}",
+    "path": lambda entry: f"/{entry.call.stage_name}{without_escapes(entry.call.path)}",
     "protocol": lambda _: "HTTP/1.1",
     "requestId": lambda entry: entry.call.request_id,
     "requestTime": lambda entry: time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime(entry.started)),

@@ -1,11 +1,13 @@
 """The hooks in the emulator's API Gateway."""
 
 import functools
+import re
 import uuid
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote, unquote
 
 from local_cloud.emulator import hooks
 
@@ -94,6 +96,7 @@ def answer_rest_calls_with(
     original = _app._handle_execute_api_request
 
     async def handle(host: str, path: str, method: str, headers: Any, body: bytes, query: Any, **raw: Any) -> Any:
+        path = _with_escaped_slashes(path, raw.get("raw_path") or "")
         parsed = _app._parse_execute_api_url(host, path)
         owner = _owner_of_api(parsed[0]) if parsed else None
         if owner is None:
@@ -110,6 +113,21 @@ def answer_rest_calls_with(
             _current.reset(token)
 
     _app._handle_execute_api_request = handle
+
+
+# Stands for an escaped slash while the emulator looks for the route: on AWS it is part of its segment.
+_ESCAPED_SLASH = "\ue000"
+
+
+def _with_escaped_slashes(path: str, raw_path: str) -> str:
+    if "%2f" not in raw_path.lower():
+        return path
+    return unquote(re.sub("%2f", quote(_ESCAPED_SLASH), raw_path, flags=re.IGNORECASE))
+
+
+def without_escapes(text: str) -> str:
+    """A path, or a part of it, as the caller meant it."""
+    return text.replace(_ESCAPED_SLASH, "/")
 
 
 def authorize_rest_calls_with(authorize: Callable[[RestCall, str, Decide], hooks.Answer | None]) -> None:
@@ -161,6 +179,9 @@ def _complete_identity_in_events() -> None:
             context = event["requestContext"]
             context["identity"] = dict.fromkeys(_IAM_IDENTITY_FIELDS) | call.api_key | context["identity"]
             context["domainName"] = call.headers.get("host", "")
+            context["path"], event["path"] = without_escapes(context["path"]), without_escapes(event["path"])
+            parameters = event["pathParameters"] or {}
+            event["pathParameters"] = {name: without_escapes(each) for name, each in parameters.items()} or None
         return event
 
     _gateway._build_lambda_event_v1 = build_complete_event

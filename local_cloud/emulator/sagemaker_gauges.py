@@ -23,7 +23,8 @@ def _put_backlog(endpoint: Endpoint, instances: int) -> None:
     values = {
         "ApproximateBacklogSize": (float(size), "Count"),
         "ApproximateAgeOfOldestRequest": (endpoint.queue.age_of_oldest() * clock.SPEED, "Seconds"),
-        "HasBacklogWithoutCapacity": (float(bool(size) and not instances), "Count"),
+        # What an instance finishes before it ends needs no other one.
+        "HasBacklogWithoutCapacity": (float(endpoint.queue.has_waiting and not instances), "Count"),
     }
     # Nothing divided by no instances is no number; a backlog without instances is AWS's own example of what scales out.
     if size or instances:

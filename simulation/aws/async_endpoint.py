@@ -116,9 +116,8 @@ class AsyncEndpoint:
             self._succeed(request, answer.body)
         else:
             kind = "client" if 400 <= answer.status < 500 else "server"
-            words = answer.body.decode()
-            reason = f'Received {kind} error ({answer.status}) from primary with message "{words}". See https://logs'
-            self._fail(request, reason)
+            reason = f"Received {kind} error ({answer.status}) from model. See the SageMaker Endpoint logs"
+            self._fail(request, reason, answer.body)
         self.scheduler.call_later(0, self._go_on)
 
     def _succeed(self, request: Request, body: bytes) -> None:
@@ -129,14 +128,17 @@ class AsyncEndpoint:
             self.bucket.write(key, body, "application/json")
             if self.plan.happens("output written twice", chance):
                 again = body.replace(b" answers ", b" (again) answers ", 1)
-                self.scheduler.call_later(self.random.expovariate(1 / 2), lambda: self.bucket.write(key, again, "application/json"))
+                self.scheduler.call_later(
+                    self.random.expovariate(1 / 2), lambda: self.bucket.write(key, again, "application/json")
+                )
         output = {"contentType": "application/json", "outputLocation": self._url(key)}
         self._publish(request, {"invocationStatus": "Completed", "responseParameters": output})
 
-    def _fail(self, request: Request, reason: str, told: bool = True) -> None:
+    def _fail(self, request: Request, reason: str, words: bytes = b"", told: bool = True) -> None:
+        """The container's own words lie in the failure object."""
         request.over_at = self.scheduler.now
         if not self.plan.happens("failure object missing", self.plan.rates.broken_output):
-            self.bucket.write(_failure_key(request), reason.encode(), "text/plain")
+            self.bucket.write(_failure_key(request), words or reason.encode(), "text/plain")
         if told:
             self._publish(request, {"invocationStatus": "Failed", "failureReason": reason})
 

@@ -19,7 +19,12 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 from botocore.model import OperationModel
-from botocore.retries.standard import ExponentialBackoff, RetryContext, StandardRetryConditions, ThrottledRetryableChecker
+from botocore.retries.standard import (
+    ExponentialBackoff,
+    RetryContext,
+    StandardRetryConditions,
+    ThrottledRetryableChecker,
+)
 from botocore.validate import ParamValidator
 
 from simulation import faults

@@ -60,7 +60,11 @@ class Queue:
             raise Refusal("InvalidParameterValue", "DelaySeconds must be >= 0 and <= 900")
         if not request["MessageBody"] or len(request.get("MessageGroupId", "x")) > 128:
             raise Refusal("InvalidParameterValue", "The message has no body, or its group's name is too long")
-        return {"MessageId": self.send(request["MessageBody"], request.get("MessageGroupId"), request.get("DelaySeconds", 0))}
+        return {
+            "MessageId": self.send(
+                request["MessageBody"], request.get("MessageGroupId"), request.get("DelaySeconds", 0)
+            )
+        }
 
     def change_message_visibility(self, **request: Any) -> dict[str, Any]:
         self._check(request)
@@ -150,5 +154,3 @@ class Queue:
     def _check(self, request: dict[str, Any]) -> None:
         if request["QueueUrl"] != self.url:
             raise Refusal("AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist.")
-
-

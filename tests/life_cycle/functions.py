@@ -34,6 +34,7 @@ class Functions:
         looks_apart: bool = False,
     ) -> None:
         self.rows = Rows(life, claims_at_acceptance=self.claims_at_acceptance)
+        self.max_attempts: int = life.MAX_ATTEMPTS
         self.changes, self._sweepers, self._looks_apart = changes, sweepers, looks_apart
 
     def steps(self, world: World, *, slot_is_free: bool) -> Iterator[Step]:

@@ -8,6 +8,8 @@ from life_cycle import world as fates
 from life_cycle.functions import Functions, Possible
 from life_cycle.world import Process, Seen, World
 
+# At once: what a third could do another one does, sooner or later.
+WORKERS = 2
 ANSWERS = {"an answer": "store output", "a refusal": "refuse", "an error": "fail", "throttled": "give back"}
 
 
@@ -60,8 +62,9 @@ class QueueMode(Functions):
 
     def around(self, world: World) -> Iterator[Possible]:
         if world.queued and world.job.is_open:
-            yield "a worker takes the message", lambda: self._take(world._replace(queued=False))
-            yield "a worker takes the message, which comes again", lambda: self._take(world)
+            if sum(each.holds_message for each in world.processes) < WORKERS:
+                yield "a worker takes the message", lambda: self._take(world._replace(queued=False))
+                yield "a worker takes the message, which comes again", lambda: self._take(world)
             yield "the message is lost", lambda: world._replace(queued=False)
 
     def essence(self, world: World) -> World:

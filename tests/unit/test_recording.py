@@ -45,12 +45,14 @@ def test_a_message_about_no_job_of_ours_is_none(body: str) -> None:
 @pytest.mark.parametrize(("status", "refused"), [(400, True), (413, True), (422, True), (424, False), (500, False)])
 def test_only_what_the_model_itself_refuses_is_final(status: int, refused: bool) -> None:
     side = "client" if status < 500 else "server"
-    reason = f'ClientError: Received {side} error ({status}) from primary with message "too long". See https://logs'
-    failure = failure_of(reason)
+    reason = (
+        f"ClientError: Received {side} error ({status}) from model. See the SageMaker Endpoint logs in your account"
+    )
+    failure = failure_of(reason, "too long")
     assert failure.refused is refused
     assert "too long" in failure.message
 
 
 def test_awss_own_words_are_not_passed_on() -> None:
-    failure = failure_of("InternalServerError: arn:aws:iam::111122223333:role/x may not read s3://bucket/key")
+    failure = failure_of("InternalServerError: arn:aws:iam::111122223333:role/x may not read s3://bucket/key", "")
     assert (failure.code, failure.message) == ("model_error", "The model failed.")
