@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from simulation.callers import Habits
 from simulation.faults import Rates
-from simulation.invariants import Breach, breaches
+from simulation.invariants.check import breaches
+from simulation.invariants.invariant import Breach
 from simulation.trial import Trial
 from simulation.world import World
 
@@ -49,12 +50,12 @@ def burst(trial: Trial = BURST) -> Burst:
     accepted = {job: rows[0].at for job, rows in world.history.rows.items()}
     return Burst(
         ends=Counter(world.history.final_row(job).state for job in accepted),
-        most_workers=world.event_source.most_running,
-        most_in_flight=world.model.most_running,
-        refused_by_the_endpoint=world.realtime_endpoint.refused,
-        most_runs_of_a_job=max(Counter(run.job for run in world.model.runs).values()),
-        messages_sent=world.messages.sent,
+        most_workers=world.deployment.event_source.most_running,
+        most_in_flight=world.deployment.model.most_running,
+        refused_by_the_endpoint=world.deployment.realtime_endpoint.refused,
+        most_runs_of_a_job=max(Counter(run.job for run in world.deployment.model.runs).values()),
+        messages_sent=world.deployment.messages.sent,
         ended_by_the_sweeper=world.log.metrics["JobsEndedBySweeper"],
-        longest_wait_in_seconds=max(run.started_at - accepted[run.job] for run in world.model.runs),
+        longest_wait_in_seconds=max(run.started_at - accepted[run.job] for run in world.deployment.model.runs),
         breaches=breaches(world),
     )

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from simulation.aws.table import Write
 from simulation.aws.expressions import Item
+from simulation.aws.table import Write
 from simulation.gateway import Reply
 
 OPEN_STATES = ("ACCEPTED", "SUBMITTED")

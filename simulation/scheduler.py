@@ -54,7 +54,7 @@ class Task(greenlet.greenlet):
         self._wake_up = self.scheduler.call_later(seconds, self.switch)
 
     def kill(self) -> None:
-        """End it where it stands; whatever it still tries on its way out fails, too. Not for a task to call on itself."""
+        """End it where it stands; what it tries on its way out fails, too. Not for a task to call on itself."""
         if self.finished.is_set or self.killed:
             return
         self.killed = True

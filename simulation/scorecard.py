@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from simulation.invariants import Breach, breaches
+from simulation.invariants.check import breaches
+from simulation.invariants.invariant import Breach
 from simulation.trial import Trial
 from simulation.world import World
 
@@ -35,7 +36,7 @@ class Scorecard:
         """Run one trial."""
         world = World(trial)
         world.run()
-        faults = world.faults.injected + world.functions.faults()
+        faults = world.faults.injected + world.deployment.functions.faults()
         ends = Counter(world.history.final_row(job).state for job in world.history.rows)
         found = [(trial, breach) for breach in breaches(world)]
         return cls(len(world.history.rows), len(world.history.exchanges), ends, faults, found)
@@ -54,7 +55,7 @@ class Scorecard:
     @property
     def counts(self) -> dict[str, int]:
         """Jobs by what happened to them against the promises."""
-        broken = Counter({name: 0 for name in (*COUNTS, OTHER)})
+        broken = Counter(dict.fromkeys((*COUNTS, OTHER), 0))
         for _, breach in self.breaches:
             name = next((name for name, invariants in COUNTS.items() if breach.invariant in invariants), OTHER)
             broken[name] += 1

@@ -29,16 +29,16 @@ def _rows(world: World, job: str) -> Iterator[tuple[float, str]]:
 
 def _files(world: World, job: str) -> Iterator[tuple[float, str]]:
     for prefix in (f"input/{job}", f"output/{job}/", f"failure/{job}/"):
-        for key in world.bucket.keys(prefix):
-            for version in world.bucket.objects[key]:
+        for key in world.deployment.bucket.keys(prefix):
+            for version in world.deployment.bucket.objects[key]:
                 yield version.written_at, f"s3       {key} {len(version.body)} bytes"
 
 
 def _runs(world: World, job: str) -> Iterator[tuple[float, str]]:
-    for request in world.requests:
+    for request in world.deployment.requests:
         if request.job == job:
             yield request.received_at, f"endpoint accepts attempt {request.attempt}"
-    for run in world.model.runs:
+    for run in world.deployment.model.runs:
         if run.job == job:
             yield run.started_at, f"model    begins attempt {run.attempt}"
             if run.ended_at:
@@ -46,7 +46,7 @@ def _runs(world: World, job: str) -> Iterator[tuple[float, str]]:
                     run.ended_at,
                     f"model    ends attempt {run.attempt}: {run.answer.status if run.answer else 'stopped'}",
                 )
-    for event in world.bus.events:
+    for event in world.deployment.bus.events:
         if event.detail["id"] == job:
             yield event.at, f"event    {event.detail['status']}"
 

@@ -27,6 +27,7 @@ class Trial:
     retention: int = 7200
     invocation_timeout: int = 600
     open_jobs: int = 60
+    answer_tokens_per_day: int | None = None
     max_waiting: int = 50
     capacity: int = 16
     median: float = 3.0

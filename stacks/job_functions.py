@@ -89,7 +89,8 @@ class JobFunctions(Construct):
         return sweep
 
     def _add_worker(self, endpoint: RealtimeEndpoint) -> None:
-        work = self._function(handler="run_job", timeout=WORK_TIMEOUT, failures=_BACK_TO_QUEUE)
+        # A job that the model has no place for goes back into the queue, with a delay and not beyond its deadline.
+        work = self._function(handler="run_job", timeout=WORK_TIMEOUT, failures=_BACK_TO_QUEUE, calls_itself=True)
         hosting = self._deployment.hosting
         places = hosting.instance_count.max * hosting.scaling.concurrent_requests_per_instance
         workers = self._deployment.jobs.max_concurrency or min(max(places, 2), _MOST_WORKERS)
@@ -113,11 +114,18 @@ class JobFunctions(Construct):
         else:
             self._queue.grant_send(function)
 
-    def _function(self, *, handler: str, timeout: cdk.Duration, failures: str) -> lambda_.Function:
+    def _function(
+        self, *, handler: str, timeout: cdk.Duration, failures: str, calls_itself: bool = False
+    ) -> lambda_.Function:
         """A function that ends jobs."""
-        construct_id = handler.title().replace("_", "")
         function = HandlerFunction(
-            self, construct_id, handler=handler, timeout=timeout, failures=failures, handlers=self._handlers
+            self,
+            handler.title().replace("_", ""),
+            handler=handler,
+            timeout=timeout,
+            failures=failures,
+            handlers=self._handlers,
+            calls_itself=calls_itself,
         ).function
         self._bus.grant_put_events_to(function)
         return function

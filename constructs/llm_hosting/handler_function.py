@@ -33,6 +33,7 @@ class HandlerFunction(Construct):
     handler: a module in `inference_api.handlers`.
     failures: where a failed call goes, as the function has no dead-letter queue.
     memory_in_mb: where it is not the deployment's own.
+    calls_itself: it writes into the queue that feeds it; Lambda would stop such a loop after 16 turns.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class HandlerFunction(Construct):
         failures: str,
         handlers: Handlers,
         memory_in_mb: int | None = None,
+        calls_itself: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
         settings = handlers.settings
@@ -64,6 +66,7 @@ class HandlerFunction(Construct):
             environment=handlers.environment,
             role=role,
             log_group=log_group,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if calls_itself else None,
             tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
         )
         untraced = {} if settings.tracing else {"Serverless-LambdaTracing": TRACING_IS_OFF}

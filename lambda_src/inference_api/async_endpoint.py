@@ -5,6 +5,7 @@ from typing import Any
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
 from inference_api import job_life
+from inference_api.endings import Endings
 from inference_api.job import Job
 from inference_api.job_files import JobFiles
 from inference_api.job_life import MARGIN_IN_SECONDS, Terms
@@ -19,10 +20,19 @@ class AsyncEndpoint:
     """Hands jobs to SageMaker, each attempt claimed before it is invoked."""
 
     def __init__(
-        self, client: Any, endpoint_name: str, table: JobTable, files: JobFiles, terms: Terms, runtime: Runtime
+        self,
+        client: Any,
+        endpoint_name: str,
+        *,
+        table: JobTable,
+        files: JobFiles,
+        endings: Endings,
+        terms: Terms,
+        runtime: Runtime,
     ) -> None:
         self._client, self._endpoint_name = client, endpoint_name
-        self._table, self._files, self._terms, self._runtime = table, files, terms, runtime
+        self._table, self._files, self._endings = table, files, endings
+        self._terms, self._runtime = terms, runtime
 
     def claim_at_acceptance(self, job: Job) -> Job:
         """The first attempt is claimed by the write that accepts the job."""
@@ -35,9 +45,9 @@ class AsyncEndpoint:
             failure_key = self._invoke(job, attempt)
         except ClientError as error:
             if error.response["ResponseMetadata"]["HTTPStatusCode"] < 500:
-                self._give_back(job, attempt)
+                self._endings.give_back(job, attempt)
         except ConnectionError:  # before anything was sent
-            self._give_back(job, attempt)
+            self._endings.give_back(job, attempt)
         except HTTPClientError:
             pass  # whether SageMaker has taken it is not known: the claim stays, and the sweeper finds out
         else:
@@ -51,9 +61,6 @@ class AsyncEndpoint:
 
     def _claim(self, job: Job) -> Job | None:
         return job_life.claim(job, self._runtime.now(), self._terms)
-
-    def _give_back(self, job: Job, attempt: int) -> None:
-        self._table.change(job, lambda row: job_life.give_back(row, attempt, self._runtime.now()))
 
     def _invoke(self, job: Job, attempt: int) -> str | None:
         left = job.deadline - self._runtime.now() - self._terms.invocation_timeout - MARGIN_IN_SECONDS

@@ -27,6 +27,9 @@ class Failure(NamedTuple):
     refused: bool
 
 
+_LOST = Failure("attempt_lost", "The worker that ran the job ended without a result.", refused=False)
+
+
 def timestamp(seconds: float) -> str:
     """RFC 3339, in UTC, to the millisecond."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -50,15 +53,29 @@ class Endings:
 
     def fail_attempt(self, job: Job, attempt: int, failure: Failure, *, by_sweeper: bool = False) -> Job:
         """Note that an attempt failed; the job fails with it, or waits for the next one."""
-        code, message, refused = failure
-        words = message.encode(errors="replace")[:_LONGEST_MESSAGE].decode(errors="ignore")
-        error = Result(json.dumps({"code": code, "message": words}).encode(), "application/json")
-        self._table.put_error(job, attempt, error, self._result_expires_at(job))
+        self._put_error(job, attempt, failure)
         job, _ = self._change(
             job,
-            lambda row: job_life.fail_attempt(row, attempt, code, self._runtime.now(), self._terms, refused=refused),
+            lambda row: job_life.fail_attempt(
+                row, attempt, failure.code, self._runtime.now(), self._terms, refused=failure.refused
+            ),
             by_sweeper=by_sweeper,
         )
+        return job
+
+    def lose_attempt(self, job: Job, attempt: int, looked_at: float) -> Job:
+        """A worker's attempt left no output, and its lease was over before that was looked for."""
+        self._put_error(job, attempt, _LOST)
+        job, _ = self._change(
+            job,
+            lambda row: job_life.lose_attempt(row, attempt, _LOST.code, looked_at, self._terms),
+            by_sweeper=True,
+        )
+        return job
+
+    def give_back(self, job: Job, attempt: int) -> Job:
+        """An attempt that certainly did not run."""
+        job, _ = self._change(job, lambda row: job_life.give_back(row, attempt, self._runtime.now(), self._terms))
         return job
 
     def cancel(self, job: Job) -> tuple[Job, bool]:
@@ -112,6 +129,11 @@ class Endings:
             "JobSeconds": round(job.ended_at - job.accepted_at, 3),
         }
         emit(self._deployment, job.ended_at, values | ({"JobsEndedBySweeper": 1} if by_sweeper else {}))
+
+    def _put_error(self, job: Job, attempt: int, failure: Failure) -> None:
+        words = failure.message.encode(errors="replace")[:_LONGEST_MESSAGE].decode(errors="ignore")
+        error = Result(json.dumps({"code": failure.code, "message": words}).encode(), "application/json")
+        self._table.put_error(job, attempt, error, self._result_expires_at(job))
 
     def _result_expires_at(self, job: Job) -> int:
         """Later than the row, whenever the job ends."""

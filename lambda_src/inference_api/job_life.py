@@ -57,7 +57,8 @@ def claim(job: Job, now: float, terms: Terms) -> Job | None:
     """Take the next attempt, before anything is invoked; whoever holds it has the lease's time to invoke and report."""
     if not job.is_open or job.attempts >= MAX_ATTEMPTS or job.refused or now > terms.latest_start(job):
         return None
-    if job.may_be_running and (now < job.lease_until or job.marked == job.attempts):
+    newest_has_ended = job.attempts in job.ended
+    if job.may_be_running and not newest_has_ended and (now < job.lease_until or job.marked == job.attempts):
         return None
     lease = now + LEASE_IN_SECONDS
     due_at = lease if job.due_at is None else min(job.due_at, lease)
@@ -71,11 +72,11 @@ def note_invoked(job: Job, attempt: int, failure_key: str | None) -> Job | None:
     return replace(job, marked=attempt, failure_key=failure_key)
 
 
-def give_back(job: Job, attempt: int, now: float) -> Job | None:
+def give_back(job: Job, attempt: int, now: float, terms: Terms) -> Job | None:
     """The attempt certainly did not run (throttled, not ready): it does not count."""
     if attempt != job.attempts or attempt in job.ended or not _is_tended(job):
         return _end_attempt(job, attempt, now)
-    return _settle(replace(job, attempts=attempt - 1, lease_until=0), now)
+    return _conclude(_settle(replace(job, attempts=attempt - 1, lease_until=0), now), now, terms)
 
 
 def succeed(job: Job, output: Output, now: float, terms: Terms) -> Job | None:
@@ -94,11 +95,17 @@ def fail_attempt(job: Job, attempt: int, code: str, now: float, terms: Terms, *,
     if changed is None or not job.is_open:
         return changed
     changed = replace(changed, error_code=code, error_attempt=attempt, refused=job.refused or refused)
-    if changed.may_be_running:
-        return changed
-    if changed.refused or changed.attempts >= MAX_ATTEMPTS or now > terms.latest_start(changed):
-        return replace(_ended(changed, FAILED, now, terms), holds_slot=False)
-    return changed
+    return _conclude(changed, now, terms)
+
+
+def lose_attempt(job: Job, attempt: int, code: str, looked_at: float, terms: Terms) -> Job | None:
+    """A worker's attempt whose lease was over at `looked_at`, after which no output of it was found.
+
+    The worker has ended by then, so none can have come later; nor can the lease be another's that is still at work.
+    """
+    if attempt != job.attempts or looked_at < job.lease_until:
+        return None
+    return fail_attempt(job, attempt, code, looked_at, terms)
 
 
 def cancel(job: Job, now: float, terms: Terms) -> Job | None:
@@ -147,13 +154,21 @@ def _end_attempt(job: Job, attempt: int, now: float) -> Job | None:
 
 
 def _settle(job: Job, now: float) -> Job:
-    """Once no attempt may be running, an open job waits for the next one, and a cancelled job's slot is free."""
-    if job.may_be_running:
+    """An open job waits for its next attempt. Once none may be running, a cancelled job's slot is free."""
+    if not job.is_open:
+        return job if job.may_be_running else _rest(replace(job, holds_slot=False))
+    soon = now + FIRST_LOOK_IN_SECONDS
+    job = replace(job, due_at=soon if job.due_at is None else min(job.due_at, soon))
+    return job if job.may_be_running else replace(job, state=ACCEPTED, sent=False)
+
+
+def _conclude(job: Job, now: float, terms: Terms) -> Job:
+    """A job with a known error fails once no attempt may bring an output any more and none may be added."""
+    if not job.is_open or job.may_be_running or not job.error_code:
         return job
-    if job.is_open:
-        due_at = now + FIRST_LOOK_IN_SECONDS if job.due_at is None else min(job.due_at, now + FIRST_LOOK_IN_SECONDS)
-        return replace(job, state=ACCEPTED, sent=False, due_at=due_at)
-    return _rest(replace(job, holds_slot=False))
+    if job.refused or job.attempts >= MAX_ATTEMPTS or now > terms.latest_start(job):
+        return replace(_ended(job, FAILED, now, terms), holds_slot=False)
+    return job
 
 
 def _ended(job: Job, state: str, now: float, terms: Terms) -> Job:

@@ -40,7 +40,15 @@ def job_service() -> JobService:
     backend: JobBackend
     if deployed.hosting_mode == "async":
         client = around.client("sagemaker-runtime", ONE_ATTEMPT)
-        backend = AsyncEndpoint(client, deployed.endpoint_name, table, files, jobs.terms, around)
+        backend = AsyncEndpoint(
+            client,
+            deployed.endpoint_name,
+            table=table,
+            files=files,
+            endings=endings,
+            terms=jobs.terms,
+            runtime=around,
+        )
     else:
         backend = JobQueue(around.client("sqs", STANDARD_RETRIES), jobs.queue_url, table, around)
     submission = Submission(

@@ -13,8 +13,6 @@ from inference_api.recording import failure_of
 from inference_api.runtime import runtime
 from inference_api.settings import settings
 
-_LOST = Failure("attempt_lost", "The worker that ran the job ended without a result.", refused=False)
-
 
 def sweep(service: JobService, may_go_on: Callable[[], bool]) -> int:
     """How many jobs were looked at. One that cannot be handled does not keep the others waiting."""
@@ -32,13 +30,14 @@ def sweep(service: JobService, may_go_on: Callable[[], bool]) -> int:
 
 def look_at(job_id: str, service: JobService) -> None:
     """One due job. Its next look is put off before anything is done, so that two sweepers do not do it twice."""
+    started = runtime().now()
     job = service.table.get(job_id)
     if job is None:
         return
     job, mine = service.table.change(job, lambda row: job_life.look_again(row, runtime().now()))
     if not mine:
         return
-    job = _take_results(job, service)
+    job = _take_results(job, started, service)
     if runtime().now() >= job.deadline:
         job = service.endings.expire(job)
     elif job.is_open:
@@ -58,13 +57,19 @@ def _due(service: JobService) -> Iterator[str]:
                 yield job_id
 
 
-def _take_results(job: Job, service: JobService) -> Job:
-    """Whatever the attempts that may still run have left in the bucket."""
+def _take_results(job: Job, started: float, service: JobService) -> Job:
+    """Whatever the attempts that may still run have left in the bucket.
+
+    started: before the row was read, so that a lease which was over by then was over before the bucket was looked into.
+    """
     if not (job.is_open or job.holds_slot):
         return job
     for attempt in job.running_attempts():
         if found := service.files.find_output(job.id, attempt):
             job = service.endings.succeed(job, *found, by_sweeper=True)
+        elif settings().hosting_mode != "async":
+            if started >= job.lease_until:
+                job = service.endings.lose_attempt(job, attempt, started)
         elif failure := _failure(job, attempt, service):
             job = service.endings.fail_attempt(job, attempt, failure, by_sweeper=True)
         if not job.is_open and not job.holds_slot:
@@ -73,8 +78,7 @@ def _take_results(job: Job, service: JobService) -> Job:
 
 
 def _failure(job: Job, attempt: int, service: JobService) -> Failure | None:
-    if settings().hosting_mode != "async":
-        return _LOST if runtime().now() >= job.lease_until else None
+    """What SageMaker wrote about the attempt, where it said how that would be called."""
     if attempt == job.marked and job.failure_key and (text := service.files.read_failure(job.failure_key)):
         return failure_of("", text)
     return None

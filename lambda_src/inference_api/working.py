@@ -56,7 +56,7 @@ def _ask(job: Job, body: bytes, waits: int, service: JobService, endpoint: Endpo
         if error.ran:
             job = service.endings.fail_attempt(job, attempt, _failure(error))
         else:
-            job, _ = service.table.change(job, lambda row: job_life.give_back(row, attempt, runtime().now()))
+            job = service.endings.give_back(job, attempt)
         if job.state == ACCEPTED:
             _queue(service).dispatch_later(job, waits)
     else:

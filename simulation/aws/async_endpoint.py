@@ -35,16 +35,16 @@ class Request:
 
 @dataclass
 class AsyncEndpoint:
-    """The operation is the client's method. `notify` takes a message of either topic."""
+    """The operation is the client's method. `capacity`: requests run at once; `notify`: both topics."""
 
     name: str
     scheduler: Scheduler
     random: Random
     plan: Faults
     model: Model
-    bucket: Bucket
-    notify: Callable[[str], None]
     capacity: int
+    bucket: Bucket
+    notify: Callable[[str], object]
     wake_up_in_seconds: float = 240.0
     requests: list[Request] = field(default_factory=list)
 

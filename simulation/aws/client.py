@@ -1,4 +1,4 @@
-"""A botocore client whose service is in memory: checks parameters, takes time, fails by plan, retries as botocore does."""
+"""A botocore client whose service is in memory: it checks, takes time, fails by plan, and retries as botocore does."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -126,7 +126,7 @@ class Client:
                 self._plan.invalid_calls[f"{model.name}: {refusal.message}"] += 1
             raise refusal.for_caller(model.name) from None
         if fault == faults.UNKNOWN:
-            raise self._lose_the_answer(model)
+            self._lose_the_answer(model)
         if fault == faults.CRASH_AFTER:
             raise Killed
         self._scheduler.sleep(latency / 2)
@@ -154,11 +154,11 @@ class Client:
             self._scheduler.sleep(self._connect_timeout)
             raise ConnectTimeoutError(endpoint_url="https://simulated")
 
-    def _lose_the_answer(self, model: OperationModel) -> Exception:
+    def _lose_the_answer(self, model: OperationModel) -> None:
         if self._random.random() < 0.5:
-            return Refusal("InternalServerError", "Internal server error", 500).for_caller(model.name)
+            raise Refusal("InternalServerError", "Internal server error", 500).for_caller(model.name)
         self._scheduler.sleep(self._read_timeout)
-        return ReadTimeoutError(endpoint_url="https://simulated")
+        raise ReadTimeoutError(endpoint_url="https://simulated")
 
 
 class _Throttles:

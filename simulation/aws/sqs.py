@@ -102,7 +102,7 @@ class Queue:
 
     def receive(self, most: int) -> dict[str, Message]:
         """Up to `most` messages by their receipt handles, roughly the oldest first; each is hidden for a while."""
-        received = {}
+        received: dict[str, Message] = {}
         while self._ready and len(received) < most:
             message = self._ready.pop(self.random.randrange(min(len(self._ready), 5)))
             message.receives += 1

@@ -1,4 +1,4 @@
-"""What one DynamoDB table holds: items and what they were a moment ago, indexes that follow, deletions that come late."""
+"""What one DynamoDB table holds: items and their last versions, indexes that follow, deletions that come late."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

@@ -26,7 +26,13 @@ def test_tasks_take_turns_in_the_order_of_their_times(scheduler: Scheduler) -> N
 
 def test_a_run_ends_when_it_is_told_to(scheduler: Scheduler) -> None:
     seen: list[float] = []
-    scheduler.spawn(lambda: [scheduler.sleep(10) or seen.append(scheduler.now) for _ in range(5)])
+
+    def walk() -> None:
+        for _ in range(5):
+            scheduler.sleep(10)
+            seen.append(scheduler.now)
+
+    scheduler.spawn(walk)
     scheduler.run(25)
     assert (seen, scheduler.now) == ([110, 120], 125)
     scheduler.run()

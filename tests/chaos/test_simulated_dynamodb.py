@@ -207,7 +207,8 @@ def test_a_query_is_read_page_by_page(database: DynamoDb) -> None:
     for position in range(7):
         put(database, f"job {position}", shard={"S": "0"}, due_at=number(position))
     database.table.scheduler.run(30)
-    found, start = [], {}
+    found: list[list[str]] = []
+    start: dict[str, Any] = {}
     while True:
         page = due(database, Limit=3, **start)
         found.append(ids(page))

@@ -326,7 +326,7 @@ def asynchronous(scheduler: Scheduler, faults_: Faults, capacity: int = 2) -> tu
     bucket, told = Bucket("files", scheduler, Random(1)), []
     model = Model(scheduler, Random(1), faults_)
     endpoint = AsyncEndpoint(
-        "model", scheduler, Random(1), faults_, model, bucket, lambda text: told.append(json.loads(text)), capacity
+        "model", scheduler, Random(1), faults_, model, capacity, bucket, lambda text: told.append(json.loads(text))
     )
     bucket.write("input/job", body_for("hello"))
     bucket.write("input/refused", body_for("refuse me"))

@@ -11,7 +11,7 @@ import pytest
 from simulation.burst import JOBS, PLACES, burst
 from simulation.callers import Habits
 from simulation.faults import Rates
-from simulation.invariants import breaches
+from simulation.invariants.check import breaches
 from simulation.scorecard import Scorecard
 from simulation.trial import MODES, Trial
 from simulation.world import World
@@ -71,8 +71,8 @@ def test_a_healthy_deployment_needs_no_sweeper(mode: str) -> None:
     assert set(ends(world)) <= {"SUCCEEDED", "CANCELLED", "FAILED"}  # failed: refused by the model itself
     assert world.log.metrics["JobsEndedBySweeper"] == 0
     assert world.log.metrics["JobsEnded"] == world.log.metrics["JobsAccepted"] == len(world.history.rows)
-    assert max(Counter(run.job for run in world.model.runs).values()) == 1
-    assert world.functions.outcomes.keys() == {(name, "returned") for name, _ in world.functions.outcomes}
+    assert max(Counter(run.job for run in world.deployment.model.runs).values()) == 1
+    assert {outcome for _, outcome in world.deployment.functions.outcomes} == {"returned"}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -80,8 +80,8 @@ def test_clocks_that_differ_by_seconds_do_no_harm(mode: str) -> None:
     run(Trial(mode=mode, jobs=300, seed=3, clock_skew=5.0))
 
 
-def test_a_generation_that_waits_for_its_job_is_a_job(mode: str = "async") -> None:
-    world = run(Trial(mode=mode, jobs=200, seed=4, habits=Habits(generated=0.5, waiting=0.3)))
+def test_a_generation_that_waits_for_its_job_is_a_job() -> None:
+    world = run(Trial(mode="async", jobs=200, seed=4, habits=Habits(generated=0.5, waiting=0.3)))
     asked = Counter(exchange.reply.status for exchange in world.history.exchanges if exchange.action == "generate")
     assert asked[200] > 5
     assert asked[202] > 5
@@ -102,10 +102,10 @@ def test_two_sweepers_at_once_revive_each_stuck_job_once(mode: str) -> None:
     world = run(
         Trial(mode=mode, jobs=300, rates=rates, faulty_functions=("submit_job",), outages=0, habits=habits, median=1.0)
     )
-    assert world.functions.outcomes["submit_job", "crashed"] > 100
+    assert world.deployment.functions.outcomes["submit_job", "crashed"] > 100
     assert set(ends(world)) == {"SUCCEEDED", "FAILED"}  # failed: refused by the model itself
     # Of an asynchronous endpoint the submitter may have died between the call and its mark.
-    assert max(Counter(run.job for run in world.model.runs).values()) == (2 if mode == "async" else 1)
+    assert max(Counter(run.job for run in world.deployment.model.runs).values()) == (2 if mode == "async" else 1)
 
 
 @pytest.mark.parametrize("mode", MODES)

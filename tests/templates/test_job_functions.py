@@ -218,3 +218,8 @@ def test_every_alarm_of_jobs_tells_the_topic_when_there_is_one(templates: dict[s
     }
     assert len(told) > 4
     assert all(actions == [TOPIC] for actions in told.values())
+
+
+def test_the_worker_may_send_a_job_back_more_often_than_lambda_lets_a_loop_run(templates: dict[str, Template]) -> None:
+    looping = [each["Handler"] for each in functions(templates["gpt2"]).values() if "RecursiveLoop" in each]
+    assert looping == ["inference_api.handlers.run_job.handler"]

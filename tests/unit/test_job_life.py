@@ -58,7 +58,7 @@ def test_nothing_starts_that_could_outlive_the_deadline() -> None:
 def test_an_attempt_that_did_not_run_does_not_count() -> None:
     job = claimed()
     for _ in range(10):
-        given_back = job_life.give_back(job, 1, NOW)
+        given_back = job_life.give_back(job, 1, NOW, TERMS)
         assert given_back
         assert (given_back.state, given_back.attempts) == (ACCEPTED, 0)
         again = job_life.claim(given_back, NOW, TERMS)
@@ -88,6 +88,32 @@ def test_a_refusal_waits_for_an_attempt_that_may_still_bring_an_output() -> None
     assert ended.state == SUCCEEDED
 
 
+def test_an_attempt_that_failed_does_not_keep_the_third_from_starting() -> None:
+    job = job_life.note_invoked(claimed(attempts=2), 2, None)
+    assert job
+    job = failed(job, 2)
+    assert job.may_be_running
+    assert job_life.claim(job, NOW + 10, TERMS)
+
+
+def test_a_refused_job_ends_when_its_last_claim_is_given_back() -> None:
+    job = job_life.give_back(failed(claimed(attempts=2), 1, refused=True), 2, NOW, TERMS)
+    assert job
+    assert (job.state, job.holds_slot) == (FAILED, False)
+
+
+def test_a_lease_that_was_not_over_before_the_look_loses_no_attempt() -> None:
+    job = claimed()
+    over = NOW + job_life.LEASE_IN_SECONDS
+    assert job_life.lose_attempt(job, 1, "attempt_lost", over - 1, TERMS) is None
+    lost = job_life.lose_attempt(job, 1, "attempt_lost", over, TERMS)
+    assert lost
+    assert lost.state == ACCEPTED
+    again = job_life.claim(lost, over, TERMS)
+    assert again
+    assert job_life.lose_attempt(again, 1, "attempt_lost", over, TERMS) is None
+
+
 @pytest.mark.parametrize("state", [SUCCEEDED, FAILED, EXPIRED, CANCELLED])
 def test_a_final_state_stays(state: str) -> None:
     job = replace(claimed(), state=state, holds_slot=False, ended_at=NOW)
@@ -113,7 +139,7 @@ def test_a_cancelled_job_keeps_its_slot_until_the_model_is_done_with_it(end: str
     after = {
         "success": job_life.succeed(job, OUTPUT, NOW, TERMS),
         "failure": job_life.fail_attempt(job, 1, "model_error", NOW, TERMS),
-        "given back": job_life.give_back(job, 1, NOW),
+        "given back": job_life.give_back(job, 1, NOW, TERMS),
         "deadline": job_life.expire(job, NOW + 3600, TERMS),
     }[end]
     assert after
@@ -161,6 +187,6 @@ def test_the_sweeper_forgets_a_job_that_is_over_in_every_respect() -> None:
     announced = job_life.note_announced(job)
     assert announced
     assert announced.due_at is not None
-    released = job_life.give_back(announced, 1, NOW)
+    released = job_life.give_back(announced, 1, NOW, TERMS)
     assert released
     assert released.due_at is None

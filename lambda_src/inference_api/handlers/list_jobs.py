@@ -16,7 +16,8 @@ _POSITION = re.compile(rb"([0-9]{13}\.[0-9]{3})#([0-9a-f]{32})")
 def handler(request: Request) -> Response:
     """GET /jobs: the caller's own jobs, newest first, `limit` of them, from where `next` says."""
     jobs, position = job_service().table.jobs_of(request.owner, _limit(request), _position(request))
-    following = urlsafe_b64encode(position.encode()).decode() if position else None
+    # Without the padding, which would have to be escaped in a query.
+    following = urlsafe_b64encode(position.encode()).decode().rstrip("=") if position else None
     return Response(200, {"jobs": [summary(job) for job in jobs], "next": following})
 
 
@@ -32,7 +33,7 @@ def _position(request: Request) -> str | None:
     if text is None:
         return None
     try:
-        position = urlsafe_b64decode(text.encode())
+        position = urlsafe_b64decode(text.encode() + b"==")
     except (binascii.Error, UnicodeEncodeError, ValueError):
         position = b""
     if not _POSITION.fullmatch(position):

@@ -1,0 +1,188 @@
+"""One deployment in memory: the shipped handlers on simulated services, wired up as the templates wire them."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+from botocore.config import Config
+
+from inference_api import runtime
+from inference_api.handlers import (
+    cancel_job,
+    generate,
+    list_jobs,
+    poll_job,
+    record_result,
+    run_job,
+    submit_job,
+    sweep_jobs,
+)
+from simulation.aws.async_endpoint import AsyncEndpoint, Request
+from simulation.aws.client import Client
+from simulation.aws.dynamodb import DynamoDb
+from simulation.aws.events import EventBus
+from simulation.aws.realtime_endpoint import RealtimeEndpoint
+from simulation.aws.s3 import Bucket
+from simulation.aws.sqs import Queue
+from simulation.aws.table import Table
+from simulation.aws.table_index import TableIndex
+from simulation.aws.transactions import Transactions
+from simulation.event_source import EventSource
+from simulation.faults import Faults
+from simulation.functions import Functions, Handler, Invocation
+from simulation.model import Model
+from simulation.scheduler import Scheduler
+from simulation.trial import Trial
+
+HANDLERS: dict[str, Handler] = {
+    "submit_job": submit_job.handler,
+    "poll_job": poll_job.handler,
+    "list_jobs": list_jobs.handler,
+    "cancel_job": cancel_job.handler,
+    "generate": generate.handler,
+    "sweep_jobs": sweep_jobs.handler,
+    "record_result": record_result.handler,
+    "run_job": run_job.handler,
+}
+# As the templates have it; a test compares them. Seconds, but for the last three.
+TIMEOUTS = {
+    "submit_job": 28,
+    "poll_job": 28,
+    "list_jobs": 10,
+    "cancel_job": 10,
+    "generate": 28,
+    "sweep_jobs": 60,
+    "record_result": 30,
+    "run_job": 90,
+}
+INDEXES = {"by_owner": ("owner", "listed_at"), "by_due": ("due_shard", "due_at")}
+VISIBILITY_IN_TIMEOUTS = 6
+MAX_RECEIVES = 10
+BATCHES = {"record_result": 10, "run_job": 1}
+# The template sets no bound for recorders; Lambda has about so many after a minute.
+_MOST_RECORDERS = 10
+
+
+class Deployment:
+    """Its services are there from the start; its handlers run within as_surroundings()."""
+
+    def __init__(self, trial: Trial, scheduler: Scheduler, random: Random, faults: Faults) -> None:
+        self.trial, self.scheduler, self.faults = trial, scheduler, faults
+        self._random = random
+        indexes = [TableIndex(name, *keys) for name, keys in INDEXES.items()]
+        self.table = Table("jobs", indexes, scheduler, self._chance())
+        self.database = DynamoDb(self.table, Transactions(scheduler, self._chance()), trial.page_bytes)
+        self.bucket = Bucket("job-files", scheduler, self._chance())
+        self.bus = EventBus(scheduler, faults)
+        self.functions = Functions(scheduler, self._chance(), faults, trial.clock_skew)
+        for name, handler in HANDLERS.items():
+            self.functions.add(name, handler, TIMEOUTS[name])
+        self.dead_letters = Queue("dead-letters", scheduler, self._chance(), faults, visibility_timeout=30)
+        consumer = "record_result" if trial.mode == "async" else "run_job"
+        self.messages = Queue(
+            "results" if trial.mode == "async" else "jobs",
+            scheduler,
+            self._chance(),
+            faults,
+            VISIBILITY_IN_TIMEOUTS * TIMEOUTS[consumer],
+            MAX_RECEIVES,
+            self.dead_letters,
+        )
+        self.event_source = EventSource(
+            self.messages,
+            self.functions.by_name[consumer],
+            BATCHES[consumer],
+            _MOST_RECORDERS if trial.mode == "async" else trial.capacity,
+            scheduler,
+        )
+        self.model = Model(scheduler, self._chance(), faults, median=trial.median, longest=trial.longest)
+        self.async_endpoint = AsyncEndpoint(
+            "model", scheduler, self._chance(), faults, self.model, trial.capacity, self.bucket, self.messages.send
+        )
+        self.realtime_endpoint = RealtimeEndpoint(
+            "model", scheduler, self._chance(), faults, self.model, trial.capacity, self._whose_call
+        )
+
+    @property
+    def requests(self) -> list[Request]:
+        """What the asynchronous endpoint was asked to do."""
+        return self.async_endpoint.requests
+
+    def sweep(self) -> Invocation:
+        """As EventBridge's rule does each minute."""
+        return self.functions.by_name["sweep_jobs"].start({"source": "aws.events", "detail-type": "Scheduled Event"})
+
+    @contextmanager
+    def as_surroundings(self) -> Iterator[None]:
+        """For a while the handlers' clients, clock, chance and settings are those of this deployment."""
+        before, environment = runtime.runtime(), dict(os.environ)
+        os.environ.update(self._environment())
+        functions = self.functions
+        runtime.use(runtime.Runtime(self._client, functions.now, self.scheduler.sleep, self._chance()))
+        forget_everything_cached()
+        try:
+            yield
+        finally:
+            runtime.use(before)
+            os.environ.clear()
+            os.environ.update(environment)
+            forget_everything_cached()
+
+    def _client(self, service: str, config: Config) -> Client:
+        services: dict[str, Any] = {
+            "dynamodb": self.database,
+            "s3": self.bucket,
+            "events": self.bus,
+            "sqs": self.messages,
+            "sagemaker-runtime": self.async_endpoint if self.trial.mode == "async" else self.realtime_endpoint,
+        }
+        return Client(service, services[service], config, self.functions, self._chance(), self.faults)
+
+    def _whose_call(self) -> tuple[str, int]:
+        """The job that the calling worker was sent, and the attempt that the table has for it."""
+        job = json.loads(self.functions.current().event["Records"][0]["body"])["job"]
+        row = self.table.items.get(f"job#{job}", {})
+        return job, int(row.get("attempts", {"N": "0"})["N"])
+
+    def _environment(self) -> dict[str, str]:
+        trial = self.trial
+        jobs = {
+            "retention_in_seconds": trial.retention,
+            "deadline_in_seconds": trial.deadline,
+            "invocation_timeout_in_seconds": trial.invocation_timeout if trial.mode == "async" else 60,
+            "max_waiting": trial.max_waiting,
+            "open_jobs": trial.open_jobs,
+            "answer_tokens_per_day": trial.answer_tokens_per_day,
+        }
+        return {
+            "ENDPOINT_NAME": self.async_endpoint.name,
+            "ENDPOINT_URL": "https://simulated",
+            "MODEL_ID": "simulated",
+            "ENGINE": "lmi-vllm",
+            "ENGINE_VERSION": "",
+            "HOSTING_MODE": trial.mode,
+            "REQUEST_SCHEMA": json.dumps({"bodies": ["inputs"], "parameters": {}}),
+            "MAX_BODY_BYTES": "131072",
+            "DEPLOYMENT_NAME": "simulated",
+            "JOB_TABLE": self.table.name,
+            "JOB_BUCKET": self.bucket.name,
+            "JOB_QUEUE_URL": "" if trial.mode == "async" else self.messages.url,
+            "JOB_SETTINGS": json.dumps(jobs),
+        }
+
+    def _chance(self) -> Random:
+        return Random(self._random.random())
+
+
+def forget_everything_cached() -> None:
+    """As a new execution environment: settings, clients and services are made again."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "inference_api":
+            for value in vars(module).values():
+                clear: Callable[[], None] | None = getattr(value, "cache_clear", None)
+                if clear:
+                    clear()

@@ -1,0 +1,73 @@
+"""I6 and I7: a job belongs to whoever submitted it, and to nobody else; a key makes one job."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from simulation.invariants.invariant import Story, invariant, prompt_of_job, when
+from simulation.world import World
+
+_FOR_LIFE = ("id", "owner", "accepted_at", "deadline", "listed_at")
+
+
+@invariant
+def i6_owner_and_input_never_change(world: World) -> Iterator[Story]:
+    for job, rows in world.history.rows.items():
+        for name in _FOR_LIFE:
+            values = {str(row.item.get(name)) for row in rows if row.item}
+            if len(values) != 1:
+                yield job, f"{name} changed: {values}"
+        bodies = {version.body for version in world.deployment.bucket.objects.get(f"input/{job}", [])}
+        if len(bodies) != 1:
+            yield job, f"has {len(bodies)} inputs"
+
+
+@invariant
+def i6_only_the_owner_sees_a_job(world: World) -> Iterator[Story]:
+    """Strangers get the same answer for unknown, foreign and malformed ids; lists hold one's own jobs only."""
+    answers: Counter[str] = Counter()
+    owners = _owners(world)
+    for exchange in world.history.exchanges:
+        if exchange.action == "pry" and exchange.reply.status < 500:
+            answers[json.dumps([exchange.reply.status, exchange.reply.body, sorted(exchange.reply.headers)])] += 1
+        if exchange.action == "list" and exchange.reply.status == 200:
+            for listed in exchange.reply.body["jobs"]:
+                if world.history.final_row(listed["id"]).text("owner") != owners.get(exchange.principal):
+                    yield listed["id"], f"{when(exchange.ended_at)} listed for {exchange.principal}"
+    if len(answers) > 1:
+        yield "", f"strangers get different answers: {answers}"
+
+
+@invariant
+def i6_only_the_owner_cancels(world: World) -> Iterator[Story]:
+    """A job is CANCELLED only if its owner asked for that."""
+    asked = {exchange.job for exchange in world.history.exchanges if exchange.action == "cancel"}
+    for job in world.history.rows:
+        end = world.history.end_of(job)
+        if end and end.state == "CANCELLED" and job not in asked:
+            yield job, f"{when(end.at)} cancelled, and nobody who may had asked"
+
+
+@invariant
+def i7_a_key_makes_one_job(world: World) -> Iterator[Story]:
+    """The same caller, key and body are the same job; another body is a conflict."""
+    made: dict[str, list[str]] = defaultdict(list)
+    for job in world.history.rows:
+        made[prompt_of_job(world, job)].append(job)
+    for prompt in world.callers.prompts_with_key:
+        if len(made[prompt]) > 1:
+            yield made[prompt][1], f"<{prompt}> was submitted with a key and became {len(made[prompt])} jobs"
+        if made[f"other {prompt}"] and made[prompt]:
+            yield made[prompt][0], "its key was taken for another body, too"
+    for exchange in world.history.exchanges:
+        if exchange.key and exchange.shown and prompt_of_job(world, exchange.shown["id"]) != exchange.prompt:
+            yield exchange.shown["id"], f"{when(exchange.ended_at)} given to a caller for <{exchange.prompt}>"
+
+
+def _owners(world: World) -> dict[str, str]:
+    """Principals, and the name of each as an owner, by the jobs that they were given."""
+    return {
+        exchange.principal: world.history.final_row(exchange.shown["id"]).text("owner")
+        for exchange in world.history.exchanges
+        if exchange.action == "submit" and exchange.shown.get("id") in world.history.rows
+    }
