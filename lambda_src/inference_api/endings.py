@@ -2,16 +2,15 @@
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from inference_api import job_life
 from inference_api.conditional_writes import TableBusyError
-from inference_api.job import EXPIRED, FAILED, SHOWN, Job, Output
+from inference_api.job import EXPIRED, FAILED, SHOWN, Job, Output, Result, timestamp
 from inference_api.job_life import Terms
-from inference_api.job_table import JobTable, Result
+from inference_api.job_table import JobTable
 from inference_api.metrics import emit
 from inference_api.runtime import Runtime
 
@@ -28,11 +27,6 @@ class Failure(NamedTuple):
 
 
 _LOST = Failure("attempt_lost", "The worker that ran the job ended without a result.", refused=False)
-
-
-def timestamp(seconds: float) -> str:
-    """RFC 3339, in UTC, to the millisecond."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Endings:

@@ -15,6 +15,7 @@ from botocore.exceptions import (
 )
 
 from inference_api.http import ApiError
+from inference_api.job import Result
 from inference_api.runtime import ONE_ATTEMPT
 
 # 1 + 25 s leave time to answer within the function's 28 s.
@@ -26,20 +27,14 @@ MAX_ANSWER_BYTES = 6_000_000
 # A frozen function does not see that the other side hung up, and a single attempt would end on the dead connection.
 _IDLE_LIMIT_IN_SECONDS = 20
 
-_REFUSED_BY_MODEL = (400, 413, 422)
+# Statuses of a container that every repetition of the request would get.
+REFUSED_BY_MODEL = (400, 413, 422)
 
 
 class Answer(NamedTuple):
     """The model's own answer, unchanged, as text that can be passed on."""
 
     text: str
-    content_type: str
-
-
-class RawAnswer(NamedTuple):
-    """What the container sent."""
-
-    body: bytes
     content_type: str
 
 
@@ -76,7 +71,7 @@ class EndpointClient:
         """For a caller who waits for it; raises ApiError for an answer that can't be passed on, too."""
         return passed_on(*self.invoke_raw(body))
 
-    def invoke_raw(self, body: bytes) -> RawAnswer:
+    def invoke_raw(self, body: bytes) -> Result:
         """For who stores it."""
         if self._clock() - self._used_at > _IDLE_LIMIT_IN_SECONDS:
             self._client.close()
@@ -84,7 +79,7 @@ class EndpointClient:
             response = self._client.invoke_endpoint(
                 EndpointName=self._endpoint_name, Body=body, ContentType="application/json", Accept="application/json"
             )
-            return RawAnswer(response["Body"].read(), response.get("ContentType") or "application/json")
+            return Result(response["Body"].read(), response.get("ContentType") or "application/json")
         except ClientError as error:
             raise _refusal(error) from None
         except ReadTimeoutError:
@@ -132,7 +127,7 @@ def _model_error(response: Mapping[str, Any]) -> InvocationError:
     # The container's words: for its caller, who may need them to mend the request, and never for a log.
     words = str(response.get("OriginalMessage") or "").encode(errors="replace")[:1024].decode(errors="ignore")
     cause = f"container {status}"
-    if status in _REFUSED_BY_MODEL:
+    if status in REFUSED_BY_MODEL:
         return InvocationError(
             400, "rejected_by_model", f"The model refused the request: {words}", ran=True, cause=cause
         )

@@ -2,9 +2,8 @@
 
 from inference_api.endpoint_client import passed_on
 from inference_api.http import ApiError, Request, Response
-from inference_api.job import CANCELLED, EXPIRED, FAILED, SUCCEEDED, Job
+from inference_api.job import CANCELLED, EXPIRED, FAILED, SUCCEEDED, Job, Result
 from inference_api.job_service import job_service
-from inference_api.job_table import Result
 from inference_api.job_view import accepted, answer_of, error_of
 from inference_api.runtime import runtime
 from inference_api.waiting import LONGEST_WAIT_IN_SECONDS, retry_after, seconds_to_wait
@@ -14,7 +13,7 @@ def generate(request: Request) -> Response:
     """200 with the answer, or 202 with the job if it has not ended after `wait` seconds."""
     started = runtime().now()
     service, seconds = job_service(), seconds_to_wait(request, default=LONGEST_WAIT_IN_SECONDS)
-    job = service.submission.submit(request, request.owner)
+    job = service.submission.submit(request)
     job, held = service.waiting.until_ended(job, started + seconds)
     if job.state == SUCCEEDED and job.output:
         return _answer(job, answer_of(job, job.output, service))

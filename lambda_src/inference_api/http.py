@@ -45,6 +45,14 @@ class Request:
             idempotency_key=headers.get("idempotency-key"),
         )
 
+    def whole_number(self, name: str, least: int, most: int, default: int) -> int:
+        """A parameter of the query. Raises ApiError 400."""
+        text = self.query.get(name, str(default))
+        if not (text.isascii() and text.isdecimal() and len(text) < 10 and least <= int(text) <= most):
+            message = f"{name}: must be a whole number from {least} to {most}."
+            raise ApiError(400, "invalid_parameter", message, field=name)
+        return int(text)
+
     @property
     def owner(self) -> str:
         """The caller as the owner of jobs; a deployment that knows no callers has none."""

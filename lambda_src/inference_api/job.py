@@ -1,6 +1,7 @@
 """A job as its row in the table holds it: under 1 kB, and none of the texts."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 ACCEPTED, SUBMITTED = "ACCEPTED", "SUBMITTED"
@@ -28,6 +29,13 @@ class Output(NamedTuple):
     content_type: str
     attempt: int
     in_table: bool
+
+
+class Result(NamedTuple):
+    """What an attempt brought: the model's answer, or the words of an error as JSON."""
+
+    body: bytes
+    content_type: str
 
 
 @dataclass(frozen=True)
@@ -75,3 +83,8 @@ class Job:
     def running_attempts(self) -> list[int]:
         """Those that may still bring an output, the newest first."""
         return [attempt for attempt in range(self.attempts, 0, -1) if attempt not in self.ended]
+
+
+def timestamp(seconds: float) -> str:
+    """RFC 3339, in UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -4,8 +4,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from inference_api.job import Job, Output
-from inference_api.job_table import Result
+from inference_api.job import Job, Output, Result
 
 LINK_IN_SECONDS = 300
 # A copy in the table is read in a few milliseconds; DynamoDB takes items of 400 kB and bills each kB.

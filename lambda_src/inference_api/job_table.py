@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from inference_api import job_items as items
 from inference_api.conditional_writes import MOST_TRIES, ConditionalWrites, TableBusyError, Write
-from inference_api.job import Job
+from inference_api.job import Job, Result
 from inference_api.runtime import Runtime
 
 _DAY_IN_SECONDS = 86_400
@@ -38,13 +38,6 @@ class Reservation(NamedTuple):
     fingerprint: str
     keep_until: int
     replaces: str | None
-
-
-class Result(NamedTuple):
-    """An answer, or the words of an error, as kept beside the row."""
-
-    body: bytes
-    content_type: str
 
 
 @dataclass(frozen=True)

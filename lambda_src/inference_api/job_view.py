@@ -3,11 +3,9 @@
 import json
 from typing import Any
 
-from inference_api.endings import timestamp
 from inference_api.http import Response
-from inference_api.job import EXPIRED, FAILED, SHOWN, SUCCEEDED, Job, Output
+from inference_api.job import EXPIRED, FAILED, SHOWN, SUCCEEDED, Job, Output, Result, timestamp
 from inference_api.job_service import JobService
-from inference_api.job_table import Result
 
 # Lambda's answer may have 6 MB, in which the body is a string once more.
 MOST_INLINE = 5_000_000

@@ -5,12 +5,12 @@ import re
 from dataclasses import dataclass
 
 from inference_api.endings import Failure
+from inference_api.endpoint_client import REFUSED_BY_MODEL
 from inference_api.job_service import JobService
 
 _INFERENCE_ID = re.compile(r"([0-9a-f]{32})\.([1-9])")
 # "ClientError: Received client error (400) from model. See the SageMaker Endpoint logs ..." as users quote it.
 _CONTAINER_STATUS = re.compile(r"Received (?:client|server) error \(([0-9]{3})\)")
-_REFUSED_BY_MODEL = (400, 413, 422)
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,6 @@ def failure_of(reason: str, words: str) -> Failure:
     """
     status = _CONTAINER_STATUS.search(reason)
     said = f": {words}" if words else "."
-    if status and int(status[1]) in _REFUSED_BY_MODEL:
+    if status and int(status[1]) in REFUSED_BY_MODEL:
         return Failure("rejected_by_model", f"The model refused the request{said}", refused=True)
     return Failure("model_error", f"The model failed{said}", refused=False)

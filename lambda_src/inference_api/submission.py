@@ -40,10 +40,11 @@ class Submission:
         self._table, self._files, self._backend, self._rules = table, files, backend, rules
         self._terms, self._limits, self._runtime, self._deployment = terms, limits, runtime, deployment
 
-    def submit(self, request: Request, owner: str) -> Job:
+    def submit(self, request: Request) -> Job:
         """The new job, or the one that the caller's idempotency key already stands for."""
         document = check_request_body(request.body, request.content_type, self._rules)
         tokens = 0 if self._limits.answer_tokens_per_day is None else answer_tokens(document)
+        owner = request.owner
         key, fingerprint = _idempotency_key(request), sha256(request.body).hexdigest()
         earlier, gone = self._earlier(owner, key, fingerprint)
         if earlier:

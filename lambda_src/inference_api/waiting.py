@@ -18,11 +18,7 @@ _WINDOW_IN_SECONDS = 30
 
 def seconds_to_wait(request: Request, default: int) -> int:
     """The query's `wait`. Raises ApiError 400."""
-    text = request.query.get("wait", str(default))
-    if not (text.isascii() and text.isdecimal() and len(text) < 4 and int(text) <= LONGEST_WAIT_IN_SECONDS):
-        message = f"wait: must be a whole number of seconds from 0 to {LONGEST_WAIT_IN_SECONDS}."
-        raise ApiError(400, "invalid_parameter", message, field="wait")
-    return int(text)
+    return request.whole_number("wait", 0, LONGEST_WAIT_IN_SECONDS, default)
 
 
 def retry_after(job: Job, now: float, *, asked: int, held: bool) -> int | None:

@@ -10,7 +10,6 @@ from inference_api.endpoint_client import EndpointClient, InvocationError
 from inference_api.job import ACCEPTED, Job
 from inference_api.job_queue import JobQueue
 from inference_api.job_service import JobService
-from inference_api.job_table import Result
 from inference_api.metrics import emit
 from inference_api.runtime import runtime
 from inference_api.settings import job_settings
@@ -60,7 +59,7 @@ def _ask(job: Job, body: bytes, waits: int, service: JobService, endpoint: Endpo
         if job.state == ACCEPTED:
             _queue(service).dispatch_later(job, waits)
     else:
-        stored = service.files.put_output(job.id, attempt, Result(answer.body, answer.content_type))
+        stored = service.files.put_output(job.id, attempt, answer)
         service.endings.succeed(job, *stored)
 
 

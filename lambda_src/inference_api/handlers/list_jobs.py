@@ -15,17 +15,12 @@ _POSITION = re.compile(rb"([0-9]{13}\.[0-9]{3})#([0-9a-f]{32})")
 @answers
 def handler(request: Request) -> Response:
     """GET /jobs: the caller's own jobs, newest first, `limit` of them, from where `next` says."""
-    jobs, position = job_service().table.jobs_of(request.owner, _limit(request), _position(request))
+    jobs, position = job_service().table.jobs_of(
+        request.owner, request.whole_number("limit", 1, _MOST, _DEFAULT), _position(request)
+    )
     # Without the padding, which would have to be escaped in a query.
     following = urlsafe_b64encode(position.encode()).decode().rstrip("=") if position else None
     return Response(200, {"jobs": [summary(job) for job in jobs], "next": following})
-
-
-def _limit(request: Request) -> int:
-    text = request.query.get("limit", str(_DEFAULT))
-    if not (text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= _MOST):
-        raise ApiError(400, "invalid_parameter", f"limit: must be a whole number from 1 to {_MOST}.", field="limit")
-    return int(text)
 
 
 def _position(request: Request) -> str | None:
