@@ -5,10 +5,17 @@ import os
 import platform
 import sys
 
-from benchmarks import first_answer, functions, synth
+from benchmarks import first_answer, functions, job_bill, local_jobs, synth, waiting_clients
 from benchmarks.pairs import Row
 
-GROUPS = {"synth": synth.figures, "functions": functions.figures, "first-answer": first_answer.figures}
+GROUPS = {
+    "synth": synth.figures,
+    "functions": functions.figures,
+    "first-answer": first_answer.figures,
+    "waiting": waiting_clients.figures,
+    "jobs": local_jobs.figures,
+    "bill": job_bill.figures,
+}
 WIDTHS = (52, 8, 24, 12, 0)
 
 

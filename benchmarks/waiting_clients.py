@@ -11,6 +11,7 @@ from random import Random
 from statistics import fmean, median, quantiles
 
 from benchmarks.pairs import Row
+from benchmarks.prices import PER_MILLION
 from inference_api.job import Job
 from inference_api.job_life import Terms, accept
 from inference_api.runtime import Runtime
@@ -24,8 +25,8 @@ P50_LIMIT, P99_LIMIT, COST_LIMIT = 0.170, 0.300, 1.10
 ROUND_TRIP = 0.060
 START_OF_HANDLER = 0.004
 READ, WRITE = 0.006, 0.008
-# us-east-1 list prices, in dollars per million (GB-seconds of arm64, requests of REST API and Lambda, units of DynamoDB).
-GB_SECOND, REQUEST, READ_UNIT, WRITE_UNIT = 13.3334, 3.50 + 0.20, 0.125, 0.625
+GB_SECOND, READ_UNIT, WRITE_UNIT = PER_MILLION["GB-seconds"], PER_MILLION["reads"], PER_MILLION["writes"]
+REQUEST = PER_MILLION["API requests"] + PER_MILLION["function calls"]
 MEMORY_IN_GB = 0.25
 
 

@@ -10,6 +10,7 @@ from simulation.history import Exchange, History
 from simulation.model import REFUSED, body_for
 from simulation.scheduler import Scheduler
 
+LONGEST_PAUSE_IN_SECONDS = 900
 FINAL = ("succeeded", "failed", "expired", "cancelled")
 
 
@@ -117,7 +118,10 @@ class Callers:
                 return str(reply.body["id"]) if "id" in reply.body else None
             if reply.status < 500 and reply.status != 429:
                 return None
-            self.scheduler.sleep(float(reply.headers.get("retry-after", 1)) + self.random.uniform(0, 2**turn))
+            pause = float(reply.headers.get("retry-after", 1))
+            if pause > LONGEST_PAUSE_IN_SECONDS:
+                return None
+            self.scheduler.sleep(pause + self.random.uniform(0, 2**turn))
         return None
 
     def _follow(self, principal: str, job: str) -> None:

@@ -235,7 +235,11 @@ class Alarms(Section):
     )
     error_rate: float = Field(0.05, gt=0, lt=1, description="Share of invocations answered with 5XX.")
     failure_rate: float = Field(
-        0.5, gt=0, lt=1, description="Share of invocations not answered with 2XX; LMI reports its own failures as 424."
+        0.5,
+        gt=0,
+        lt=1,
+        description="Share of invocations not answered with 2XX (asynchronous: answered with 4XX); LMI reports its own "
+        "failures as 424.",
     )
     latency_in_seconds: float = Field(
         25,
@@ -244,7 +248,12 @@ class Alarms(Section):
         description="`hosting.mode: realtime` only: 99th percentile of the model's latency; the API stops waiting at "
         "25 s.",
     )
-    failed_job_rate: float = Field(0.1, gt=0, lt=1, description="Share of ended jobs that failed or expired.")
+    failed_job_rate: float = Field(
+        0.1,
+        gt=0,
+        lt=1,
+        description="Share of ended jobs that failed or expired, without those whose body the model refused.",
+    )
     job_wait_in_seconds: int | None = Field(
         None, ge=60, le=604_800, description="Age of the oldest waiting job; null = half of `jobs.deadline_in_seconds`."
     )

@@ -68,9 +68,8 @@ class JobStore(Construct):
     def grant_work(self, grantee: iam.IGrantable) -> None:
         """Let a function run attempts itself: read inputs, write outputs, end jobs."""
         self.grant_change(grantee)
-        self._allow_files(grantee, "s3:GetObject", "input", "output")
+        self._allow_files(grantee, "s3:GetObject", "input")
         self._allow_files(grantee, "s3:PutObject", "output")
-        self._allow_listing(grantee)
 
     def grant_find_due(self, grantee: iam.IGrantable) -> None:
         """Let a function find the jobs that need something done."""

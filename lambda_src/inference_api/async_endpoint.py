@@ -1,11 +1,13 @@
 """The asynchronous endpoint: SageMaker queues the job's attempt and writes its output to the job bucket."""
 
+import json
 from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
 from inference_api import job_life
 from inference_api.endings import Endings
+from inference_api.endpoint_client import IDLE_LIMIT_IN_SECONDS, NEVER_SENT
 from inference_api.job import Job
 from inference_api.job_files import JobFiles
 from inference_api.job_life import MARGIN_IN_SECONDS, Terms
@@ -33,6 +35,7 @@ class AsyncEndpoint:
         self._client, self._endpoint_name = client, endpoint_name
         self._table, self._files, self._endings = table, files, endings
         self._terms, self._runtime = terms, runtime
+        self._used_at = runtime.now()
 
     def claim_at_acceptance(self, job: Job) -> Job:
         """The first attempt is claimed by the write that accepts the job."""
@@ -43,13 +46,12 @@ class AsyncEndpoint:
         attempt = job.attempts
         try:
             failure_key = self._invoke(job, attempt)
-        except ClientError as error:
-            if error.response["ResponseMetadata"]["HTTPStatusCode"] < 500:
+        except (ClientError, ConnectionError, HTTPClientError) as error:
+            code = error.response["Error"].get("Code") if isinstance(error, ClientError) else type(error).__name__
+            print(json.dumps({"job": job.id, "cause": f"{code} at InvokeEndpointAsync"}))
+            # Otherwise it is not known whether SageMaker has taken it: the claim stays, and the sweeper finds out.
+            if _never_ran(error):
                 self._endings.give_back(job, attempt)
-        except ConnectionError:  # before anything was sent
-            self._endings.give_back(job, attempt)
-        except HTTPClientError:
-            pass  # whether SageMaker has taken it is not known: the claim stays, and the sweeper finds out
         else:
             self._table.change(job, lambda row: job_life.note_invoked(row, attempt, failure_key))
 
@@ -63,6 +65,9 @@ class AsyncEndpoint:
         return job_life.claim(job, self._runtime.now(), self._terms)
 
     def _invoke(self, job: Job, attempt: int) -> str | None:
+        if self._runtime.now() - self._used_at > IDLE_LIMIT_IN_SECONDS:
+            self._client.close()
+        self._used_at = self._runtime.now()
         left = job.deadline - self._runtime.now() - self._terms.invocation_timeout - MARGIN_IN_SECONDS
         response = self._client.invoke_endpoint_async(
             EndpointName=self._endpoint_name,
@@ -75,3 +80,9 @@ class AsyncEndpoint:
             InvocationTimeoutSeconds=self._terms.invocation_timeout,
         )
         return self._files.key_of(response.get("FailureLocation"))
+
+
+def _never_ran(error: Exception) -> bool:
+    if isinstance(error, ClientError):
+        return int(error.response["ResponseMetadata"]["HTTPStatusCode"]) < 500
+    return isinstance(error, NEVER_SENT)

@@ -39,7 +39,7 @@ class Endings:
     def succeed(self, job: Job, output: Output, content: Result | None, *, by_sweeper: bool = False) -> Job:
         """Pin an output that lies in the bucket."""
         if content and job.is_open:
-            self._table.put_output(job, output.attempt, content, self._result_expires_at(job))
+            self._table.put_output(job, output, content, self._result_expires_at(job))
         job, _ = self._change(
             job, lambda row: job_life.succeed(row, output, self._runtime.now(), self._terms), by_sweeper=by_sweeper
         )
@@ -94,7 +94,9 @@ class Endings:
         }
         entry = {"Source": "slipway", "DetailType": "Job Ended", "Detail": json.dumps(detail)}
         try:
-            if self._events.put_events(Entries=[entry])["FailedEntryCount"] == 0:
+            if self._events.put_events(Entries=[entry])["FailedEntryCount"]:
+                print(json.dumps({"job": job.id, "cause": "refused at announcing"}))
+            else:
                 job, _ = self._table.change(job, job_life.note_announced)
         except (BotoCoreError, ClientError, TableBusyError) as error:
             print(json.dumps({"job": job.id, "cause": f"{type(error).__name__} at announcing"}))

@@ -9,8 +9,11 @@ from botocore.config import Config
 from botocore.exceptions import (
     ClientError,
     ConnectionError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
     HTTPClientError,
     IncompleteReadError,
+    ProxyConnectionError,
     ReadTimeoutError,
 )
 
@@ -25,7 +28,12 @@ WHILE_CALLER_WAITS = ONE_ATTEMPT.merge(Config(read_timeout=25))
 MAX_ANSWER_BYTES = 6_000_000
 
 # A frozen function does not see that the other side hung up, and a single attempt would end on the dead connection.
-_IDLE_LIMIT_IN_SECONDS = 20
+IDLE_LIMIT_IN_SECONDS = 20
+
+# SSLError is none of them: a connection can break while the answer is read.
+NEVER_SENT = (ConnectTimeoutError, EndpointConnectionError, ProxyConnectionError)
+
+TOO_SLOW = "The model did not answer in time; ask for fewer tokens or send a shorter prompt."
 
 # Statuses of a container that every repetition of the request would get.
 REFUSED_BY_MODEL = (400, 413, 422)
@@ -73,7 +81,7 @@ class EndpointClient:
 
     def invoke_raw(self, body: bytes) -> Result:
         """For who stores it."""
-        if self._clock() - self._used_at > _IDLE_LIMIT_IN_SECONDS:
+        if self._clock() - self._used_at > IDLE_LIMIT_IN_SECONDS:
             self._client.close()
         try:
             response = self._client.invoke_endpoint(
@@ -83,10 +91,9 @@ class EndpointClient:
         except ClientError as error:
             raise _refusal(error) from None
         except ReadTimeoutError:
-            message = "The model did not answer in time; ask for fewer tokens or send a shorter prompt."
-            raise InvocationError(504, "model_timeout", message, ran=True) from None
+            raise InvocationError(504, "model_timeout", TOO_SLOW, ran=True) from None
         except (ConnectionError, HTTPClientError, IncompleteReadError) as error:
-            sent = not isinstance(error, ConnectionError)
+            sent = not isinstance(error, NEVER_SENT)
             raise _unavailable("endpoint_unreachable", type(error).__name__, ran=sent) from None
         finally:
             self._used_at = self._clock()
@@ -131,6 +138,8 @@ def _model_error(response: Mapping[str, Any]) -> InvocationError:
         return InvocationError(
             400, "rejected_by_model", f"The model refused the request: {words}", ran=True, cause=cause
         )
+    if status == 0:  # SageMaker's own: it waits 60 s for a container, and then says so in the container's place
+        return InvocationError(504, "model_timeout", TOO_SLOW, ran=True, cause=cause)
     if status == 429:
         message = f"The model is busy: {words}"
         return InvocationError(429, "model_busy", message, ran=False, retry_after_in_seconds=2, cause=cause)

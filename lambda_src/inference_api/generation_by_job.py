@@ -1,6 +1,6 @@
 """POST /generate where only jobs reach the model: submit one, wait for its end, answer as the model did."""
 
-from inference_api.endpoint_client import passed_on
+from inference_api.endpoint_client import MAX_ANSWER_BYTES, passed_on
 from inference_api.http import ApiError, Request, Response
 from inference_api.job import CANCELLED, EXPIRED, FAILED, SUCCEEDED, Job, Result
 from inference_api.job_service import job_service
@@ -16,6 +16,8 @@ def generate(request: Request) -> Response:
     job = service.submission.submit(request)
     job, held = service.waiting.until_ended(job, started + seconds)
     if job.state == SUCCEEDED and job.output:
+        if job.output.size > MAX_ANSWER_BYTES:
+            raise _kept(job, "answer_too_large")
         return _answer(job, answer_of(job, job.output, service))
     if job.state == FAILED:
         error = error_of(job, service)
@@ -31,6 +33,9 @@ def _answer(job: Job, output: Result) -> Response:
     try:
         answer = passed_on(*output)
     except ApiError as error:
-        message = f"The model's answer can't be passed on here; GET jobs/{job.id} has it."
-        raise ApiError(502, error.code, message) from None
+        raise _kept(job, error.code) from None
     return Response(200, answer.text, content_type=answer.content_type)
+
+
+def _kept(job: Job, code: str) -> ApiError:
+    return ApiError(502, code, f"The model's answer can't be passed on here; GET jobs/{job.id} has it.")

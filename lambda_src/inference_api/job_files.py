@@ -11,6 +11,9 @@ LINK_IN_SECONDS = 300
 MOST_IN_TABLE = 100_000
 
 
+_LONGEST_FAILURE_IN_BYTES = 4096
+
+
 class JobFiles:
     """Keys: `input/<job>`, `output/<job>/<attempt>/<any name>`, `failure/...`."""
 
@@ -60,6 +63,8 @@ class JobFiles:
         """A URL that anybody may fetch the output from, for 5 minutes."""
         assert job.output
         where = {"Bucket": self._bucket, "Key": job.output.key, "VersionId": job.output.version_id}
+        # To be saved, not to be shown: what a model writes must not run in a browser.
+        where["ResponseContentDisposition"] = "attachment"
         url: str = self._client.generate_presigned_url("get_object", Params=where, ExpiresIn=LINK_IN_SECONDS)
         return url
 
@@ -71,13 +76,15 @@ class JobFiles:
     def read_failure(self, key: str) -> str | None:
         """What SageMaker wrote about a failed attempt, if it did."""
         found = self._get(key)
-        return found["Body"].read().decode(errors="replace") if found else None
+        return found["Body"].read(_LONGEST_FAILURE_IN_BYTES).decode(errors="replace") if found else None
 
     def _open(self, key: str, attempt: int) -> tuple[Output, Result | None] | None:
         found = self._get(key)
         if not found:
             return None
-        size, content_type = found["ContentLength"], found.get("ContentType") or "application/octet-stream"
+        size, content_type = found["ContentLength"], found.get("ContentType") or ""
+        if not content_type or content_type.endswith("octet-stream"):
+            content_type = "application/json"  # what was asked for, where nobody has said what it is
         content = Result(found["Body"].read(), content_type) if size <= MOST_IN_TABLE else None
         return _pinned(key, found, size, content_type, attempt, content)
 

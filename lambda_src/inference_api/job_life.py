@@ -133,10 +133,10 @@ def look_again(job: Job, now: float) -> Job | None:
     """Move the next look of the sweeper: after as long again as the job is old, from one minute to fifteen."""
     if job.due_at is None or job.due_at > now:
         return None
+    if now >= job.deadline:
+        return replace(job, due_at=now + FIRST_LOOK_IN_SECONDS)  # whoever looks now may die before it ends the job
     pause = min(max(now - job.accepted_at, FIRST_LOOK_IN_SECONDS), LONGEST_LOOK_IN_SECONDS)
-    due_at = now + pause
-    if now < job.deadline:
-        due_at = min(due_at, job.deadline)
+    due_at = min(now + pause, job.deadline)
     if job.is_open and now < job.lease_until:
         due_at = min(due_at, job.lease_until)
     return replace(job, due_at=due_at)

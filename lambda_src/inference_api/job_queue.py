@@ -5,6 +5,7 @@ from typing import Any
 
 from inference_api import job_life
 from inference_api.job import ACCEPTED, Job
+from inference_api.job_life import LONGEST_LOOK_IN_SECONDS, Terms
 from inference_api.job_table import JobTable
 from inference_api.runtime import Runtime
 
@@ -14,8 +15,8 @@ _LONGEST_WAIT_IN_SECONDS = 60
 class JobQueue:
     """Hands jobs to the workers. Fair between owners: each is a message group of its own."""
 
-    def __init__(self, client: Any, url: str, table: JobTable, runtime: Runtime) -> None:
-        self._client, self._url, self._table, self._runtime = client, url, table, runtime
+    def __init__(self, client: Any, url: str, table: JobTable, terms: Terms, runtime: Runtime) -> None:
+        self._client, self._url, self._table, self._terms, self._runtime = client, url, table, terms, runtime
 
     def claim_at_acceptance(self, job: Job) -> Job:
         """Only a worker claims."""
@@ -33,10 +34,14 @@ class JobQueue:
         self._table.change(job, job_life.note_sent)
 
     def tend(self, job: Job) -> None:
-        """Send again what was never sent, or whose message is gone: a job that waits in a long queue is not stuck."""
+        """Send again what was never sent, or whose message is gone: a job that waits in a long queue is not stuck.
+
+        Once more, too, before it is too late to start: the message may be among the dead letters of a busy queue.
+        """
         if job.state != ACCEPTED:
             return
-        if job.sent and self._is_empty():
+        is_last_look = self._terms.latest_start(job) - self._runtime.now() < LONGEST_LOOK_IN_SECONDS
+        if job.sent and (is_last_look or self._is_empty()):
             job, _ = self._table.change(job, job_life.note_gone)
         if not job.sent:
             self.dispatch(job)

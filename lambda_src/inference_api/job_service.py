@@ -16,6 +16,9 @@ from inference_api.settings import job_settings, settings
 from inference_api.submission import Submission
 from inference_api.waiting import Waiting
 
+# Otherwise a link names the global host, which redirects new buckets and refuses those of younger regions.
+SIGNED_FOR_THE_REGION = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
+
 
 @dataclass(frozen=True)
 class JobService:
@@ -34,8 +37,7 @@ def job_service() -> JobService:
     """Made on first use; nothing in it belongs to one request."""
     around, deployed, jobs = runtime(), settings(), job_settings()
     table = JobTable(around.client("dynamodb", STANDARD_RETRIES), jobs.table, around)
-    # Signature 4: with the older one a link could not name the region's endpoint or an encrypted object.
-    files = JobFiles(around.client("s3", STANDARD_RETRIES.merge(Config(signature_version="s3v4"))), jobs.bucket)
+    files = JobFiles(around.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION)), jobs.bucket)
     endings = Endings(table, around.client("events", STANDARD_RETRIES), jobs.terms, around, jobs.deployment)
     backend: JobBackend
     if deployed.hosting_mode == "async":
@@ -50,7 +52,7 @@ def job_service() -> JobService:
             runtime=around,
         )
     else:
-        backend = JobQueue(around.client("sqs", STANDARD_RETRIES), jobs.queue_url, table, around)
+        backend = JobQueue(around.client("sqs", STANDARD_RETRIES), jobs.queue_url, table, jobs.terms, around)
     submission = Submission(
         table,
         files,

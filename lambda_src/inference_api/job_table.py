@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from inference_api import job_items as items
 from inference_api.conditional_writes import MOST_TRIES, ConditionalWrites, TableBusyError, Write
-from inference_api.job import Job, Result
+from inference_api.job import Job, Output, Result
 from inference_api.runtime import Runtime
 
 _DAY_IN_SECONDS = 86_400
@@ -112,21 +112,25 @@ class JobTable:
             current = self._alive(found)
         raise TableBusyError
 
-    def put_output(self, job: Job, attempt: int, output: Result, expires_at: int) -> None:
-        """Kept beside the row before the row points to it."""
-        self._put_result(items.output_key(job.id, attempt), output, expires_at)
+    def put_output(self, job: Job, output: Output, answer: Result, expires_at: int) -> None:
+        """Keep a copy beside the row before the row points to it."""
+        item = _result_item(items.output_key(job.id, output.attempt), answer, expires_at)
+        self._client.put_item(TableName=self._name, Item=item | {"etag": {"S": output.etag}})
 
     def put_error(self, job: Job, attempt: int, error: Result, expires_at: int) -> None:
-        """Likewise."""
-        self._put_result(items.error_key(job.id, attempt), error, expires_at)
+        """The first one that is said of an attempt stays."""
+        item = _result_item(items.error_key(job.id, attempt), error, expires_at)
+        self._writes.alone(self._writes.put(item, "attribute_not_exists(pk)"))
 
-    def get_output(self, job: Job, attempt: int) -> Result | None:
-        """The answer that an attempt brought."""
-        return self._get_result(items.output_key(job.id, attempt))
+    def get_output(self, job: Job, output: Output) -> Result | None:
+        """The copy of the pinned answer; None if it is one of another version."""
+        item = self._get(items.output_key(job.id, output.attempt), consistent=True)
+        return _result(item) if item and item["etag"]["S"] == output.etag else None
 
     def get_error(self, job: Job, attempt: int) -> Result | None:
         """Why an attempt failed."""
-        return self._get_result(items.error_key(job.id, attempt))
+        item = self._get(items.error_key(job.id, attempt), consistent=True)
+        return _result(item) if item else None
 
     def jobs_of(self, owner: str, limit: int, after: str | None) -> tuple[list[Job], str | None]:
         """A page of an owner's jobs, newest first, and the `listed_at` after which the next page begins."""
@@ -175,8 +179,6 @@ class JobTable:
         return self._writes.alone(one_more) is None
 
     def _charge_tokens(self, job: Job, charge: Charge, most: int) -> Write:
-        if charge.tokens > most:
-            raise LimitReachedError("answer_tokens_per_day")
         row, expires_at = items.tokens_key(job.owner, charge.day), int(job.accepted_at) + 2 * _DAY_IN_SECONDS
         return self._writes.add(row, "tokens", charge.tokens, most=most, expires_at=expires_at)
 
@@ -207,15 +209,6 @@ class JobTable:
         # A repeated request finds what its own first try wrote.
         return found is not None and found.writer == wanted.writer, found
 
-    def _put_result(self, key: dict[str, Any], result: Result, expires_at: int) -> None:
-        values = {"body": {"B": result.body}, "content_type": {"S": result.content_type}}
-        item = key | values | {"expires_at": items.number(expires_at)}
-        self._client.put_item(TableName=self._name, Item=item)
-
-    def _get_result(self, key: dict[str, Any]) -> Result | None:
-        item = self._get(key, consistent=True)
-        return Result(item["body"]["B"], item["content_type"]["S"]) if item else None
-
     def _get(self, key: dict[str, Any], *, consistent: bool) -> dict[str, Any] | None:
         item: dict[str, Any] | None
         item = self._client.get_item(TableName=self._name, Key=key, ConsistentRead=consistent).get("Item")
@@ -236,3 +229,12 @@ class JobTable:
 
     def _alive(self, job: Job | None) -> Job | None:
         return None if job and job.expires_at is not None and job.expires_at <= self._runtime.now() else job
+
+
+def _result_item(key: dict[str, Any], result: Result, expires_at: int) -> dict[str, Any]:
+    values = {"body": {"B": result.body}, "content_type": {"S": result.content_type}}
+    return key | values | {"expires_at": items.number(expires_at)}
+
+
+def _result(item: dict[str, Any]) -> Result:
+    return Result(item["body"]["B"], item["content_type"]["S"])

@@ -42,16 +42,13 @@ def accepted(job: Job, service: JobService, retry_after: int | None) -> Response
 def error_of(job: Job, service: JobService) -> dict[str, str]:
     """Code and message of a failed job."""
     result = service.table.get_error(job, job.error_attempt)
-    if result:
-        return {name: str(text) for name, text in json.loads(result.body).items()}
-    return {"code": job.error_code or "model_error", "message": "The model failed."}
+    message = json.loads(result.body)["message"] if result else "The model failed."
+    return {"code": job.error_code or "model_error", "message": str(message)}
 
 
 def answer_of(job: Job, output: Output, service: JobService) -> Result:
     """The model's own answer, unchanged."""
-    return (service.table.get_output(job, output.attempt) if output.in_table else None) or service.files.read_output(
-        output
-    )
+    return (service.table.get_output(job, output) if output.in_table else None) or service.files.read_output(output)
 
 
 def _output(job: Job, output: Output, service: JobService) -> dict[str, Any]:

@@ -5,12 +5,12 @@ import re
 from dataclasses import dataclass
 
 from inference_api.endings import Failure
-from inference_api.endpoint_client import REFUSED_BY_MODEL
+from inference_api.endpoint_client import REFUSED_BY_MODEL, TOO_SLOW
 from inference_api.job_service import JobService
 
 _INFERENCE_ID = re.compile(r"([0-9a-f]{32})\.([1-9])")
 # "ClientError: Received client error (400) from model. See the SageMaker Endpoint logs ..." as users quote it.
-_CONTAINER_STATUS = re.compile(r"Received (?:client|server) error \(([0-9]{3})\)")
+_CONTAINER_STATUS = re.compile(r"Received (?:client|server) error \(([0-9]{1,3})\)")
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ def failure_of(reason: str, words: str) -> Failure:
     words: the container's own. The reason goes nowhere: like all of AWS's texts it can name accounts and resources.
     """
     status = _CONTAINER_STATUS.search(reason)
+    if status and int(status[1]) == 0:
+        return Failure("model_timeout", TOO_SLOW, refused=False)
     said = f": {words}" if words else "."
     if status and int(status[1]) in REFUSED_BY_MODEL:
         return Failure("rejected_by_model", f"The model refused the request{said}", refused=True)

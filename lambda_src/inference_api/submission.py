@@ -1,8 +1,10 @@
 """Accepting a job: once it is accepted, input and row are stored and it counts against its owner's limits."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -43,7 +45,7 @@ class Submission:
     def submit(self, request: Request) -> Job:
         """The new job, or the one that the caller's idempotency key already stands for."""
         document = check_request_body(request.body, request.content_type, self._rules)
-        tokens = 0 if self._limits.answer_tokens_per_day is None else answer_tokens(document)
+        tokens = self._tokens(document)
         owner = request.owner
         key, fingerprint = _idempotency_key(request), sha256(request.body).hexdigest()
         earlier, gone = self._earlier(owner, key, fingerprint)
@@ -73,6 +75,14 @@ class Submission:
             # It is accepted: what could not be done now is the sweeper's.
             print(json.dumps({"job": job.id, "cause": f"{type(error).__name__} at dispatch"}))
         return job
+
+    def _tokens(self, document: Mapping[str, Any]) -> int:
+        most = self._limits.answer_tokens_per_day
+        tokens = 0 if most is None else answer_tokens(document)
+        if most is not None and tokens > most:
+            message = f"The body asks for {tokens} answer tokens; each caller has {most} a day. Ask for fewer."
+            raise ApiError(400, "invalid_parameter", message)
+        return tokens
 
     def _earlier(self, owner: str, key: str | None, fingerprint: str) -> tuple[Job | None, str | None]:
         """The job that the key stands for; or None, and the id of one that it stood for and that has expired."""

@@ -14,9 +14,16 @@ from inference_api.runtime import runtime
 from inference_api.settings import settings
 
 
+class SweepFailedError(Exception):
+    """Makes the invocation fail, which an alarm counts."""
+
+
 def sweep(service: JobService, may_go_on: Callable[[], bool]) -> int:
-    """How many jobs were looked at. One that cannot be handled does not keep the others waiting."""
-    looked_at = 0
+    """How many jobs were looked at. One that cannot be handled does not keep the others waiting.
+
+    Raises SweepFailedError when not one of them could be handled.
+    """
+    looked_at = failed = 0
     for job_id in _due(service):
         if not may_go_on():
             break
@@ -24,7 +31,10 @@ def sweep(service: JobService, may_go_on: Callable[[], bool]) -> int:
         try:
             look_at(job_id, service)
         except Exception as error:
+            failed += 1
             print(json.dumps({"job": job_id, "cause": place_of(error)}))
+    if looked_at and failed == looked_at:
+        raise SweepFailedError
     return looked_at
 
 

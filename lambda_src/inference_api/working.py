@@ -52,6 +52,7 @@ def _ask(job: Job, body: bytes, waits: int, service: JobService, endpoint: Endpo
     try:
         answer = endpoint.invoke_raw(body)
     except InvocationError as error:
+        print(json.dumps({"job": job.id, "cause": f"{error.code} at InvokeEndpoint", "aws": error.cause}))
         if error.ran:
             job = service.endings.fail_attempt(job, attempt, _failure(error))
         else:

@@ -84,7 +84,7 @@ def a_claim_given_back_though_the_call_may_have_run(patch: pytest.MonkeyPatch) -
         original(self, job)
         row = self._table.get(job.id)
         if row and row.marked != job.attempts:
-            self._give_back(job, job.attempts)
+            self._endings.give_back(job, job.attempts)
 
     patch.setattr(async_endpoint.AsyncEndpoint, "dispatch", dispatch)
 
@@ -113,7 +113,7 @@ def an_expiry_before_the_deadline(patch: pytest.MonkeyPatch) -> None:
 
 @fault("i4_nothing_ends_badly_that_has_an_output", mode="async", rates=LOSSY)
 def a_sweeper_that_does_not_look_into_the_bucket(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(sweeping, "_take_results", lambda job, service: job)
+    patch.setattr(sweeping, "_take_results", lambda job, *_: job)
 
 
 @fault("i1_every_job_ends_in_time", mode="async", rates=LOSSY)

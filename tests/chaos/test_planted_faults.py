@@ -16,9 +16,19 @@ from simulation.trial import Trial
 from simulation.world import World
 
 
+SMALL: dict[str, Any] = {
+    "jobs": 60,
+    "arrivals": 200,
+    "owners": 10,
+    "deadline": 1800,
+    "invocation_timeout": 300,
+    "after_retention": False,
+}
+
+
 def outcome_of(trial: dict[str, Any]) -> set[str]:
     """The invariants that are broken in a small trial."""
-    small = World(Trial(**{"jobs": 60, "arrivals": 200, "owners": 10, "after_retention": False} | trial))
+    small = World(Trial(**SMALL | trial))
     small.run()
     return {breach.invariant for breach in breaches(small)}
 

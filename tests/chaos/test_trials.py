@@ -1,14 +1,12 @@
 """The shipped handlers under random faults, and in the situations that jobs were made for: no promise is broken."""
 
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
 
-from simulation.burst import JOBS, PLACES, burst
+from simulation.burst import JOBS, PLACES
 from simulation.callers import Habits
 from simulation.faults import Rates
 from simulation.invariants.check import breaches
@@ -17,14 +15,8 @@ from simulation.trial import MODES, Trial
 from simulation.world import World
 
 FAULTS_OF_BOTH = {
-    *(
-        "crash before",
-        "crash after",
-        "error without effect",
-        "error after the effect",
-        "throttled",
-        "function throttled",
-    ),
+    *("crash before", "crash after", "error without effect", "error after the effect"),
+    *("throttled", "function throttled"),
     *("transaction conflict", "two sweepers at once", "table throttled for seconds", "event refused"),
     *("message doubled", "message lost", "message slow", "model crashed", "model error", "model slow", "answer empty"),
 }
@@ -33,14 +25,6 @@ FAULTS_OF_MODE = {
     "realtime": {"queue counts wrong"},
 }
 Running = dict[str, Future[Any]]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def running() -> Iterator[Running]:
-    """The long trials, in processes of their own, so that they are under way while the short ones take their turn."""
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        started = {"burst": pool.submit(burst)}
-        yield started | {mode: pool.submit(Scorecard.of, Trial(mode=mode, jobs=1000)) for mode in MODES}
 
 
 def run(trial: Trial) -> World:
@@ -57,7 +41,7 @@ def ends(world: World) -> Counter[str]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_same_seed_gives_the_same_history(mode: str) -> None:
-    first, second, other = (World(Trial(mode=mode, jobs=60, seed=seed)) for seed in (7, 7, 8))
+    first, second, other = (World(Trial(mode=mode, jobs=40, arrivals=200, seed=seed)) for seed in (7, 7, 8))
     for world in (first, second, other):
         world.run()
     assert first.history == second.history
@@ -67,7 +51,7 @@ def test_the_same_seed_gives_the_same_history(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_healthy_deployment_needs_no_sweeper(mode: str) -> None:
-    world = run(Trial(mode=mode, jobs=300, rates=Rates(), outages=0))
+    world = run(Trial(mode=mode, jobs=200, rates=Rates(), outages=0))
     assert set(ends(world)) <= {"SUCCEEDED", "CANCELLED", "FAILED"}  # failed: refused by the model itself
     assert world.log.metrics["JobsEndedBySweeper"] == 0
     assert world.log.metrics["JobsEnded"] == world.log.metrics["JobsAccepted"] == len(world.history.rows)
@@ -77,7 +61,7 @@ def test_a_healthy_deployment_needs_no_sweeper(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_clocks_that_differ_by_seconds_do_no_harm(mode: str) -> None:
-    run(Trial(mode=mode, jobs=300, seed=3, clock_skew=5.0))
+    run(Trial(mode=mode, jobs=200, seed=3, clock_skew=5.0))
 
 
 def test_a_generation_that_waits_for_its_job_is_a_job() -> None:
@@ -89,9 +73,20 @@ def test_a_generation_that_waits_for_its_job_is_a_job() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_limits_hold_under_pressure(mode: str) -> None:
-    trial = Trial(mode=mode, jobs=300, seed=5, owners=3, open_jobs=4, max_waiting=2, habits=Habits(waiting=0.5))
+    trial = Trial(
+        mode=mode, jobs=100, arrivals=300, seed=5, owners=3, open_jobs=4, max_waiting=2, habits=Habits(waiting=0.5)
+    )
     codes = Counter(exchange.reply.status for exchange in run(trial).history.exchanges)
     assert codes[429] > 20
+
+
+def test_a_daily_budget_of_tokens_holds_under_faults() -> None:
+    world = run(Trial(mode="realtime", jobs=100, arrivals=300, seed=6, owners=2, answer_tokens_per_day=400))
+    codes = Counter(
+        exchange.reply.body["error"]["code"] for exchange in world.history.exchanges if exchange.reply.status == 429
+    )
+    assert codes["daily_tokens_exceeded"] > 20
+    assert len(world.history.rows) <= 2 * 400 / 20
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -100,9 +95,9 @@ def test_two_sweepers_at_once_revive_each_stuck_job_once(mode: str) -> None:
     rates = Rates(crash=0.15, double_sweep=1.0)
     habits = Habits(cancelled=0)
     world = run(
-        Trial(mode=mode, jobs=300, rates=rates, faulty_functions=("submit_job",), outages=0, habits=habits, median=1.0)
+        Trial(mode=mode, jobs=200, rates=rates, faulty_functions=("submit_job",), outages=0, habits=habits, median=1.0)
     )
-    assert world.deployment.functions.outcomes["submit_job", "crashed"] > 100
+    assert world.deployment.functions.outcomes["submit_job", "crashed"] > 60
     assert set(ends(world)) == {"SUCCEEDED", "FAILED"}  # failed: refused by the model itself
     # Of an asynchronous endpoint the submitter may have died between the call and its mark.
     assert max(Counter(run.job for run in world.deployment.model.runs).values()) == (2 if mode == "async" else 1)
@@ -111,7 +106,7 @@ def test_two_sweepers_at_once_revive_each_stuck_job_once(mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_a_minute_without_the_table_loses_nothing(mode: str) -> None:
     habits = Habits(cancelled=0, refused=0)
-    world = run(Trial(mode=mode, jobs=300, rates=Rates(), outages=1, outage=120.0, habits=habits))
+    world = run(Trial(mode=mode, jobs=200, rates=Rates(), outages=1, outage=120.0, habits=habits))
     assert set(ends(world)) == {"SUCCEEDED"}
     codes = Counter(exchange.reply.status for exchange in world.history.exchanges)
     assert codes[503] > 0
@@ -131,7 +126,7 @@ def test_dead_letters_that_are_redriven_end_what_has_not_ended(sweeps: bool) -> 
         outages=0,
         redriven_every=2700,
         sweeps=sweeps,
-        habits=Habits(refused=0, cancelled=0),
+        habits=Habits.of_nobody(),
     )
     world = World(trial)
     world.run()

@@ -1,6 +1,7 @@
 """Jobs on an asynchronous endpoint: SageMaker holds the attempts, and tells of their ends by notifications."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from life_cycle import promises
 from life_cycle import world as fates
@@ -33,14 +34,18 @@ class AsyncMode(Functions):
         match process.call:
             case "claim":
                 yield f"{process}", lambda: self._claim(world)
+            case "invoke" if "marked before it is invoked" in self.changes:
+                marked = self.change(world, "note_invoked", attempt, "failure/job")
+                yield f"{process}: taken", lambda: self._invoke(marked, attempt)
+                yield f"{process}: death after it is marked", lambda: marked
             case "invoke":
                 yield f"{process}: taken", lambda: self._invoke(world, attempt).plus(Process("mark", attempt))
-                yield f"{process}: taken, the answer is lost", lambda: self._invoke(world, attempt)
+                yield f"{process}: taken, the answer is lost", lambda: self._unanswered(world, attempt)
                 yield f"{process}: throttled", lambda: world.plus(Process("give back", attempt))
             case "mark":
                 yield f"{process}", lambda: self.change(world, "note_invoked", attempt, "failure/job")
             case "give back":
-                yield f"{process}", lambda: self.change(world, "give_back", attempt)
+                yield f"{process}", lambda: self.ending(world, "give_back", attempt)
             case _:
                 yield from super().calls(world, process)
 
@@ -48,11 +53,17 @@ class AsyncMode(Functions):
         for attempt, fate in enumerate(world.attempts, 1):
             if fate == fates.RUNNING:
                 for end, does in ENDS.items():
-                    yield f"the model {does} {attempt}", lambda a=attempt, end=end: world.with_fate(a, end)
+                    yield f"the model {does} {attempt}", partial(world.with_fate, attempt, end)
             elif fate in RECORDED and not self.is_idle(world.job, attempt):
-                yield f"record {attempt}", lambda a=attempt, how=RECORDED[fate]: self.ending(world, how, a)
+                yield f"record {attempt}", partial(self.ending, world, RECORDED[fate], attempt)
+
+    def _unanswered(self, world: World, attempt: int) -> World:
+        taken = self._invoke(world, attempt)
+        return taken.plus(Process("give back", attempt)) if "a lost answer is a refusal" in self.changes else taken
 
     def _claim(self, world: World) -> World:
+        if "invoke before the claim" in self.changes:
+            return world.plus(Process("invoke", world.job.attempts + 1))
         after = self.change(world, "claim")
         return world if after is world else after.plus(Process("invoke", after.job.attempts))
 

@@ -1,21 +1,27 @@
 """Breadth-first through every world that can be reached; the first broken promise ends it."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from life_cycle.functions import Functions, Step
+from life_cycle.functions import Functions
 from life_cycle.settling import check_rest
 from life_cycle.world import World
 
-Worlds = tuple[World, ...]
+# The numbers of the jobs' worlds, in order: jobs of one owner are all alike.
+State = tuple[int, ...]
 
 
 @dataclass
 class Found:
-    """What an exploration found: the first promise that is broken, and the shortest history that breaks it."""
+    """What an exploration found: the first promise that is broken, and the shortest history that breaks it.
+
+    refusals: in how many of the worlds a job is refused because its owner's slots are taken.
+    """
 
     worlds: int = 0
     steps: int = 0
+    refusals: int = 0
     seconds: float = 0
     broken: str | None = None
     history: list[str] = field(default_factory=list)
@@ -30,50 +36,60 @@ class Exploration:
     """Of one job, or of several of one owner who may have `slots` open at once."""
 
     def __init__(self, functions: Functions, *, jobs: int = 1, slots: int = 1) -> None:
-        self._functions, self._start, self._slots = functions, (World(),) * jobs, slots
-        self._steps: dict[tuple[World, bool], list[Step]] = {}
+        self._functions, self._slots = functions, slots
+        self._numbers: dict[World, int] = {}
+        self._worlds: list[World] = []
+        self._steps: dict[tuple[int, bool], list[tuple[str, int | str]]] = {}
+        self._start: State = (self._number(World()),) * jobs
+        self._came_from: dict[State, tuple[State, str] | None] = {self._start: None}
 
     def run(self) -> Found:
-        started, found = time.process_time(), Found()
-        came_from: dict[Worlds, tuple[Worlds, str] | None] = {self._start: None}
-        self.came_from = came_from
-        queue = [self._start]
-        for worlds in queue:
-            for name, outcome in self._steps_from(worlds):
+        """Everything, or all that is nearer than the first broken promise."""
+        started, found, queue = time.process_time(), Found(), [self._start]
+        for state in queue:
+            slot_is_free = sum(self._worlds[number].taken for number in state) < self._slots
+            found.refusals += not slot_is_free and self._start[0] in state
+            for name, outcome in self._steps_from(state, slot_is_free):
                 found.steps += 1
                 if isinstance(outcome, str):
-                    found.broken, found.history = outcome, [*_history(came_from, worlds), name]
+                    found.broken, found.history = outcome, [*self._history(state), name]
                     break
-                if outcome not in came_from:
-                    came_from[outcome] = (worlds, name)
+                if outcome not in self._came_from:
+                    self._came_from[outcome] = state, name
                     queue.append(outcome)
             if found.broken:
                 break
-        found.worlds, found.seconds = len(came_from), time.process_time() - started
+        found.worlds, found.seconds = len(self._came_from), time.process_time() - started
         return found
 
-    def _steps_from(self, worlds: Worlds):
-        slot_is_free = sum(bool(world.row and world.row.holds_slot) for world in worlds) < self._slots
-        for index, world in enumerate(worlds):
-            for name, outcome in self._steps_of(world, slot_is_free):
-                if isinstance(outcome, World):
-                    yield name, (*worlds[:index], outcome, *worlds[index + 1 :])
-                else:
-                    yield name, outcome
+    def _steps_from(self, state: State, slot_is_free: bool) -> Iterator[tuple[str, State | str]]:
+        if len(state) > 1 and sum(self._worlds[number].holds_slot for number in state) > self._slots:
+            yield "that is", "I8: more unfinished jobs than their owner may have"
+        for at, number in enumerate(state):
+            others = state[:at] + state[at + 1 :]
+            for name, outcome in self._steps_of(number, slot_is_free):
+                yield name, outcome if isinstance(outcome, str) else tuple(sorted((*others, outcome)))
 
-    def _steps_of(self, world: World, slot_is_free: bool) -> list[Step]:
-        key = world, slot_is_free
+    def _steps_of(self, number: int, slot_is_free: bool) -> list[tuple[str, int | str]]:
+        key = number, slot_is_free
         if key not in self._steps:
-            steps = [step for step in self._functions.steps(world, slot_is_free=slot_is_free) if step[1] != world]
+            world, steps = self._worlds[number], self._steps.setdefault(key, [])
+            for name, outcome in self._functions.steps(world, slot_is_free=slot_is_free):
+                if outcome != world:
+                    steps.append((name, outcome if isinstance(outcome, str) else self._number(outcome)))
             if broken := check_rest(world, self._functions):
                 steps.append(("nothing more happens", broken))
-            self._steps[key] = steps
         return self._steps[key]
 
+    def _number(self, world: World) -> int:
+        if world not in self._numbers:
+            self._numbers[world] = len(self._worlds)
+            self._worlds.append(world)
+        return self._numbers[world]
 
-def _history(came_from, worlds: Worlds) -> list[str]:
-    names = []
-    while before := came_from[worlds]:
-        worlds, name = before
-        names.append(name)
-    return names[::-1]
+    def _history(self, state: State) -> list[str]:
+        names = []
+        while before := self._came_from[state]:
+            state, name = before
+            names.append(name)
+        return names[::-1]

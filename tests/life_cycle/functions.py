@@ -7,20 +7,23 @@ Nothing has to happen: each function may die before each of its calls, each mess
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from inference_api import job_life
 from life_cycle import promises
 from life_cycle import world as fates
+from life_cycle.essence import Essence
 from life_cycle.rows import CLAIMS, LAST_MOMENTS, OVERDUE, SOON, TOO_LATE, Row, Rows
+from life_cycle.slots import moved
 from life_cycle.world import Broken, Process, Seen, World
 
 Possible = tuple[str, Callable[[], World]]
 Step = tuple[str, World | str]
 
 
-class Functions:
+class Functions(Essence):
     """The steps that are possible in a world. `changes`: what a mutant does in another way."""
 
     claims_at_acceptance: bool
@@ -33,7 +36,7 @@ class Functions:
         sweepers: int = 1,
         looks_apart: bool = False,
     ) -> None:
-        self.rows = Rows(life, claims_at_acceptance=self.claims_at_acceptance)
+        super().__init__(Rows(life, claims_at_acceptance=self.claims_at_acceptance))
         self.max_attempts: int = life.MAX_ATTEMPTS
         self.changes, self._sweepers, self._looks_apart = changes, sweepers, looks_apart
 
@@ -41,22 +44,28 @@ class Functions:
         """Each possible step, and the world after it, or the promise that it breaks."""
         for name, do in self._possible(world, slot_is_free):
             try:
-                outcome: World | str = self.essence(do())
+                outcome = self.essence(do())
+                promises.check_slot(outcome)
             except Broken as broken:
-                outcome = str(broken)
-            yield name, outcome
+                yield name, str(broken)
+            else:
+                yield name, outcome
 
     def _possible(self, world: World, slot_is_free: bool) -> Iterator[Possible]:
         if world.row is None:
             # However often, and with whatever other calls of the same key at the same time: one of them is the first.
-            if slot_is_free and not world.told:
-                yield "submit: accept", lambda: self._accept(world)
+            for process in world.processes:
+                yield from self.calls(world.minus(process), process)
+                yield f"death before: {process}", partial(self.died, world.minus(process), process)
+            if (slot_is_free or "the limit is not in the transaction" in self.changes) and not world.told:
+                if not world.answered:
+                    yield "submit: accept", lambda: self._submit(world)
             return
         yield "the owner cancels", lambda: self.ending(world, "cancel")
         for process in dict.fromkeys(world.processes):
             rest = world.minus(process)
             yield from self.calls(rest, process)
-            yield f"death before: {process}", lambda rest=rest, process=process: self.died(rest, process)
+            yield f"death before: {process}", partial(self.died, rest, process)
         yield from self.around(world)
         if sum(process.sweeps for process in world.processes) < self._sweepers and "no sweeper" not in self.changes:
             if self.rows.after(world.row, world.clock, "look_again"):
@@ -67,8 +76,17 @@ class Functions:
         """The outcomes of a function's next call; `world` is without the function."""
         match process.call:
             case "announce":
-                yield f"{process}", lambda: self.change(self._tell(world), "note_announced")
-                yield f"{process}, death before that is noted", lambda: self._tell(world)
+                if "announced is noted first" in self.changes:
+                    noted = self.change(world, "note_announced")
+                    yield f"{process}, death before the event is out", lambda: noted
+                    yield f"{process}", lambda: self._tell(noted)
+                else:
+                    yield f"{process}", lambda: self.change(self._tell(world), "note_announced")
+                    yield f"{process}, death before that is noted", lambda: self._tell(world)
+            case "free the slot":
+                yield f"{process}", lambda: world._replace(taken=world.taken - 1)
+            case "accept":
+                yield f"{process}", lambda: self._accept(world)
             case "look for output":
                 yield f"{process}", lambda: self._look_for_output(world, process)
             case "succeed" if process.sweeps:
@@ -76,6 +94,8 @@ class Functions:
             case "fail" if process.sweeps:
                 how = "refuse" if world.fate(process.attempt) == fates.REFUSED else "fail"
                 yield f"{process}", lambda: self._swept(world, process, how)
+            case "lose":
+                yield f"{process}", lambda: self._swept(world, process, "lose", process.lease_was_over)
             case "expire":
                 yield f"{process}", lambda: self._expire(world)
 
@@ -104,12 +124,20 @@ class Functions:
         if new is None or new is world.row:
             return world
         promises.check_write(world, new)
+        promises.check_row(new)
         attempts = world.attempts
         if new.attempts < len(attempts):
             if attempts[-1] != fates.UNUSED:
                 raise Broken("I9: an attempt that ran is given back")
             attempts = attempts[:-1]
-        return world._replace(row=new, attempts=attempts.ljust(new.attempts, fates.UNUSED))
+        taken, processes = world.taken + moved(world.job, new), world.processes
+        if "the slot is freed apart" in self.changes and taken < world.taken:
+            taken, processes = world.taken, (*processes, Process("free the slot"))
+        if new.attempts > world.job.attempts:
+            # The lease begins after every look that is under way.
+            processes = tuple(each.before_the_lease for each in processes)
+        attempts = attempts.ljust(new.attempts, fates.UNUSED)
+        return world._replace(row=new, attempts=attempts, processes=tuple(sorted(processes)), taken=taken)
 
     def ending(self, world: World, transition: str, *args: Any, sweeps: bool = False) -> World:
         """A change which, if it ends the job, is followed by the announcement."""
@@ -118,10 +146,15 @@ class Functions:
             return after.plus(Process("announce", sweeps=sweeps))
         return after
 
+    def _submit(self, world: World) -> World:
+        if "202 before the row" in self.changes:
+            return world._replace(answered=True).plus(Process("accept"))
+        return self._accept(world)
+
     def _accept(self, world: World) -> World:
         row = self.rows.accepted()
         promises.check_row(row)
-        return self.dispatched(world._replace(row=row, attempts=fates.UNUSED * row.attempts))
+        return self.dispatched(World(row, fates.UNUSED * row.attempts, taken=moved(None, row), answered=True))
 
     def _tell(self, world: World) -> World:
         if world.job.is_open:
@@ -129,7 +162,8 @@ class Functions:
         return world._replace(told=True)
 
     def _look(self, world: World) -> World:
-        attempts = tuple(world.job.running_attempts()) if world.tended else ()
+        tended = world.job.is_open if "sweeper leaves cancelled jobs" in self.changes else world.tended
+        attempts = tuple(world.job.running_attempts()) if tended else ()
         return self.go_on(world, Seen.of(world.job), attempts)
 
     def go_on(self, world: World, seen: Seen, attempts: tuple[int, ...]) -> World:
@@ -147,13 +181,13 @@ class Functions:
 
     def _look_for_output(self, world: World, process: Process) -> World:
         assert isinstance(process.seen, Seen)
-        if world.fate(process.attempt) == fates.OUTPUT and "sweeper does not look for outputs" not in self.changes:
+        if world.fate(process.attempt) == fates.OUTPUT and "no look for outputs" not in self.changes:
             return world.plus(process._replace(call="succeed", seen=()))
         return self.without_output(world, process, process.seen)
 
-    def _swept(self, world: World, process: Process, transition: str) -> World:
+    def _swept(self, world: World, process: Process, transition: str, *args: Any) -> World:
         """The sweeper changes the row; if that ends the job, announcing it is all that is left to do."""
-        after = self.ending(world, transition, process.attempt, sweeps=True)
+        after = self.ending(world, transition, process.attempt, *args, sweeps=True)
         if world.job.is_open and not after.job.is_open:
             return after
         return self.go_on(after, Seen.of(after.job), process.rest)
@@ -170,7 +204,7 @@ class Functions:
             if row.announced and not world.processes:
                 yield "the row is deleted", lambda: self._delete(world)
         # A lease is longer than any function that holds a claim can live.
-        if row.lease_until and not any(process.call in promises.HOLDS_CLAIM for process in world.processes):
+        if row.lease_until and not any(promises.holds_claim(process) for process in world.processes):
             yield "the lease runs out", lambda: world._replace(row=self.rows.without_lease(row))
         if world.clock == CLAIMS:
             yield "too late for another attempt", lambda: world._replace(clock=TOO_LATE)
@@ -183,49 +217,4 @@ class Functions:
     def _delete(self, world: World) -> World:
         if world.tended:
             raise Broken("I5: the row is deleted while it is needed")
-        return World(told=True)
-
-    def essence(self, world: World) -> World:
-        """Worlds that differ in nothing that matters from here on become one."""
-        row = world.row
-        if row is None:
-            return world
-        attempts = "".join([self._matters(world, number, fate) for number, fate in enumerate(world.attempts, 1)])
-        clock, processes = world.clock, world.processes
-        if not row.is_open:
-            clock = max(clock, TOO_LATE)
-            if not row.holds_slot:
-                clock = OVERDUE
-                processes = tuple(each for each in processes if not self.is_vain(world, each))
-                if not any(each.call in promises.HOLDS_CLAIM for each in processes):
-                    if all(self.is_idle(row, attempt) for attempt in range(1, len(attempts) + 1)):
-                        attempts = ""
-        return world._replace(attempts=attempts, clock=clock, processes=processes)
-
-    def _matters(self, world: World, attempt: int, fate: str) -> str:
-        row = world.job
-        if fate == fates.OVER or row.is_open and fate in (fates.OUTPUT, fates.RUNNING):
-            return fate
-        if any(each.attempt == attempt or attempt in each.rest for each in world.processes):
-            return fate
-        if fate == fates.UNUSED or attempt in row.ended:
-            return fates.OVER
-        return fates.FAILED if fate == fates.REFUSED and not row.is_open else fate
-
-    def is_vain(self, world: World, process: Process) -> bool:
-        """Whether the function can change nothing any more of a job that has ended."""
-        row = world.job
-        if process.sweeps:
-            return process.call != "announce"
-        if process.call == "mark":
-            return self.rows.after(row, world.clock, "note_invoked", process.attempt, "x") is None
-        if process.call == "give back":
-            return self.rows.after(row, world.clock, "give_back", process.attempt) is None
-        if process.call == "invoke":
-            return self.is_idle(row, process.attempt)
-        return False
-
-    def is_idle(self, row: Row, attempt: int) -> bool:
-        """Whether nothing that is heard of the attempt changes anything."""
-        heard = (self.rows.after(row, CLAIMS, transition, attempt) for transition in ("succeed", "fail"))
-        return all(after is None for after in heard)
+        return World(told=True, taken=world.taken, answered=True)

@@ -1,6 +1,7 @@
 """Jobs on a real-time endpoint: messages bring them to workers, which wait for the model's answer."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from inference_api.job import ACCEPTED
 from life_cycle import promises
@@ -8,8 +9,6 @@ from life_cycle import world as fates
 from life_cycle.functions import Functions, Possible
 from life_cycle.world import Process, Seen, World
 
-# At once: what a third could do another one does, sooner or later.
-WORKERS = 2
 ANSWERS = {"an answer": "store output", "a refusal": "refuse", "an error": "fail", "throttled": "give back"}
 
 
@@ -17,6 +16,11 @@ class QueueMode(Functions):
     """Only workers claim and invoke."""
 
     claims_at_acceptance = False
+    workers = 2  # at once: what a third could do another one does, sooner or later
+
+    @property
+    def _answers(self) -> dict[str, str]:
+        return ANSWERS | ({"an answer": "succeed"} if "success before the output is stored" in self.changes else {})
 
     def dispatched(self, world: World) -> World:
         return world.plus(Process("send"))
@@ -27,16 +31,18 @@ class QueueMode(Functions):
         return world.plus(Process("count messages" if seen.sent else "send", sweeps=True))
 
     def without_output(self, world: World, process: Process, seen: Seen) -> World:
+        if "the clock is read after the look" in self.changes:
+            return world.plus(process._replace(call="look at the lease", seen=seen))
         if seen.lease_over:
-            return world.plus(process._replace(call="fail", seen=()))
+            return world.plus(process._replace(call="lose", seen=seen))
         return self.go_on(world, seen, process.rest)
 
     def calls(self, world: World, process: Process) -> Iterator[Possible]:
         attempt = process.attempt
         match process.call:
             case "ask the model":
-                for answer, then in ANSWERS.items():
-                    yield f"{process}: {answer}", lambda then=then: self._answered(world, process, then)
+                for answer, then in self._answers.items():
+                    yield f"{process}: {answer}", partial(world.plus, process._replace(call=then))
             case "store output":
                 stored = world.with_fate(attempt, fates.OUTPUT)
                 yield f"{process}", lambda: stored.plus(process._replace(call="succeed"))
@@ -45,10 +51,14 @@ class QueueMode(Functions):
             case "fail" | "refuse" if not process.sweeps:
                 yield f"{process}", lambda: self._sent_again(self.ending(world, process.call, attempt), process)
             case "give back":
-                yield f"{process}", lambda: self._sent_again(self.change(world, "give_back", attempt), process)
+                yield f"{process}", lambda: self._sent_again(self.ending(world, "give_back", attempt), process)
             case "send":
                 sent = world._replace(queued=True)
-                yield f"{process}", lambda: sent.plus(process._replace(call="note sent"))
+                if "sent is noted first" in self.changes:
+                    yield f"{process}", lambda: self.change(sent, "note_sent")
+                    yield f"{process}: death after it is noted", lambda: self.change(world, "note_sent")
+                else:
+                    yield f"{process}", lambda: sent.plus(process._replace(call="note sent"))
             case "note sent":
                 yield f"{process}", lambda: self.change(world, "note_sent")
             case "count messages":
@@ -62,7 +72,7 @@ class QueueMode(Functions):
 
     def around(self, world: World) -> Iterator[Possible]:
         if world.queued and world.job.is_open:
-            if sum(each.holds_message for each in world.processes) < WORKERS:
+            if sum(each.holds_message for each in world.processes) < self.workers:
                 yield "a worker takes the message", lambda: self._take(world._replace(queued=False))
                 yield "a worker takes the message, which comes again", lambda: self._take(world)
             yield "the message is lost", lambda: world._replace(queued=False)
@@ -73,23 +83,25 @@ class QueueMode(Functions):
 
     def _look_at_lease(self, world: World, process: Process) -> World:
         assert isinstance(process.seen, Seen)
-        row = world.job
-        if process.seen.lease_over or (process.attempt in row.running_attempts() and not row.lease_until):
-            return world.plus(process._replace(call="fail", seen=()))
+        if process.attempt in world.job.running_attempts() and not world.job.lease_until:
+            return world.plus(process._replace(call="lose", seen=process.seen._replace(lease_over=True)))
         return self.go_on(world, process.seen, process.rest)
 
     def _take(self, world: World) -> World:
         """The worker claims, or is done with the message."""
-        after = self.change(world, "claim") if world.job.state == ACCEPTED else world
-        if after is world:
-            return world
-        after = after.plus(Process("ask the model", after.job.attempts, holds_message=True))
+        if "invoke before the claim" in self.changes:
+            after, attempt = world, world.job.attempts + 1
+        else:
+            waits = world.job.state == ACCEPTED or "workers take what is running" in self.changes
+            after = self.change(world, "claim") if waits else world
+            attempt = after.job.attempts
+            if after is world:
+                return world
+        holds_message = "the message is deleted first" not in self.changes
+        after = after.plus(Process("ask the model", attempt, holds_message=holds_message))
         promises.check_calls(after.processes)
-        promises.check_invocation(after, after.job.attempts)
+        promises.check_invocation(after, attempt)
         return after
-
-    def _answered(self, world: World, process: Process, then: str) -> World:
-        return world.plus(process._replace(call=then))
 
     def _sent_again(self, world: World, process: Process) -> World:
         return world.plus(process._replace(call="send", attempt=0)) if world.job.state == ACCEPTED else world

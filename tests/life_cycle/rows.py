@@ -10,7 +10,9 @@ CLAIMS, TOO_LATE, LAST_MOMENTS, OVERDUE = range(4)
 DEADLINE, INVOCATION_TIMEOUT, RETENTION = 3600, 900, 7200
 LATEST_START = DEADLINE - INVOCATION_TIMEOUT - 300
 NOW = {CLAIMS: 60, TOO_LATE: LATEST_START + 1, LAST_MOMENTS: DEADLINE - 1, OVERDUE: DEADLINE}
+JOB_ID = "0" * 32
 LEASE_HELD = float("inf")
+BEFORE_ANY_LEASE = -1  # a moment at which the lease of the newest claim was not over
 SOON, AFTER_DEADLINE = 1, 2  # what is left of `expires_at`
 NAMES = [field.name for field in fields(Job)]
 
@@ -40,7 +42,7 @@ class Rows:
 
     def accepted(self) -> Row:
         """The row that the submitting function writes."""
-        job = self._life.accept("job", "owner", 0, self._terms)
+        job = self._life.accept(JOB_ID, "owner", 0, self._terms)
         if self._claims_at_acceptance:
             job = self._life.claim(job, 0, self._terms) or job
         return self._row(job)
@@ -64,7 +66,10 @@ class Rows:
             case "claim" | "cancel" | "expire":
                 job = getattr(life, transition)(row, now, terms)
             case "give_back":
-                job = life.give_back(row, *args, now)
+                job = life.give_back(row, *args, now, terms)
+            case "lose":
+                attempt, lease_was_over = args
+                job = life.lose_attempt(row, attempt, "error", now if lease_was_over else BEFORE_ANY_LEASE, terms)
             case "succeed":
                 job = life.succeed(row, output_of(*args), now, terms)
             case "fail":

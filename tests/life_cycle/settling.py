@@ -2,17 +2,20 @@
 
 from life_cycle.functions import Functions
 from life_cycle.rows import CLAIMS, OVERDUE
-from life_cycle.world import OUTPUT, OVER, RUNNING, World
+from life_cycle.world import OUTPUT, OVER, RUNNING, Broken, World
 
 
 def check_rest(world: World, functions: Functions) -> str | None:
     """The promise that is broken if nothing but the sweeper does anything from here on."""
     if world.processes or world.row is None:
         return None
-    if world.clock == OVERDUE and not swept(swept(world, functions), functions).settled:
-        return "I1: two sweeps after its deadline the job has not ended, or not everything is told"
-    if world.clock == CLAIMS and world.row.is_open:
-        return check_luck(world, functions)
+    try:
+        if world.clock == OVERDUE and not swept(swept(world, functions), functions).settled:
+            return "I1: two sweeps after its deadline the job has not ended, or it is not told, or its slot is not free"
+        if world.clock == CLAIMS and world.row.is_open:
+            return check_luck(world, functions)
+    except Broken as broken:
+        return str(broken)
     return None
 
 
@@ -31,7 +34,7 @@ def check_luck(world: World, functions: Functions) -> str | None:
         and end.row
         and end.row.state != "SUCCEEDED"
     ):
-        return f"a job with attempts left does not succeed {row}"
+        return "a job with attempts left does not succeed"
     return None
 
 
@@ -47,7 +50,11 @@ def lucky(world: World, functions: Functions) -> World:
             continue
         after = dict(functions.steps(world, slot_is_free=False))
         for begin in ("record", "the model answers", "a worker", "the lease", "sweeper"):
-            better = [w for name, w in after.items() if name.startswith(begin) and w != world]
+            better = [
+                outcome
+                for name, outcome in after.items()
+                if isinstance(outcome, World) and name.startswith(begin) and outcome != world
+            ]
             if better:
                 world = better[0]
                 break

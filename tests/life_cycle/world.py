@@ -44,6 +44,18 @@ class Process(NamedTuple):
     holds_message: bool = False
     sweeps: bool = False
 
+    @property
+    def lease_was_over(self) -> bool:
+        """At the moment that a sweeper noted before it read the row, for the claim that is now the newest."""
+        return isinstance(self.seen, Seen) and self.seen.lease_over
+
+    @property
+    def before_the_lease(self) -> "Process":
+        """As it is once another lease has begun."""
+        if not isinstance(self.seen, Seen) or not self.seen.lease_over:
+            return self
+        return self._replace(seen=self.seen._replace(lease_over=False))
+
     def __str__(self) -> str:
         who = "sweeper: " if self.sweeps else ""
         return f"{who}{self.call}{f' {self.attempt}' if self.attempt else ''}"
@@ -51,7 +63,7 @@ class Process(NamedTuple):
 
 class World(NamedTuple):
     """attempts: a letter for each claimed one. queued: the job queue holds a message. told: the event of its end is
-    out.
+    out. taken: what the job has added to its owner's counter. answered: its caller has been told that it is accepted.
     """
 
     row: Row | None = None
@@ -60,6 +72,8 @@ class World(NamedTuple):
     processes: tuple[Process, ...] = ()
     clock: int = CLAIMS
     told: bool = False
+    taken: int = 0
+    answered: bool = False
 
     def plus(self, process: Process) -> "World":
         return self._replace(processes=tuple(sorted((*self.processes, process))))
@@ -84,6 +98,11 @@ class World(NamedTuple):
     def tended(self) -> bool:
         """Attempts still matter to the job."""
         return self.row is not None and (self.row.is_open or self.row.holds_slot)
+
+    @property
+    def holds_slot(self) -> bool:
+        """Counts, or should count, against its owner's open jobs."""
+        return self.row is not None and self.row.holds_slot
 
     @property
     def settled(self) -> bool:

@@ -49,9 +49,8 @@ REALTIME: dict[str, Grants] = IN_BOTH_MODES | {
     | INVOKE
     | {
         "sqs:ChangeMessageVisibility": {"queue"},
-        "s3:GetObject": {"bucket/input/*", "bucket/output/*"},
+        "s3:GetObject": {"bucket/input/*"},
         "s3:PutObject": {"bucket/output/*"},
-        "s3:ListBucket": {"bucket"},
     },
     "sweep_jobs": SWEEP | SEND | {"sqs:GetQueueAttributes": {"queue"}},
 }

@@ -1,0 +1,80 @@
+"""What one job uses of AWS, and what a million cost: the shipped handlers, their calls counted, in both modes."""
+
+from collections.abc import Iterable, Iterator
+from random import Random
+from statistics import median
+
+from benchmarks import backlog
+from benchmarks.metered_deployment import MeteredDeployment, Used, nothing_used
+from benchmarks.pairs import Row
+from benchmarks.prices import dollars_per_million
+from simulation.gateway import Gateway
+from simulation.model import body_for
+from simulation.trial import MODES
+
+SAMPLE = 21  # jobs; of each count the median, since now and then the simulated model says more
+FETCHED_AFTER_IN_SECONDS = 40
+LONGEST_IN_SECONDS = 60
+PROMPT = "la " * 650  # comes back in the answer, which so has 2 kB
+
+
+class OneJob(MeteredDeployment):
+    """A caller submits with a key, comes back once, and has the answer."""
+
+    def __init__(self, mode: str, seed: int) -> None:
+        super().__init__(mode, seed)
+        self.async_endpoint.wake_up_in_seconds = 0
+        self._gateway = Gateway(self.scheduler, Random(seed), self.functions, self.faults)
+        self._fetched = False
+        self.run(self._live, LONGEST_IN_SECONDS)
+        assert self._fetched
+        self._count_what_services_do()
+
+    def _live(self) -> None:
+        reply = self._gateway.call("POST", "/jobs", "caller", headers={"Idempotency-Key": "1"}, body=body_for(PROMPT))
+        self.scheduler.sleep(FETCHED_AFTER_IN_SECONDS)
+        reply = self._gateway.call("GET", "/jobs/{id}", "caller", job=reply.body["id"])
+        self._fetched = reply.body["status"] == "succeeded"
+
+    def _count_what_services_do(self) -> None:
+        """The part of the bill that is no call of a function, and the functions' time without the model's."""
+        for function in ("submit_job", "poll_job"):
+            self.used[function]["API requests"] += 1
+        consumer = self.event_source.function.name
+        self.used[consumer]["SQS, fair" if consumer == "run_job" else "SQS"] += 2  # received, deleted
+        for _ in self.requests:  # SageMaker reads the input, writes the output and tells of it through a topic
+            for thing in ("S3 GET", "S3 PUT or LIST", "SNS", "SQS"):
+                self.used[consumer][thing] += 1
+        if consumer == "run_job":
+            self.seconds[consumer] -= sum(run.ended_at - run.started_at for run in self.model.runs)
+        for function, used in self.used.items():
+            used["GB-seconds"] = self.gigabyte_seconds(function)
+
+
+def used_by_a_job(mode: str) -> dict[str, Used]:
+    """By function."""
+    jobs = [OneJob(mode, seed) for seed in range(1, SAMPLE + 1)]
+    return {function: _median(job.used[function] for job in jobs) for function in jobs[0].used}
+
+
+def figures(_rounds: int) -> Iterator[Row]:
+    """Raises AssertionError when a job does not succeed."""
+    for mode in MODES:
+        whole = nothing_used()
+        for function, used in used_by_a_job(mode).items():
+            yield Row(f"{mode} job, {function}", "shown", _shown(used))
+            for thing, number in used.items():
+                whole[thing] += number
+        yield Row(f"{mode} job", "shown", f"{_shown(whole)}: ${dollars_per_million(whole):.2f}/M")
+    yield from backlog.figures()
+
+
+def _median(counts: Iterable[Used]) -> Used:
+    found, all_counts = nothing_used(), list(counts)
+    for thing in all_counts[0]:
+        found[thing] = median(each[thing] for each in all_counts)
+    return found
+
+
+def _shown(used: Used) -> str:
+    return ", ".join(f"{number:.3g} {thing}" for thing, number in used.items())

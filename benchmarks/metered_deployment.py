@@ -1,0 +1,106 @@
+"""The shipped handlers on an AWS in memory where nothing goes wrong, and a meter on all that they use of it."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from random import Random
+
+from simulation.aws.table import Write
+from simulation.aws.table_items import Units
+from simulation.deployment import Deployment
+from simulation.faults import Faults, Rates
+from simulation.functions import Invocation, Log
+from simulation.scheduler import Scheduler
+from simulation.trial import Trial
+
+START = 1_795_219_200.0
+DYNAMODB_PAGE_IN_BYTES = 2**20
+# As the templates give it; every other function has `api.memory_in_mb`, 512 unless set.
+_MEMORY_IN_GB = {"poll_job": 0.25}
+_USUAL_MEMORY_IN_GB = 0.5
+# What costs by the request. Invocations of the endpoint do not; DynamoDB is metered by the unit.
+_BILLED = {
+    "PutObject": "S3 PUT or LIST",
+    "ListObjectsV2": "S3 PUT or LIST",
+    "GetObject": "S3 GET",
+    "PutEvents": "EventBridge",
+    "SendMessage": "SQS, fair",
+    "GetQueueAttributes": "SQS",
+}
+
+Used = defaultdict[str, float]  # by thing, as prices.py has them
+
+
+def nothing_used() -> Used:
+    return defaultdict(float)
+
+
+@dataclass
+class _Calls(Faults):
+    """A plan by which nothing fails, and which sees every call that a function makes."""
+
+    used: defaultdict[str, Used] = field(default_factory=lambda: defaultdict(nothing_used))
+
+    def of_call(self, operation: str, function: str) -> None:
+        if thing := _BILLED.get(operation):
+            self.used[function][thing] += 1
+
+
+class MeteredDeployment(Deployment):
+    """`used` by each function, `seconds` that each ran in the latencies of the simulation; both grow as it runs."""
+
+    def __init__(self, mode: str, seed: int = 1) -> None:
+        # The model answers within seconds.
+        trial = Trial(mode=mode, seed=seed, median=2, longest=5, page_bytes=DYNAMODB_PAGE_IN_BYTES)
+        plan = _Calls(Rates(), Random(seed), on=False)
+        super().__init__(trial, Scheduler(START), Random(seed), plan)
+        self.used, self.seconds = plan.used, nothing_used()
+        self.table.units = _TableMeter(self)
+        self.table.observers.append(self._meter_indexes)
+        self.functions.observers.append(self._meter_time)
+        self._index_writes = 0.0
+
+    def run(self, work: Callable[[], object], seconds: float) -> None:
+        """Let this happen, and whatever follows from it within so much virtual time."""
+        with self.as_surroundings(), redirect_stdout(Log()):
+            self.scheduler.spawn(work)
+            self.scheduler.run(seconds)
+
+    def gigabyte_seconds(self, function: str) -> float:
+        return self.seconds[function] * _MEMORY_IN_GB.get(function, _USUAL_MEMORY_IN_GB)
+
+    def take(self, thing: str, number: float) -> None:
+        """Count what the running function uses; outside of any it is the set-up, and costs nothing."""
+        if self.functions.running:
+            self.used[self.functions.current().function.name][thing] += number
+
+    def _meter_indexes(self, _: list[Write]) -> None:
+        written = self.table.units.index_writes
+        self.take("writes", written - self._index_writes)
+        self._index_writes = written
+
+    def _meter_time(self, invocation: Invocation) -> None:
+        assert invocation.outcome == "returned", invocation.outcome
+        assert invocation.ended_at is not None
+        name = invocation.function.name
+        self.used[name]["function calls"] += 1
+        self.seconds[name] += invocation.ended_at - invocation.started_at
+
+
+class _TableMeter(Units):
+    """Tells whose read or write it was."""
+
+    def __init__(self, deployment: MeteredDeployment) -> None:
+        super().__init__()
+        self._deployment = deployment
+
+    def read(self, size_in_bytes: int, *, consistent: bool) -> None:
+        before = self.reads
+        super().read(size_in_bytes, consistent=consistent)
+        self._deployment.take("reads", self.reads - before)
+
+    def write(self, size_in_bytes: int, *, transaction: bool = False) -> None:
+        before = self.writes
+        super().write(size_in_bytes, transaction=transaction)
+        self._deployment.take("writes", self.writes - before)

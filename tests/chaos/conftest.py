@@ -1,0 +1,20 @@
+"""The long trials run in processes of their own, beside the other tests of the simulation."""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import pytest
+
+from simulation.burst import burst
+from simulation.scorecard import Scorecard
+from simulation.trial import MODES, Trial
+
+
+@pytest.fixture(scope="package", autouse=True)
+def running() -> Iterator[dict[str, Future[Any]]]:
+    """Outcomes to come: a scorecard for each mode, and the burst."""
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        started: dict[str, Future[Any]] = {"burst": pool.submit(burst)}
+        yield started | {mode: pool.submit(Scorecard.of, Trial(mode=mode, jobs=1000)) for mode in MODES}
