@@ -1,10 +1,13 @@
 """20,000 jobs within five minutes for 25 places on a real-time endpoint: what the queue is for."""
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from simulation.callers import Habits
 from simulation.faults import Rates
+from simulation.history import Row
 from simulation.invariants.check import breaches
 from simulation.invariants.invariant import Breach
 from simulation.trial import Trial
@@ -12,6 +15,8 @@ from simulation.world import World
 
 PLACES = 25
 JOBS = 20_000
+# Before its deadline. A call may take a minute, must end five minutes before, and the sweeper looks each quarter hour.
+LAST_LOOKS_IN_SECONDS = 60 + 300 + 900
 BURST = Trial(
     mode="realtime",
     jobs=JOBS,
@@ -30,7 +35,7 @@ BURST = Trial(
 
 
 class Burst(NamedTuple):
-    """How it went."""
+    """How it went. taken_for_lost: jobs whose message was sent again, early: while there was time for that later."""
 
     ends: Counter[str]
     most_workers: int
@@ -38,9 +43,24 @@ class Burst(NamedTuple):
     refused_by_the_endpoint: int
     most_runs_of_a_job: int
     messages_sent: int
+    taken_for_lost: int
+    taken_for_lost_early: int
     ended_by_the_sweeper: int
     longest_wait_in_seconds: float
     breaches: list[Breach]
+
+
+def _taken_for_lost(rows: list[Row]) -> Iterator[Row]:
+    """The writes that say of a waiting job that it has no message any more."""
+    for before, after in pairwise(rows):
+        if (
+            after.item
+            and before.item
+            and after.state == "ACCEPTED"
+            and "sent" in before.item
+            and "sent" not in after.item
+        ):
+            yield after
 
 
 def burst(trial: Trial = BURST) -> Burst:
@@ -48,6 +68,7 @@ def burst(trial: Trial = BURST) -> Burst:
     world = World(trial)
     world.run()
     accepted = {job: rows[0].at for job, rows in world.history.rows.items()}
+    given_up = [row for rows in world.history.rows.values() for row in _taken_for_lost(rows)]
     return Burst(
         ends=Counter(world.history.final_row(job).state for job in accepted),
         most_workers=world.deployment.event_source.most_running,
@@ -55,6 +76,8 @@ def burst(trial: Trial = BURST) -> Burst:
         refused_by_the_endpoint=world.deployment.realtime_endpoint.refused,
         most_runs_of_a_job=max(Counter(run.job for run in world.deployment.model.runs).values()),
         messages_sent=world.deployment.messages.sent,
+        taken_for_lost=len(given_up),
+        taken_for_lost_early=sum(row.at < row.number("deadline") - LAST_LOOKS_IN_SECONDS for row in given_up),
         ended_by_the_sweeper=world.log.metrics["JobsEndedBySweeper"],
         longest_wait_in_seconds=max(run.started_at - accepted[run.job] for run in world.deployment.model.runs),
         breaches=breaches(world),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -56,7 +57,7 @@ class Callers:
         for number in range(jobs):
             principal = f"AROAOWNER{self.random.randrange(self.owners)}"
             delay = self.random.uniform(0, within_seconds)
-            self._begin(lambda number=number, principal=principal: self._journey(number, principal), delay)  # type: ignore[misc]
+            self._begin(partial(self._journey, number, principal), delay)
 
     def _begin(self, work: Callable[[], object], delay: float = 0) -> None:
         self.unfinished += 1
@@ -144,10 +145,8 @@ class Callers:
         """Have some of the jobs read once more by their owners."""
         for job, principal in self.ids:
             if self.random.random() < share:
-                self._begin(
-                    lambda job=job, principal=principal: self._ask("poll", "GET", "/jobs/{id}", principal, job=job),  # type: ignore[misc]
-                    self.random.uniform(0, 60),
-                )
+                poll = partial(self._ask, "poll", "GET", "/jobs/{id}", principal, job=job)
+                self._begin(poll, self.random.uniform(0, 60))
 
     def _cancel(self, principal: str, job: str) -> None:
         for _ in range(3):

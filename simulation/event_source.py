@@ -1,6 +1,7 @@
 """Lambda's event source for a queue: batches, a bound on how many run at once, partial batch responses."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from simulation.aws.sqs import Message, Queue
@@ -33,7 +34,7 @@ class EventSource:
             self.most_running = max(self.most_running, self.running)
             event = {"Records": [self._record(handle, message) for handle, message in received.items()]}
             invocation = self.function.start(event)
-            invocation.finished.then(lambda invocation=invocation: self._settle(invocation))  # type: ignore[misc]
+            invocation.finished.then(partial(self._settle, invocation))
 
     def _settle(self, invocation: Invocation) -> None:
         """What succeeded is deleted; the rest comes back when its time of hiding is over."""

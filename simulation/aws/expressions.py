@@ -126,13 +126,16 @@ class _Parser:
         if self._take("NOT"):
             denied = self._term()
             return lambda item, values: not denied(item, values)
-        for function, present in (("attribute_not_exists", False), ("attribute_exists", True)):
+        for function in ("attribute_exists", "attribute_not_exists"):
             if self._take(function):
-                self._expect("(")
-                attribute = self._attribute()
-                self._expect(")")
-                return lambda item, values, name=attribute, wanted=present: (name in item) is wanted  # type: ignore[misc]
+                return self._existence(wanted=function == "attribute_exists")
         return self._comparison()
+
+    def _existence(self, *, wanted: bool) -> Test:
+        self._expect("(")
+        attribute = self._attribute()
+        self._expect(")")
+        return lambda item, values: (attribute in item) is wanted
 
     def _comparison(self) -> Test:
         attribute, operator = self._attribute(), self._next()

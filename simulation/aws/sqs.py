@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from random import Random
 from typing import Any
@@ -107,12 +108,12 @@ class Queue:
             message = self._ready.pop(self.random.randrange(min(len(self._ready), 5)))
             message.receives += 1
             if self.max_receives is not None and message.receives > self.max_receives:
-                if self.dead_letters:
+                if self.dead_letters is not None:
                     self.dead_letters._ready.append(message)
                 continue
             handle = f"{message.id}/{next(self._order)}"
             self._flights[handle] = _Flight(message, self.scheduler.now + self.visibility_timeout)
-            self.scheduler.call_later(self.visibility_timeout, lambda handle=handle: self._come_back(handle))  # type: ignore[misc]
+            self.scheduler.call_later(self.visibility_timeout, partial(self._come_back, handle))
             received[handle] = message
         return received
 

@@ -1,7 +1,8 @@
 """I3: a success has its output, and its owner gets that and nothing else."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from simulation.history import Row
 from simulation.invariants.invariant import Story, invariant, prompt_of_job, when
@@ -27,7 +28,7 @@ def i3_a_success_has_its_output(world: World) -> Iterator[Story]:
         if version.body and prompt_answered(json.loads(version.body)) != prompt_of_job(world, job):
             yield job, f"answers another prompt: {version.body[:80]!r}"
         if pinned["in_table"]["BOOL"]:
-            yield from _copies(world, job, end, int(pinned["attempt"]["N"]), version.body)
+            yield from _copies(world, job, end, pinned, version.body)
 
 
 @invariant
@@ -52,13 +53,13 @@ def i3_callers_get_the_pinned_output(world: World) -> Iterator[Story]:
             yield shown["id"], f"{when(exchange.ended_at)} shown {str(shown)[:200]}, pinned {body[:80]!r}"
 
 
-def _copies(world: World, job: str, end: Row, attempt: int, body: bytes) -> Iterator[Story]:
-    """The copy in the table, as it was from the end on."""
-    writes = world.history.copies.get(f"{job}.{attempt}", [])
+def _copies(world: World, job: str, end: Row, pinned: Mapping[str, Any], body: bytes) -> Iterator[Story]:
+    """The copy in the table, as it was from the end on; one of another version is passed over by its etag."""
+    writes = world.history.copies.get(f"{job}.{pinned['attempt']['N']}", [])
     before = [item for at, item in writes if at <= end.at]
-    later = [item for at, item in writes if at > end.at and item is not None]
+    later = [item for at, item in writes if at > end.at]
     for item in [*before[-1:], *later]:
-        if item and bytes(item["body"]["B"]) != body:
+        if item and item["etag"] == pinned["etag"] and bytes(item["body"]["B"]) != body:
             yield job, f"its copy in the table is another text: {bytes(item['body']['B'])[:80]!r}"
     if not before:
         yield job, "has no copy in the table, but its row says so"

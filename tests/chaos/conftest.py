@@ -12,9 +12,16 @@ from simulation.scorecard import Scorecard
 from simulation.trial import MODES, Trial
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="package")
 def running() -> Iterator[dict[str, Future[Any]]]:
     """Outcomes to come: a scorecard for each mode, and the burst."""
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         started: dict[str, Future[Any]] = {"burst": pool.submit(burst)}
         yield started | {mode: pool.submit(Scorecard.of, Trial(mode=mode, jobs=1000)) for mode in MODES}
+
+
+@pytest.fixture(scope="package", autouse=True)
+def early(request: pytest.FixtureRequest) -> None:
+    """Have them under way from the first test on, if any test of this run will want them."""
+    if any("running" in getattr(item, "fixturenames", ()) for item in request.session.items):
+        request.getfixturevalue("running")

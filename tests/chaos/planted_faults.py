@@ -24,6 +24,7 @@ from inference_api import (
     waiting,
     working,
 )
+from inference_api.job import Result
 from simulation.callers import Habits
 from simulation.faults import Rates
 from simulation.model import CANARY
@@ -121,16 +122,15 @@ def no_sweeper(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sweeping, "_due", lambda service: iter(()))
 
 
-@fault("i1_every_job_ends_in_time", mode="realtime", rates=Rates(crash=0.1), faulty_functions=("sweep_jobs",))
-def a_sweeper_that_puts_a_late_job_off_for_long(patch: pytest.MonkeyPatch) -> None:
+@fault("i1_every_job_ends_in_time", mode="realtime", rates=Rates(crash=0.1, lost_message=1.0), jobs=30)
+def a_late_job_put_off_for_long_by_who_dies_before_its_end(patch: pytest.MonkeyPatch) -> None:
     original = job_life.look_again
 
     def look_again(job: Any, now: float) -> Any:
         again = original(job, now)
-        return again and replace(again, due_at=now + 3600)
+        return replace(again, due_at=now + 900) if again and now >= job.deadline else again
 
     patch.setattr(job_life, "look_again", look_again)
-    patch.setattr(working, "_claim", lambda job: None)
 
 
 @fault("i1_an_accepted_job_exists", mode="realtime", rates=QUIET)
@@ -159,9 +159,9 @@ def an_output_that_is_told_differently_each_time(patch: pytest.MonkeyPatch) -> N
 
 @fault("i3_callers_get_the_pinned_output", mode="async", rates=Rates(broken_output=1.0))
 def an_output_that_is_not_pinned(patch: pytest.MonkeyPatch) -> None:
-    def answer_of(job: Any, output: Any, service: Any) -> Any:
+    def answer_of(_: Any, output: Any, service: Any) -> Any:
         found = service.files._get(output.key)
-        return job_table.Result(found["Body"].read(), output.content_type)
+        return Result(found["Body"].read(), output.content_type)
 
     patch.setattr(job_view, "answer_of", answer_of)
 
@@ -315,8 +315,8 @@ def a_notification_that_creates_what_it_names(patch: pytest.MonkeyPatch) -> None
     original = recording.record
 
     def record(notification: Any, service: Any) -> bool:
-        job = job_life.accept(notification.job_id, "", 0, service.endings._terms)
-        service.table.put_output(job, notification.attempt, job_table.Result(b"", ""), 2_000_000_000)
+        created = job_life.accept(notification.job_id, "", 0, service.endings._terms)
+        service.table.put_error(created, notification.attempt, Result(b"", ""), 2_000_000_000)
         return original(notification, service)
 
     patch.setattr("inference_api.handlers.record_result.record", record)

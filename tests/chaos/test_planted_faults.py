@@ -15,7 +15,6 @@ from simulation.invariants.invariant import INVARIANTS
 from simulation.trial import Trial
 from simulation.world import World
 
-
 SMALL: dict[str, Any] = {
     "jobs": 60,
     "arrivals": 200,

@@ -1,6 +1,7 @@
 """Storage, queues, events, endpoints and clients in memory behave and fail as AWS's do."""
 
 import json
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -131,7 +132,7 @@ def test_the_number_of_messages_is_told_by_kind(scheduler: Scheduler) -> None:
 def test_messages_are_doubled_lost_and_out_of_order_by_plan(scheduler: Scheduler) -> None:
     source = queue(scheduler, plan(duplicate_message=0.2, lost_message=0.1, slow_message=0.2))
     for position in range(1000):
-        scheduler.call_later(position, lambda position=position: source.send(str(position)))  # type: ignore[misc]
+        scheduler.call_later(position, partial(source.send, str(position)))
     seen = []
     for _ in range(2000):
         scheduler.run(1)

@@ -24,14 +24,14 @@ class Essence:
             if not row.holds_slot:
                 clock = OVERDUE
                 processes = tuple(each for each in processes if not self.is_vain(world, each))
-                if not any(promises.holds_claim(each) for each in processes):
-                    if all(self.is_idle(row, attempt) for attempt in range(1, len(attempts) + 1)):
-                        attempts = ""
+                idle = all(self.is_idle(row, attempt) for attempt in range(1, len(attempts) + 1))
+                if idle and not any(promises.holds_claim(each) for each in processes):
+                    attempts = ""
         return world._replace(attempts=attempts, clock=clock, processes=processes)
 
     def _matters(self, world: World, attempt: int, fate: str) -> str:
         row = world.job
-        if fate == fates.OVER or row.is_open and fate in (fates.OUTPUT, fates.RUNNING):
+        if fate == fates.OVER or (row.is_open and fate in (fates.OUTPUT, fates.RUNNING)):
             return fate
         if any(each.attempt == attempt or attempt in each.rest for each in world.processes):
             return fate

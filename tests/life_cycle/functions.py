@@ -14,17 +14,21 @@ from typing import Any
 from inference_api import job_life
 from life_cycle import promises
 from life_cycle import world as fates
-from life_cycle.essence import Essence
-from life_cycle.rows import CLAIMS, LAST_MOMENTS, OVERDUE, SOON, TOO_LATE, Row, Rows
+from life_cycle.rows import CLAIMS, LAST_MOMENTS, OVERDUE, SOON, TOO_LATE, Rows
 from life_cycle.slots import moved
 from life_cycle.world import Broken, Process, Seen, World
+from life_cycle.writes import Writes
 
 Possible = tuple[str, Callable[[], World]]
 Step = tuple[str, World | str]
 
 
-class Functions(Essence):
-    """The steps that are possible in a world. `changes`: what a mutant does in another way."""
+class Functions(Writes):
+    """The steps that are possible in a world.
+
+    changes: what a mutant does in another way. sweepers: at once. looks_apart: a sweeper's look into the bucket is a
+    step of its own; else it is one with the read before it, which finds no more than a later look.
+    """
 
     claims_at_acceptance: bool
 
@@ -36,9 +40,9 @@ class Functions(Essence):
         sweepers: int = 1,
         looks_apart: bool = False,
     ) -> None:
-        super().__init__(Rows(life, claims_at_acceptance=self.claims_at_acceptance))
+        super().__init__(Rows(life, claims_at_acceptance=self.claims_at_acceptance), changes)
         self.max_attempts: int = life.MAX_ATTEMPTS
-        self.changes, self._sweepers, self._looks_apart = changes, sweepers, looks_apart
+        self._sweepers, self._looks_apart = sweepers, looks_apart
 
     def steps(self, world: World, *, slot_is_free: bool) -> Iterator[Step]:
         """Each possible step, and the world after it, or the promise that it breaks."""
@@ -57,9 +61,8 @@ class Functions(Essence):
             for process in world.processes:
                 yield from self.calls(world.minus(process), process)
                 yield f"death before: {process}", partial(self.died, world.minus(process), process)
-            if (slot_is_free or "the limit is not in the transaction" in self.changes) and not world.told:
-                if not world.answered:
-                    yield "submit: accept", lambda: self._submit(world)
+            if (slot_is_free or "the limit is not in the transaction" in self.changes) and not world.answered:
+                yield "submit: accept", lambda: self._submit(world)
             return
         yield "the owner cancels", lambda: self.ending(world, "cancel")
         for process in dict.fromkeys(world.processes):
@@ -67,9 +70,11 @@ class Functions(Essence):
             yield from self.calls(rest, process)
             yield f"death before: {process}", partial(self.died, rest, process)
         yield from self.around(world)
-        if sum(process.sweeps for process in world.processes) < self._sweepers and "no sweeper" not in self.changes:
-            if self.rows.after(world.row, world.clock, "look_again"):
-                yield "sweeper: read the row", lambda: self._look(world)
+        sweepers = 0 if "no sweeper" in self.changes else self._sweepers
+        is_due = self.rows.after(world.row, world.clock, "look_again") is not None
+        if is_due and sum(process.sweeps for process in world.processes) < sweepers:
+            # The clock is taken before: whatever happens in between makes the lease only look younger.
+            yield "sweeper: take the clock, read the row", lambda: self._look(world)
         yield from self._time(world)
 
     def calls(self, world: World, process: Process) -> Iterator[Possible]:
@@ -117,34 +122,6 @@ class Functions(Essence):
 
     def died(self, world: World, process: Process) -> World:
         return world._replace(queued=True) if process.holds_message else world
-
-    def change(self, world: World, transition: str, *args: Any) -> World:
-        """The row as a shipped transition leaves it, or the same world."""
-        new = self.rows.after(world.job, world.clock, transition, *args)
-        if new is None or new is world.row:
-            return world
-        promises.check_write(world, new)
-        promises.check_row(new)
-        attempts = world.attempts
-        if new.attempts < len(attempts):
-            if attempts[-1] != fates.UNUSED:
-                raise Broken("I9: an attempt that ran is given back")
-            attempts = attempts[:-1]
-        taken, processes = world.taken + moved(world.job, new), world.processes
-        if "the slot is freed apart" in self.changes and taken < world.taken:
-            taken, processes = world.taken, (*processes, Process("free the slot"))
-        if new.attempts > world.job.attempts:
-            # The lease begins after every look that is under way.
-            processes = tuple(each.before_the_lease for each in processes)
-        attempts = attempts.ljust(new.attempts, fates.UNUSED)
-        return world._replace(row=new, attempts=attempts, processes=tuple(sorted(processes)), taken=taken)
-
-    def ending(self, world: World, transition: str, *args: Any, sweeps: bool = False) -> World:
-        """A change which, if it ends the job, is followed by the announcement."""
-        after = self.change(world, transition, *args)
-        if world.job.is_open and not after.job.is_open:
-            return after.plus(Process("announce", sweeps=sweeps))
-        return after
 
     def _submit(self, world: World) -> World:
         if "202 before the row" in self.changes:
@@ -200,9 +177,8 @@ class Functions(Essence):
 
     def _time(self, world: World) -> Iterator[Possible]:
         row = world.job
-        if row.expires_at is not None and (row.expires_at == SOON or world.settled):
-            if row.announced and not world.processes:
-                yield "the row is deleted", lambda: self._delete(world)
+        if row.announced and not world.processes and (row.expires_at == SOON or world.settled):
+            yield "the row is deleted", lambda: self._delete(world)
         # A lease is longer than any function that holds a claim can live.
         if row.lease_until and not any(promises.holds_claim(process) for process in world.processes):
             yield "the lease runs out", lambda: world._replace(row=self.rows.without_lease(row))

@@ -12,7 +12,13 @@ def changed(mode: str, name: str, told: str, old: str, new: str) -> Mutant:
 
 
 OF_CLAIMS = [
-    changed(ASYNC, "claims have no end", "more than three attempts", " or job.attempts >= MAX_ATTEMPTS or", " or"),
+    changed(
+        ASYNC,
+        "claims have no end",
+        "more than three attempts",
+        "is_open or job.attempts >= MAX_ATTEMPTS or",
+        "is_open or",
+    ),
     changed(
         ASYNC,
         "claims come too late",
@@ -86,7 +92,17 @@ OF_ENDS = [
     ),
     changed(ASYNC, "cancelled rows go early", "I5: the row", "job.deadline if state == CANCELLED else now", "now"),
 ]
-DYING_TRANSITIONS = OF_CLAIMS + OF_ATTEMPTS + OF_ENDS
+OF_QUEUES = [
+    changed(QUEUE, "lost messages stay noted", STUCK, "return replace(job, sent=False) if", "return None if"),
+    changed(
+        QUEUE,
+        "sweeper does not look at the lease",  # nor does anybody else
+        BUSY,
+        "if attempt != job.attempts or looked_at < job.lease_until:",
+        "if attempt != job.attempts:",
+    ),
+]
+DYING_TRANSITIONS = OF_QUEUES + OF_CLAIMS + OF_ATTEMPTS + OF_ENDS
 
 COVERED_TRANSITIONS = [
     changed(
@@ -130,5 +146,19 @@ COVERED_TRANSITIONS = [
         "notifications of unclaimed attempts are dropped",
         "not 1 <= attempt <= job.attempts or not",
         "not",
+    ),
+    changed(
+        QUEUE,
+        "lost attempts are not judged on the row",
+        "the sweeper looks at the lease of the row that it has read, and an attempt ends once",
+        "if attempt != job.attempts or looked_at < job.lease_until:",
+        "if False:",
+    ),
+    changed(
+        QUEUE,
+        "retries count as sent",
+        "the sweeper counts the queue's messages",
+        "replace(job, state=ACCEPTED, sent=False)",
+        "replace(job, state=ACCEPTED)",
     ),
 ]

@@ -33,7 +33,7 @@ class QueueMode(Functions):
     def without_output(self, world: World, process: Process, seen: Seen) -> World:
         if "the clock is read after the look" in self.changes:
             return world.plus(process._replace(call="look at the lease", seen=seen))
-        if seen.lease_over:
+        if seen.lease_over or "sweeper does not look at the lease" in self.changes:
             return world.plus(process._replace(call="lose", seen=seen))
         return self.go_on(world, seen, process.rest)
 
@@ -63,6 +63,8 @@ class QueueMode(Functions):
                 yield f"{process}", lambda: self.change(world, "note_sent")
             case "count messages":
                 yield f"{process}", lambda: self._count(world, process)
+                # However many there are: any of the sweeper's looks may be the last before it is too late to start.
+                yield f"{process}: last look", lambda: world.plus(process._replace(call="note gone"))
             case "note gone":
                 yield f"{process}", lambda: self._note_gone(world, process)
             case "look at the lease":
@@ -72,7 +74,7 @@ class QueueMode(Functions):
 
     def around(self, world: World) -> Iterator[Possible]:
         if world.queued and world.job.is_open:
-            if sum(each.holds_message for each in world.processes) < self.workers:
+            if sum(self._is_worker(each) for each in world.processes) < self.workers:
                 yield "a worker takes the message", lambda: self._take(world._replace(queued=False))
                 yield "a worker takes the message, which comes again", lambda: self._take(world)
             yield "the message is lost", lambda: world._replace(queued=False)
@@ -86,6 +88,9 @@ class QueueMode(Functions):
         if process.attempt in world.job.running_attempts() and not world.job.lease_until:
             return world.plus(process._replace(call="lose", seen=process.seen._replace(lease_over=True)))
         return self.go_on(world, process.seen, process.rest)
+
+    def _is_worker(self, process: Process) -> bool:
+        return process.holds_message or ("the message is deleted first" in self.changes and not process.sweeps)
 
     def _take(self, world: World) -> World:
         """The worker claims, or is done with the message."""

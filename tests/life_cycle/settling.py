@@ -66,7 +66,7 @@ def lucky(world: World, functions: Functions) -> World:
 def swept(world: World, functions: Functions) -> World:
     """After one sweep without a fault."""
     for name, outcome in functions.steps(world, slot_is_free=False):
-        if name == "sweeper: read the row":
+        if name == "sweeper: take the clock, read the row":
             assert isinstance(outcome, World)
             world = outcome
     while world.processes:

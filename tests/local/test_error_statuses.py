@@ -72,7 +72,10 @@ def test_an_unsigned_request_is_a_403(apis: Apis, method: str, path: str) -> Non
 @pytest.mark.parametrize(("method", "path"), [("GET", "/generate"), ("POST", "/generat"), ("GET", "/"), ("GET", "/v2")])
 def test_an_unknown_route_is_a_403_that_names_the_known_ones(apis: Apis, method: str, path: str) -> None:
     assert_refused(
-        apis("gpt2").call(method, path), 403, "no_such_route_or_not_signed", "POST /generate or GET /endpoint"
+        apis("gpt2").call(method, path),
+        403,
+        "no_such_route_or_not_signed",
+        "POST /generate, POST or GET /jobs, GET or DELETE /jobs/{id}, or GET /endpoint",
     )
 
 
