@@ -122,7 +122,7 @@ class Callers:
             pause = float(reply.headers.get("retry-after", 1))
             if pause > LONGEST_PAUSE_IN_SECONDS:
                 return None
-            self.scheduler.sleep(pause + self.random.uniform(0, 2**turn))
+            self.scheduler.sleep(pause + self.random.uniform(0, min(2**turn, 60)))
         return None
 
     def _follow(self, principal: str, job: str) -> None:

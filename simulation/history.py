@@ -67,6 +67,7 @@ class History:
     slots: dict[str, int] = field(default_factory=dict)
     slot_mismatches: list[str] = field(default_factory=list)
     holders: dict[str, int] = field(default_factory=dict)
+    latest_deadline: float = 0.0
     _ends: dict[str, Row] = field(default_factory=dict)
 
     def observe(self, writes: list[Write]) -> None:
@@ -91,6 +92,7 @@ class History:
     def _observe_job(self, job: str, write: Write) -> set[str]:
         before, after = Row(write.at, write.old, 0), Row(write.at, write.new, write.size)
         self.rows.setdefault(job, []).append(after)
+        self.latest_deadline = max(self.latest_deadline, after.number("deadline"))
         if write.new and job not in self._ends and not after.is_open:
             self._ends[job] = after
         owner = after.text("owner") or before.text("owner")

@@ -17,6 +17,8 @@ from simulation.trial import Trial
 START = 1_795_219_200.0  # 2026-11-21, midnight
 SWEEP_EVERY = 60.0
 _DAY_IN_SECONDS = 86_400
+# After the last deadline: half of it with faults, so that late ends meet them, too.
+_GRACE = 40 * SWEEP_EVERY
 
 
 class World:
@@ -96,12 +98,13 @@ class World:
             self.scheduler.call_later(self.random.uniform(0, self.trial.arrivals), send)
 
     def _run_until_quiet(self) -> None:
-        """Until nothing is left to do; from the last deadline on nothing goes wrong any more."""
-        last_deadline = START + self.trial.arrivals + self.trial.deadline + 1200
-        faults_end = min(last_deadline, START + self.trial.faults_for)
-        while self.scheduler.now < last_deadline + 10 * SWEEP_EVERY and not self._quiet:
+        """Until nothing is left to do; after the last deadline nothing goes wrong any more."""
+        faults_end = START + self.trial.faults_for
+        last_deadline = START + self.trial.arrivals + self.trial.deadline
+        while self.scheduler.now < last_deadline + _GRACE and not self._quiet:
             self.scheduler.run(SWEEP_EVERY)
-            self.faults.on = self.scheduler.now < faults_end
+            last_deadline = max(last_deadline, self.history.latest_deadline)
+            self.faults.on = self.scheduler.now < min(last_deadline + _GRACE / 2, faults_end)
             self._quiet = self._is_quiet()
         self._quiet = True
 

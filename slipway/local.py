@@ -38,7 +38,7 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
             progress("asking the model")
             status, _, answer = client.call("POST", "/generate", QUESTION)
             progress.end()
-            _show(client, status, answer)
+            _show(client, status, answer, takes_jobs="JobTable" in outputs)
             _stay(cloud)
     except KeyboardInterrupt:
         progress.end()
@@ -76,7 +76,7 @@ class _Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def _show(client: ApiClient, status: int, answer: Any) -> None:
+def _show(client: ApiClient, status: int, answer: Any, *, takes_jobs: bool) -> None:
     text = answer[0] if isinstance(answer, list) else answer
     print(f"\n  question  {QUESTION['inputs']} ...")
     print(f"  answer    {status}: {text.get('generated_text', answer)}\n")
@@ -88,6 +88,8 @@ def _show(client: ApiClient, status: int, answer: Any) -> None:
     if client.api_key:
         print(f"  API key   {client.api_key}")
     print(f"\n{client.curl('POST', '/generate', QUESTION)}\n")
+    if takes_jobs:
+        print(f"{client.curl('POST', '/jobs?wait=25', QUESTION)}\n")
     print(f"{client.curl('GET', '/endpoint')}\n")
     print("Ctrl-C stops it.", flush=True)
 

@@ -83,7 +83,8 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
         for line in curls
     ]
     assert answers[0][0]["generated_text"]
-    assert answers[1]["status"] == "InService"
+    assert answers[1]["output"][0]["generated_text"]
+    assert answers[2]["status"] == "InService"
     family = family_of(process)
     assert len(family) >= 3, "the emulator, a model and a function"
     process.send_signal(signal.SIGINT)
