@@ -68,9 +68,15 @@ class Endings:
         return job
 
     def give_back(self, job: Job, attempt: int) -> Job:
-        """An attempt that certainly did not run."""
-        job, _ = self._change(job, lambda row: job_life.give_back(row, attempt, self._runtime.now(), self._terms))
-        return job
+        """An attempt that certainly did not run, claimed by the caller's own row."""
+
+        def decide(row: Job) -> Job | None:
+            # After a write of unknown outcome, a claim of the same number may already be another's.
+            if row.attempts == attempt and row.lease_until != job.lease_until:
+                return None
+            return job_life.give_back(row, attempt, self._runtime.now(), self._terms)
+
+        return self._change(job, decide)[0]
 
     def cancel(self, job: Job) -> tuple[Job, bool]:
         """The row afterwards, and whether it was this call that ended the job."""
