@@ -52,11 +52,15 @@ def _runs(world: World, job: str) -> Iterator[tuple[float, str]]:
 
 
 def _talk(world: World, job: str) -> Iterator[tuple[float, str]]:
+    """Of polls only those that tell something new."""
+    heard = ""
     for exchange in world.history.exchanges:
         if job in (exchange.job, exchange.shown.get("id")):
-            answer = exchange.shown.get("status") or str(exchange.reply.body)[:80]
-            yield exchange.started_at, f"caller   {exchange.action}s"
-            yield exchange.ended_at, f"caller   hears {exchange.reply.status} {answer}"
+            answer = f"{exchange.reply.status} {exchange.shown.get('status') or str(exchange.reply.body)[:80]}"
+            if exchange.action != "poll" or answer != heard:
+                yield exchange.started_at, f"caller   {exchange.action}s"
+                yield exchange.ended_at, f"caller   hears {answer}"
+            heard = answer
 
 
 def _plain(value: Any) -> Any:

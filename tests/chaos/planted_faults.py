@@ -90,6 +90,22 @@ def a_claim_given_back_though_the_call_may_have_run(patch: pytest.MonkeyPatch) -
     patch.setattr(async_endpoint.AsyncEndpoint, "dispatch", dispatch)
 
 
+@fault(
+    "i9_every_claim_precedes_its_invocation",
+    mode="realtime",
+    rates=Rates(unknown_outcome=0.3, throttle=0.4, duplicate_message=1.0),
+    faulty_functions=("run_job",),
+    habits=Habits.of_nobody(),
+    median=20.0,
+)
+def a_claim_given_back_by_who_no_longer_holds_it(patch: pytest.MonkeyPatch) -> None:
+    def give_back(self: Any, job: Any, attempt: int) -> Any:
+        now, terms = self._runtime.now, self._terms
+        return self._change(job, lambda row: job_life.give_back(row, attempt, now(), terms))[0]
+
+    patch.setattr(endings.Endings, "give_back", give_back)
+
+
 @fault("i4_nothing_ends_badly_that_has_an_output", mode="async", rates=Rates(unknown_outcome=0.2, model_error=0.4))
 def the_first_error_is_final_while_another_attempt_runs(patch: pytest.MonkeyPatch) -> None:
     def fail_attempt(job: Any, attempt: int, code: str, now: float, terms: Any, *, refused: bool = False) -> Any:

@@ -172,7 +172,8 @@ def test_an_item_goes_when_its_time_to_live_is_over_on_the_clock_of_the_cloud(
     now = clock_of_functions(bare_cloud)
     table.put({"pk": {"S": "short"}, "expires_at": {"N": str(now + 90)}})
     table.put({"pk": {"S": "long"}, "expires_at": {"N": str(now + 36_000)}})
-    table.put({"pk": {"S": "text"}, "expires_at": {"S": "1"}})
+    # Not long past: the reaper of the emulator itself, which looks once a minute by the real time, takes text too.
+    table.put({"pk": {"S": "text"}, "expires_at": {"S": str(now + 90)}})
     deadline = time.monotonic() + 60
     while table.get("short"):
         assert time.monotonic() < deadline
