@@ -1,6 +1,6 @@
-# Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, node_modules.
+# Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth test check format snapshot reference bench chaos requirements clean
+.PHONY: help setup local synth test test-models check format snapshot reference bench chaos requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml)))slipway-account-settings
@@ -16,7 +16,7 @@ export UV_SYSTEM_CERTS := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## install everything (each verb below does what it needs)
 
@@ -35,6 +35,12 @@ setup: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## install everythin
 	@uv pip sync -q --python .venv-cloud local_cloud/requirements.txt
 	@touch $@
 
+.venv-models/.ready: tests/models/requirements.txt .venv/.ready
+	@echo "setting up .venv-models: torch takes about 5 GB"
+	@uv venv -q --clear --python .venv/bin/python .venv-models
+	@uv pip sync -q --python .venv-models tests/models/requirements.txt
+	@touch $@
+
 node_modules/.ready: package-lock.json .venv/.ready
 	@npm ci --no-audit --no-fund --silent
 	@touch $@
@@ -48,8 +54,12 @@ synth: .venv/.ready node_modules/.ready  ## write DEPLOYMENT's template to cdk.o
 test: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run all tests
 	@python -m pytest
 
+test-models: .venv-models/.ready  ## run the plain handler of model_src with real torch and transformers
+	@.venv-models/bin/python -m pytest --confcutdir tests/models tests/models
+
 check: .venv/.ready node_modules/.ready  ## ruff, mypy, and CloudFormation's own validation of every template
 	@ruff format --check . && ruff check . && mypy
+	@for handler in model_src/*/model.py; do MYPYPATH=model_src/shared mypy --no-error-summary $$handler || exit 1; done
 	@CDK_VALIDATION=true cdk synth --quiet --output cdk.out/check -c deployment=$(ALL)
 
 format: .venv/.ready  ## format the code and mend what ruff can
@@ -68,9 +78,9 @@ chaos: .venv/.ready  ## JOBS (default 100000) under random faults in virtual tim
 	@python -m simulation --jobs $(JOBS) --seeds $(SEEDS)
 
 requirements: .venv/.ready  ## refresh all pinned versions
-	@for file in requirements requirements-dev local_cloud/requirements; do \
+	@for file in requirements requirements-dev local_cloud/requirements tests/models/requirements; do \
 	  uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade $$file.in -o $$file.txt; done
 
 clean:  ## remove everything that was installed or generated
-	@rm -rf .venv .venv-cloud node_modules cdk.out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-cloud .venv-models node_modules cdk.out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

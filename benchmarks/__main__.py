@@ -5,16 +5,18 @@ import os
 import platform
 import sys
 
-from benchmarks import first_answer, functions, job_bill, local_jobs, synth, waiting_clients
+from benchmarks import check, first_answer, functions, job_bill, local_jobs, staging, synth, waiting_clients
 from benchmarks.pairs import Row
 
 GROUPS = {
     "synth": synth.figures,
+    "check": check.figures,
     "functions": functions.figures,
     "first-answer": first_answer.figures,
     "waiting": waiting_clients.figures,
     "jobs": local_jobs.figures,
     "bill": job_bill.figures,
+    "staging": staging.figures,
 }
 WIDTHS = (52, 8, 24, 12, 0)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-INPUTS = ("app.py", "cdk.json", "requirements.txt", "stacks", "constructs", "lambda_src")
+INPUTS = ("app.py", "cdk.json", "requirements.txt", "stacks", "constructs", "slipway", "lambda_src", "model_src")
 DEFAULT_REGION = "us-east-1"  # where a template for every region is deployed on this machine
 
 
@@ -111,7 +111,8 @@ def _assets(assembly: Path, manifest: dict[str, Any], template: Path) -> Iterato
 
 def _digest(deployments: list[str]) -> str:
     """Of every file that the app reads."""
-    files = [ROOT / "deployments" / f"{name}.yaml" for name in deployments] + [Path(name) for name in deployments]
+    names = [name.removeprefix("slipway-staging-") for name in deployments]
+    files = [ROOT / "deployments" / f"{name}.yaml" for name in names] + [Path(name) for name in names]
     for name in INPUTS:
         path = ROOT / name
         files += sorted(path.rglob("*")) if path.is_dir() else [path]

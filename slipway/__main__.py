@@ -23,16 +23,46 @@ def main() -> None:
     purge.add_argument("deployment", type=_stack_name, help="name of the deployment that was destroyed")
     purge.add_argument("--region", help="where it was deployed (default AWS_REGION, or your profile's)")
     purge.add_argument("--yes", action="store_true", help="remove without asking")
-    commands.add_parser("reference", help="write deployments/schema.json and docs/deployment-file.md")
+    stage = commands.add_parser(
+        "stage", help="copy a model's weights from the Hub to S3, where a deployment reads them"
+    )
+    stage.add_argument("deployment", type=_one_name, help="name or path of a deployment file")
+    stage.add_argument("--folder", type=Path, help="for files on their way (default ~/.cache/slipway/staging)")
+    stage.add_argument("--abandon", action="store_true", help="give up an unfinished staging, and remove its parts")
+    check = commands.add_parser(
+        "check", help="will it fit, start in time and be accepted by AWS? asked before the deploy"
+    )
+    check.add_argument("deployments", nargs="+", metavar="deployment", help="name or path of a deployment file")
+    check.add_argument("--account", action="store_true", help="also ask AWS, with your credentials; changes nothing")
+    check.add_argument("--region", help="with --account: where, for a deployment that names no region")
+    check.add_argument("--json", action="store_true", help="one JSON object, or a list of them for several names")
+    check.add_argument("--strict", action="store_true", help="exit with 1 also for warnings and unknowns")
+    check.add_argument("--verbose", action="store_true", help="list all rules, also those that have nothing to say")
+    commands.add_parser("reference", help="write deployments/schema.json and the generated parts of docs/")
     arguments = parser.parse_args()
     if arguments.command == "local":
         from slipway import local as command
 
         sys.exit(command.run(arguments.deployment, arguments.port, arguments.clock_speed))
+    if arguments.command == "check":
+        from slipway import check as judging
+
+        options = judging.Options(
+            account=arguments.account,
+            region=arguments.region,
+            as_json=arguments.json,
+            strict=arguments.strict,
+            verbose=arguments.verbose,
+        )
+        sys.exit(judging.run(arguments.deployments, ROOT, options))
     if arguments.command == "purge":
         from slipway import purge as removal
 
         sys.exit(removal.run(arguments.deployment, arguments.region, sure=arguments.yes))
+    if arguments.command == "stage":
+        from slipway import stage as staging
+
+        sys.exit(staging.run(arguments.deployment, ROOT, arguments.folder, give_up=arguments.abandon))
     from slipway import reference
 
     reference.run(ROOT)

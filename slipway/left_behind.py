@@ -8,6 +8,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from llm_hosting import DEPLOYMENT_TAG
+from slipway.sizes import size
 
 Clients = Callable[[str], Any]  # a boto3 client by the name of its service
 
@@ -66,7 +67,7 @@ def _table(name: str, dynamodb: Any) -> list[Remainder]:
     if table.get("DeletionProtectionEnabled"):
         protected = f"aws dynamodb update-table --no-deletion-protection-enabled --table-name {name}"
     # DynamoDB counts every six hours or so.
-    holds = f"about {table['ItemCount']:,} items, {_size(table['TableSizeBytes'])}"
+    holds = f"about {table['ItemCount']:,} items, {size(table['TableSizeBytes'])}"
     return [
         Remainder(
             "table: jobs and short answers", name, holds, lambda: dynamodb.delete_table(TableName=name), protected
@@ -80,7 +81,7 @@ def _log_group(name: str, logs: Any) -> list[Remainder]:
         Remainder(
             "log group: what the model printed",
             name,
-            _size(group["storedBytes"]),
+            size(group["storedBytes"]),
             lambda: logs.delete_log_group(logGroupName=name),
         )
         for group in groups
@@ -89,15 +90,15 @@ def _log_group(name: str, logs: Any) -> list[Remainder]:
 
 
 def _bucket(name: str, s3: Any) -> Remainder:
-    versions, size = 0, 0
+    versions, held = 0, 0
     for page in s3.get_paginator("list_object_versions").paginate(Bucket=name):
         versions += len(page.get("Versions", [])) + len(page.get("DeleteMarkers", []))
-        size += sum(version["Size"] for version in page.get("Versions", []))
+        held += sum(version["Size"] for version in page.get("Versions", []))
         if versions > _MOST_COUNTED:
             break
     uploads = sum(1 for _ in _uploads(name, s3))
     more = "more than " if versions > _MOST_COUNTED else ""
-    holds = f"{more}{versions:,} versions of objects, {_size(size)}"
+    holds = f"{more}{versions:,} versions of objects, {size(held)}"
     if uploads:
         holds += f", {uploads:,} unfinished uploads"
     return Remainder("bucket: inputs and outputs", name, holds, lambda: _remove_bucket(name, s3))
@@ -124,11 +125,3 @@ def _remove_bucket(name: str, s3: Any) -> None:
 def _uploads(bucket: str, s3: Any) -> Iterator[dict[str, Any]]:
     for page in s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket):
         yield from page.get("Uploads", [])
-
-
-def _size(size: float) -> str:
-    for unit in ("kB", "MB", "GB"):
-        size /= 1000
-        if size < 1000:
-            return f"{size:.1f} {unit}"
-    return f"{size / 1000:.1f} TB"

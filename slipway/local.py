@@ -1,5 +1,6 @@
 """`python -m slipway local`: the app's real templates, deployed on this machine, answering real HTTP."""
 
+import json
 import os
 import signal
 import sys
@@ -9,14 +10,15 @@ from typing import Any
 
 from llm_hosting import ACCOUNT_SETTINGS
 from local_cloud.api_client import ApiClient, connect
-from local_cloud.assembly import SynthesisError, read_stacks, synthesize
+from local_cloud.assembly import Stack, SynthesisError, read_stacks, synthesize
 from local_cloud.checks import TemplateError
 from local_cloud.cloud import LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
 
-QUESTION = {
-    "inputs": "A list of the functions that",
-    "parameters": {"do_sample": True, "max_new_tokens": 40, "seed": 7},
+PROMPT = "A list of the functions that"
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "inputs": {"inputs": PROMPT, "parameters": {"do_sample": True, "max_new_tokens": 40}},
+    "messages": {"messages": [{"role": "user", "content": PROMPT}], "max_tokens": 40, "seed": 7},
 }
 
 
@@ -36,9 +38,10 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
                 outputs = deploy(cloud, replace(stack, region=region), progress.detail)
             client = connect(cloud, outputs, region)
             progress("asking the model")
-            status, _, answer = client.call("POST", "/generate", QUESTION)
+            question = _question(stacks)
+            status, _, answer = client.call("POST", "/generate", question)
             progress.end()
-            _show(client, status, answer, takes_jobs="JobTable" in outputs)
+            _show(client, question, status, answer, takes_jobs="JobTable" in outputs)
             _stay(cloud)
     except KeyboardInterrupt:
         progress.end()
@@ -76,10 +79,29 @@ class _Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def _show(client: ApiClient, status: int, answer: Any, *, takes_jobs: bool) -> None:
-    text = answer[0] if isinstance(answer, list) else answer
-    print(f"\n  question  {QUESTION['inputs']} ...")
-    print(f"  answer    {status}: {text.get('generated_text', answer)}\n")
+def _question(stacks: list[Stack]) -> dict[str, Any]:
+    """A body that the engine takes, as the functions of the deployment know it."""
+    functions = (
+        resource["Properties"].get("Environment", {}).get("Variables", {})
+        for stack in stacks
+        for resource in stack.template["Resources"].values()
+        if resource["Type"] == "AWS::Lambda::Function"
+    )
+    schema = next(json.loads(names["REQUEST_SCHEMA"]) for names in functions if "REQUEST_SCHEMA" in names)
+    return QUESTIONS["inputs" if "inputs" in schema["bodies"] else "messages"]
+
+
+def _text(answer: Any) -> str:
+    """What was generated, in the shape of whichever engine."""
+    while isinstance(answer, list | dict) and answer:
+        known = ("generated_text", "outputs", "choices", "message", "content", "text")
+        answer = answer[0] if isinstance(answer, list) else next((answer[name] for name in known if name in answer), "")
+    return str(answer)
+
+
+def _show(client: ApiClient, question: dict[str, Any], status: int, answer: Any, *, takes_jobs: bool) -> None:
+    print(f"\n  question  {PROMPT} ...")
+    print(f"  answer    {status}: {_text(answer) or answer}\n")
     print(f"  API       {client.url}")
     if client.credentials:
         print(f"  key       AWS_ACCESS_KEY_ID={client.credentials.access_key_id}")
@@ -87,9 +109,9 @@ def _show(client: ApiClient, status: int, answer: Any, *, takes_jobs: bool) -> N
         print(f"  region    {client.region}")
     if client.api_key:
         print(f"  API key   {client.api_key}")
-    print(f"\n{client.curl('POST', '/generate', QUESTION)}\n")
+    print(f"\n{client.curl('POST', '/generate', question)}\n")
     if takes_jobs:
-        print(f"{client.curl('POST', '/jobs?wait=25', QUESTION)}\n")
+        print(f"{client.curl('POST', '/jobs?wait=25', question)}\n")
     print(f"{client.curl('GET', '/endpoint')}\n")
     print("Ctrl-C stops it.", flush=True)
 

@@ -7,19 +7,11 @@ from functools import cache
 from typing import Any
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting import DEPLOYMENT_TAG
+from slipway.aws_errors import sentence
 from slipway.left_behind import Clients, Remainder, RemovalError, find
-
-_BAD_CREDENTIALS = (
-    "ExpiredToken",
-    "ExpiredTokenException",
-    "InvalidClientTokenId",
-    "RequestExpired",
-    "SignatureDoesNotMatch",
-    "UnrecognizedClientException",
-)
 
 
 class PurgeError(Exception):
@@ -44,7 +36,7 @@ def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -
     except (PurgeError, RemovalError) as error:
         print(error, file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
-        print(_sentence(error), file=sys.stderr)
+        print(sentence(error), file=sys.stderr)
     return 1
 
 
@@ -110,18 +102,3 @@ def _show(remainders: Sequence[Remainder]) -> None:
     kinds, names = (max(len(row[column]) for row in rows) for column in (0, 1))
     for kind, name, holds in rows:
         print(f"  {kind:{kinds}}  {name:{names}}  {holds}")
-
-
-def _sentence(error: BotoCoreError | ClientError) -> str:
-    if isinstance(error, NoCredentialsError):
-        return "There are no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
-    if isinstance(error, NoRegionError):
-        return "No region is named: use --region, or set AWS_REGION."
-    if isinstance(error, BotoCoreError):
-        return f"AWS could not be asked: {' '.join(str(error).split())}"
-    code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
-    if code in _BAD_CREDENTIALS:
-        return f"AWS does not accept the credentials ({code}): get new ones."
-    if code in ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation"):
-        return f"AWS does not allow {error.operation_name}: {message or code}"
-    return f"{error.operation_name} failed: {message or code}"

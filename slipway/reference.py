@@ -1,4 +1,4 @@
-"""`python -m slipway reference`: writes the JSON Schema and the reference page of the deployment file."""
+"""`python -m slipway reference`: writes the JSON Schema, the reference of the deployment file, the tables of models."""
 
 import json
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting.deployment import Deployment
+from slipway import models_reference
 
 INTRODUCTION = """\
 # The deployment file
@@ -20,19 +21,20 @@ CONSTRAINTS = {"minimum": ">= {}", "exclusiveMinimum": "> {}", "maximum": "<= {}
 
 
 def run(root: Path) -> None:
-    """Write both files."""
+    """Write all of them."""
     for path, text in files(root).items():
         path.write_text(text)
         print(f"wrote {path.relative_to(root)}")
 
 
 def files(root: Path) -> dict[Path, str]:
-    """What the two files must hold."""
+    """What each file must hold."""
     schema = Deployment.model_json_schema()
     page = "\n".join([INTRODUCTION, *_section(schema, schema, "", "The whole file")])
     return {
         root / "deployments" / "schema.json": json.dumps(schema, indent=2) + "\n",
         root / "docs" / "deployment-file.md": page,
+        root / "docs" / "models.md": models_reference.filled((root / "docs" / "models.md").read_text()),
     }
 
 

@@ -1,6 +1,7 @@
 """One hosted model behind its API."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -8,27 +9,38 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from llm_hosting.async_endpoint import AsyncEndpoint
+from llm_hosting.container_settings import invocation_timeout_in_seconds
 from llm_hosting.deployment import Deployment
 from llm_hosting.handler_function import Handlers
 from llm_hosting.inference_api import InferenceApi
 from llm_hosting.job_queue import JobQueue
 from llm_hosting.job_store import JobStore
 from llm_hosting.realtime_endpoint import RealtimeEndpoint
-from llm_hosting.resolution import invocation_timeout_in_seconds, resolve
+from llm_hosting.resolution import resolve
 from stacks.job_functions import RECORD_TIMEOUT, WORK_TIMEOUT, JobFunctions
 
 
 class InferenceStack(cdk.Stack):
-    """A SageMaker endpoint, the REST API in front of it, jobs, and the functions between them."""
+    """A SageMaker endpoint, the REST API in front of it, jobs, and the functions between them.
+
+    code: of the functions; handlers: the folder with own handlers of models.
+    """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, deployment: Deployment, code: lambda_.Code, **kwargs: Any
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: Deployment,
+        code: lambda_.Code,
+        handlers: Path,
+        **kwargs: Any,
     ) -> None:
         super().__init__(scope, construct_id, **kwargs)
         store = JobStore(self, "JobStore", settings=deployment.jobs) if deployment.jobs.enabled else None
-        endpoint = _endpoint(self, deployment, store)
+        endpoint = _endpoint(self, deployment, handlers, store)
         queue = _queue(self, deployment) if store else None
-        handlers = Handlers(
+        functions = Handlers(
             code=code,
             environment=_environment(deployment, endpoint) | _job_environment(deployment, store, queue),
             settings=deployment.api,
@@ -39,7 +51,7 @@ class InferenceStack(cdk.Stack):
             "Api",
             settings=deployment.api,
             log_settings=deployment.logs,
-            handlers=handlers,
+            handlers=functions,
             takes_jobs=deployment.jobs.enabled,
         )
         # Shorter than the gateway's 29 s, so that the function's own answer is the one the caller sees.
@@ -54,10 +66,10 @@ class InferenceStack(cdk.Stack):
         if api.api_key:
             cdk.CfnOutput(self, "ApiKeyId", value=api.api_key.key_id)
         if store and queue:
-            functions = JobFunctions(
-                self, "Jobs", deployment=deployment, handlers=handlers, store=store, queue=queue, endpoint=endpoint
+            jobs = JobFunctions(
+                self, "Jobs", deployment=deployment, handlers=functions, store=store, queue=queue, endpoint=endpoint
             )
-            functions.add_routes(api)
+            jobs.add_routes(api)
             if deployment.hosting.mode == "async":
                 store.grant_submit(generate)
             cdk.CfnOutput(self, "JobTable", value=store.table_name)
@@ -66,13 +78,16 @@ class InferenceStack(cdk.Stack):
             cdk.CfnOutput(self, "JobDeadLetters", value=queue.dead_letters_name)
 
 
-def _endpoint(scope: Construct, deployment: Deployment, store: JobStore | None) -> AsyncEndpoint | RealtimeEndpoint:
+def _endpoint(
+    scope: Construct, deployment: Deployment, handlers: Path, store: JobStore | None
+) -> AsyncEndpoint | RealtimeEndpoint:
     settings: dict[str, Any] = {
         "model": deployment.model,
         "hosting": deployment.hosting,
         "alarms": deployment.alarms,
         "resolution": resolve(deployment),
         "log_settings": deployment.logs,
+        "handler": handlers / deployment.serving.handler if deployment.serving.handler else None,
     }
     if deployment.hosting.mode == "realtime":
         return RealtimeEndpoint(scope, "Endpoint", **settings)

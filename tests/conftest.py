@@ -9,7 +9,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANT_FILES
+from known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGED_FILE, VARIANT_FILES
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import ROOT, Stack, read_stacks, synthesize
 from local_cloud.cloud import LocalCloud, free_port
@@ -24,8 +24,9 @@ hypothesis.settings.load_profile("shared")
 
 @pytest.fixture(scope="session")
 def assembly() -> Path:
-    """Every shipped deployment, every variant and the account settings, synthesized by app.py in one process."""
-    return synthesize([*SHIPPED, *map(str, VARIANT_FILES), ACCOUNT_SETTINGS], ROOT / "cdk.out" / "tests")
+    """Every shipped deployment, every variant, the account settings and a staging, from one run of app.py."""
+    names = [*SHIPPED, *map(str, VARIANT_FILES), ACCOUNT_SETTINGS, f"slipway-staging-{STAGED_FILE}"]
+    return synthesize(names, ROOT / "cdk.out" / "tests")
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,13 @@ FORCED_TO_ANY_RESOURCE = {
     "xray:PutTraceSegments",
 }
 # Each model and each job has files of its own, below a folder that is spelled out.
-BELOW_A_FOLDER = {"s3:AbortMultipartUpload", "s3:GetObject", "s3:GetObjectVersion", "s3:PutObject"}
+BELOW_A_FOLDER = {
+    "s3:AbortMultipartUpload",
+    "s3:GetObject",
+    "s3:GetObjectVersion",
+    "s3:ListMultipartUploadParts",
+    "s3:PutObject",
+}
 # Names that are no physical names, or that are unique only within their parent.
 SCOPED_NAMES = {
     ("AWS::ApiGateway::Stage", "StageName"),
@@ -39,9 +45,9 @@ def no_managed_policies(template: Template) -> list[str]:
 
 
 def no_partition_or_region_literals(template: Template) -> list[str]:
-    """Settings a user wrote (topics, keys) may name them; nothing that we write does."""
+    """Settings a user wrote (topics, keys, secrets) may name them; nothing that we write does."""
     text = json.dumps({name: part for name, part in template.items() if name != "Mappings"})
-    text = re.sub(r"arn:aws:(sns|kms):us-east-1:111122223333", "", text)
+    text = re.sub(r"arn:aws:(sns|kms|secretsmanager):us-east-1:111122223333", "", text)
     regions = "|".join(container_accounts())
     return re.findall(rf"arn:aws[a-z-]*:|\b(?:{regions})\b|amazonaws\.com\.cn|\.amazonaws\.com/", text)
 

@@ -1,5 +1,7 @@
 """A SageMaker asynchronous endpoint for one model: it queues jobs, writes results to a bucket, can scale to zero."""
 
+from pathlib import Path
+
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
@@ -31,6 +33,7 @@ class AsyncEndpoint(Construct):
         alarms: Alarms,
         resolution: Resolution,
         log_settings: Logs,
+        handler: Path | None,
         store: JobStore,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -44,6 +47,7 @@ class AsyncEndpoint(Construct):
             alarms=alarms,
             resolution=resolution,
             log_settings=log_settings,
+            handler=handler,
             watched=_watched(alarms),
             asynchronous=self._configuration(hosting, store),
         )

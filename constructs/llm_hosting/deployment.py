@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]  # of what CloudWatch Logs takes
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)]
 EnvironmentValue = Annotated[str, Field(max_length=1024)]
+InstanceType = Annotated[str, Field(max_length=64)]
 KmsKeyArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9_-]+$")]
 
 
@@ -40,12 +41,48 @@ class Model(Section):
         None,
         description="Key that encrypts the objects under `weights`; null = none, or a key that AWS manages.",
     )
+    parameters_in_billions: float | None = Field(
+        None,
+        gt=0,
+        le=10_000,
+        description="Size of a model that the catalog does not know, for the memory check; null = the catalog's, "
+        "or what the id says (`-7b`).",
+    )
+    dtype: Literal["fp32", "fp16", "bf16", "int8"] | None = Field(
+        None, description="Type that the engine computes in; null = what the engine and the model say."
+    )
+    quantization: Literal["awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "gguf"] | None = (
+        Field(None, description="How the weights are, or shall be, quantized; null = what the model's own files say.")
+    )
+    hub_token_secret_arn: str | None = Field(
+        None,
+        pattern=r"^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+$",
+        description="Secret with a Hugging Face token, for gated models: used by `stage`; without `weights` it is "
+        "handed to the container, whose environment whoever may describe the model can read.",
+    )
+    files: list[Annotated[str, Field(max_length=200)]] | None = Field(
+        None, min_length=1, description="Patterns of the files that `stage` copies; null = what engines load."
+    )
 
 
 class Serving(Section):
     """The container that serves the model, and how it is told to."""
 
-    engine: Literal["lmi-vllm", "tgi"] = Field("lmi-vllm", description="Engine of the container image.")
+    engine: Literal[
+        "lmi-vllm",
+        "lmi-deepspeed",
+        "lmi-fastertransformer",
+        "lmi-neuronx",
+        "lmi-huggingface",
+        "lmi-tensorrt-llm",
+        "tgi",
+        "tgi-neuronx",
+        "vllm",
+        "sglang",
+        "llama-cpp",
+        "huggingface",
+        "custom",
+    ] = Field("lmi-vllm", description="Engine of the container image; `custom` needs `image_uri`.")
     version: str | None = Field(None, description="Version of the engine's image; null = the catalog's default.")
     image_uri: str | None = Field(
         None,
@@ -56,10 +93,34 @@ class Serving(Section):
         "`${AWS::AccountId}`, `${AWS::Region}` and `${AWS::URLSuffix}`.",
     )
     tensor_parallel_degree: int | None = Field(
-        None, ge=1, le=64, description="Accelerators that share one copy of the model; null = all of the instance."
+        None,
+        ge=1,
+        le=64,
+        description="Accelerators (on Neuron: NeuronCores) that share one copy of the model; null = all of the "
+        "instance.",
     )
     max_model_len: int | None = Field(
-        None, ge=2, description="Tokens of prompt and answer together; null = what the model or the engine allows."
+        None,
+        ge=2,
+        le=100_000_000,
+        description="Tokens of prompt and answer together; null = what the model or the engine allows.",
+    )
+    max_batch_size: int | None = Field(
+        None, ge=1, le=4096, description="Requests that the engine runs together; null = the engine's default."
+    )
+    max_batch_delay_in_ms: int | None = Field(
+        None, ge=1, le=60_000, description="How long dynamic batching waits for a batch to fill; null = not at all."
+    )
+    max_new_tokens: int | None = Field(
+        None,
+        ge=1,
+        le=100_000_000,
+        description="Longest answer that callers ask for, for the estimate of its time; null = not estimated.",
+    )
+    handler: str | None = Field(
+        None,
+        pattern=r"^[a-z][a-z0-9_]{0,49}$",
+        description="Folder under `model_src/` with your own `model.py`, for the engines `lmi-...`; null = no code.",
     )
     environment: dict[EnvironmentName, EnvironmentValue] = Field(
         default_factory=dict,
@@ -110,7 +171,10 @@ class Hosting(Section):
         description="`realtime`: an endpoint that answers at once, within 60 s. `async`: one that takes jobs only, may "
         "take an hour for each, and can scale to zero; POST /generate waits for its job.",
     )
-    instance_type: str = Field(description="SageMaker instance type of the catalog, for example `ml.g6.2xlarge`.")
+    instance_type: InstanceType | Annotated[list[InstanceType], Field(min_length=1, max_length=5)] = Field(
+        description="SageMaker instance type of the catalog, for example `ml.g6.2xlarge`; or up to five, best first, "
+        "of which SageMaker takes the first that it has (instance pools)."
+    )
     instance_count: InstanceCount = InstanceCount()
     scaling: Scaling = Scaling()
     volume_size_in_gb: int | None = Field(
@@ -133,6 +197,7 @@ class Hosting(Section):
             "al2-ami-sagemaker-inference-gpu-2-1",
             "al2-ami-sagemaker-inference-gpu-3-1",
             "al2023-ami-sagemaker-inference-gpu-4-1",
+            "al2-ami-sagemaker-inference-neuron-2",
         ]
         | None
     ) = Field(None, description="Host image, which sets the driver; null = derived from container image and instance.")
@@ -143,6 +208,11 @@ class Hosting(Section):
         description="How long an update watches the alarms, old and new instances running, before the old ones end.",
     )
     network_isolation: bool = Field(False, description="Container without network access; needs `model.weights`.")
+
+    @property
+    def instance_types(self) -> tuple[str, ...]:
+        """All that may be taken, best first."""
+        return (self.instance_type,) if isinstance(self.instance_type, str) else tuple(self.instance_type)
 
 
 class Throttle(Section):
@@ -265,6 +335,14 @@ class Logs(Section):
     retention_in_days: LogRetentionInDays = Field(30, description="Days after which log lines are deleted.")
 
 
+class Preflight(Section):
+    """What the checks before a deploy shall not say."""
+
+    silenced: dict[
+        Annotated[str, Field(pattern=r"^[a-z0-9-]+$")], Annotated[str, Field(min_length=10, max_length=500)]
+    ] = Field(default_factory=dict, description="Warnings not to print: rule id and the reason.")
+
+
 class Deployment(Section):
     """One hosted model and its API: one file `deployments/<name>.yaml`, one stack of that name."""
 
@@ -278,3 +356,4 @@ class Deployment(Section):
     jobs: Jobs = Jobs()
     alarms: Alarms = Alarms()
     logs: Logs = Logs()
+    preflight: Preflight = Preflight()

@@ -25,7 +25,12 @@ DEPENDANTS: dict[Location, tuple[Location, ...]] = {
     ("hosting", "mode"): (("hosting", "instance_count", "min"), ("jobs", "invocation_timeout_in_seconds")),
     ("jobs", "invocation_timeout_in_seconds"): (("jobs", "deadline_in_seconds"),),
     ("model", "weights"): (("model", "weights_kms_key_arn"), ("hosting", "network_isolation")),
-    ("serving", "engine"): (("serving", "version"),),
+    ("serving", "engine"): (
+        ("serving", "version"),
+        ("serving", "handler"),
+        ("model", "dtype"),
+        ("model", "quantization"),
+    ),
 }
 SHOWN = 80  # characters of a wrong value that are repeated
 
@@ -77,7 +82,7 @@ def _validate(content: dict[Any, Any]) -> tuple[Deployment | None, list[Problem]
     try:
         return Deployment.model_validate(content), []
     except ValidationError as error:
-        errors = error.errors(include_url=False)
+        errors = _one_per_field(error.errors(include_url=False))
     problems = [Problem(_field(each["loc"]), _sentence(each)) for each in errors]
     for each in errors:
         # A section below the first level that lacks a setting is no use without it.
@@ -90,6 +95,17 @@ def _validate(content: dict[Any, Any]) -> tuple[Deployment | None, list[Problem]
         return Deployment.model_validate(content), problems
     except ValidationError:
         return None, problems
+
+
+def _one_per_field(errors: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Of a field that may be a text or a list, what is wrong with the one that was given."""
+    kept: dict[Location, ErrorDetails] = {}
+    for each in errors:
+        of_list = any(str(part).startswith("list[") for part in each["loc"])
+        location = tuple(part for part in each["loc"] if not str(part).startswith(("list[", "constrained-")))
+        if location not in kept or of_list:
+            kept[location[:2] if of_list else location] = {**each, "loc": location[:2] if of_list else location}
+    return list(kept.values())
 
 
 class _StrictKeyLoader(yaml.SafeLoader):

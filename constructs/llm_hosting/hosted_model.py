@@ -1,6 +1,7 @@
 """A model on a SageMaker endpoint of either kind: role, log group, model, configuration, alarms, endpoint."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -15,6 +16,7 @@ from .endpoint_alarms import EndpointAlarms, Watched
 from .endpoint_scaling import EndpointScaling
 from .execution_role import ExecutionRole
 from .log_group import LogGroup
+from .model_archive import ModelArchive
 from .resolution import Resolution
 
 VARIANT_NAME = "AllTraffic"  # guardrails need the same variant name in the old and the new configuration
@@ -26,6 +28,7 @@ class HostedModel(Construct):
     `name` is `<stack name>-<8 hex characters of the stack id>`: known before the endpoint exists, so that role, log
     group and alarms can be bound to it, and new with each stack, so that nothing collides.
 
+    handler: folder of an own model.py; None = the image's own code serves.
     watched: what goes off when the endpoint is unwell, and rolls a bad update back.
     asynchronous: makes it an endpoint that takes asynchronous calls only.
     """
@@ -40,6 +43,7 @@ class HostedModel(Construct):
         alarms: Alarms,
         resolution: Resolution,
         log_settings: Logs,
+        handler: Path | None,
         watched: Sequence[Watched],
         asynchronous: sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty | None = None,
     ) -> None:
@@ -53,7 +57,8 @@ class HostedModel(Construct):
             self.role.allow_reading_weights(model.weights, model.weights_kms_key_arn)
         if hosting.volume_kms_key_arn:
             self.role.allow_encrypting_volume(hosting.volume_kms_key_arn)
-        sagemaker_model = self._create_model(image, model, resolution)
+        data = self._archive(handler, resolution) or _weights(model)
+        sagemaker_model = self._create_model(image, data, resolution)
         configuration = self._create_configuration(sagemaker_model, resolution, asynchronous)
         dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
         watch = EndpointAlarms(self, "Alarms", dimensions=dimensions, watched=watched)
@@ -98,21 +103,25 @@ class HostedModel(Construct):
         cdk.Tags.of(log_group).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
         return log_group
 
-    def _create_model(self, image: ContainerImage, model: Model, resolution: Resolution) -> sagemaker.CfnModel:
-        source = None
-        if model.weights:
-            source = sagemaker.CfnModel.ModelDataSourceProperty(
-                s3_data_source=sagemaker.CfnModel.S3DataSourceProperty(
-                    s3_uri=model.weights, s3_data_type="S3Prefix", compression_type="None"
-                )
-            )
+    def _archive(
+        self, handler: Path | None, resolution: Resolution
+    ) -> sagemaker.CfnModel.ModelDataSourceProperty | None:
+        if resolution.properties is None:
+            return None
+        archive = ModelArchive(self, "Archive", handler=handler, properties=resolution.properties)
+        archive.grant_read(self.role)
+        return _source(archive.uri, "S3Object", "Gzip")
+
+    def _create_model(
+        self, image: ContainerImage, data: sagemaker.CfnModel.ModelDataSourceProperty | None, resolution: Resolution
+    ) -> sagemaker.CfnModel:
         sagemaker_model = sagemaker.CfnModel(
             self,
             "Model",
             execution_role_arn=self.role.role_arn,
             enable_network_isolation=self._hosting.network_isolation,
             primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
-                image=image.uri, environment=resolution.environment, model_data_source=source
+                image=image.uri, environment=resolution.environment, model_data_source=data
             ),
         )
         # SageMaker checks the role's permissions now; the reference alone would not wait for the role's policy.
@@ -126,6 +135,7 @@ class HostedModel(Construct):
         asynchronous: sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty | None,
     ) -> sagemaker.CfnEndpointConfig:
         hosting = self._hosting
+        pools = _pools(hosting.instance_types) if len(hosting.instance_types) > 1 else None
         # No name: the configuration is immutable, so a fixed name would make every update collide.
         return sagemaker.CfnEndpointConfig(
             self,
@@ -136,7 +146,8 @@ class HostedModel(Construct):
                 sagemaker.CfnEndpointConfig.ProductionVariantProperty(
                     variant_name=VARIANT_NAME,
                     model_name=model.attr_model_name,
-                    instance_type=hosting.instance_type,
+                    instance_type=None if pools else hosting.instance_types[0],
+                    instance_pools=pools,
                     initial_instance_count=max(hosting.instance_count.min, 1),  # no endpoint starts with none
                     initial_variant_weight=1,
                     volume_size_in_gb=hosting.volume_size_in_gb,
@@ -186,6 +197,23 @@ class HostedModel(Construct):
             actions=["cloudwatch:DescribeAlarms"], resources=[alarm.alarm_arn for alarm in alarms]
         )
         self._endpoint.node.add_dependency(iam.Policy(self, "WatchAlarms", statements=[statement], roles=[self.role]))
+
+
+def _weights(model: Model) -> sagemaker.CfnModel.ModelDataSourceProperty | None:
+    return _source(model.weights, "S3Prefix", "None") if model.weights else None
+
+
+def _source(uri: str, data_type: str, compression: str) -> sagemaker.CfnModel.ModelDataSourceProperty:
+    location = sagemaker.CfnModel.S3DataSourceProperty(s3_uri=uri, s3_data_type=data_type, compression_type=compression)
+    return sagemaker.CfnModel.ModelDataSourceProperty(s3_data_source=location)
+
+
+def _pools(types: Sequence[str]) -> list[sagemaker.CfnEndpointConfig.InstancePoolProperty]:
+    """Best first: SageMaker takes the first type that it has."""
+    return [
+        sagemaker.CfnEndpointConfig.InstancePoolProperty(instance_type=name, priority=priority)
+        for priority, name in enumerate(types, start=1)
+    ]
 
 
 def _first_characters_of_stack_id() -> str:

@@ -1,5 +1,7 @@
 """A SageMaker real-time endpoint for one model: it answers each call at once, within 60 s."""
 
+from pathlib import Path
+
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
@@ -23,6 +25,7 @@ class RealtimeEndpoint(Construct):
         alarms: Alarms,
         resolution: Resolution,
         log_settings: Logs,
+        handler: Path | None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._hosted = HostedModel(
@@ -33,6 +36,7 @@ class RealtimeEndpoint(Construct):
             alarms=alarms,
             resolution=resolution,
             log_settings=log_settings,
+            handler=handler,
             watched=_watched(alarms),
         )
         self.name, self.url, self.log_group = self._hosted.name, self._hosted.url, self._hosted.log_group

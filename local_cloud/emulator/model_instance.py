@@ -6,12 +6,13 @@ import secrets
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import hooks, role_hooks
 from local_cloud.emulator.container_log import ContainerLog
 
 _ROOT = Path(__file__).parents[2]
@@ -52,6 +53,8 @@ class Instance:
         self.status = "Starting"
         self._spec = spec
         self._log = ContainerLog(spec.role_arn, spec.log_group, f"{spec.variant}/{self.id}")
+        # What would be the machine's own /tmp: it outlives a restart of the container, and nothing else shares it.
+        self._disk = tempfile.TemporaryDirectory(prefix="slipway-instance-", ignore_cleanup_errors=True)
         self._stopping = threading.Event()
         self._stopped = threading.Event()
         self._process: subprocess.Popen[str] | None = None
@@ -80,6 +83,7 @@ class Instance:
                 process.kill()
         self._stopped.wait(timeout=5)
         self._log.close()
+        self._disk.cleanup()
 
     def _keep_running(self) -> None:
         exits, was_healthy = 0, False
@@ -133,11 +137,14 @@ class Instance:
             "PATH": os.defpath,
             "PYTHONUNBUFFERED": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
+            "TMPDIR": self._disk.name,
             "SLIPWAY_LOCAL_ENGINE": self._spec.engine,
             "SLIPWAY_LOCAL_ENGINE_VERSION": self._spec.engine_version,
         }
         if self._spec.model_folder:
             own["SLIPWAY_LOCAL_MODEL_DIR"] = str(self._spec.model_folder)
+        # What the container does on its own, it does as the execution role.
+        own |= role_hooks.session_of_role(self._spec.role_arn)
         return own | self._spec.environment | {"SAGEMAKER_BIND_TO_PORT": str(self.port)}
 
 

@@ -69,22 +69,34 @@ def client_as_role(service: str, role_arn: str) -> Any:
     import boto3
     from botocore.config import Config
 
+    session = session_of_role(role_arn)
+    return boto3.client(
+        service,
+        endpoint_url=session["AWS_ENDPOINT_URL"],
+        region_name=session["AWS_REGION"],
+        aws_access_key_id=session["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=session["AWS_SECRET_ACCESS_KEY"],
+        aws_session_token=session["AWS_SESSION_TOKEN"],
+        config=Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}),
+    )
+
+
+def session_of_role(role_arn: str) -> dict[str, str]:
+    """The variables with which an SDK talks to this emulator as the role."""
     account, role_name = role_arn.split(":")[4], role_arn.rsplit("/", 1)[-1]
     digest = hashlib.sha256(role_arn.encode()).hexdigest()
-    keys = {"id": f"ASIA{digest[:16].upper()}", "secret": digest[16:56], "token": digest}
+    key_id, secret = f"ASIA{digest[:16].upper()}", digest[16:56]
     session = {
         "Arn": f"arn:aws:sts::{account}:assumed-role/{role_name}/SageMaker",
         "UserId": f"{role_name}:SageMaker",
-        "SecretAccessKey": keys["secret"],
-        "SessionToken": keys["token"],
+        "SecretAccessKey": secret,
+        "SessionToken": digest,
     }
-    _sts.register_session(keys["id"], session)
-    return boto3.client(
-        service,
-        endpoint_url=hooks.own_endpoint_url(),
-        region_name=hooks.region(),
-        aws_access_key_id=keys["id"],
-        aws_secret_access_key=keys["secret"],
-        aws_session_token=keys["token"],
-        config=Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}),
-    )
+    _sts.register_session(key_id, session)
+    return {
+        "AWS_ENDPOINT_URL": hooks.own_endpoint_url(),
+        "AWS_REGION": hooks.region(),
+        "AWS_ACCESS_KEY_ID": key_id,
+        "AWS_SECRET_ACCESS_KEY": secret,
+        "AWS_SESSION_TOKEN": digest,
+    }

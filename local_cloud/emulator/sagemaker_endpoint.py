@@ -1,15 +1,16 @@
 """The life of one SageMaker endpoint: its fleet is started, exchanged with a way back, scaled and stopped."""
 
-import re
 import threading
 import time
 from typing import Any
 
 from local_cloud.emulator import clock, cloudwatch_hooks, hooks, role_hooks
 from local_cloud.emulator.async_queue import AsyncQueue
-from local_cloud.emulator.execution_role import demand_publishing, fetch_model_data, pull_image, repository_of
+from local_cloud.emulator.container_engine import engine_of
+from local_cloud.emulator.execution_role import demand_publishing, pull_image
 from local_cloud.emulator.model_containers import Fleet, StartError
 from local_cloud.emulator.model_instance import ContainerSpec
+from local_cloud.emulator.sagemaker_model_data import fetch_model_data
 
 _DEFAULT_STARTUP_SECONDS = 480
 _DEFAULT_EXECUTION_SECONDS = 28800
@@ -161,14 +162,15 @@ class Endpoint:
         asynchronous = config.get("AsyncInferenceConfig") or {}
         demand_publishing(model["ExecutionRoleArn"], asynchronous)
         pull_image(model["ExecutionRoleArn"], container["Image"])
+        engine = engine_of(container["Image"])
         startup_seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", _DEFAULT_STARTUP_SECONDS)
         spec = ContainerSpec(
             endpoint=self.name,
             config=config["EndpointConfigName"],
             variant=variant["VariantName"],
             role_arn=model["ExecutionRoleArn"],
-            engine="tgi" if repository_of(container["Image"]) == "huggingface-pytorch-tgi-inference" else "lmi",
-            engine_version=_tgi_version(container["Image"]),
+            engine=engine.name,
+            engine_version=engine.version,
             environment=container.get("Environment", {}),
             startup_seconds=min(float(startup_seconds), float(most_seconds)),
             model_folder=fetch_model_data(model["ExecutionRoleArn"], container),
@@ -188,12 +190,6 @@ def _most_at_once(asynchronous: dict[str, Any]) -> int | None:
         return None
     client = asynchronous.get("ClientConfig") or {}
     return int(client.get("MaxConcurrentInvocationsPerInstance", _DEFAULT_ASYNC_CONCURRENCY))
-
-
-def _tgi_version(image: str) -> str:
-    """Of an image tag such as 2.1.1-tgi1.4.0-gpu-py310; before 2.4.0 a TGI takes fewer request bodies."""
-    version = re.search(r"-tgi(\d+\.\d+\.\d+)-", image)
-    return version[1] if version else ""
 
 
 def _bake(seconds: float, alarms: list[str]) -> None:

@@ -24,6 +24,7 @@ from local_cloud.emulator.sagemaker_validation import (
     check_container,
     check_name,
     check_variant,
+    instance_types,
     required,
 )
 from local_cloud.emulator.service_hooks import register_service
@@ -77,7 +78,7 @@ def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     variant, old = config["ProductionVariants"][0], endpoint.variant
     kept = variant["VariantName"] == old["VariantName"]
     if application_autoscaling.variant_is_scaled(endpoint.name, old["VariantName"]) and not (
-        kept and variant["InstanceType"] == old["InstanceType"]
+        kept and instance_types(variant) == instance_types(old)
     ):
         raise InvalidRequestError(
             f'The variant(s) "[{old["VariantName"]}]" must be deregistered as scalable targets with AWS Auto Scaling '

@@ -47,11 +47,23 @@ def check_container(container: dict[str, Any]) -> None:
 
 
 def check_variant(variant: dict[str, Any]) -> None:
-    if not required(variant, "InstanceType").startswith("ml."):
-        path = "ProductionVariants.1.member.InstanceType"
-        raise broken_rule(f"'{variant['InstanceType']}'", path, "Member must satisfy enum value set")
+    pools = variant.get("InstancePools") or []
+    if pools and "InstanceType" in variant:
+        raise InvalidRequestError("You must specify either InstanceType or InstancePools for a variant, not both.")
+    for pool in pools:
+        _check_range(int(required(pool, "Priority")), "ProductionVariants.1.member.InstancePools.Priority", 1, 5)
+    for instance_type in instance_types(variant):
+        if not instance_type.startswith("ml."):
+            path = "ProductionVariants.1.member.InstanceType"
+            raise broken_rule(f"'{instance_type}'", path, "Member must satisfy enum value set")
     for member, (least, most) in _VARIANT_RANGES.items():
         _check_range(int(variant.get(member, least)), f"ProductionVariants.1.member.{member}", least, most)
+
+
+def instance_types(variant: dict[str, Any]) -> list[str]:
+    """The type of a variant, or those of its instance pools, best first."""
+    pools = variant.get("InstancePools") or [{"InstanceType": required(variant, "InstanceType"), "Priority": 1}]
+    return [required(pool, "InstanceType") for pool in sorted(pools, key=lambda pool: int(pool["Priority"]))]
 
 
 def check_async_config(config: dict[str, Any]) -> None:

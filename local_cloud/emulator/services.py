@@ -19,6 +19,7 @@ from local_cloud.emulator import (
     sagemaker_runtime,
     sagemaker_templates,
     scaling_evaluation,
+    service_quotas,
     tables,
 )
 
@@ -45,5 +46,6 @@ def install(emulator_only: tuple[str, ...]) -> None:
         sagemaker_templates,
         application_autoscaling,
         scaling_evaluation,
+        service_quotas,
     ):
         module.install()

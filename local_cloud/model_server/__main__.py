@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from types import FrameType
 
 from local_cloud.model_server.answer import StartError
+from local_cloud.model_server.engines import make_engine
 from local_cloud.model_server.language_model import LanguageModel
-from local_cloud.model_server.lmi import Lmi
-from local_cloud.model_server.server import Engine, ModelServer
-from local_cloud.model_server.tgi import Tgi
+from local_cloud.model_server.server import ModelServer, StoppableEngine
 
 
 def main(environment: Mapping[str, str]) -> None:
@@ -20,12 +19,16 @@ def main(environment: Mapping[str, str]) -> None:
     signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     engine_name = environment.get("SLIPWAY_LOCAL_ENGINE", "lmi")
-    engine: Engine = (Tgi if engine_name == "tgi" else Lmi)(environment, LanguageModel())
+    engine = make_engine(environment, LanguageModel())
     time.sleep(_seconds(environment, "SLIPWAY_LOCAL_STARTUP_SECONDS"))
     port = int(environment["SAGEMAKER_BIND_TO_PORT"])
     server = ModelServer(port, engine, _seconds(environment, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN"))
     print(f"{engine_name}: model loaded, listening on 127.0.0.1:{server.server_port}", flush=True)
-    server.serve_forever()
+    try:
+        server.serve_forever()
+    finally:
+        if isinstance(engine, StoppableEngine):
+            engine.stop()
 
 
 def _seconds(environment: Mapping[str, str], name: str) -> float:

@@ -96,18 +96,13 @@ class Lmi:
         return [self._model.generate(prompt, sampling) for prompt in prompts]
 
     def _check(self, fields: Mapping[str, Any], prompt_tokens: int, wanted: int | None) -> None:
-        if refusal := _sampling_refusal(fields, wanted):
+        refusal = sampling_refusal(fields, wanted) or too_long(self._context_tokens, prompt_tokens, wanted)
+        if refusal:
             raise RefusedError(400, refusal)
-        if prompt_tokens + (wanted or 1) > self._context_tokens:
-            raise RefusedError(
-                400,
-                f"This model's maximum context length is {self._context_tokens} tokens. However, you requested "
-                f"{wanted or 1} output tokens and your prompt contains {prompt_tokens} input tokens. Please reduce "
-                "the length of the input prompt or the number of requested output tokens.",
-            )
 
 
-def _sampling_refusal(fields: Mapping[str, Any], wanted: int | None) -> str | None:
+def sampling_refusal(fields: Mapping[str, Any], wanted: int | None) -> str | None:
+    """Why vLLM refuses these sampling parameters; None when it takes them."""
     if fields.get("temperature", 1.0) < 0:
         return f"temperature must be non-negative, got {fields['temperature']}."
     if not 0 < fields.get("top_p", 1.0) <= 1:
@@ -119,6 +114,17 @@ def _sampling_refusal(fields: Mapping[str, Any], wanted: int | None) -> str | No
     if wanted is not None and wanted < 1:
         return f"max_tokens must be at least 1, got {wanted}."
     return None
+
+
+def too_long(context_tokens: int, prompt_tokens: int, wanted: int | None) -> str | None:
+    """Why vLLM refuses this many tokens; None when prompt and answer fit into the context."""
+    if prompt_tokens + (wanted or 1) <= context_tokens:
+        return None
+    return (
+        f"This model's maximum context length is {context_tokens} tokens. However, you requested {wanted or 1} output "
+        f"tokens and your prompt contains {prompt_tokens} input tokens. Please reduce the length of the input prompt "
+        "or the number of requested output tokens."
+    )
 
 
 def _max_model_len(environment: Mapping[str, str]) -> int:

@@ -17,7 +17,7 @@ def texts(answer: Any) -> list[str]:
     return [answer["generated_text"]]
 
 
-@pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "with-api-key", "open"])
+@pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "pools", "with-api-key", "open"])
 def test_a_prompt_is_answered(apis: Apis, name: str) -> None:
     client: ApiClient = apis(name)
     status, headers, answer = client.call(
@@ -29,7 +29,7 @@ def test_a_prompt_is_answered(apis: Apis, name: str) -> None:
     assert len(headers["x-request-id"]) > 10
 
 
-@pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "with-api-key", "open"])
+@pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "pools", "with-api-key", "open"])
 def test_the_endpoint_describes_itself(apis: Apis, name: str) -> None:
     status, headers, answer = apis(name).call("GET", "/endpoint")
     assert status == 200

@@ -158,3 +158,13 @@ def test_an_image_of_ones_own_is_pulled_from_its_own_repository(templates: dict[
 def test_every_start_is_bounded(templates: dict[str, Template], name: str) -> None:
     assert variant(templates[name])["ContainerStartupHealthCheckTimeoutInSeconds"] == 900
     assert variant(templates[name])["ModelDataDownloadTimeoutInSeconds"] == 900
+
+
+def test_several_instance_types_are_pools_by_priority(templates: dict[str, Template]) -> None:
+    several = variant(templates["pools"])
+    assert "InstanceType" not in several
+    assert [(pool["InstanceType"], pool["Priority"]) for pool in several["InstancePools"]] == [
+        ("ml.g6.2xlarge", 1),
+        ("ml.g5.2xlarge", 2),
+        ("ml.g6e.2xlarge", 3),
+    ]

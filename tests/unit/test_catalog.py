@@ -1,45 +1,260 @@
-"""The catalog's data are well formed."""
+"""The catalog's engines, instance types and regions are well formed."""
 
+import json
 import re
-from typing import get_args
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
-from llm_hosting.catalog.engines import engine
+import llm_hosting.catalog
+from llm_hosting.catalog.engines import ENGINES, Engine, EngineVersion, engine, find_image
 from llm_hosting.catalog.instances import instances
-from llm_hosting.catalog.regions import container_accounts
+from llm_hosting.catalog.regions import container_accounts, image_regions
 from llm_hosting.deployment import Serving
 
-ENGINES = get_args(Serving.model_fields["engine"].annotation)
+CATALOG = Path(next(iter(llm_hosting.catalog.__path__)))
+SETTINGS = {
+    "model",
+    "revision",
+    "weights",
+    "tensor_parallel_degree",
+    "max_model_len",
+    "dtype",
+    "quantization",
+    "max_batch_size",
+    "max_batch_delay_in_ms",
+    "startup_timeout_in_seconds",
+    "invocation_timeout_in_seconds",
+    "hub_token",
+}
+DTYPES = {"fp32", "fp16", "bf16", "int8"}
+QUANTIZATIONS = {"awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "gguf"}
+
+
+def versions() -> Iterator[tuple[Engine, EngineVersion]]:
+    return ((engine(name), version) for name in ENGINES for version in engine(name).versions.values())
+
+
+def djl_version(version: EngineVersion) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.label.partition("-")[0].split("."))
+
+
+@pytest.mark.parametrize("file", sorted(CATALOG.rglob("*.json")), ids=lambda file: file.stem)
+def test_a_data_file_names_its_source_and_date(file: Path) -> None:
+    data: dict[str, Any] = json.loads(file.read_text())
+    assert re.fullmatch(r"20\d\d-[01]\d(-[0-3]\d)?", data["as_of"])
+    parts = [data] if "source" in data else [*data.get("tables", {}).values(), *data.get("failures", [])]
+    assert parts
+    assert all(len(part["source"]) > 20 for part in parts)
+
+
+def test_the_catalog_has_every_engine_that_a_deployment_may_name() -> None:
+    assert set(ENGINES) == set(get_args(Serving.model_fields["engine"].annotation))
+    assert {file.stem for file in (CATALOG / "engines").glob("*.json")} == set(ENGINES)
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_an_engine_has_its_default_version_and_every_tag_names_its_cuda(name: str) -> None:
+def test_an_engine_has_its_default_version_and_a_living_successor(name: str) -> None:
     known = engine(name)
     assert known.default_version in known.versions
-    for version in known.versions.values():
-        assert f"cu{round(version.cuda * 10)}" in version.tag
-        assert set(version.bodies) <= {"inputs", "messages", "prompt"}
-        assert len(f"{known.repository}:{version.tag}") < 200
+    if known.legacy:
+        assert known.legacy.successor in set(ENGINES) - {name}
+        assert re.fullmatch(r"20\d\d-[01]\d", known.legacy.since)
+        assert known.legacy.reason.endswith(".")
 
 
-def test_parameter_ranges_use_known_words() -> None:
-    words = {"minimum", "maximum", "exclusive_minimum", "exclusive_maximum"}
+def test_every_tag_names_its_cuda() -> None:
+    for known, version in versions():
+        named = re.search(r"cu(\d{2})(\d)\b", version.tag or "")
+        if named:
+            assert version.cuda == float(f"{named[1]}.{named[2]}"), (known.name, version.label)
+        elif version.platform == "gpu":
+            # The images on Amazon Linux 2023 say CUDA, but not which.
+            assert re.match(r"server-sagemaker-cuda-v\d", version.tag or ""), (known.name, version.label)
+        assert (version.cuda is not None) == (version.platform == "gpu"), (known.name, version.label)
+
+
+def test_an_image_is_named_once_per_engine_and_fits_sagemaker() -> None:
     for name in ENGINES:
-        assert all(set(limits) <= words for limits in engine(name).parameters.values())
+        images = Counter((version.repository, version.tag) for version in engine(name).versions.values())
+        assert [image for image, times in images.items() if times > 1] == []
+        assert all(len(f"{repository}:{tag}") < 200 for repository, tag in images)
+    assert {known.name for known, version in versions() if version.tag is None} == {"custom"}
 
 
-def test_an_instance_with_accelerators_says_how_many() -> None:
+@pytest.mark.parametrize(
+    ("image", "engine_name", "label"),
+    [
+        ("djl-inference:0.36.0-lmi28.0.0-cu130", "lmi-vllm", "0.36.0-lmi28"),
+        ("djl-inference:0.36.0-lmi28.0.0-cu130-v1.3", "lmi-vllm", "0.36.0-lmi28"),
+        ("djl-inference:0.22.1-neuronx-sdk2.9.0", "lmi-neuronx", "0.22.1-sdk2.9.0"),
+        ("huggingface-pytorch-tgi-inference:2.3.0-tgi2.2.0-gpu-py310-cu121-ubuntu22.04", "tgi", "2.2.0"),
+        ("huggingface-pytorch-tgi-inference:2.3.0-tgi2.2.0-gpu-py310-cu121-ubuntu22.04-v2.1", "tgi", "2.2.0"),
+        ("vllm:server-sagemaker-cuda-v2", "vllm", "server-2"),
+        ("vllm:server-sagemaker-cuda-v2.1.4", "vllm", "server-2.1"),
+        ("llama-cpp:server-sagemaker-cpu-v1", "llama-cpp", "1.0.1-cpu"),
+        ("llama-cpp-arm64:server-sagemaker-cpu-v1.0.0", "llama-cpp", "1.0.0-cpu-arm64"),
+    ],
+)
+def test_an_image_is_found_by_any_of_its_tags(image: str, engine_name: str, label: str) -> None:
+    found = find_image(f"763104351884.dkr.ecr.us-east-1.amazonaws.com/{image}")
+    assert found is not None
+    assert (found.engine, found.label) == (engine_name, label)
+
+
+@pytest.mark.parametrize(
+    "image", ["djl-inference:0.99.0-lmi99.0.0-cu130", "my-own:0.36.0-lmi28.0.0-cu130", "vllm:server"]
+)
+def test_another_image_is_not_found(image: str) -> None:
+    assert find_image(f"123456789012.dkr.ecr.us-east-1.amazonaws.com/{image}") is None
+
+
+def test_a_version_on_neuron_says_which_sdk_lmi_was_built_with() -> None:
+    for version in engine("lmi-neuronx").versions.values():
+        assert version.neuron_sdk
+        assert (version.tag or "").endswith(f"sdk{version.neuron_sdk}")
+
+
+def test_request_bodies_and_parameter_ranges_use_known_words() -> None:
+    words = {"minimum", "maximum", "exclusive_minimum", "exclusive_maximum"}
+    for known, version in versions():
+        assert version.bodies
+        assert set(version.bodies) <= {"inputs", "messages", "prompt"}, (known.name, version.label)
+        assert all(set(limits) <= words for limits in known.parameters.values())
+
+
+def test_a_default_handler_is_one_that_the_version_resolves() -> None:
+    for known, version in versions():
+        assert version.handler is None or version.handler in version.handlers, (known.name, version.label)
+        assert not version.handlers or known.server == "djl"
+        # The file's name had a hyphen up to 0.23.
+        hyphen = any("-" in handler for handler in version.handlers)
+        assert hyphen == (known.name == "lmi-neuronx" and djl_version(version) < (0, 24)), version.label
+
+
+def test_a_setting_reaches_the_container_under_a_name_of_its_kind() -> None:
+    for known, version in versions():
+        assert set(version.variables) <= SETTINGS, (known.name, version.label)
+        for variable in version.variables.values():
+            assert all(re.fullmatch(r"[A-Z][A-Z0-9_]+", name) for name in (variable.name, *variable.also))
+        assert all(re.fullmatch(r"[A-Z][A-Z0-9_]+", name) for name in version.constants), (known.name, version.label)
+        assert "model" in version.variables or known.name == "custom"
+
+
+def test_every_dtype_and_quantization_that_a_version_takes_has_its_word() -> None:
+    for known, version in versions():
+        assert set(version.dtypes) <= DTYPES
+        assert set(version.quantizations) <= QUANTIZATIONS
+        assert version.default_dtype in {None, "fp32"}
+        for setting, values in (("dtype", version.dtypes), ("quantization", version.quantizations)):
+            if known.name == "custom":
+                continue
+            variable = version.variables.get(setting)
+            assert (variable is not None) == bool(values), (known.name, version.label, setting)
+            for value in values:
+                assert variable is not None
+                variable.word_for(value)
+
+
+def test_only_djl_serving_before_its_short_names_needs_a_file_for_settings() -> None:
+    for known, version in versions():
+        if version.settings_in == "archive":
+            assert known.server == "djl"
+            assert djl_version(version) < (0, 28)
+            assert "SERVING_ENGINE" in version.constants, (known.name, version.label)
+        else:
+            assert "SERVING_ENGINE" not in version.constants, (known.name, version.label)
+
+
+def test_weights_have_the_name_that_the_version_reads() -> None:
+    for known, version in versions():
+        if known.server == "djl":
+            old = djl_version(version) <= (0, 21, 0)
+            assert version.variables["weights"].name == ("OPTION_S3URL" if old else "OPTION_MODEL_ID")
+
+
+def test_lmi_15_and_16_are_told_to_be_asynchronous() -> None:
+    asked = {label for label, known in engine("lmi-vllm").versions.items() if "OPTION_ASYNC_MODE" in known.constants}
+    assert asked == {"0.33.0-lmi15", "0.34.0-lmi16"}
+
+
+def test_tgi_takes_chats_from_2_4_on() -> None:
+    for label, version in engine("tgi").versions.items():
+        assert ("messages" in version.bodies) == (tuple(map(int, label.split("."))) >= (2, 4)), label
+
+
+def test_a_version_overrides_single_entries_and_null_removes_one() -> None:
+    versions = engine("tgi").versions
+    assert versions["1.1.0"].variables["hub_token"].name == "HUGGING_FACE_HUB_TOKEN"
+    assert versions["1.1.0"].variables["model"].name == "HF_MODEL_ID"
+    assert "max_batch_size" not in versions["1.1.0"].variables
+    assert versions["3.3.6"].variables["max_batch_size"].name == "MAX_BATCH_SIZE"
+
+
+def test_an_engine_that_does_not_exist_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        engine("../regions")
+
+
+def test_an_instance_type_says_what_it_has() -> None:
     for name, instance in instances().items():
         assert re.fullmatch(r"ml\.[a-z0-9-]+\.[a-z0-9-]+", name)
-        assert (instance.accelerator_count > 0) == (instance.kind != "cpu"), name
+        assert instance.vcpu >= 1, name
+        assert instance.memory_in_gib >= instance.vcpu, name
+        has_accelerators = instance.kind != "cpu"
+        assert (instance.accelerator_count > 0) == has_accelerators, name
+        assert (instance.accelerator_memory_in_mib is not None) == has_accelerators, name
+        assert (instance.memory_bandwidth_in_gb_per_s is not None) == has_accelerators, name
+        assert (instance.compute_capability is not None) == (instance.kind == "gpu"), name
+        assert (instance.neuron_cores is not None) == (instance.kind == "neuron"), name
 
 
-def test_an_instance_with_nvme_takes_no_volume() -> None:
+def test_neuron_cores_are_the_same_on_every_device() -> None:
     for name, instance in instances().items():
-        assert not (instance.local_nvme_in_gb and instance.volume_size_allowed), name
+        if instance.neuron_cores:
+            assert instance.neuron_cores % instance.accelerator_count == 0, name
+
+
+def test_one_accelerator_has_one_generation_and_one_bandwidth_per_family() -> None:
+    families: dict[str, set[tuple[object, ...]]] = {}
+    for instance in instances().values():
+        what = (
+            instance.arch,
+            instance.kind,
+            instance.accelerator,
+            instance.compute_capability,
+            instance.memory_bandwidth_in_gb_per_s,
+            instance.accelerator_memory_in_mib,
+        )
+        families.setdefault(instance.family, set()).add(what)
+    assert {name: what for name, what in families.items() if len(what) > 1} == {}
+
+
+def test_graviton_is_arm() -> None:
+    for name, instance in instances().items():
+        graviton = re.match(r"ml\.[cmr]\d+g[dn]*\.", name) or instance.accelerator == "NVIDIA GB200"
+        assert (instance.arch == "arm64") == bool(graviton), name
+
+
+def test_a_type_takes_a_volume_exactly_when_it_has_no_disk() -> None:
+    for name, instance in instances().items():
+        if instance.volume_size_allowed is not None and instance.local_nvme_in_gb is not None:
+            assert instance.volume_size_allowed == (not instance.local_nvme_in_gb), name
 
 
 def test_every_region_has_an_account() -> None:
     assert len(container_accounts()) > 40
     assert all(re.fullmatch(r"\d{12}", account) for account in container_accounts().values())
+
+
+def test_images_are_only_in_regions_that_have_an_account() -> None:
+    sets: dict[str, list[str]] = json.loads((CATALOG / "regions.json").read_text())["image_region_sets"]
+    for name in sets:
+        assert image_regions(name)
+        assert image_regions(name) <= set(container_accounts()), name
+        assert {"us-east-1", "us-west-2"} <= image_regions(name), name
+    used = {version.regions for _, version in versions() if version.regions}
+    assert {image_regions(name) for name in sets} == used

@@ -14,20 +14,28 @@ from slipway.reference import files
 # Who may import whom: a layer is all modules below its name that belong to no longer one. Each may import itself.
 DECLARATIONS = {"llm_hosting.catalog", "llm_hosting.deployment"}
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
+OF_FILES = {f"llm_hosting.{part}" for part in ("archive", "deployment_file", "preflight")}
+RESOLVED = {"llm_hosting.container_settings", "llm_hosting.resolution"}
 ALLOWED: dict[str, set[str]] = {
     "llm_hosting.catalog": set(),
     "llm_hosting.deployment": set(),
     "llm_hosting.deployment_file": {"llm_hosting.deployment"},
-    "llm_hosting.resolution": DECLARATIONS,
-    "llm_hosting.preflight": {*DECLARATIONS, "llm_hosting.deployment_file", "llm_hosting.resolution"},
-    "llm_hosting": {*DECLARATIONS, *CDK, "llm_hosting.resolution"},  # the constructs
-    "stacks": {*DECLARATIONS, *CDK, *(f"llm_hosting.{part}" for part in ("deployment_file", "preflight", "resolution"))}
-    | {"llm_hosting"},
+    "llm_hosting.container_settings": DECLARATIONS,
+    "llm_hosting.archive": set(),
+    "llm_hosting.resolution": {*DECLARATIONS, "llm_hosting.container_settings"},
+    "llm_hosting.preflight": {*DECLARATIONS, *RESOLVED, "llm_hosting.deployment_file"},
+    "llm_hosting": {*DECLARATIONS, *CDK, *RESOLVED, "llm_hosting.archive"},  # the constructs
+    "stacks": {*DECLARATIONS, *CDK, *RESOLVED, *OF_FILES, "llm_hosting"},
     "inference_api": {"botocore"},
     "inference_api.handlers": {"botocore", "inference_api"},
     "local_cloud": {"boto3", "botocore"},
     "simulation": {"botocore", "inference_api", "inference_api.handlers"},
-    "slipway": {"boto3", "botocore", "llm_hosting", "llm_hosting.deployment", "local_cloud"},
+    "slipway": {
+        *DECLARATIONS,
+        *RESOLVED,
+        *OF_FILES,
+        *("boto3", "botocore", "llm_hosting", "local_cloud"),
+    },
 }
 LAYERS = {*ALLOWED, *CDK, "boto3", "botocore"}
 SOURCE_ROOTS = (ROOT / "constructs", ROOT / "lambda_src", ROOT)

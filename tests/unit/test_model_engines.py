@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from local_cloud.model_server.answer import StartError
+from local_cloud.model_server.engines import make_engine
 from local_cloud.model_server.language_model import LanguageModel
 from local_cloud.model_server.lmi import Lmi
 from local_cloud.model_server.tgi import Tgi
@@ -20,6 +22,20 @@ ENGINES: dict[str, Tgi | Lmi] = {
     "tgi_3": Tgi({**TGI, "SLIPWAY_LOCAL_ENGINE_VERSION": "3.3.6"}, MODEL),
     "lmi": Lmi(LMI, MODEL),
 }
+# Engine of the model server, version, environment.
+CONTAINERS: list[tuple[str, str, dict[str, str]]] = [
+    ("tgi", "3.3.6", TGI),
+    ("tgi-neuronx", "0.0.28", TGI),
+    ("djl-lmi", "0.36.0", LMI),
+    ("djl-lmi", "0.28.0", LMI),
+    ("djl-deepspeed", "0.27.0", LMI),
+    ("djl-fastertransformer", "0.24.0", {"SERVING_LOAD_MODELS": "t5", "OPTION_MODEL_ID": "t5-base"}),
+    ("djl-neuronx", "0.22.1", {"SERVING_LOAD_MODELS": "gptj", "OPTION_MODEL_ID": "EleutherAI/gpt-j-6b"}),
+    ("vllm", "0.30.0", {"SM_VLLM_MODEL": "Qwen/Qwen3-4B"}),
+    ("sglang", "0.5.20", {"SM_SGLANG_MODEL_PATH": "Qwen/Qwen3-4B"}),
+    ("llama-cpp", "1.0.1", {"SM_LLAMA_CPP_HF_REPO": "Qwen/Qwen2.5-0.5B-Instruct-GGUF"}),
+    ("huggingface", "4.51.3", TGI),
+]
 
 
 values = st.recursive(
@@ -236,7 +252,21 @@ def test_weights_of_the_deployment_replace_the_hub(engine: type[Tgi | Lmi], tmp_
     engine({"HF_MODEL_ID": "/opt/ml/model", "SLIPWAY_LOCAL_MODEL_DIR": str(tmp_path)}, MODEL)
 
 
-@settings(max_examples=80, deadline=None)
-@given(st.sampled_from(list(ENGINES)), odd_bodies)
-def test_every_body_is_answered_with_a_status_of_the_container(engine: str, body: object) -> None:
-    assert post_raw(engine, json.dumps(body).encode())[0] in {200, 400, 404, 422, 424}
+@pytest.mark.parametrize(("name", "version", "environment"), CONTAINERS)
+def test_every_body_is_answered_with_a_status_of_the_container(
+    name: str, version: str, environment: dict[str, str]
+) -> None:
+    named = {"SLIPWAY_LOCAL_ENGINE": name, "SLIPWAY_LOCAL_ENGINE_VERSION": version}
+    engine = make_engine({**named, **environment}, MODEL)
+
+    @settings(max_examples=40, deadline=None)
+    @given(odd_bodies)
+    def answers(body: object) -> None:
+        assert engine.answer(json.dumps(body).encode()).status in {200, 400, 404, 422, 424}
+
+    answers()
+
+
+def test_an_engine_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(StartError, match="SLIPWAY_LOCAL_ENGINE: 'other' is not one of lmi, tgi"):
+        make_engine({"SLIPWAY_LOCAL_ENGINE": "other"}, MODEL)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -17,6 +18,18 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TGI = {"HF_MODEL_ID": "openai-community/gpt2", "SLIPWAY_LOCAL_ENGINE_VERSION": "1.4.0"}
 LMI = {"HF_MODEL_ID": "Qwen/Qwen3-4B", "OPTION_MAX_MODEL_LEN": "200"}
+DEEPSPEED = {
+    "SLIPWAY_LOCAL_ENGINE": "djl-deepspeed",
+    "SLIPWAY_LOCAL_ENGINE_VERSION": "0.27.0",
+    "SERVING_ENGINE": "DeepSpeed",
+    "HF_MODEL_ID": "facebook/opt-30b",
+}
+OWN_HANDLER = """
+from djl_python import Input, Output
+
+def handle(inputs):
+    return None if inputs.is_empty() else Output().add_as_json({"outputs": [inputs.get_as_json()["inputs"]]})
+"""
 
 
 class Caller:
@@ -88,6 +101,8 @@ def test_one_connection_serves_many_invocations() -> None:
         ("lmi", {**LMI, "OPTION_MAX_MODEL_LEN": "long"}, b"OPTION_MAX_MODEL_LEN"),
         ("lmi", {**LMI, "OPTION_MAX_MODEL_LEN": "0"}, b"Input should be greater than 0"),
         ("lmi", {**LMI, "SLIPWAY_LOCAL_STARTUP_SECONDS": "soon"}, b"SLIPWAY_LOCAL_STARTUP_SECONDS"),
+        ("djl-fastertransformer", {**LMI, "SLIPWAY_LOCAL_ENGINE_VERSION": "0.21.0"}, b"serving.properties"),
+        ("vllm", {}, b"No model specified."),
     ],
 )
 def test_a_wrong_environment_ends_the_container(engine: str, environment: dict[str, str], message: bytes) -> None:
@@ -111,6 +126,43 @@ def test_a_token_takes_the_time_it_is_told() -> None:
         started = time.perf_counter()
         caller.post({"inputs": "Hello", "parameters": {"max_new_tokens": 3}})
         assert time.perf_counter() - started >= 0.3
+        caller.connection.close()
+
+
+def test_a_handler_that_batches_itself_answers_one_request_after_another() -> None:
+    with process({**DEEPSPEED, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.1"}) as container:
+        port = ready_port(container)
+        assert seconds_of_calls(port, 2) >= 0.6
+
+
+def test_requests_that_are_batched_take_the_time_of_one() -> None:
+    batching = {"SERVING_BATCH_SIZE": "4", "SERVING_MAX_BATCH_DELAY": "10000"}
+    with process({**DEEPSPEED, **batching, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.5"}) as container:
+        port = ready_port(container)
+        assert 1.5 <= seconds_of_calls(port, 4) < 3
+
+
+def seconds_of_calls(port: int, count: int) -> float:
+    """How long so many calls at once take, each for 3 tokens."""
+
+    def call(number: int) -> int:
+        caller = Caller(port)
+        status = caller.post({"inputs": "Hello", "parameters": {"max_new_tokens": 3}})[0]
+        caller.connection.close()
+        return status
+
+    started = time.perf_counter()
+    with ThreadPoolExecutor(count) as callers:
+        assert list(callers.map(call, range(count))) == [200] * count
+    return time.perf_counter() - started
+
+
+def test_the_model_datas_own_handler_is_run(tmp_path: Path) -> None:
+    (tmp_path / "serving.properties").write_text("engine=Python\n")
+    (tmp_path / "model.py").write_text(OWN_HANDLER)
+    with process({**DEEPSPEED, "SLIPWAY_LOCAL_MODEL_DIR": str(tmp_path)}) as container:
+        caller = Caller(ready_port(container))
+        assert caller.post({"inputs": "Hello"}) == (200, {"outputs": ["Hello"]})
         caller.connection.close()
 
 

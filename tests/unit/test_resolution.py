@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from llm_hosting.container_settings import invocation_timeout_in_seconds
 from llm_hosting.deployment import Deployment
-from llm_hosting.resolution import Resolution, describe, invocation_timeout_in_seconds, resolve
+from llm_hosting.resolution import Resolution, describe, resolve
 
 
 def resolved(

@@ -1,1 +1,1 @@
-"""Facts about engines, images, instances and regions: data files with source and date, read through typed functions."""
+"""Facts about engines, models, instances and regions: data files with source and date, read through typed functions."""

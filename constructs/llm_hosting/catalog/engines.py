@@ -1,42 +1,212 @@
-"""Serving engines: their container images by version, and the request bodies and parameter ranges they take."""
+"""Serving engines: their images by version, how each setting reaches them, and the request bodies they take."""
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from .architectures import Architectures, architectures
+from .regions import image_regions
+
+ENGINES: tuple[str, ...] = (
+    "lmi-vllm",
+    "lmi-deepspeed",
+    "lmi-fastertransformer",
+    "lmi-neuronx",
+    "lmi-huggingface",
+    "lmi-tensorrt-llm",
+    "tgi",
+    "tgi-neuronx",
+    "vllm",
+    "sglang",
+    "llama-cpp",
+    "huggingface",
+    "custom",
+)
+
+Platform = Literal["gpu", "cpu", "neuron"]
+_BUILD = re.compile(r"-v\d+(\.\d+)*$")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """The container's variable for one of our settings.
+
+    values: the engine's word for ours; None = every value passes as it is. A value that maps to None is accepted and
+    needs no variable, because the weights say it themselves.
+    also: variables that must say the same.
+    """
+
+    name: str
+    values: Mapping[str, str | None] | None = None
+    also: tuple[str, ...] = ()
+
+    def word_for(self, value: object) -> str | None:
+        """What the container is told; None = nothing needs to be said.
+
+        Raises KeyError for a value that this version does not take.
+        """
+        return str(value) if self.values is None else self.values[str(value)]
+
+
+@dataclass(frozen=True)
+class Legacy:
+    """Why new deployments should not choose an engine, since when ("2024-12"), and the engine to choose instead."""
+
+    since: str
+    reason: str
+    successor: str
 
 
 @dataclass(frozen=True)
 class EngineVersion:
-    """One published image. `cuda` is the CUDA version in the image; `bodies` are the request shapes it takes."""
+    """One published image, with all that holds for this version of its engine.
 
+    engine: the name of its engine.
+    repository: in AWS's image account; empty, and `tag` None, where the image is the user's own.
+    platform, arch: None = the catalog does not know, because the image is the user's own.
+    cuda: version of CUDA in the image; None = it holds none.
+    regions: where the image is; None = not stated by AWS.
+    bodies: the request shapes it takes.
+    handler: the built-in one when the user brings none; None = the image chooses one.
+    handlers: all names of built-in handlers that this version resolves.
+    settings_in: "archive" = a serving.properties in the model data, "environment" = variables of the container.
+    variables: by the name of our setting, `model` or `tensor_parallel_degree` for example.
+    constants: variables with the same value in every deployment.
+    architectures: None = the catalog does not know which models this version runs.
+    default_dtype: what it computes in when nothing is said; None = 16 bits, or as the model's files say.
+    vllm, transformers, neuron_sdk: versions of what is in the image; None = not stated, or not in it.
+    """
+
+    engine: str
     label: str
-    tag: str
-    cuda: float
+    repository: str
+    tag: str | None
+    platform: Platform | None
+    arch: Literal["x86_64", "arm64"] | None
+    cuda: float | None
+    regions: frozenset[str] | None
     bodies: tuple[str, ...]
+    handler: str | None
+    handlers: tuple[str, ...]
+    settings_in: Literal["environment", "archive"]
+    dtypes: tuple[str, ...]
+    default_dtype: str | None
+    quantizations: tuple[str, ...]
+    variables: Mapping[str, Variable]
+    constants: Mapping[str, str]
+    architectures: Architectures | None
+    vllm: str | None
+    transformers: str | None
+    neuron_sdk: str | None
 
 
 @dataclass(frozen=True)
 class Engine:
-    """`repository` is in AWS's image account; `parameters` holds the ranges that the engine itself enforces."""
+    """What serves the model.
+
+    server: the program in the container, which decides how settings and requests look.
+    parameters: the ranges that the engine itself enforces on the parameters of a request.
+    """
 
     name: str
+    title: str
+    server: Literal["djl", "tgi", "vllm", "sglang", "llama-cpp", "huggingface", "own"]
     repository: str
+    legacy: Legacy | None
     default_version: str
-    parameters: dict[str, dict[str, float]]
-    versions: dict[str, EngineVersion]
+    parameters: Mapping[str, Mapping[str, float]]
+    versions: Mapping[str, EngineVersion]
 
 
 @cache
 def engine(name: str) -> Engine:
     """The engine of that name.
 
-    Raises KeyError for a name that `serving.engine` would refuse.
+    Raises KeyError for a name that is not in `ENGINES`.
     """
-    data: dict[str, Any] = json.loads(Path(__file__).with_name("engines.json").read_text())[name]
-    versions = {
-        label: EngineVersion(label, row["tag"], row["cuda"], tuple(row.get("bodies", data["bodies"])))
-        for label, row in data["versions"].items()
-    }
-    return Engine(name, data["repository"], data["default_version"], data["parameters"], versions)
+    if name not in ENGINES:
+        raise KeyError(name)
+    data: dict[str, Any] = json.loads((Path(__file__).parent / "engines" / f"{name}.json").read_text())
+    return Engine(
+        name=name,
+        title=data["title"],
+        server=data["server"],
+        repository=data["repository"],
+        legacy=Legacy(**data["legacy"]) if data["legacy"] else None,
+        default_version=data["default_version"],
+        parameters=data["parameters"],
+        versions={label: _version(name, label, row, data) for label, row in data["versions"].items()},
+    )
+
+
+@cache
+def find_image(uri: str, wanted: str = "") -> EngineVersion | None:
+    """The published image that this URI names, in whichever account it lies; None = none of the catalog's.
+
+    wanted: the engine to take where several come in one image; otherwise it is the one that the image is named for.
+    """
+    repository, _, tag = uri.rpartition("/")[2].partition(":")
+    for name in sorted(ENGINES, key=lambda name: name != wanted):
+        known = [known for known in engine(name).versions.values() if known.repository == repository and known.tag]
+        same = [version for version in known if _is_same_image(tag, version.tag or "")]
+        if same:
+            return next((version for version in same if version.tag == tag), same[-1])  # what moves is on the newest
+    return None
+
+
+def _is_same_image(tag: str, known: str) -> bool:
+    """Tags name one build of an image, or move over builds: `-v1.2` at the end of most, `.3` on Amazon Linux 2023."""
+    if known.startswith("server-"):
+        return tag == known or tag.startswith(f"{known}.") or known.startswith(f"{tag}.")
+    return _BUILD.sub("", tag) == _BUILD.sub("", known)
+
+
+def image_tags(repository: str) -> frozenset[str]:
+    """All tags of one of AWS's repositories that the catalog knows."""
+    versions = (version for name in ENGINES for version in engine(name).versions.values())
+    return frozenset(version.tag for version in versions if version.tag and version.repository == repository)
+
+
+def _version(name: str, label: str, row: dict[str, Any], data: dict[str, Any]) -> EngineVersion:
+    said = {**data, **row}  # what a version says wins over what its engine says
+    table = said["architectures"]
+    # A table of an engine's own goes by its labels, one of a library by the library's version in the image.
+    version = label if table == name else said.get(table)
+    return EngineVersion(
+        engine=name,
+        label=label,
+        repository=said["repository"],
+        tag=row["tag"],
+        platform=said["platform"],
+        arch=said.get("arch", "x86_64"),
+        cuda=row.get("cuda"),
+        regions=image_regions(said["regions"]) if said["regions"] else None,
+        bodies=tuple(said["bodies"]),
+        handler=said["handler"],
+        handlers=tuple(said["handlers"]),
+        settings_in=said["settings_in"],
+        dtypes=tuple(said["dtypes"]),
+        default_dtype=said.get("default_dtype"),
+        quantizations=tuple(said["quantizations"]),
+        variables={name: _variable(value) for name, value in _overridden("variables", row, data).items()},
+        constants=_overridden("constants", row, data),
+        architectures=architectures(table, version) if table and version else None,
+        vllm=row.get("vllm"),
+        transformers=row.get("transformers"),
+        neuron_sdk=row.get("neuron_sdk"),
+    )
+
+
+def _overridden(key: str, row: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    """Single entries of a version win; null removes one."""
+    return {name: value for name, value in {**data[key], **row.get(key, {})}.items() if value is not None}
+
+
+def _variable(value: str | dict[str, Any]) -> Variable:
+    if isinstance(value, str):
+        return Variable(value)
+    return Variable(value["name"], value.get("values"), tuple(value.get("also", ())))

@@ -9,16 +9,26 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Instance:
-    """Memory in MiB per accelerator as EC2 reports it, disk in GB; None = not known.
+    """Memory in MiB and bandwidth in GB/s per accelerator, disk in GB, host memory in GiB; None = not known.
 
-    `usd_per_hour` comes from third-party snapshots: an indication, never a bill.
+    accelerator_memory_in_mib: as EC2 reports it, below what the accelerator is sold as.
+    neuron_cores: of all accelerators together; None on types without Neuron devices.
+    compute_capability: NVIDIA's number for the generation: 7.5 for a T4, 8.6 for an A10G, 9.0 for an H100.
+    volume_size_allowed: False where the type has a disk of its own, which SageMaker uses instead.
+    usd_per_hour: from third-party snapshots: an indication, never a bill.
     """
 
     type: str
     kind: Literal["cpu", "gpu", "neuron"]
+    arch: Literal["x86_64", "arm64"]
+    vcpu: int
+    memory_in_gib: float
     accelerator: str | None = None
     accelerator_count: int = 0
     accelerator_memory_in_mib: int | None = None
+    neuron_cores: int | None = None
+    compute_capability: float | None = None
+    memory_bandwidth_in_gb_per_s: float | None = None
     local_nvme_in_gb: int | None = None
     volume_size_allowed: bool | None = None
     default_driver: str | None = None

@@ -1,30 +1,78 @@
 """Reads a deployment file and holds it against every rule: all problems at once."""
 
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from ..deployment import Deployment
 from ..deployment_file import DeploymentError, Problem, parse
-from . import api_rules, hosting_rules, jobs_rules, serving_rules  # noqa: F401  (registers the rules)
-from .finding import RULES, Finding
+from . import (  # noqa: F401  (registers the rules)
+    api_rules,
+    engine_rules,
+    fit_rules,
+    hardware_rules,
+    hosting_rules,
+    jobs_rules,
+    serving_rules,
+    start_rules,
+)
+from .finding import RULES, Finding, error
+from .nearest import nearest
+
+SCHEMA = "schema"  # stands for a rule's id where the file itself is wrong
 
 
 def check(deployment: Deployment) -> list[Finding]:
-    """Every finding of every rule."""
-    return [finding for rule in RULES for finding in rule.findings(deployment)]
+    """Every finding of every rule, without the warnings that the deployment silences."""
+    silenced = deployment.preflight.silenced
+    return [
+        finding
+        for rule in RULES
+        if rule.level == "error" or rule.id not in silenced
+        for finding in rule.findings(deployment)
+    ]
 
 
-def load(path: Path) -> tuple[Deployment, list[Finding]]:
-    """The deployment in that file and its warnings.
+@error
+def silenced_rules_are_warnings(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """An error can't be silenced, and a rule that does not exist has nothing to say."""
+    levels = {rule.id: rule.level for rule in RULES}
+    for name in deployment.preflight.silenced:
+        if name not in levels:
+            yield f"preflight.silenced.{name}", f"is no rule; use {nearest(name, levels)}."
+        elif levels[name] == "error":
+            yield f"preflight.silenced.{name}", "is an error, which can't be silenced; mend what it names."
 
-    Raises DeploymentError with all problems: of shape, of type and of every rule that can still be judged.
+
+def examine(path: Path, handlers: Collection[str]) -> tuple[Deployment | None, list[Finding]]:
+    """The deployment in that file, None if it is none, and all findings: of shape, of type and of every rule that can
+    still be judged.
+
+    handlers: the names that `serving.handler` may have.
     """
     deployment, problems = parse(path)
+    own = deployment.serving.handler if deployment else None
+    if own and own not in handlers:
+        message = f"{own!r} is no folder with a model.py; use {nearest(own, handlers)}."
+        problems.append(Problem("serving.handler", message))
     findings = check(deployment) if deployment else []
-    refused = tuple(problem.field for problem in problems)
-    for finding in findings:
-        known = any(finding.field == field or finding.field.startswith(f"{field}.") for field in refused)
-        if finding.level == "error" and not known:
-            problems.append(Problem(finding.field, finding.message))
-    if problems or deployment is None:
-        raise DeploymentError(path, [f"{problem.field}: {problem.message}" for problem in problems])
+    if not problems:
+        return deployment, findings
+    # What was refused stands for something else now, and so do the rules that look at it.
+    judged = [each for each in findings if each.level == "error" and not _is_below(each, problems)]
+    return None, [Finding(SCHEMA, "error", problem.field, problem.message) for problem in problems] + judged
+
+
+def load(path: Path, handlers: Collection[str]) -> tuple[Deployment, list[Finding]]:
+    """The deployment in that file, and what is to be said of it.
+
+    Raises DeploymentError with all problems.
+    """
+    deployment, findings = examine(path, handlers)
+    errors = [f"{each.field}: {each.message}" for each in findings if each.level == "error"]
+    if errors or deployment is None:
+        raise DeploymentError(path, errors)
     return deployment, findings
+
+
+def _is_below(finding: Finding, problems: Collection[Problem]) -> bool:
+    return any(f"{finding.field}.".startswith(f"{problem.field}.") for problem in problems)

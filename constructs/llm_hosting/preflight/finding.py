@@ -7,7 +7,7 @@ from typing import Literal
 from ..deployment import Deployment
 
 Check = Callable[[Deployment], Iterator[tuple[str, str]]]
-Level = Literal["error", "warning"]
+Level = Literal["error", "warning", "unknown", "note"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Rule:
-    """A small pure function that yields (field, message) pairs. Errors stop the synth, warnings print."""
+    """A small pure function that yields (field, message) pairs.
+
+    Errors stop the synth, warnings print, `unknown` prints what public facts do not decide; a note is for reports only.
+    """
 
     id: str
     level: Level
@@ -36,16 +39,27 @@ class Rule:
 RULES: list[Rule] = []
 
 
-def error(check: Check) -> Check:
+def error(check: Check) -> Rule:
     """Make a function a rule whose findings stop the synth; its name becomes the id."""
     return _register(check, "error")
 
 
-def warning(check: Check) -> Check:
+def warning(check: Check) -> Rule:
     """Make a function a rule whose findings print."""
     return _register(check, "warning")
 
 
-def _register(check: Check, level: Level) -> Check:
-    RULES.append(Rule(check.__name__.replace("_", "-"), level, check))
-    return check
+def unknown(check: Check) -> Rule:
+    """Make a function a rule that says what nobody can know before the deploy."""
+    return _register(check, "unknown")
+
+
+def note(check: Check) -> Rule:
+    """Make a function a rule that says what was decided for the reader, in reports only."""
+    return _register(check, "note")
+
+
+def _register(check: Check, level: Level) -> Rule:
+    rule = Rule(check.__name__.replace("_", "-"), level, check)
+    RULES.append(rule)
+    return rule

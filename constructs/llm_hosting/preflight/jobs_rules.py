@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from ..container_settings import REALTIME_TIMEOUT_IN_SECONDS, invocation_timeout_in_seconds
 from ..deployment import Deployment
-from ..resolution import REALTIME_TIMEOUT_IN_SECONDS, invocation_timeout_in_seconds
 from .finding import error, warning
 
 # No attempt is started when less than the invocation timeout and five minutes is left; a minute is the least that

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from ..catalog.engines import engine
+from ..catalog.engines import engine, find_image, image_tags
 from ..catalog.regions import container_accounts
+from ..container_settings import NAMES, container_settings, derived_environment, image_version, is_read
 from ..deployment import Deployment
-from ..resolution import derived_environment
 from .finding import error, warning
 from .nearest import nearest
 
@@ -19,6 +19,8 @@ _LMI_IMAGE = re.compile(r"djl-inference:|-(lmi|deepspeed|fastertransformer|neuro
 _VERSION_IN_TAG = re.compile(r":(\d+)\.(\d+)\.\d+")
 _FIRST_LMI_FOR_ASYNC = (0, 31)
 _NO_SECRETS = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN"}
+_PLACEHOLDER = re.compile(r"[<>{}*]|\.\.\.|your|replace|x{5,}|^(hf_)?(hub_)?token$|^$", re.IGNORECASE)
+_FREE = {"startup_timeout_in_seconds"}  # the model's own timeout may be shorter than SageMaker's
 MOST_VARIABLES, MOST_BYTES = 100, 32 * 1024  # SageMaker's limits on the environment of a container
 
 
@@ -52,6 +54,49 @@ def image_is_in_region(deployment: Deployment) -> Iterator[tuple[str, str]]:
             f"{uri!r} is not in the deployment's region {region}; copy the image there and write ${{AWS::Region}} "
             "for the region.",
         )
+    account, literal = _registry(uri or "")
+    right = container_accounts().get(literal)
+    if right and account != right and account in container_accounts().values():
+        yield (
+            "serving.image_uri",
+            f"{uri!r} names AWS's image account of another region; in {literal} it is {right}.",
+        )
+
+
+@warning
+def image_tag_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """A tag in AWS's own registry that no list has is likely to be misspelt."""
+    uri = deployment.serving.image_uri or ""
+    account, _ = _registry(uri)
+    if account in container_accounts().values() and ":" in uri and find_image(uri) is None:
+        repository, _, tag = uri.rpartition("/")[2].partition(":")
+        tags = image_tags(repository)
+        if tags:
+            yield (
+                "serving.image_uri",
+                f"{tag!r} is not among the {len(tags)} tags of {repository} in the catalog; if it is not newer, use "
+                f"{nearest(tag, tags)}.",
+            )
+
+
+def _registry(uri: str) -> tuple[str, str]:
+    """Account and region of an image's URI."""
+    named = re.match(r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.", uri)
+    return (named[1], named[2]) if named else ("", "")
+
+
+@warning
+def image_is_published_there(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Regions get images at different times, by the lists of AWS's own SDK."""
+    region, version = deployment.region, image_version(deployment.serving)
+    if deployment.serving.image_uri or region not in container_accounts() or version is None:
+        return
+    if version.regions is not None and region not in version.regions:
+        yield (
+            "region",
+            f"{region!r} is not among the {len(version.regions)} regions that AWS lists for {version.engine} "
+            f"{version.label}; use another version, or copy the image there and set serving.image_uri.",
+        )
 
 
 @warning
@@ -65,16 +110,29 @@ def image_uri_wins(deployment: Deployment) -> Iterator[tuple[str, str]]:
         )
 
 
-@error
+@warning
 def lmi_answers_async(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Before 0.31.0 LMI's answers lack the Content-Length that asynchronous endpoints need (djl-serving#2567)."""
-    uri = deployment.serving.image_uri or ""
-    version = _VERSION_IN_TAG.search(uri) if _LMI_IMAGE.search(uri) else None
-    is_old = version and (int(version[1]), int(version[2])) < _FIRST_LMI_FOR_ASYNC
-    if deployment.hosting.mode == "async" and is_old:
+    """Before 0.31.0 LMI's answers lack the Content-Length that async endpoints need (djl-serving#2567); some ran."""
+    serving, version = deployment.serving, image_version(deployment.serving)
+    uri = serving.image_uri or f"djl-inference:{version.tag if version else ''}"
+    number = _VERSION_IN_TAG.search(uri) if _LMI_IMAGE.search(uri) else None
+    is_lmi = serving.image_uri is not None or serving.engine.startswith("lmi-")
+    is_old = number and (int(number[1]), int(number[2])) < _FIRST_LMI_FOR_ASYNC
+    if deployment.hosting.mode == "async" and is_lmi and is_old:
         yield (
-            "serving.image_uri",
-            f"{uri!r} is an LMI image that does not work with hosting.mode: async; use 0.31.0 or newer, or realtime.",
+            "serving.image_uri" if serving.image_uri else "serving.version",
+            f"{serving.image_uri or (version and version.label)!r} is an LMI image whose answers were seen to be lost "
+            "with hosting.mode: async; use 0.31.0 or newer, or realtime.",
+        )
+
+
+@error
+def isolation_needs_no_installation(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """An own handler installs its requirements, and reads S3, over the network."""
+    if deployment.hosting.network_isolation and deployment.serving.handler:
+        yield (
+            "hosting.network_isolation",
+            "true keeps serving.handler from its packages and from S3; use false, or an engine's own handler.",
         )
 
 
@@ -100,8 +158,8 @@ def revision_needs_hub(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def no_secret_in_environment(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The environment is readable for whoever may describe the model; a dynamic reference is expanded into it."""
     for name, value in deployment.serving.environment.items():
-        looks_secret = _SECRET_NAME.search(name) and name not in _NO_SECRETS
-        if looks_secret or _SECRET_VALUE.search(value) or "{{resolve:" in value:
+        is_secret = (_SECRET_NAME.search(name) and name not in _NO_SECRETS) or _SECRET_VALUE.search(value)
+        if "{{resolve:" in value or (is_secret and not _PLACEHOLDER.search(value)):
             yield (
                 f"serving.environment.{name}",
                 "looks like a secret, which anyone who may describe the model could read; "
@@ -109,16 +167,29 @@ def no_secret_in_environment(deployment: Deployment) -> Iterator[tuple[str, str]
             )
 
 
+@warning
+def placeholder_in_environment(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """What stands for a token is none, and where it is replaced it becomes readable."""
+    for name, value in deployment.serving.environment.items():
+        stands_for_one = _SECRET_NAME.search(name) and _PLACEHOLDER.search(value) and "{{resolve:" not in value
+        if stands_for_one and name not in _NO_SECRETS:
+            yield (
+                f"serving.environment.{name}",
+                f"{value!r} stands for a secret, which does not belong here; name it in model.hub_token_secret_arn, or "
+                "copy gated weights to S3 once and set model.weights.",
+            )
+
+
 @error
 def environment_fits(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """SageMaker's limits on number and size of all variables, ours included."""
     serving = deployment.serving
-    environment = {**derived_environment(deployment), **serving.environment}
+    environment = container_settings(deployment).environment
     if len(environment) > MOST_VARIABLES:
-        ours = len(environment) - len(serving.environment)
+        ours = len(environment.keys() - serving.environment.keys())
         yield (
             "serving.environment",
-            f"has {len(serving.environment)} variables beside {ours} of ours; SageMaker takes {MOST_VARIABLES}: "
+            f"has {len(environment) - ours} variables beside {ours} of ours; SageMaker takes {MOST_VARIABLES}: "
             "move some into a file beside the weights.",
         )
     size = sum(len(name.encode()) + len(value.encode()) for name, value in environment.items())
@@ -131,15 +202,19 @@ def environment_fits(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 @warning
 def environment_wins(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """A variable that we derive is set by hand."""
+    """A variable that we derive is set by hand, under its own or another name, to something else."""
     serving = deployment.serving
-    for name, ours in derived_environment(deployment).items():
-        if serving.environment.get(name, ours) != ours:
-            yield f"serving.environment.{name}", f"wins over {ours!r}, which other settings say."
-
-
-@warning
-def hf_task_is_ignored(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """HF_TASK belongs to the Hugging Face inference toolkit, not to these engines."""
-    if "HF_TASK" in deployment.serving.environment:
-        yield "serving.environment.HF_TASK", f"has no effect on {deployment.serving.engine}; remove it."
+    bare = serving.model_copy(update={"environment": {}})
+    ours = derived_environment(deployment.model_copy(update={"serving": bare}))
+    version = image_version(serving)
+    server = engine(version.engine if version else serving.engine).server
+    setting_of = {name: setting for setting, names in NAMES.items() for name in names if is_read(name, server)}
+    for name, value in serving.environment.items():
+        setting = setting_of.get(name, "")
+        word = next((ours[each] for each in NAMES.get(setting, (name,)) if each in ours), value)
+        is_free = setting in _FREE or (setting == "tensor_parallel_degree" and serving.tensor_parallel_degree is None)
+        if word != value and not is_free:
+            yield (
+                f"serving.environment.{name}",
+                f"wins over {word!r}, which the deployment says or would set itself; remove one of them.",
+            )

@@ -1,0 +1,97 @@
+"""Packs an own handler and its settings as SageMaker takes model data: a tar.gz, the same bytes on every machine."""
+
+import io
+import struct
+import tarfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+SETTINGS = "serving.properties"
+HANDLER = "model.py"  # DJL Serving looks for this name
+SHARED = "shared"  # beside the handlers: modules that go into every archive
+LARGEST_BLOCK = 65_535
+
+
+class ArchiveError(ValueError):
+    """A folder that does not make a handler; the message names the file and the fix."""
+
+
+def handler_folders(root: Path) -> tuple[str, ...]:
+    """The handlers below `model_src/`, by name."""
+    return tuple(sorted(path.parent.name for path in root.glob(f"*/{HANDLER}")))
+
+
+def pack(folder: Path | None, properties: Mapping[str, str]) -> bytes:
+    """The handler's files, the modules that handlers share, and serving.properties with these lines.
+
+    folder: None where the image's own handler serves and only its settings are needed. Raises ArchiveError.
+    """
+    files = _handler_files(folder) if folder else {}
+    files[SETTINGS] = settings_file(properties)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name in sorted(files):
+            entry = tarfile.TarInfo(name)  # time, owner and group are 0 unless set
+            entry.size, entry.mode = len(files[name]), 0o644
+            archive.addfile(entry, io.BytesIO(files[name]))
+    return _gzip(buffer.getvalue())
+
+
+def settings_file(properties: Mapping[str, str]) -> bytes:
+    """serving.properties, sorted; Java reads such files as Latin-1, so all but ASCII is escaped."""
+    lines = [f"{_escaped(name, separators=True)}={_escaped(properties[name])}\n" for name in sorted(properties)]
+    return "".join(lines).encode("ascii")
+
+
+def _handler_files(folder: Path) -> dict[str, bytes]:
+    own = _files(folder)
+    if HANDLER not in own:
+        raise ArchiveError(
+            f"{folder.name}: there is no {HANDLER}; DJL Serving runs the `handle` function of that file."
+        )
+    if SETTINGS in own:
+        raise ArchiveError(f"{folder.name}/{SETTINGS} is made of the deployment file; remove it and set them there.")
+    shared = _files(folder.parent / SHARED)
+    if doubled := sorted(own.keys() & shared.keys()):
+        raise ArchiveError(f"{folder.name}/{doubled[0]} would hide {SHARED}/{doubled[0]}; give it another name.")
+    return {**shared, **own}
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    """By path; hidden files and what Python compiled stay behind."""
+    files = {}
+    for path in folder.rglob("*"):
+        parts = path.relative_to(folder).parts
+        if "__pycache__" in parts or any(part.startswith(".") for part in parts):
+            continue
+        if path.is_symlink():
+            raise ArchiveError(f"{folder.name}/{'/'.join(parts)} is a link, which no archive holds; copy the file.")
+        if path.is_file():
+            files["/".join(parts)] = path.read_bytes()
+    return files
+
+
+def _gzip(content: bytes) -> bytes:
+    """Stored, not deflated: compressors differ between machines, and a handler is a few kilobytes."""
+    blocks = [content[start : start + LARGEST_BLOCK] for start in range(0, len(content), LARGEST_BLOCK)]
+    header = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # gzip, deflate; no name, no time; of no system
+    body = b"".join(
+        struct.pack("<BHH", block is blocks[-1], len(block), len(block) ^ 0xFFFF) + block for block in blocks
+    )
+    return header + body + struct.pack("<II", zlib.crc32(content), len(content) & 0xFFFFFFFF)
+
+
+def _escaped(text: str, *, separators: bool = False) -> str:
+    special = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
+    if separators:
+        special |= {character: f"\\{character}" for character in " =:#!"}
+    escaped = "".join(special.get(character) or _ascii(character) for character in text)
+    return "\\" + escaped if escaped.startswith(" ") else escaped
+
+
+def _ascii(character: str) -> str:
+    if " " <= character <= "~":
+        return character
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(units[::2], units[1::2], strict=True))

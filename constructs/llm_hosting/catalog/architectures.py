@@ -1,0 +1,72 @@
+"""Model architectures by the version of the library that first runs them."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Architectures:
+    """What one version of a library runs, by the names in the `architectures` of a model's config.json.
+
+    known: runs by the library's own list. refused: does not, with the reason. Anything else: the catalog can't say.
+    unsplit: runs on one accelerator only, so that a tensor parallel degree above 1 ends the container.
+    """
+
+    table: str
+    version: str
+    known: frozenset[str]
+    refused: Mapping[str, str]
+    unsplit: frozenset[str]
+
+    def reason_against(self, architecture: str, needs: Mapping[str, str]) -> str | None:
+        """Why a model does not run; None = it runs, or the catalog can't say.
+
+        needs: first versions by table, where a model needs a later one than its architecture does.
+        """
+        if architecture in self.refused:
+            return self.refused[architecture]
+        since = needs.get(self.table)
+        if since and _number(self.version) < _number(since):
+            return f"{_tables()[self.table]['title']} runs it from {since} on"
+        return None
+
+
+@cache
+def architectures(table: str, version: str) -> Architectures:
+    """The answer of one table for a version.
+
+    Raises KeyError for a table that does not exist.
+    """
+    rows = _tables()[table]
+    here = _number(version)
+    refused = dict(rows.get("never", {}))
+    for name, since in rows["since"].items():
+        if here < _number(since):
+            refused[name] = f"{rows['title']} runs it from {since} on"
+    for name, until in rows.get("until", {}).items():
+        if here > _number(until):
+            refused[name] = f"{rows['title']} ran it up to {until}"
+    splits = rows.get("split_since", {}).items()
+    return Architectures(
+        table=table,
+        version=version,
+        known=frozenset(rows["since"]) - frozenset(refused),
+        refused=refused,
+        unsplit=frozenset(name for name, since in splits if since is None or here < _number(since)),
+    )
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    tables: dict[str, Any] = json.loads(Path(__file__).with_name("architectures.json").read_text())["tables"]
+    return tables
+
+
+def _number(version: str) -> tuple[int, ...]:
+    """For comparison: "0.6.3.post1" comes after "0.6.3", "0.22.1rc0" counts as 0.22.1."""
+    return tuple(int(part) for part in re.findall(r"(?:^|\.|post)(\d+)", version))

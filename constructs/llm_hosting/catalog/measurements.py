@@ -1,0 +1,34 @@
+"""Times of answers that were measured and published, by model, engine and instance type."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Seconds for an answer of `tokens` tokens."""
+
+    tokens: int
+    p50_in_seconds: float
+    p99_in_seconds: float
+    load_in_seconds: float
+    source: str
+
+
+@cache
+def _data() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(Path(__file__).with_name("measurements.json").read_text())
+    return data
+
+
+def measured_answer(model_id: str, engine: str, instance_type: str) -> Measurement | None:
+    """What was published for exactly this set-up; None = nothing."""
+    wanted = {"model": model_id, "engine": engine, "instance": instance_type}
+    for row in _data()["answers"]:
+        if {name: row[name] for name in wanted} == wanted:
+            figures = {name: value for name, value in row.items() if name not in wanted}
+            return Measurement(**figures, source="as AWS measured it (2022-11)")
+    return None

@@ -1,0 +1,62 @@
+"""Models by their id on the Hugging Face Hub: their shape, which decides how much memory they take."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ModelShape:
+    """What config.json and the files of a repository say; None = not known.
+
+    ids: all repositories of this shape. architecture: the first of `architectures` in config.json.
+    active_parameters_in_billions: those that one token passes, where a mixture of experts has more.
+    layers: those that keep keys and values of every token; the decoder's where there is an encoder.
+    kv_heads: heads of the keys and values; fewer than `heads` with grouped queries.
+    context: tokens that the model was made for (max_position_embeddings).
+    dtype: type of the weights in the files, or of what is not quantized in them.
+    quantization: how the files are quantized; None = they are not.
+    weights_in_gb: decimal GB of the files that a container loads.
+    gated: the Hub asks for a licence to be accepted, so a download needs a token.
+    sliding_window: tokens that some or all layers look back; the others keep the whole context.
+    needs: by the name of a table in architectures.json, the first version that runs this model, where that is later
+    than for its architecture.
+    """
+
+    ids: tuple[str, ...]
+    architecture: str
+    parameters_in_billions: float
+    layers: int | None
+    heads: int | None
+    kv_heads: int | None
+    head_size: int | None
+    hidden_size: int | None
+    context: int | None
+    dtype: str | None
+    quantization: str | None
+    weights_in_gb: float | None
+    gated: bool
+    sliding_window: int | None
+    source: str
+    active_parameters_in_billions: float | None = None
+    needs: Mapping[str, str] = field(default_factory=dict)
+
+
+def model_shape(hub_id: str) -> ModelShape | None:
+    """The shape of a model on the Hub, whatever the case of its letters; None = not in the catalog."""
+    return _shapes().get(hub_id.lower())
+
+
+@cache
+def model_shapes() -> tuple[ModelShape, ...]:
+    """All that the catalog knows."""
+    data: dict[str, Any] = json.loads(Path(__file__).with_name("models.json").read_text())
+    return tuple(ModelShape(**{"source": data["source"], **row, "ids": tuple(row["ids"])}) for row in data["models"])
+
+
+@cache
+def _shapes() -> dict[str, ModelShape]:
+    return {hub_id.lower(): shape for shape in model_shapes() for hub_id in shape.ids}

@@ -1,0 +1,252 @@
+"""Rules over size: accelerator memory, heads, host memory, disk."""
+
+from collections.abc import Iterator
+
+from ..container_settings import heads_divide
+from ..deployment import Deployment
+from .finding import error, unknown, warning
+from .memory import GB, Memory, memory, weights_in_files
+from .plan import Plan, numbers, plans
+
+_SURE = 1.0
+_ROOT_DISK_IN_GB = 30
+_SURE_BY_ID = 1.25  # where only the model's name says how large it is
+_WITH_SHARDS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
+_KEEPS_WINDOWS_FROM = (0, 8)
+_CHECKS_CONTEXT_FROM = (0, 2, 7)  # from here on vLLM ends when its cache can't hold one request of the whole context
+
+
+@error
+def degree_fits_instance(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """The tensor parallel degree is at most the number of accelerators; on Neuron, of their cores."""
+    for plan in plans(deployment):
+        if plan.devices and plan.degree > plan.devices:
+            what = "NeuronCores" if plan.instance.kind == "neuron" else "accelerator(s)"
+            yield (
+                "serving.tensor_parallel_degree",
+                f"{plan.degree} is more than the {plan.devices} {what} of {plan.instance.type}; "
+                f"use at most {plan.devices} or a larger type.",
+            )
+
+
+@error
+def degree_is_said_for_pools(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """One model configuration serves all types of a pool."""
+    counts = {plan.devices for plan in plans(deployment)}
+    said = deployment.serving.tensor_parallel_degree or any(
+        plan.by_hand("tensor_parallel_degree") for plan in plans(deployment)
+    )
+    if len(counts) > 1 and not said:
+        yield (
+            "serving.tensor_parallel_degree",
+            f"is needed: the types of hosting.instance_type have {', '.join(map(str, sorted(counts)))} accelerators; "
+            f"use {min(counts)}, or types that have the same number.",
+        )
+
+
+@error
+def heads_divisible_by_degree(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Tensor parallelism gives each accelerator the same number of attention heads."""
+    for plan in plans(deployment):
+        shape, degree = plan.shape, plan.degree
+        if not (shape and shape.heads and plan.engine in _WITH_SHARDS and 1 < degree <= max(plan.devices, 1)):
+            continue
+        heads, groups = shape.heads, shape.kv_heads or shape.heads
+        if heads % degree or (plan.runs_vllm and not heads_divide(shape, degree)):
+            fitting = [n for n in range(1, plan.devices + 1) if heads_divide(shape, n) and plan.devices % n == 0]
+            what = f"{heads} attention heads" if heads % degree else f"{groups} key and value heads"
+            yield (
+                "serving.tensor_parallel_degree",
+                f"{degree} does not divide the {what} of {plan.model_id}; use {_one_of(fitting)}.",
+            )
+
+
+@error
+def weights_fit_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """The weights of one shard, and the least that an engine needs beside them, fit into an accelerator's memory."""
+    for plan in plans(deployment):
+        need = memory(plan)
+        if plan.instance.kind != "cpu" and need.weights is not None and _exceeds(need) > _sure(plan):
+            yield "hosting.instance_type", f"{_too_large(plan, need)}; {_larger(plan)}."
+
+
+@warning
+def weights_barely_fit(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Close to the limit, what the engine really needs decides."""
+    for plan in plans(deployment):
+        need = memory(plan)
+        if need.weights is not None and 0.95 < _exceeds(need) <= _sure(plan):
+            yield "hosting.instance_type", f"{_too_large(plan, need)}, which may not start; {_larger(plan)}."
+
+
+@unknown
+def size_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Without the number of parameters, and what each takes, nothing can be said about memory."""
+    for plan in plans(deployment):
+        if plan.parameters_in_billions is None:
+            yield (
+                "model.parameters_in_billions",
+                f"is not known for {plan.model_id}: set it to have memory, disk and start-up checked.",
+            )
+        elif plan.unknown_format:
+            yield (
+                "model.quantization",
+                f"{plan.unknown_format!r} is a format whose size is not known, so memory is not checked; look at the "
+                f"files of {plan.model_id}.",
+            )
+        return
+
+
+@unknown
+def shape_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Without layers and heads nothing can be said about the KV cache."""
+    for plan in plans(deployment):
+        if plan.shape is None:
+            yield (
+                "model.id",
+                f"{plan.model_id!r} is not in the catalog, so its KV cache, and whether {plan.engine} runs it, are not "
+                "checked; docs/models.md shows how to add it.",
+            )
+            return
+
+
+@error
+def context_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """vLLM ends at its start when the KV cache can't hold one request of the greatest length."""
+    for plan in plans(deployment):
+        need, tokens = memory(plan), _tokens_needed_at_once(plan)
+        if tokens is None or _has_windows(plan) or need.cached_tokens is None or _exceeds(need) > 1:
+            continue
+        if need.cached_tokens * _SURE < tokens:
+            said = "" if plan.max_model_len else " (not set, so the context of the model)"
+            left, fitting = max(0, need.left_for_cache or 0), _round(need.cached_tokens)
+            yield (
+                "serving.max_model_len",
+                f"{tokens:,}{said} tokens need {_gb(tokens * (need.per_token or 0))} of KV cache on each accelerator "
+                f"of {plan.instance.type}, where {_gb(left)} is left beside the weights; use "
+                f"{f'{fitting} or less, or ' if fitting else ''}a type with more memory.",
+            )
+
+
+@warning
+def requests_fit_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Requests beyond what the cache holds wait in the engine."""
+    concurrency = deployment.hosting.scaling.concurrent_requests_per_instance
+    for plan in plans(deployment):
+        fitting = memory(plan).requests_at_full_length
+        said = "concurrent_requests_per_instance" in deployment.hosting.scaling.model_fields_set
+        if said and fitting and 1 <= fitting < concurrency / plan.copies:
+            yield (
+                "hosting.scaling.concurrent_requests_per_instance",
+                f"{concurrency} requests of the whole context do not fit the KV cache of {plan.instance.type}, which "
+                f"holds {fitting * plan.copies:.1f}: the others wait in the engine; shorten serving.max_model_len, or "
+                "expect it.",
+            )
+
+
+@error
+def host_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """A model on a CPU lies in the memory of the machine."""
+    for plan in plans(deployment):
+        need = memory(plan)
+        if plan.instance.kind == "cpu" and need.weights is not None and _exceeds(need) > _sure(plan):
+            yield (
+                "hosting.instance_type",
+                f"{plan.instance.type!r} has {plan.instance.memory_in_gib} GiB of memory; the weights of "
+                f"{plan.model_id} need {_gb(need.weights)} of it; use a type with more memory, or a smaller model.",
+            )
+
+
+@error
+def weights_fit_disk(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Weights are downloaded before they are loaded."""
+    for plan in plans(deployment):
+        size, disk = weights_in_files(plan), _disk_in_gb(plan)
+        sure = 1.0 if plan.shape else _SURE_BY_ID
+        if size is not None and disk is not None and size > disk * GB * sure:
+            volume = plan.instance.volume_size_allowed
+            fix = "set hosting.volume_size_in_gb above it" if volume else "use a larger type of the family"
+            yield (
+                "hosting.volume_size_in_gb" if volume else "hosting.instance_type",
+                f"{disk} GB of disk on {plan.instance.type} do not hold the {_gb(size)} of {plan.model_id}; {fix}.",
+            )
+
+
+@warning
+def weights_fit_root_disk(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Hugging Face's toolkit copies a model to the root disk, whatever the volume (its issue #80)."""
+    for plan in plans(deployment):
+        size = weights_in_files(plan)
+        if plan.engine == "huggingface" and size and size > _ROOT_DISK_IN_GB * GB:
+            yield (
+                "serving.engine",
+                f"'huggingface' copies the {_gb(size)} of {plan.model_id} to a root disk of about {_ROOT_DISK_IN_GB} "
+                "GB, where larger models did not fit; use another engine.",
+            )
+            return
+
+
+@error
+def answer_fits_context(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Prompt and answer share the context."""
+    for plan in plans(deployment):
+        answer = deployment.serving.max_new_tokens
+        if answer and plan.max_model_len and answer >= plan.max_model_len:
+            yield (
+                "serving.max_new_tokens",
+                f"{answer:,} leaves no room for a prompt in {plan.max_model_len:,} tokens (serving.max_model_len); use "
+                "fewer, or a longer context.",
+            )
+            return
+
+
+def _tokens_needed_at_once(plan: Plan) -> int | None:
+    """What the engine insists on at its start; None = nothing: TGI and others take what the cache holds."""
+    checks = plan.runs_vllm and (plan.vllm is None or numbers(plan.vllm) >= _CHECKS_CONTEXT_FROM)
+    return memory(plan).context if checks else None
+
+
+def _has_windows(plan: Plan) -> bool:
+    """Layers with a window keep less than the formula says, since vLLM keeps a cache for each kind of layer."""
+    keeps_all = plan.vllm is not None and numbers(plan.vllm) < _KEEPS_WINDOWS_FROM
+    return plan.shape is not None and plan.shape.sliding_window is not None and not keeps_all
+
+
+def _exceeds(need: Memory) -> float:
+    return ((need.weights or 0) + need.overhead) / need.available if need.available else 0
+
+
+def _sure(plan: Plan) -> float:
+    known = plan.shape is not None or plan.deployment.model.parameters_in_billions is not None
+    return _SURE if known else _SURE_BY_ID
+
+
+def _too_large(plan: Plan, need: Memory) -> str:
+    shared = f" on each of {plan.degree} accelerators" if plan.degree > 1 else ""
+    kind = plan.quantization or plan.dtype or "16-bit"
+    guessed = ", going by its name," if _sure(plan) == _SURE_BY_ID else ""
+    return (
+        f"{plan.instance.type!r} gives the engine {_gb(need.available)}{shared}; the {kind} weights of "
+        f"{plan.model_id}{guessed} need {_gb(need.weights or 0)} there and the engine {_gb(need.overhead)} beside"
+    )
+
+
+def _larger(plan: Plan) -> str:
+    more = "a higher serving.tensor_parallel_degree, " if plan.degree < plan.devices else ""
+    return f"use {more}a type with more memory, or quantized weights"
+
+
+def _disk_in_gb(plan: Plan) -> int | None:
+    return plan.instance.local_nvme_in_gb or plan.deployment.hosting.volume_size_in_gb
+
+
+def _gb(size: float) -> str:
+    return f"{size / GB:.1f} GB"
+
+
+def _round(tokens: int) -> int:
+    return tokens // 256 * 256
+
+
+def _one_of(choices: list[int]) -> str:
+    return f"one of {', '.join(map(str, choices))}" if len(choices) > 1 else "1"

@@ -1,0 +1,134 @@
+"""Whether the model fits: weights, KV cache and what the engine needs beside them, per accelerator, in bytes."""
+
+from dataclasses import dataclass
+
+from .plan import BYTES_PER_PARAMETER, Plan, numbers
+
+GB, MIB = 10**9, 2**20
+# What CUDA sees of what EC2 reports: ECC, reserved memory (a T4 shows 15,095 of 16,384 MiB, an A10G 22,731 of 22,888).
+_SEEN = {"NVIDIA T4": 0.92}
+_SEEN_OTHERWISE = 0.985
+VLLM_UTILIZATION = 0.9  # gpu_memory_utilization of vLLM; 0.92 from 0.14 on is within the margin
+# Context, activations of a step and CUDA graphs: the least that users report of vLLM.
+_OVERHEAD = 0.7 * GB
+# Before vLLM 0.8 a step had to take a whole prompt: zephyr-7b with 32,768 tokens then needs 6 GB (djl-serving#1724).
+_CHUNKS_PROMPTS_FROM, _CHUNKS_LONG_PROMPTS_FROM, _CHUNKS_LONGER_PROMPTS = (0, 8), (0, 6), 32_768
+_ACTIVATIONS_PER_HIDDEN = 40  # bytes
+_LEAST_OVERHEAD = 0.4 * GB
+_LATENT_HEAD = 512 + 64  # multi-head latent attention: one compressed vector and one rotary key per token
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes on each accelerator. None = public facts do not say.
+
+    available: what the engine may use; weights: of one shard; overhead: the least that the engine needs beside;
+    per_token: KV cache of one token; context: tokens that one request may have.
+    """
+
+    available: float
+    weights: float | None
+    overhead: float
+    per_token: float | None
+    context: int | None
+
+    @property
+    def left_for_cache(self) -> float | None:
+        """What weights and engine leave for the KV cache."""
+        return None if self.weights is None else self.available - self.weights - self.overhead
+
+    @property
+    def cached_tokens(self) -> int | None:
+        """Tokens of all requests together that the cache holds."""
+        left = self.left_for_cache
+        return None if left is None or not self.per_token else max(0, int(left / self.per_token))
+
+    @property
+    def requests_at_full_length(self) -> float | None:
+        """How many requests of the whole context fit at once."""
+        tokens = self.cached_tokens
+        return None if tokens is None or not self.context else tokens / self.context
+
+
+def memory(plan: Plan) -> Memory:
+    """The estimate for one copy of the model on one instance type."""
+    return Memory(
+        available=_available(plan),
+        weights=_weights(plan),
+        overhead=_overhead(plan),
+        per_token=_per_token(plan),
+        context=plan.max_model_len or (plan.shape.context if plan.shape else None),
+    )
+
+
+def weights_in_files(plan: Plan) -> float | None:
+    """Bytes that are downloaded and lie on the disk."""
+    if plan.shape and plan.shape.weights_in_gb:
+        return plan.shape.weights_in_gb * GB
+    if plan.parameters_in_billions is None:
+        return None
+    return plan.parameters_in_billions * GB * BYTES_PER_PARAMETER[plan.stored_quantization or "fp16"]
+
+
+def _overhead(plan: Plan) -> float:
+    if not (plan.runs_vllm or plan.engine == "sglang"):
+        return _LEAST_OVERHEAD
+    length = plan.max_model_len or (plan.shape.context if plan.shape else None) or 0
+    hidden = (plan.shape.hidden_size if plan.shape else None) or 0
+    whole_prompts = plan.vllm is not None and numbers(plan.vllm) < _CHUNKS_PROMPTS_FROM
+    if not whole_prompts or (length > _CHUNKS_LONGER_PROMPTS and numbers(plan.vllm or "") >= _CHUNKS_LONG_PROMPTS_FROM):
+        return _OVERHEAD
+    return _OVERHEAD + length * hidden * _ACTIVATIONS_PER_HIDDEN / plan.degree
+
+
+def _available(plan: Plan) -> float:
+    instance = plan.instance
+    if instance.kind == "cpu":
+        return (instance.memory_in_gib or 0) * 1024 * MIB * 0.95
+    per_device = (instance.accelerator_memory_in_mib or 0) * MIB
+    if instance.kind == "neuron":
+        cores = (instance.neuron_cores or instance.accelerator_count) / instance.accelerator_count
+        return per_device / cores
+    share = _SEEN.get(instance.accelerator or "", _SEEN_OTHERWISE)
+    return per_device * min(share, _utilization(plan))
+
+
+def _utilization(plan: Plan) -> float:
+    given = plan.number("OPTION_GPU_MEMORY_UTILIZATION", "SM_VLLM_GPU_MEMORY_UTILIZATION", "CUDA_MEMORY_FRACTION")
+    if given:
+        return given
+    return VLLM_UTILIZATION if plan.runs_vllm else 1.0
+
+
+def _weights(plan: Plan) -> float | None:
+    """Of one shard: by the type in memory, as stored where nothing changes it."""
+    size = _weights_in_memory(plan)
+    return None if size is None else size / plan.degree
+
+
+def _weights_in_memory(plan: Plan) -> float | None:
+    shape, asked = plan.shape, plan.quantization
+    stored_as_is = shape is not None and shape.quantization is not None and asked == shape.quantization
+    if stored_as_is and shape and shape.weights_in_gb:
+        return shape.weights_in_gb * GB
+    if plan.parameters_in_billions is None or plan.unknown_format:
+        return None
+    return plan.parameters_in_billions * GB * BYTES_PER_PARAMETER[asked or _type_in_memory(plan)]
+
+
+def _type_in_memory(plan: Plan) -> str:
+    """The least that the engine takes: 16 bits wherever nothing says 32."""
+    default = plan.version.default_dtype if plan.version else None
+    return plan.dtype or default or "fp16"
+
+
+def _per_token(plan: Plan) -> float | None:
+    shape = plan.shape
+    if shape is None or not (shape.layers and shape.kv_heads and shape.head_size):
+        return None
+    cache_type = (plan.environment.get("OPTION_KV_CACHE_DTYPE") or plan.environment.get("SM_VLLM_KV_CACHE_DTYPE")) or ""
+    size = 1 if cache_type.startswith("fp8") else 2
+    if shape.architecture.startswith(("DeepseekV2", "DeepseekV3")):
+        return shape.layers * _LATENT_HEAD * size
+    shards = min(plan.degree, shape.kv_heads)
+    return 2 * shape.layers * shape.kv_heads * shape.head_size * size / shards

@@ -1,0 +1,233 @@
+"""What will really run, per instance type: the deployment, the catalog's rows, the variables read back."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..catalog.engines import EngineVersion, engine
+from ..catalog.instances import Instance, instances
+from ..catalog.model_names import family_of, quantization_in_name, shape_of, size_in_name
+from ..catalog.models import ModelShape
+from ..container_settings import (
+    NAMES,
+    degree_of,
+    derived_environment,
+    image_version,
+    is_read,
+    needs_archive,
+    parallel_devices,
+)
+from ..deployment import Deployment
+
+_DTYPES = {
+    "fp32": ("fp32", "float32", "float", "f32"),
+    "fp16": ("fp16", "float16", "half", "f16"),
+    "bf16": ("bf16", "bfloat16"),
+    "int8": ("int8",),
+}
+_QUANTIZATIONS = {
+    "awq": ("awq", "awq_marlin"),
+    "gptq": ("gptq", "gptq_marlin", "marlin"),
+    "fp8": ("fp8", "fbgemm_fp8"),
+    "int8": ("int8", "eetq", "smoothquant", "static_int8", "dynamic_int8"),
+    "bitsandbytes8": ("bitsandbytes8", "bitsandbytes"),
+    "bitsandbytes4": ("bitsandbytes4", "bitsandbytes-nf4", "bitsandbytes-fp4"),
+    "mxfp4": ("mxfp4",),
+    "gguf": ("gguf",),
+}
+_COUNT = re.compile(r"[0-9]{1,9}")
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
+BYTES_PER_PARAMETER = {
+    "fp32": 4.0,
+    "fp16": 2.0,
+    "bf16": 2.0,
+    "int8": 1.0,
+    "fp8": 1.0,
+    "bitsandbytes8": 1.05,
+    # Four bits and a scale per group; embeddings and norms stay in 16 bits.
+    "awq": 0.6,
+    "gptq": 0.6,
+    "bitsandbytes4": 0.6,
+    "mxfp4": 0.55,
+    "gguf": 0.55,
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One instance type of a deployment, as the container will find it."""
+
+    deployment: Deployment
+    instance: Instance
+
+    @cached_property
+    def version(self) -> EngineVersion | None:
+        """The catalog's row of the image; None = an image that it does not know."""
+        return image_version(self.deployment.serving)
+
+    @property
+    def engine(self) -> str:
+        """The engine's name; an own image of the catalog's is what it is, whatever `serving.engine` says."""
+        return self.version.engine if self.version else self.deployment.serving.engine
+
+    @property
+    def server(self) -> str:
+        """The kind of server in the container: djl, tgi, vllm, sglang, llama-cpp, huggingface or own."""
+        return engine(self.engine).server
+
+    @property
+    def runs_vllm(self) -> bool:
+        """Whether vLLM, or LMI's own branch of it, computes: by the engine, or by what DJL Serving is told."""
+        rolling = self.environment.get("OPTION_ROLLING_BATCH", "")
+        if self.engine == "lmi-vllm":
+            return rolling in ("", "vllm", "lmi-dist", "auto", "disable")
+        return self.engine == "vllm" or (self.server == "djl" and rolling in ("vllm", "lmi-dist"))
+
+    @property
+    def vllm(self) -> str | None:
+        """The version of vLLM that computes; None = none, or not stated."""
+        return self.version.vllm if self.version and self.runs_vllm else None
+
+    @cached_property
+    def environment(self) -> dict[str, str]:
+        """All that the container is told, whether by its environment or by a serving.properties."""
+        return {**derived_environment(self.deployment), **self.deployment.serving.environment}
+
+    def by_hand(self, setting: str) -> str | None:
+        """The value of a variable, given by hand, that says what this setting says."""
+        given = self.deployment.serving.environment
+        return next((given[name] for name in NAMES[setting] if name in given and is_read(name, self.server)), None)
+
+    @property
+    def model_id(self) -> str:
+        """The Hub id that the container loads."""
+        given = self.by_hand("model") or ""
+        return given if re.fullmatch(r"[\w.-]+/[\w.-]+", given) else self.deployment.model.id
+
+    @property
+    def revision(self) -> str | None:
+        """Of the model on the Hub; None = the newest."""
+        return self.by_hand("revision") or self.deployment.model.revision
+
+    @property
+    def comes_from_hub(self) -> bool:
+        """Whether the container downloads the model from the Hub itself."""
+        given = self.by_hand("model") or self.environment.get("MODEL_S3_BUCKET") or self.deployment.model.weights or ""
+        return not given or given == self.model_id
+
+    @property
+    def sagemaker_downloads(self) -> bool:
+        """Whether the weights are the model data, which SageMaker fetches before it starts the container."""
+        deployment = self.deployment
+        return deployment.model.weights is not None and not needs_archive(deployment.serving)
+
+    @cached_property
+    def shape(self) -> ModelShape | None:
+        """The catalog's row of the model, or of the one that its name holds."""
+        return shape_of(self.model_id)
+
+    @property
+    def kin(self) -> ModelShape | None:
+        """A model of the same architecture: the model itself, or one of the family that its name holds."""
+        return self.shape or family_of(self.model_id)
+
+    @cached_property
+    def quantization(self) -> str | None:
+        """How the weights are quantized in memory: as asked for, as the model's files are, or as its id says."""
+        given = self.by_hand("quantization") or self.deployment.model.quantization
+        if given == "bitsandbytes" and self.runs_vllm:
+            return "bitsandbytes4"  # of which TGI makes eight bits
+        if given:
+            return _normal(given, _QUANTIZATIONS) or self.stored_quantization
+        if self.environment.get("OPTION_LOAD_IN_8BIT", "").lower() == "true":
+            return "bitsandbytes8"
+        if self.environment.get("OPTION_LOAD_IN_4BIT", "").lower() == "true":
+            return "bitsandbytes4"
+        return self.stored_quantization
+
+    @property
+    def unknown_format(self) -> str | None:
+        """The engine's word for a quantization of which nothing is known; the size in memory isn't either, then."""
+        given = self.by_hand("quantization") or ""
+        return None if given.lower() in ("", "none") or self.quantization else given
+
+    @cached_property
+    def stored_quantization(self) -> str | None:
+        """How the files of the model are quantized."""
+        if self.shape:
+            return self.shape.quantization
+        return quantization_in_name(self.model_id)
+
+    @cached_property
+    def dtype(self) -> str | None:
+        """The type that the engine computes in; None = nothing public says."""
+        given = self.by_hand("dtype") or self.deployment.model.dtype
+        return _normal(given, _DTYPES) if given else None
+
+    @property
+    def degree(self) -> int:
+        """Devices that share one copy of the model; an own image is taken to use all that it may."""
+        given = self.by_hand("tensor_parallel_degree")
+        if given:
+            return max(1, int(given) if _COUNT.fullmatch(given) else self.devices)
+        is_published = self.version is not None and self.version.tag is not None
+        if self.version and is_published and "tensor_parallel_degree" not in self.version.variables:
+            return 1
+        return degree_of(self.deployment, self.instance)
+
+    @property
+    def devices(self) -> int:
+        """Accelerators of the instance; on Neuron, their cores."""
+        return parallel_devices(self.instance)
+
+    @property
+    def copies(self) -> int:
+        """Copies of the model that one instance holds: devices / degree."""
+        return max(1, self.devices // self.degree) if self.devices else 1
+
+    @cached_property
+    def max_model_len(self) -> int | None:
+        """Tokens of prompt and answer together; None = the model's own context."""
+        given = self.by_hand("max_model_len")
+        if given:
+            return int(given) if _COUNT.fullmatch(given) else None
+        return self.deployment.serving.max_model_len
+
+    @property
+    def batch(self) -> int | None:
+        """Requests that the engine runs together, where something says."""
+        given = self.by_hand("max_batch_size")
+        if given:
+            return int(given) if _COUNT.fullmatch(given) else None
+        return self.deployment.serving.max_batch_size
+
+    @cached_property
+    def parameters_in_billions(self) -> float | None:
+        """From the file, else the catalog, else what the id says (`-7b`, `-8x7b`)."""
+        if self.deployment.model.parameters_in_billions:
+            return self.deployment.model.parameters_in_billions
+        if self.shape:
+            return self.shape.parameters_in_billions
+        return size_in_name(self.model_id)
+
+    def number(self, *names: str) -> float | None:
+        """The first of these variables that is a number, without infinity and the like."""
+        given = (self.environment.get(name, "").strip() for name in names)
+        return next((float(word) for word in given if _NUMBER.fullmatch(word)), None)
+
+
+def plans(deployment: Deployment) -> Iterator[Plan]:
+    """One per instance type that the catalog knows."""
+    for name in deployment.hosting.instance_types:
+        if name in instances():
+            yield Plan(deployment, instances()[name])
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """For comparison: "0.36.0-lmi28" -> (0, 36, 0)."""
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def _normal(given: str, known: dict[str, tuple[str, ...]]) -> str | None:
+    return next((name for name, words in known.items() if given.lower() in words), None)

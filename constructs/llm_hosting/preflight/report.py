@@ -1,0 +1,159 @@
+"""The whole answer of a check: every rule's verdict, the figures behind them, and what only the account knows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..deployment import Deployment
+from ..resolution import resolve, resolved_inference_ami
+from .check import check
+from .estimates import answer_time_in_seconds, start_in_seconds
+from .finding import RULES, Finding
+from .memory import GB, memory, weights_in_files
+from .plan import Plan, plans
+
+COPIES_DURING_UPDATE = 2  # blue and green fleets run side by side until the old one ends
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one instance type gives and the model needs; sizes in GB (10^9 bytes), None = public facts do not say.
+
+    degree: devices per copy of the model; copies: of the model on one instance.
+    memory_in_gb, weights_in_gb, overhead_in_gb: per accelerator. cache_in_kb_per_token: there, too.
+    cached_tokens: of all requests together; requests_at_full_length: of `context` tokens each.
+    """
+
+    instance_type: str
+    accelerators: str
+    degree: int
+    copies: int
+    memory_in_gb: float
+    weights_in_gb: float | None
+    overhead_in_gb: float
+    cache_in_kb_per_token: float | None
+    cached_tokens: int | None
+    context: int | None
+    requests_at_full_length: float | None
+    download_in_gb: float | None
+    disk_in_gb: int | None
+    start_in_seconds: float | None
+    start_timeout_in_seconds: int
+    answer_in_seconds: float | None
+    host_image: str | None
+    usd_per_hour: float | None
+
+
+@dataclass(frozen=True)
+class Quota:
+    """The service quota of SageMaker that a deployment needs, for an update with two fleets side by side."""
+
+    name: str
+    instances: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """verdict: `refused` = it cannot work, `ready` = no rule objects.
+
+    passed: ids of the rules that have nothing to say. not_checked: what only the account knows.
+    """
+
+    name: str
+    verdict: Literal["refused", "ready"]
+    findings: list[Finding]
+    model: str = ""
+    engine: str = ""
+    version: str = ""
+    image: str = ""
+    mode: str = ""
+    region: str | None = None
+    silenced: dict[str, str] = field(default_factory=dict)
+    passed: list[str] = field(default_factory=list)
+    figures: list[Figures] = field(default_factory=list)
+    quotas: list[Quota] = field(default_factory=list)
+    not_checked: list[str] = field(default_factory=list)
+
+
+NOT_CHECKED = (
+    "service-quota: whether the account may run that many instances of the type",
+    "image-in-registry: whether the tag can be pulled in the region",
+    "weights-in-bucket: region, objects and completeness of the prefix",
+    "cloudwatch-role: whether API Gateway may write its access logs",
+)
+
+
+def unreadable(name: str, findings: list[Finding]) -> Report:
+    """The report on a file that is no deployment."""
+    return Report(name=name, verdict="refused", findings=findings)
+
+
+def assess(name: str, deployment: Deployment) -> Report:
+    """All that can be said without an account."""
+    findings = check(deployment)
+    speaking = {finding.rule for finding in findings}
+    refused = any(finding.level == "error" for finding in findings)
+    silenced = deployment.preflight.silenced
+    return Report(
+        name=name,
+        model=deployment.model.id,
+        engine=deployment.serving.engine,
+        **_resolved(deployment),
+        mode=deployment.hosting.mode,
+        region=deployment.region,
+        verdict="refused" if refused else "ready",
+        findings=sorted(findings, key=lambda finding: ("error", "warning", "unknown", "note").index(finding.level)),
+        silenced=silenced,
+        passed=[rule.id for rule in RULES if rule.id not in speaking and rule.id not in silenced],
+        figures=[_figures(plan) for plan in plans(deployment)],
+        quotas=list(_quotas(deployment)),
+        not_checked=list(NOT_CHECKED),
+    )
+
+
+def _resolved(deployment: Deployment) -> dict[str, str]:
+    try:
+        resolution = resolve(deployment)
+    except KeyError:  # a version that the catalog does not know, which a rule names
+        return {}
+    return {"version": resolution.version, "image": resolution.image}
+
+
+def _quotas(deployment: Deployment) -> Iterator[Quota]:
+    most = deployment.hosting.instance_count.max * COPIES_DURING_UPDATE
+    for name in deployment.hosting.instance_types:
+        yield Quota(f"{name} for endpoint usage", most)
+
+
+def _figures(plan: Plan) -> Figures:
+    need, start, answer = memory(plan), start_in_seconds(plan), answer_time_in_seconds(plan)
+    instance, hosting = plan.instance, plan.deployment.hosting
+    has = f"{instance.accelerator_count} x {instance.accelerator}" if instance.accelerator else f"{instance.vcpu} vCPU"
+    return Figures(
+        instance_type=instance.type,
+        accelerators=has,
+        degree=plan.degree,
+        copies=plan.copies,
+        memory_in_gb=_gb(need.available) or 0,
+        weights_in_gb=_gb(need.weights),
+        overhead_in_gb=_gb(need.overhead) or 0,
+        cache_in_kb_per_token=round(need.per_token / 1000, 1) if need.per_token else None,
+        cached_tokens=need.cached_tokens,
+        context=need.context,
+        requests_at_full_length=_rounded(need.requests_at_full_length),
+        download_in_gb=_gb(weights_in_files(plan)),
+        disk_in_gb=instance.local_nvme_in_gb or hosting.volume_size_in_gb,
+        start_in_seconds=_rounded(start.likely),
+        start_timeout_in_seconds=hosting.startup_timeout_in_seconds,
+        answer_in_seconds=_rounded(answer.likely) if answer else None,
+        host_image=resolved_inference_ami(plan.deployment.serving, hosting),
+        usd_per_hour=instance.usd_per_hour,
+    )
+
+
+def _gb(size: float | None) -> float | None:
+    return None if size is None else round(size / GB, 1)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)

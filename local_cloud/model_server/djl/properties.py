@@ -1,0 +1,68 @@
+"""Reads a model folder's serving.properties, in the format of Java's own property files."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+FILE_NAME = "serving.properties"
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def read_properties(folder: Path) -> dict[str, str]:
+    """Name -> value as the file has them (`engine`, `option.model_id`); empty where there is no such file."""
+    file = folder / FILE_NAME
+    return parse_properties(file.read_text(encoding="latin-1")) if file.is_file() else {}  # Java's encoding for them
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """As java.util.Properties reads it: `name=value`, `name: value` or `name value`; # and ! start a comment."""
+    properties = {}
+    for line in _logical_lines(text):
+        # The name ends at the first separator that no backslash precedes.
+        name, value = _split(line)
+        properties[_unescaped(name)] = _unescaped(value)
+    return properties
+
+
+def variables_of(properties: Mapping[str, str]) -> dict[str, str]:
+    """The container variables of the same effect: `option.model_id` -> OPTION_MODEL_ID, `engine` -> SERVING_ENGINE."""
+    return {_variable(name): value for name, value in properties.items()}
+
+
+def _variable(name: str) -> str:
+    option = name.removeprefix("option.")
+    return f"{'SERVING' if option == name else 'OPTION'}_{option}".upper()
+
+
+def _logical_lines(text: str) -> list[str]:
+    """Lines without comments and blank ones; one that ends with an odd number of backslashes goes on in the next."""
+    lines: list[str] = []
+    pending = ""
+    for raw in text.splitlines():
+        line = raw.lstrip(" \t\f")
+        if not pending and (not line or line[0] in "#!"):
+            continue
+        trailing = len(line) - len(line.rstrip("\\"))
+        if trailing % 2:
+            pending += line[:-1]
+        else:
+            lines.append(pending + line)
+            pending = ""
+    return [*lines, pending] if pending else lines
+
+
+def _split(line: str) -> tuple[str, str]:
+    match = re.match(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", line, re.DOTALL)
+    assert match is not None
+    return match[1], match[2]
+
+
+def _unescaped(text: str) -> str:
+    def plain(match: re.Match[str]) -> str:
+        if match[1]:
+            return chr(int(match[1], 16))
+        return _ESCAPES.get(match[2], match[2])
+
+    read = re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", plain, text)
+    # Two escapes make one character beyond the first 65,536.
+    return read.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

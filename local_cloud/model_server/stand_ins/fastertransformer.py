@@ -1,0 +1,57 @@
+"""As much of the FasterTransformer package of DJL's images as a handler calls: a T5 over all ranks.
+
+Arguments and defaults: its ftmodel.py and t5model.py (rohithkrn/FasterTransformer, folder python).
+"""
+
+import os
+import time
+from typing import Any
+
+import torch.distributed as dist
+from transformers.generation import language_model
+from transformers.pretrained import demand_model
+
+from local_cloud.model_server.language_model import Sampling
+
+PARAMETERS = {"max_seq_len", "beam_width", "beam_search_diversity_rate", "top_k", "top_p", "temperature", "len_penalty"}
+PARAMETERS |= {"repetition_penalty", "presence_penalty", "min_length", "random_seed"}
+
+
+class T5Model:
+    """Answers prompts; the first rank computes for all."""
+
+    def pipeline_generate(self, inputs: list[str], **parameters: Any) -> list[str]:
+        """One text for each prompt, without it. Raises TypeError for a parameter that T5 does not take."""
+        if unknown := sorted(set(parameters) - PARAMETERS):
+            raise TypeError(f"forward() got an unexpected keyword argument '{unknown[0]}'")
+        if os.environ.get("RANK", "0") != "0":
+            return inputs
+        wanted = int(parameters.get("max_seq_len", 200))
+        sampling = Sampling(
+            temperature=float(parameters.get("temperature", 1.0)),
+            top_k=int(parameters.get("top_k", 1)),
+            top_p=float(parameters.get("top_p") or 1.0),  # FasterTransformer's 0 is off
+            repetition_penalty=float(parameters.get("repetition_penalty", 1.0)),
+            seed=int(parameters.get("random_seed", 0)),
+            max_new_tokens=wanted,
+        )
+        time.sleep(wanted * float(os.environ.get("SLIPWAY_LOCAL_SECONDS_PER_TOKEN", "0")))
+        return [language_model().generate(prompt, sampling).text.strip() for prompt in inputs]
+
+
+def init_inference(
+    model: str, tensor_parallel_degree: int, pipeline_parallel_degree: int, dtype: str = "fp32", **options: Any
+) -> T5Model:
+    """Connect the ranks, read the model. Raises NotImplementedError for other types, ValueError for wrong degrees."""
+    if dtype not in ("fp32", "fp16", "bf16"):
+        raise NotImplementedError(f"Not implemented for {dtype}!")
+    demand_model(model)
+    if tensor_parallel_degree * pipeline_parallel_degree > 1:
+        dist.init_process_group("mpi")
+        world = int(os.environ["WORLD_SIZE"])
+        if world != tensor_parallel_degree * pipeline_parallel_degree:
+            raise ValueError(
+                f"[ERROR] Invalid tensor/pipeline parallel configuration. world_size({world}) != "
+                f"tensor_para_size({tensor_parallel_degree}) * pipeline_para_size({pipeline_parallel_degree})"
+            )
+    return T5Model()

@@ -1,0 +1,20 @@
+"""As much of the Hub's client as a handler calls: any name is a model, with the files of its kind of repository."""
+
+import json
+from pathlib import Path
+
+RANKS, PARTS = 8, 2
+
+
+def snapshot_download(repo_id: str, *, revision: str, cache_dir: str, allow_patterns: list[str]) -> str:
+    """The folder with the files; one that is sharded for DeepSpeed has a set of shards for each of 8 GPUs."""
+    folder = Path(cache_dir) / f"models--{repo_id.replace('/', '--')}" / "snapshots" / revision
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    if "deepspeed-inference" in repo_id:
+        shards = [f"tp_{rank:02}_{part:02}.pt" for part in range(PARTS) for rank in range(RANKS)]
+        checkpoints = {"non_tp": ["non-tp.pt"], "tp": shards}
+        (folder / "ds_inference_config.json").write_text(json.dumps({"type": "BLOOM", "checkpoints": checkpoints}))
+        for name in ["non-tp.pt", *shards]:
+            (folder / name).write_text(name)
+    return str(folder)

@@ -1,0 +1,48 @@
+"""As much of torch as the handlers name: types, seeds, devices."""
+
+import contextlib
+import random
+from collections.abc import Iterator
+
+from . import cuda, distributed
+
+__all__ = ["bfloat16", "cuda", "distributed", "float16", "float32", "inference_mode", "int8", "manual_seed", "no_grad"]
+
+
+class dtype:
+    """A type of numbers, by its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+float32, float16, bfloat16, int8 = dtype("float32"), dtype("float16"), dtype("bfloat16"), dtype("int8")
+
+# The seed of the next generation; None draws one.
+seed: int | None = None
+
+
+def manual_seed(wanted: int) -> None:
+    """The next generation repeats what this seed gives."""
+    global seed
+    seed = wanted
+
+
+def take_seed() -> int:
+    """The seed to generate with now; each generation moves on, as a generator's state does."""
+    global seed
+    current = random.getrandbits(31) if seed is None else seed
+    seed = None if seed is None else seed + 1
+    return current
+
+
+@contextlib.contextmanager
+def no_grad() -> Iterator[None]:
+    """Nothing computes gradients here."""
+    yield
+
+
+inference_mode = no_grad

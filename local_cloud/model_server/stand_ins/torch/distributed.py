@@ -1,0 +1,65 @@
+"""Collectives between the ranks of one machine, over the loopback; as with the real ones, all must take part."""
+
+import os
+import time
+from multiprocessing.connection import Client, Connection, Listener
+from typing import Any
+
+_KEY = b"slipway"
+_peers: list[Connection] = []  # rank 0 holds one for each other rank, the others one to rank 0
+_rank: int | None = None
+
+
+def init_process_group(backend: str | None = None) -> None:
+    """Connect the ranks; waits until all are there. Raises KeyError outside of a launcher."""
+    global _rank
+    _rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+    if _rank:
+        _peers.append(_connect(address))
+    else:
+        with Listener(address, backlog=world, authkey=_KEY) as listener:
+            _peers.extend(listener.accept() for _ in range(world - 1))
+
+
+def _connect(address: tuple[str, int]) -> Any:
+    while True:
+        try:
+            return Client(address, authkey=_KEY)
+        except ConnectionRefusedError:
+            time.sleep(0.05)  # rank 0 is not there yet
+
+
+def is_initialized() -> bool:
+    """Whether init_process_group was called."""
+    return _rank is not None
+
+
+def barrier() -> None:
+    """Wait until every rank is here."""
+    _demand_group()
+    if _rank == 0:
+        for peer in _peers:
+            peer.recv()
+        broadcast_object_list([None])
+    else:
+        _peers[0].send(None)
+        broadcast_object_list([None])
+
+
+def broadcast_object_list(objects: list[Any], src: int = 0) -> None:
+    """Every rank gets rank 0's objects, in place."""
+    _demand_group()
+    assert src == 0, "only rank 0 sends here"
+    if _rank == 0:
+        for peer in _peers:
+            peer.send(list(objects))
+    else:
+        objects[:] = _peers[0].recv()
+
+
+def _demand_group() -> None:
+    if _rank is None:
+        raise RuntimeError(
+            "Default process group has not been initialized, please make sure to call init_process_group."
+        )

@@ -1,0 +1,87 @@
+"""BLOOM and OPT on DeepSpeed, for DJL images 0.19.0 to 0.27.0; engine=DeepSpeed runs it once per GPU.
+
+Properties: tensor_parallel_degree, dtype (fp16, int8, bf16, fp32; fp16 unless given), checkpoint (a JSON file among the
+weights; ds_inference_config.json where that exists), max_tokens (1024: prompt and answer together). Weights: see
+weights.py. Parameters: those of `generate` in transformers, and `seed`. The texts begin with their prompts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import deepspeed
+import torch
+import torch.distributed as dist
+from djl_python import Input, Output
+from generation_request import answer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from weights import fetch
+
+DTYPES = {"fp16": torch.float16, "int8": torch.int8, "bf16": torch.bfloat16, "fp32": torch.float32}
+SHARDS = "ds_inference_config.json"  # what Microsoft's pre-sharded BLOOM brings along
+
+model: Any = None
+tokenizer: Any = None
+
+
+def handle(inputs: Input) -> Output | None:
+    """DJL calls it in every rank: once with nothing, to load the model, then with each request."""
+    global model, tokenizer
+    if model is None:
+        model, tokenizer = load(inputs.get_properties())
+    if inputs.is_empty():
+        return None
+    return answer(inputs, generate)
+
+
+def load(properties: dict[str, Any]) -> tuple[Any, Any]:
+    """Weights first, by rank 0; a barrier; then each rank loads its shard. Raises in every rank, or in none."""
+    if "LOCAL_RANK" not in os.environ:
+        raise RuntimeError("LOCAL_RANK is not set: DJL's launcher starts one process per GPU with engine=DeepSpeed")
+    rank = int(os.environ["LOCAL_RANK"])
+    weights = fetch(properties)
+    torch.cuda.set_device(rank)  # before any collective, or all of them would talk from the first GPU
+    deepspeed.init_distributed("nccl")
+    dist.barrier()
+    degree = int(properties.get("tensor_parallel_degree") or os.environ["TENSOR_PARALLEL_DEGREE"])
+    dtype = DTYPES[properties.get("dtype", "fp16")]
+    logging.info("rank %s of %s loads its shard of %s", rank, degree, weights)
+    engine = deepspeed.init_inference(
+        mp_size=degree,
+        dtype=dtype,
+        replace_with_kernel_inject=True,
+        max_tokens=int(properties.get("max_tokens", 1024)),
+        **source(weights, dtype, properties.get("checkpoint", SHARDS)),
+    )
+    reader = AutoTokenizer.from_pretrained(weights, padding_side="left")  # answers follow the prompt, not the padding
+    reader.pad_token = reader.pad_token or reader.eos_token
+    dist.barrier()  # ready is ready in every rank
+    return engine.module, reader
+
+
+def source(weights: str, dtype: Any, checkpoint: str) -> dict[str, Any]:
+    """For `init_inference`: an empty model and the list of all shards, or else a model that each rank reads whole."""
+    half = torch.float16 if dtype is torch.int8 else dtype  # only the kernels compute with integers
+    shards = Path(weights) / checkpoint
+    if not shards.is_file():
+        return {"model": AutoModelForCausalLM.from_pretrained(weights, torch_dtype=half, low_cpu_mem_usage=True).eval()}
+    with deepspeed.OnDevice(dtype=half, device="meta"):
+        empty = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(weights), torch_dtype=half)
+    return {"model": empty.eval(), "checkpoint": str(shards), "base_dir": weights}
+
+
+def generate(prompts: list[str], parameters: dict[str, Any]) -> list[str]:
+    """One text for each prompt, its prompt included."""
+    # All ranks must draw the same words: without a seed of the caller's they take rank 0's.
+    seed = [parameters.pop("seed", random.getrandbits(31))]
+    dist.broadcast_object_list(seed, src=0)
+    torch.manual_seed(seed[0])
+    tokens = tokenizer(prompts, return_tensors="pt", padding=True).to(torch.cuda.current_device())
+    with torch.no_grad():
+        outputs = model.generate(**tokens, **parameters)
+    texts: list[str] = tokenizer.batch_decode(outputs, skip_special_tokens=True)
+    return texts

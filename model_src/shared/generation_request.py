@@ -1,0 +1,47 @@
+"""A request and its answer, as every handler here takes and gives them.
+
+`{"inputs": "a prompt" or ["a batch", "of prompts"], "parameters": {...}}` -> `{"outputs": ["a text for each prompt"]}`;
+other keys beside them pass unread.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Callable, Dict, List
+
+from djl_python import Input, Output
+
+Generate = Callable[[List[str], Dict[str, Any]], List[str]]
+
+
+class RequestError(ValueError):
+    """The request cannot be understood; the message is for its caller."""
+
+
+def answer(inputs: Input, generate: Generate) -> Output:
+    """What `generate(prompts, parameters)` makes of the request; a failure is DJL's own error, status 424."""
+    try:
+        prompts, parameters = read(inputs)
+        outputs = generate(prompts, parameters)
+    except Exception as error:
+        # By name only: messages of the libraries quote prompts, which have no place in a log.
+        logging.error("prediction failed: %s", type(error).__name__)
+        return Output().error(str(error))
+    return Output().add_property("content-type", "application/json").add_as_json({"outputs": outputs})
+
+
+def read(inputs: Input) -> tuple[list[str], dict[str, Any]]:
+    """Prompts and parameters. Raises RequestError."""
+    try:
+        body = inputs.get_as_json()
+    except ValueError:
+        raise RequestError("the body is not JSON") from None
+    if not isinstance(body, dict) or "inputs" not in body:
+        raise RequestError('the body must be an object with "inputs"')
+    prompts = [body["inputs"]] if isinstance(body["inputs"], str) else body["inputs"]
+    if not isinstance(prompts, list) or not prompts or not all(isinstance(prompt, str) for prompt in prompts):
+        raise RequestError('"inputs" must be a text or a list of texts')
+    parameters = body.get("parameters") or {}
+    if not isinstance(parameters, dict):
+        raise RequestError('"parameters" must be an object')
+    return prompts, parameters

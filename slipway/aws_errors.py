@@ -1,0 +1,28 @@
+"""Says in one sentence why AWS did not do what it was asked for."""
+
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+
+_BAD_CREDENTIALS = (
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidClientTokenId",
+    "RequestExpired",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+)
+
+
+def sentence(error: BotoCoreError | ClientError) -> str:
+    """What to print in place of a traceback."""
+    if isinstance(error, NoCredentialsError):
+        return "There are no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+    if isinstance(error, NoRegionError):
+        return "No region is named: use --region, or set AWS_REGION."
+    if isinstance(error, BotoCoreError):
+        return f"AWS could not be asked: {' '.join(str(error).split())}"
+    code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
+    if code in _BAD_CREDENTIALS:
+        return f"AWS does not accept the credentials ({code}): get new ones."
+    if code in ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation"):
+        return f"AWS does not allow {error.operation_name}: {message or code}"
+    return f"{error.operation_name} failed: {message or code}"

@@ -1,0 +1,18 @@
+"""Finds deployment files by what people type: a name below `deployments/`, or a path."""
+
+import contextlib
+from pathlib import Path
+
+
+class UnknownDeploymentError(Exception):
+    """There is no such file; the message is one sentence."""
+
+
+def find(name: str, folder: Path) -> Path:
+    """The file `<folder>/<name>.yaml`, or else the file of that path. Raises UnknownDeploymentError."""
+    for path in (folder / f"{name}.yaml", Path(name)):
+        with contextlib.suppress(OSError, ValueError):  # a name too long for a file, or with a null in it
+            if name and path.is_file():
+                return path
+    known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml")))
+    raise UnknownDeploymentError(f"There is no deployment {name!r}: use {known} or the path of a YAML file.")

@@ -1,0 +1,147 @@
+"""A model's repository on the Hugging Face Hub: what it holds, who may read it, and verified downloads."""
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from httpx2 import HTTPError  # the library's own HTTP client, whose errors it passes on
+from huggingface_hub import HfApi
+from huggingface_hub.errors import (
+    DisabledRepoError,
+    EntryNotFoundError,
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+from huggingface_hub.hf_api import RepoFile
+from huggingface_hub.utils.tqdm import tqdm
+
+from slipway.weight_files import HubFile
+
+_BLOCK = 8 * 1024 * 1024
+# It would warn of each retry, and of being asked without a token.
+logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+
+
+class HubError(Exception):
+    """The Hub did not give what was asked for, or not what it says it has; the message is one sentence."""
+
+
+class HubRepository:
+    """token: None = what the library finds for itself: HF_TOKEN, or what `hf auth login` stored.
+
+    HF_ENDPOINT names another Hub.
+    """
+
+    def __init__(self, model_id: str, token: str | None = None) -> None:
+        self.model_id = model_id
+        self._api = HfApi(token=token, library_name="slipway")
+        self._is_gated = False
+
+    def commit(self, revision: str) -> str:
+        """The commit that a branch, tag or commit names now. Raises HubError."""
+        with self._explained(revision):
+            model = self._api.model_info(self.model_id, revision=revision)
+        self._is_gated = bool(model.gated)
+        if model.sha is None:
+            raise HubError(f"{self._api.endpoint} does not say which commit {revision} of {self.model_id} is.")
+        return model.sha
+
+    def files(self, commit: str) -> list[HubFile]:
+        """All files of that commit. Raises HubError."""
+        with self._explained(commit):
+            entries = list(self._api.list_repo_tree(self.model_id, revision=commit, recursive=True))
+        return [
+            HubFile(entry.path, entry.size, f"sha256:{entry.lfs.sha256}" if entry.lfs else f"git:{entry.blob_id}")
+            for entry in entries
+            if isinstance(entry, RepoFile)
+        ]
+
+    def demand_access(self) -> None:
+        """Raises HubError when the files can't be read: those of a gated model can be listed by everybody."""
+        if self._is_gated:
+            with self._explained():
+                self._api.auth_check(self.model_id)
+
+    def download(self, file: HubFile, commit: str, folder: Path, count: Callable[[int], None]) -> Path:
+        """Fetch a file below the folder, unless it lies there already, and compare it with the Hub's own checksum.
+
+        count: is told of each some bytes that came; what it raises ends the download.
+        Raises HubError; what is corrupt is removed.
+        """
+        with self._explained():
+            path = Path(
+                self._api.hf_hub_download(
+                    self.model_id, file.path, revision=commit, local_dir=folder, tqdm_class=_counting(count)
+                )
+            )
+        if (found := checksum(path, file.checksum.partition(":")[0])) != file.checksum:
+            path.unlink()
+            raise HubError(
+                f"{file.path} is corrupt as it came from the Hub: its checksum is {found}, and the Hub says "
+                f"{file.checksum}; it was removed, and nothing of it was sent to S3."
+            )
+        return path
+
+    @contextmanager
+    def _explained(self, revision: str = "") -> Iterator[None]:
+        """Words what the library raises."""
+        page, token = f"{self._api.endpoint}/{self.model_id}", "HF_TOKEN or model.hub_token_secret_arn"
+        try:
+            yield
+        except GatedRepoError:
+            raise HubError(
+                f"{self.model_id} is gated: accept its terms at {page}, and give a token of that account with {token}."
+            ) from None
+        except RevisionNotFoundError:
+            raise HubError(f"model.revision: {self.model_id} has no {revision!r}; see {page}/commits.") from None
+        except RepositoryNotFoundError:
+            raise HubError(
+                f"model.id: {self._api.endpoint} has no {self.model_id}, or it is private; then give a token with "
+                f"{token}."
+            ) from None
+        except DisabledRepoError:
+            raise HubError(f"{self.model_id} was disabled by the Hub; see {page}.") from None
+        except LocalEntryNotFoundError as error:  # of a file whose HEAD request failed
+            raise HubError(f"{self._api.endpoint} could not be asked: {_short(error.__cause__ or error)}") from None
+        except (HTTPError, HfHubHTTPError, EntryNotFoundError, HFValidationError, OfflineModeIsEnabled) as error:
+            raise HubError(f"{self._api.endpoint} could not be asked: {_short(error)}") from None
+
+
+def checksum(path: Path, algorithm: str) -> str:
+    """Of a file's bytes: `sha256`, or `git`, which hashes kind and size first."""
+    digest = hashlib.sha256() if algorithm == "sha256" else hashlib.sha1(b"blob %d\0" % path.stat().st_size)
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return f"{algorithm}:{digest.hexdigest()}"
+
+
+def _counting(count: Callable[[int], None]) -> type[tqdm]:
+    """A progress bar of the library's kind that shows nothing itself."""
+
+    class Counting(tqdm):
+        def __init__(self, *args: Any, **settings: Any) -> None:
+            super().__init__(*args, **settings | {"disable": True})  # type: ignore[no-untyped-call]
+
+        def update(self, n: float | None = 1) -> None:
+            count(int(n or 0))
+
+        def update_transfer(self, n: float | None = 1) -> None:
+            """With Xet, bytes on the wire beside those of the file."""
+
+        def set_transfer_postfix_str(self, *_: Any, **__: Any) -> None:
+            """The speed of these."""
+
+    return Counting
+
+
+def _short(error: BaseException) -> str:
+    return (" ".join(str(error).split()) or type(error).__name__)[:300]

@@ -1,0 +1,46 @@
+"""Whether the container's image can be found where SageMaker will pull it from."""
+
+import re
+
+from botocore.exceptions import ClientError
+
+from llm_hosting.catalog.regions import container_accounts
+from llm_hosting.deployment import Deployment
+from llm_hosting.preflight.report import Report
+from slipway.account import Account, Said
+
+_URI = re.compile(
+    r"(?P<account>[0-9]{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.[^/]+/(?P<repository>[^:@]+)"
+    r"(:(?P<tag>[^@]+))?(@(?P<digest>.+))?"
+)
+_ABSENT = ("RepositoryNotFoundException", "ImageNotFoundException")
+
+
+def image_in_registry(deployment: Deployment, report: Report, account: Account) -> Said:
+    """The registry has the tag; it is asked what SageMaker asks, and whoever may not is told so."""
+    own = deployment.serving.image_uri
+    owner = container_accounts().get(account.region)
+    if not own and owner is None:
+        yield "error", "region", f"{account.region} has no known account of AWS images; deploy in another region."
+        return
+    uri = own or f"{owner}.dkr.ecr.{account.region}.amazonaws.com/{report.image}"
+    uri = uri.replace("${AWS::AccountId}", account.id).replace("${AWS::Region}", account.region)
+    image = _URI.fullmatch(uri)
+    if image is None or image["region"] != account.region:
+        return  # a rule has refused it
+    wanted = {"imageDigest": image["digest"]} if image["digest"] else {"imageTag": image["tag"]}
+    try:
+        request = {"registryId": image["account"], "repositoryName": image["repository"], "imageIds": [wanted]}
+        is_there = bool(account.clients("ecr").batch_get_image(**request)["images"])
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in _ABSENT:
+            raise
+        is_there = False
+    if not is_there:
+        fix = "push it, or name another" if own else "use another version, or copy the image and set serving.image_uri"
+        yield (
+            "error",
+            "serving.image_uri" if own else "serving.version",
+            f"the registry of account {image['account']} in {account.region} has no {image['repository']} "
+            f"{image['digest'] or image['tag']}; {fix}.",
+        )

@@ -1,0 +1,172 @@
+"""Shows the reports of a check to people: verdict, what was found with its fix, figures, and what was not checked."""
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from llm_hosting.container_settings import image_version
+from llm_hosting.deployment import Deployment
+from llm_hosting.preflight.finding import Finding
+from llm_hosting.preflight.report import Figures, Report
+from slipway.check import Judgement
+from slipway.memory_bar import legend, memory_bar
+from slipway.rule_sentences import rule_sentences
+from slipway.shown_figures import rows
+
+_LABELS = {"error": "refused", "warning": "warning", "unknown": "unknown", "note": "note"}
+_STYLES = {"error": "bold red", "warning": "bold yellow", "unknown": "bold cyan", "note": "dim", "ok": "green"}
+# Where the way out begins in a rule's sentence: after a semicolon or colon, in the imperative.
+_FIX = re.compile(
+    r"(; |: )(?=(add|ask|change|choose|copy|deploy|did you mean|find|have|look|make|mend|move|name|prefer|push|put|"
+    r"read|remove|rename|run|save|see|set|shorten|stage|use)\b)"
+)
+_LABEL_WIDTH = 10
+_WIDEST_BAR = 48
+
+
+def page(judgements: Sequence[Judgement], *, verbose: bool) -> str:
+    """For standard output: in colour on a terminal only, in characters that it can show."""
+    encoding = sys.stdout.encoding or "ascii"
+    said = text(judgements, Console(highlight=False), verbose=verbose)
+    return said.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def text(judgements: Sequence[Judgement], console: Console, *, verbose: bool = False) -> str:
+    """A report on each, as wide as the console, and a last line where there are several.
+
+    verbose: all rules are listed, not only those that have something to say.
+    """
+    with console.capture() as captured:
+        for judgement in judgements:
+            console.print(_report(judgement, console, verbose=verbose))
+        if len(judgements) > 1:
+            console.print(_sum(judgements))
+    # Tables fill their last column with blanks.
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def _report(judgement: Judgement, console: Console, *, verbose: bool) -> RenderableType:
+    report, deployment = judgement.report, judgement.deployment
+    parts: list[RenderableType] = [_title(report, deployment)]
+    if deployment:
+        parts.append(_grid(_setting(report, deployment)))
+    parts += [_grid(_verdicts(report, console)), Text()]
+    if deployment and report.figures:
+        parts += [_figures(report, deployment, console), Text()]
+    if rest := list(_rest(report, verbose=verbose)):
+        parts += [_grid(rest), Text()]
+    return Group(*parts)
+
+
+def _title(report: Report, deployment: Deployment | None) -> Text:
+    verdict, style = ("READY", "bold black on green") if report.verdict == "ready" else ("REFUSED", "bold white on red")
+    title = Text.assemble((f" {verdict} ", style), (f" {report.name}", "bold"))
+    if deployment:
+        version = image_version(deployment.serving)
+        what = deployment.serving.version or (version.label if version else "")
+        own = ", own image" if deployment.serving.image_uri else f" {what}"
+        title.append(f": {report.model} on {deployment.serving.engine}{own}")
+    return title
+
+
+def _setting(report: Report, deployment: Deployment) -> Iterator[tuple[Text, RenderableType]]:
+    hosting = deployment.hosting
+    count = hosting.instance_count
+    counts = f"{count.min} to {count.max}" if count.is_scaled else str(count.min)
+    yield Text("image"), Text(report.image)
+    yield (
+        Text("instance"),
+        Text(
+            f"{counts} x {', else '.join(hosting.instance_types)}; {hosting.mode}, {deployment.region or 'any region'}"
+        ),
+    )
+
+
+def _verdicts(report: Report, console: Console) -> Iterator[tuple[Text, RenderableType]]:
+    """What was found, a blank line before each; notes, which decide nothing, follow one another."""
+    arrow = "->" if console.options.ascii_only else "→"
+    said = [finding for finding in report.findings if finding.level != "note"]
+    for finding in said:
+        yield Text(), Text()
+        yield Text(_LABELS[finding.level], _STYLES[finding.level]), Text(finding.rule, "bold")
+        yield Text(), _sentence(finding, arrow)
+    for position, finding in enumerate(finding for finding in report.findings if finding.level == "note"):
+        if said and position == 0:
+            yield Text(), Text()
+        words = f"{finding.field}: {finding.message} ({finding.rule})"
+        yield Text(_LABELS["note"], _STYLES["note"]), Text(words, _STYLES["note"])
+
+
+def _sentence(finding: Finding, arrow: str) -> RenderableType:
+    """The reason; what mends it, on lines of its own."""
+    *_, cut = [None, *_FIX.finditer(finding.message)]
+    reason = finding.message[: cut.start()] if cut else finding.message
+    sentence = Text.assemble((finding.field, "bold"), f": {reason}")
+    if cut is None:
+        return sentence
+    return Group(sentence, Padding(Text.assemble((f"{arrow} ", "green"), finding.message[cut.end() :]), (0, 0, 0, 2)))
+
+
+def _figures(report: Report, deployment: Deployment, console: Console) -> RenderableType:
+    """Each row a figure, each column an instance type."""
+    ascii_only, count = console.options.ascii_only, len(report.figures)
+    width = min(_WIDEST_BAR, (console.width - _LABEL_WIDTH) // count - 4)
+    table = _table(columns=count)
+    if count > 1:
+        table.add_row(Text(), *(Text(figures.instance_type, "bold") for figures in report.figures))
+    table.add_row(Text("memory"), *(_memory(figures, width, ascii_only=ascii_only) for figures in report.figures))
+    for label, cells in rows(report, deployment):
+        table.add_row(Text(label), *map(Text, cells))
+    return table
+
+
+def _memory(figures: Figures, width: int, *, ascii_only: bool) -> RenderableType:
+    words = legend(figures, ascii_only=ascii_only)
+    bar = memory_bar(figures, width, ascii_only=ascii_only)
+    return Group(bar, words) if bar else words
+
+
+def _rest(report: Report, *, verbose: bool) -> Iterator[tuple[Text, RenderableType]]:
+    if report.quotas:
+        names = ", ".join(f"{quota.instances} of {quota.name!r}" for quota in report.quotas)
+        yield Text("quota"), Text(f"{names}: an update runs old and new instances side by side")
+    for rule, reason in report.silenced.items():
+        yield Text("silenced"), Text(f"{rule}: {reason}")
+    if verbose:
+        sentences = rule_sentences()
+        for rule in report.passed:
+            yield Text("ok", _STYLES["ok"]), Text.assemble((rule, "bold"), f": {sentences.get(rule, '')}")
+        for line in report.not_checked:
+            yield Text("not asked"), Text(line)
+        return
+    if report.passed:
+        yield Text("ok", _STYLES["ok"]), Text(f"{len(report.passed)} rules have nothing to say; --verbose lists them")
+    if report.not_checked:
+        ids = ", ".join(line.partition(":")[0] for line in report.not_checked)
+        yield Text("not asked"), Text(f"{ids}; --account asks AWS, and changes nothing")
+
+
+def _sum(judgements: Sequence[Judgement]) -> Text:
+    refused = [judgement.report.name for judgement in judgements if judgement.report.verdict == "refused"]
+    names = f": {', '.join(refused)}" if refused else ""
+    return Text(f"{len(judgements) - len(refused)} ready, {len(refused)} refused{names}", "bold")
+
+
+def _grid(lines: Iterable[tuple[Text, RenderableType]]) -> RenderableType:
+    table = _table(columns=1)
+    for label, text in lines:
+        table.add_row(label, text)
+    return table
+
+
+def _table(*, columns: int) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0), pad_edge=True)
+    table.add_column(width=_LABEL_WIDTH, no_wrap=True)
+    for _ in range(columns):
+        table.add_column(ratio=1, overflow="fold")
+    return table

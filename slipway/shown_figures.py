@@ -1,0 +1,96 @@
+"""The figures of a report as short texts: a row for each figure, a cell for each instance type."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from llm_hosting.deployment import Deployment
+from llm_hosting.preflight.report import Figures, Report
+from llm_hosting.preflight.start_rules import ROUTE_LIMIT_IN_SECONDS
+
+
+class Row(NamedTuple):
+    """`cells` follow the order of the instance types."""
+
+    label: str
+    cells: tuple[str, ...]
+
+
+class _Texts(NamedTuple):
+    """`full` where one type has the whole width, `brief` for a narrow column."""
+
+    full: str
+    brief: str
+
+
+def rows(report: Report, deployment: Deployment) -> list[Row]:
+    """All figures but the memory of the accelerators."""
+    texts: dict[str, Callable[[Figures], _Texts]] = {
+        "KV cache": _cache,
+        "copies": _copies,
+        "disk": _disk,
+        "start": _start,
+        "answer": lambda figures: _answer(figures, deployment),
+        "price": _price,
+    }
+    is_brief = len(report.figures) > 1
+    return [
+        Row(label, tuple(text(figures).brief if is_brief else text(figures).full for figures in report.figures))
+        for label, text in texts.items()
+    ]
+
+
+def weights_fit(figures: Figures) -> bool:
+    """Beside the engine; also where the size of the weights is not known."""
+    return (figures.weights_in_gb or 0) + figures.overhead_in_gb <= figures.memory_in_gb
+
+
+def _cache(figures: Figures) -> _Texts:
+    if not weights_fit(figures):
+        return _Texts("none", "none")
+    if figures.cached_tokens is None:
+        return _Texts("not known", "not known")
+    tokens, requests = f"{figures.cached_tokens:,} tokens", figures.requests_at_full_length
+    if requests is None:
+        return _Texts(tokens, tokens)
+    return _Texts(
+        f"{tokens}, or {requests:,.1f} requests of {figures.context:,}",
+        f"{tokens}, {requests:,.1f} x {figures.context:,}",
+    )
+
+
+def _copies(figures: Figures) -> _Texts:
+    return _Texts(
+        f"{figures.copies} on one instance, each on {figures.degree} of {figures.accelerators}",
+        f"{figures.copies} of degree {figures.degree}, {figures.accelerators}",
+    )
+
+
+def _disk(figures: Figures) -> _Texts:
+    weights = "?" if figures.download_in_gb is None else f"{figures.download_in_gb:,.1f}"
+    disk = f"{figures.disk_in_gb:,}" if figures.disk_in_gb else "?"
+    full = f"{weights} GB of weights, on a disk of {disk} GB".replace("? GB", "unknown size")
+    return _Texts(full, f"{weights} of {disk} GB")
+
+
+def _start(figures: Figures) -> _Texts:
+    given = f"{figures.start_timeout_in_seconds:,} s"
+    if figures.start_in_seconds is None:
+        return _Texts(f"not known, of {given} that are given", f"? of {given}")
+    seconds = f"{figures.start_in_seconds:,.0f}"
+    return _Texts(f"about {seconds} s of {given} that are given", f"{seconds} of {given}")
+
+
+def _answer(figures: Figures, deployment: Deployment) -> _Texts:
+    tokens, seconds = deployment.serving.max_new_tokens, figures.answer_in_seconds
+    if tokens is None:
+        return _Texts("estimated once serving.max_new_tokens is set", "?")
+    if seconds is None:
+        return _Texts(f"not known for {tokens:,} tokens", "?")
+    limit = f"; POST /generate waits {ROUTE_LIMIT_IN_SECONDS} s" if deployment.hosting.mode == "realtime" else ""
+    return _Texts(f"about {seconds:,.1f} s for {tokens:,} tokens{limit}", f"{seconds:,.1f} s for {tokens:,} tokens")
+
+
+def _price(figures: Figures) -> _Texts:
+    if figures.usd_per_hour is None:
+        return _Texts("not known", "?")
+    return _Texts(f"about {figures.usd_per_hour:,.2f} USD an hour for one", f"{figures.usd_per_hour:,.2f} USD/h")

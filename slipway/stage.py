@@ -1,0 +1,96 @@
+"""`python -m slipway stage`: copies a model's weights from the Hub to S3, where they become visible all at once."""
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from llm_hosting.deployment import Deployment, Model
+from llm_hosting.deployment_file import DeploymentError, parse
+from slipway.aws_errors import sentence
+from slipway.deployment_paths import UnknownDeploymentError, find
+from slipway.hub_repository import HubError, HubRepository
+from slipway.staging import StagingError, abandon, stage
+from slipway.staging_transfer import PARTS_AT_ONCE, TransferError
+from slipway.weight_files import SelectionError
+from slipway.weights_prefix import PrefixError, WeightsPrefix, bucket_region
+
+
+def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
+    """Stage the weights of a deployment, or give up a staging that is not complete.
+
+    root: the folder with `deployments/`. folder: for downloads; None = below the user's cache. Returns the exit status:
+    0 when the prefix is complete (or given up), 1 after a problem, which was printed, 2 for a name that can't be meant.
+    """
+    try:
+        path = find(name, root / "deployments")
+    except UnknownDeploymentError as error:
+        print(error, file=sys.stderr)
+        return 2
+    try:
+        deployment = _deployment(path)
+        prefix = _prefix(deployment, path)
+        if give_up:
+            abandon(prefix)
+        else:
+            repository = HubRepository(deployment.model.id, _token(deployment.model))
+            folder = folder or Path.home() / ".cache" / "slipway" / "staging"
+            stage(deployment, repository, prefix, folder)
+        return 0
+    except KeyboardInterrupt:
+        print("\nstopped; the same command goes on from here", file=sys.stderr, flush=True)
+        os._exit(1)  # a download can't be told to stop, and nothing is lost when it ends with us
+    except (DeploymentError, HubError, PrefixError, SelectionError, StagingError, TransferError) as error:
+        print(error, file=sys.stderr)
+    except (BotoCoreError, ClientError) as error:
+        print(sentence(error), file=sys.stderr)
+    except OSError as error:
+        print(f"{error.filename or 'The disk'} can't be used: {error.strerror or error}.", file=sys.stderr)
+    return 1
+
+
+def _deployment(path: Path) -> Deployment:
+    """Only its shape is checked: what serves the model may still be undecided."""
+    deployment, problems = parse(path)
+    if problems or deployment is None:
+        raise DeploymentError(path, [f"{problem.field}: {problem.message}" for problem in problems])
+    return deployment
+
+
+def _prefix(deployment: Deployment, path: Path) -> WeightsPrefix:
+    model = deployment.model
+    if not model.weights:
+        example = f"s3://my-bucket/{model.id.rpartition('/')[2].lower()}/"
+        raise StagingError(f"model.weights: {path} names no prefix to stage to; add one, such as {example}.")
+    bucket = model.weights.removeprefix("s3://").partition("/")[0]
+    region = bucket_region(_s3(deployment.region or os.environ.get("AWS_REGION")), bucket)
+    if deployment.region and region != deployment.region:
+        raise StagingError(
+            f"model.weights: the bucket {bucket} is in {region}, and the deployment in {deployment.region}; SageMaker "
+            "reads weights from its own region only, so name a bucket there."
+        )
+    if not deployment.region:
+        print(f"{path} names no region: deploy it in {region}, where the bucket is.")
+    return WeightsPrefix(_s3(region), model.weights, model.weights_kms_key_arn)
+
+
+def _s3(region: str | None) -> Any:
+    settings = Config(retries={"mode": "standard", "total_max_attempts": 8}, max_pool_connections=2 * PARTS_AT_ONCE)
+    return boto3.client("s3", region_name=region, config=settings)
+
+
+def _token(model: Model) -> str | None:
+    """None = what huggingface_hub finds for itself."""
+    arn = model.hub_token_secret_arn
+    if os.environ.get("HF_TOKEN") or not arn:
+        return None
+    secret = boto3.client("secretsmanager", region_name=arn.split(":")[3]).get_secret_value(SecretId=arn)
+    token: str = secret.get("SecretString", "").strip()
+    if not re.fullmatch(r"[!-z]+", token):  # braces, as of a JSON object, come after z
+        raise StagingError(f"model.hub_token_secret_arn: {arn} does not hold a token, and nothing else, as plain text.")
+    return token

@@ -1,0 +1,222 @@
+"""One staging: what is to be copied, how far an earlier run came, and the moment at which files become visible."""
+
+import contextlib
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from llm_hosting.deployment import Deployment, Model
+from slipway.hub_repository import HubRepository
+from slipway.sizes import size
+from slipway.staging_manifest import Manifest, StagedFile
+from slipway.staging_progress import StagingProgress
+from slipway.staging_transfer import PARTS_AT_ONCE, Task, Transfer
+from slipway.weight_files import HubFile, select
+from slipway.weights_prefix import WeightsPrefix, checksum_of_parts
+
+_COMMIT = re.compile("[0-9a-f]{40}")
+
+
+class StagingError(Exception):
+    """The weights can't be staged there; the message is one sentence."""
+
+
+def stage(deployment: Deployment, repository: HubRepository, prefix: WeightsPrefix, folder: Path) -> None:
+    """Bring every file to S3, then make all of them visible; goes on where an earlier run was stopped.
+
+    Prints what it does. Raises StagingError, SelectionError, HubError, TransferError, PrefixError or what boto3 raises;
+    whatever is raised, the same call goes on from there.
+    """
+    model = deployment.model
+    manifest = prefix.manifest()
+    commit = _commit(repository, model, manifest)
+    files = _files(repository.files(commit), deployment)
+    print(f"{model.id} at {commit}: {len(files)} files, {size(sum(file.size for file in files))}, to {prefix.weights}")
+    visible = _visible(prefix, files, manifest)
+    if manifest and manifest.state == "complete" and len(visible) == len(files):
+        for file in manifest.files:
+            prefix.demand(file)
+        print("Nothing to do: all of them are there, and complete.")
+        return
+    repository.demand_access()
+    with _locked(folder / model.id.replace("/", "--") / commit) as downloads:
+        manifest, tasks = _begin(prefix, manifest, files, visible, model, commit)
+        manifest = _upload(repository, prefix, manifest, tasks, visible, downloads)
+        _complete(prefix, manifest, visible)
+    print(f"Complete: {prefix.weights} can be deployed. {prefix.manifest_uri} says what it holds.")
+    if model.revision != commit:
+        print(f"To name this commit in the deployment file: revision: {commit}")
+
+
+def abandon(prefix: WeightsPrefix) -> None:
+    """Give up a staging of which nothing is visible yet, so that nothing of it is billed. Raises StagingError."""
+    manifest = prefix.manifest()
+    if manifest is None:
+        raise StagingError(f"Nothing is being staged to {prefix.weights}.")
+    if manifest.state != "uploading":
+        raise StagingError(
+            f"{prefix.weights} holds objects already, and a deployment may use them; if none does, remove them and "
+            f"{prefix.manifest_uri}."
+        )
+    for file in manifest.files:
+        prefix.abort(file)
+    prefix.forget()
+    print(f"Given up: nothing is left of the staging to {prefix.weights}.")
+
+
+def _commit(repository: HubRepository, model: Model, manifest: Manifest | None) -> str:
+    """The commit to stage: once begun it stays, wherever its branch moves."""
+    revision = model.revision or "main"
+    commit = repository.commit(revision)
+    if manifest is None or (manifest.model, manifest.commit) == (model.id, commit):
+        return commit
+    if (manifest.model, manifest.revision) != (model.id, revision) or _COMMIT.fullmatch(revision):
+        raise StagingError(
+            f"model.weights: {manifest.weights} is for {manifest.model} at {manifest.commit}, not for {model.id} at "
+            f"{commit}; {_way_out(manifest)}."
+        )
+    print(
+        f"{revision} of {model.id} has moved to {commit} since this staging began, which stays at {manifest.commit}. "
+        f"For the newer commit, {_way_out(manifest)}."
+    )
+    return manifest.commit
+
+
+def _way_out(manifest: Manifest) -> str:
+    return "name another prefix" + (", or give this one up with --abandon" if manifest.state == "uploading" else "")
+
+
+def _files(files: Sequence[HubFile], deployment: Deployment) -> list[HubFile]:
+    chosen = select(files, deployment.model.files, deployment.serving.engine)
+    if empty := [file.path for file in chosen if not file.size]:
+        print(f"left out, as they are empty: {', '.join(empty)}")
+    return [file for file in chosen if file.size]
+
+
+def _visible(prefix: WeightsPrefix, files: Sequence[HubFile], manifest: Manifest | None) -> set[str]:
+    """The files that are there already.
+
+    Raises StagingError when there is anything else: SageMaker loads all that is below the prefix, and loads it again
+    with every new instance of a running endpoint, so nothing is added to it and nothing replaced.
+    """
+    wanted = {file.path: file.checksum for file in files}
+    if manifest and {file.path: file.hub_checksum for file in manifest.files} != wanted:
+        raise StagingError(
+            f"model.files: {len(files)} files are chosen, and the staging to {prefix.weights} was begun with "
+            f"{len(manifest.files)}, not the same; {_way_out(manifest)}."
+        )
+    may_be_there = set(wanted) if manifest and manifest.state != "uploading" else set()
+    found = set(prefix.objects())
+    if strange := sorted(found - may_be_there):
+        raise StagingError(
+            f"model.weights: {prefix.weights} holds {len(strange)} objects that were not staged there, such as "
+            f"{strange[0] or 'one with the name of the prefix'}, and SageMaker would load them, too; name another "
+            "prefix, or remove them."
+        )
+    return found
+
+
+def _begin(
+    prefix: WeightsPrefix,
+    manifest: Manifest | None,
+    files: Sequence[HubFile],
+    visible: set[str],
+    model: Model,
+    commit: str,
+) -> tuple[Manifest, list[Task]]:
+    """A manifest that names an open upload for every file that is not visible, and what each upload lacks."""
+    begun = {file.path: file for file in manifest.files} if manifest else {}
+
+    def task(file: HubFile) -> Task:
+        staged = begun.get(file.path)
+        if staged and file.path in visible:
+            prefix.demand(staged)
+            return Task(staged, ())
+        held = prefix.parts(staged) if staged else None
+        if staged is None or held is None:  # none yet, or aborted by a rule of the bucket
+            staged, held = prefix.start(file.path, file.size, file.checksum), {}
+        return Task(staged, tuple(number for number in range(1, staged.part_count + 1) if number not in held))
+
+    with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
+        tasks = list(pool.map(task, files))
+    updated = Manifest(
+        state="completing" if visible else "uploading",
+        model=model.id,
+        revision=manifest.revision if manifest else model.revision or "main",
+        commit=commit,
+        weights=prefix.weights,
+        files=tuple(task.file for task in tasks),
+    )
+    # Uploads that a kill before this line leaves unnamed hold no parts, so they cost nothing.
+    prefix.write(updated, first=manifest is None)
+    return updated, tasks
+
+
+def _upload(
+    repository: HubRepository,
+    prefix: WeightsPrefix,
+    manifest: Manifest,
+    tasks: Sequence[Task],
+    visible: set[str],
+    downloads: Path,
+) -> Manifest:
+    """Bring every part to S3; the manifest with the checksums that S3 has for the files."""
+    lacking = [task for task in tasks if task.missing]
+    total, to_send = sum(task.file.size for task in tasks), sum(task.size for task in lacking)
+    if to_send < total:
+        print(f"going on: {size(total - to_send)} of {size(total)} are in S3 already", flush=True)
+    if lacking:
+        to_download = sum(task.file.size for task in lacking)
+        with StagingProgress(to_download=to_download, to_send=to_send, total=total) as progress:
+            Transfer(repository, manifest.commit, prefix, downloads, progress).run(lacking)
+
+    def with_checksum(file: StagedFile) -> StagedFile:
+        if file.path in visible:
+            return file
+        parts = prefix.parts(file) or {}
+        if len(parts) < file.part_count:
+            raise StagingError(f"S3 has lost parts of {file.path}, perhaps to a rule of the bucket: run this again.")
+        return file.model_copy(update={"s3_checksum": checksum_of_parts([parts[each] for each in sorted(parts)])})
+
+    with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
+        files = tuple(pool.map(with_checksum, manifest.files))
+    manifest = manifest.model_copy(update={"state": "completing", "files": files})
+    prefix.write(manifest)
+    return manifest
+
+
+def _complete(prefix: WeightsPrefix, manifest: Manifest, visible: set[str]) -> None:
+    """Make the files visible, last of all the one without which no engine can load the others."""
+    last = _opened_first(manifest.files)
+
+    def complete(file: StagedFile) -> None:
+        if file.path not in visible:
+            prefix.complete(file, prefix.parts(file) or {})
+
+    with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
+        list(pool.map(complete, [file for file in manifest.files if file != last]))
+    complete(last)
+    prefix.write(manifest.model_copy(update={"state": "complete"}))
+
+
+def _opened_first(files: Sequence[StagedFile]) -> StagedFile:
+    """The first part of a GGUF model, or the configuration."""
+    return min(files, key=lambda file: (not file.path.endswith(".gguf"), file.path != "config.json", file.path))
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[Path]:
+    """The folder of downloads, for this run alone, without what a killed run has left half done; gone when all is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder.with_suffix(".lock"), timeout=0):
+            for path in folder.rglob("*.incomplete"):
+                path.unlink()
+            yield folder
+            shutil.rmtree(folder)
+    except Timeout:
+        raise StagingError(f"Another run is staging this model through {folder}: wait for it, or stop it.") from None

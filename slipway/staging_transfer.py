@@ -1,0 +1,132 @@
+"""Moves files from the Hub through this machine's disk to S3: several at a time, their parts in parallel."""
+
+import errno
+import shutil
+import threading
+from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from slipway.hub_repository import HubError, HubRepository
+from slipway.sizes import size
+from slipway.staging_manifest import StagedFile
+from slipway.staging_progress import StagingProgress
+from slipway.weight_files import HubFile
+from slipway.weights_prefix import WeightsPrefix
+
+FILES_AT_ONCE = 4
+PARTS_AT_ONCE = 8  # each lies in memory, 16 MiB as a rule
+_KEPT_FREE_IN_BYTES = 1_000_000_000
+
+
+class TransferError(Exception):
+    """A file could not be moved; the message is one sentence."""
+
+
+class _Stopped(Exception):
+    """Another file has failed."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A file, and the numbers of the parts of it that S3 lacks."""
+
+    file: StagedFile
+    missing: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Of what is to be sent, in bytes."""
+        return sum(self.file.part(number)[1] for number in self.missing)
+
+
+class Transfer:
+    """A file is sent only after its checksum was right, and leaves the folder when S3 has all of it.
+
+    folder: where downloads lie meanwhile; what an earlier run left whole is used again.
+    """
+
+    def __init__(
+        self, repository: HubRepository, commit: str, prefix: WeightsPrefix, folder: Path, progress: StagingProgress
+    ) -> None:
+        self._repository, self._commit, self._prefix = repository, commit, prefix
+        self._folder, self._progress = folder, progress
+        self._stopping = threading.Event()
+        self._parts = ThreadPoolExecutor(PARTS_AT_ONCE)
+
+    def run(self, tasks: Sequence[Task]) -> None:
+        """Returns when S3 has every part. Raises HubError, TransferError or what boto3 raises; S3 keeps what it has."""
+        files = ThreadPoolExecutor(_files_that_fit(tasks, self._folder))
+        try:
+            self._join([files.submit(self._move, task) for task in tasks])
+        finally:
+            self._stopping.set()
+            files.shutdown(wait=False, cancel_futures=True)
+            self._parts.shutdown(wait=False, cancel_futures=True)
+
+    def _move(self, task: Task) -> None:
+        self._go_on()
+        path = self._download(task.file)
+        self._join([self._parts.submit(self._send, task.file, number, path) for number in task.missing])
+        path.unlink()
+        self._progress.stored(task.file.path)
+
+    def _download(self, file: StagedFile) -> Path:
+        came = 0
+
+        def count(more: int) -> None:
+            nonlocal came
+            self._go_on()
+            came += more
+            self._progress.downloaded(more)
+
+        try:
+            wanted = HubFile(file.path, file.size, file.hub_checksum)
+            path = self._repository.download(wanted, self._commit, self._folder, count)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise TransferError(_full(self._folder)) from None
+            raise HubError(f"{file.path} could not be downloaded: {' '.join(str(error).split())}") from None
+        self._progress.downloaded(file.size - came)  # an earlier run has left the file, or a part of the count is due
+        return path
+
+    def _send(self, file: StagedFile, number: int, path: Path) -> None:
+        self._go_on()
+        offset, length = file.part(number)
+        with path.open("rb") as source:
+            source.seek(offset)
+            self._prefix.send(file, number, source.read(length))
+        self._progress.sent(length)
+
+    def _go_on(self) -> None:
+        if self._stopping.is_set():
+            raise _Stopped
+
+    def _join(self, futures: Sequence[Future[None]]) -> None:
+        """Wait for all of them; the first failure stops what it can of the others, and is raised."""
+        wait(futures, return_when=FIRST_EXCEPTION)
+        if any(future.done() and future.exception() for future in futures):
+            self._stopping.set()
+        wait(futures)
+        errors = [error for future in futures if (error := future.exception())]
+        if errors:
+            raise next((error for error in errors if not isinstance(error, _Stopped)), errors[0])
+
+
+def _files_that_fit(tasks: Sequence[Task], folder: Path) -> int:
+    """How many files the disk takes at a time. Raises TransferError when that is none."""
+    free = shutil.disk_usage(folder).free - _KEPT_FREE_IN_BYTES
+    largest = sorted((task.file.size for task in tasks), reverse=True)
+    for count in range(min(FILES_AT_ONCE, len(largest)), 0, -1):
+        if sum(largest[:count]) <= free:
+            return count
+    raise TransferError(f"{_full(folder)} The largest file has {size(largest[0])}.")
+
+
+def _full(folder: Path) -> str:
+    free = size(shutil.disk_usage(folder).free)
+    return (
+        f"{folder} has only {free} free: name a folder on a larger disk with --folder, or let AWS do it "
+        "(docs/weights.md, step 3)."
+    )

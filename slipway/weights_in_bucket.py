@@ -1,0 +1,138 @@
+"""Whether the prefix of `model.weights` holds a model that SageMaker can load, as S3 sees it."""
+
+import re
+from collections.abc import Mapping
+
+from botocore.exceptions import ClientError
+
+from llm_hosting.deployment import Deployment
+from llm_hosting.preflight.report import Report
+from slipway.account import Account, Said
+from slipway.staging_manifest import Manifest
+from slipway.weights_prefix import PrefixError, WeightsPrefix, bucket_region
+
+_FIELD = "model.weights"
+_SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\.\w+)")
+_ENTRIES = ("config.json", "serving.properties", "model_index.json")  # one of which tells an engine what it loads
+_SHOWN = 3
+
+
+def weights_in_bucket(deployment: Deployment, report: Report, account: Account) -> Said:
+    """The bucket is in the region, and what lies below the prefix is a whole model and nothing else."""
+    weights = deployment.model.weights or ""
+    prefix = WeightsPrefix(account.clients("s3"), weights, None)
+    try:
+        there = _region(prefix, account)
+        if there not in (None, account.region):
+            yield (
+                "error",
+                _FIELD,
+                f"the bucket {prefix.bucket} is in {there}, and SageMaker in {account.region} reads from its own "
+                f"region only; copy the weights to a bucket in {account.region}, or deploy in {there}.",
+            )
+            return
+        manifest, objects = prefix.manifest(), prefix.objects()
+        if there is None:
+            yield "unknown", _FIELD, f"the region of the bucket {prefix.bucket} is not known, as AWS does not tell us."
+    except PrefixError as error:
+        yield "error", _FIELD, str(error).removeprefix(f"{_FIELD}: ")
+        return
+    if manifest:
+        yield from _staged(deployment, manifest, objects)
+    elif objects:
+        yield from _copied(deployment, weights, objects)
+    else:
+        yield (
+            "error",
+            _FIELD,
+            f"{weights} holds no objects; copy the weights there, by `python -m slipway stage` for example.",
+        )
+
+
+def _region(prefix: WeightsPrefix, account: Account) -> str | None:
+    """None where the bucket is another account's, which may let us read and not ask."""
+    try:
+        return bucket_region(account.clients("s3"), prefix.bucket)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "AccessDenied":
+            raise
+        return None
+
+
+def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, int]) -> Said:
+    """What `stage` put there says itself whether it is complete."""
+    model = deployment.model
+    if manifest.state != "complete":
+        yield (
+            "error",
+            _FIELD,
+            f"the staging of {manifest.model} to {manifest.weights} is not complete; run `python -m slipway stage` "
+            "again, which goes on where it ended.",
+        )
+        return
+    wanted = {file.path: file.size for file in manifest.files}
+    wrong = sorted(path for path in wanted.keys() | objects.keys() if wanted.get(path) != objects.get(path))
+    if wrong:
+        yield (
+            "error",
+            _FIELD,
+            f"{manifest.weights} is not what was staged any more: {_some(wrong)} {_is_or_are(wrong)} missing, changed "
+            "or new; remove all of it with its manifest and stage again.",
+        )
+    if manifest.model != model.id:
+        yield (
+            "warning",
+            _FIELD,
+            f"{manifest.weights} was staged from {manifest.model}, not from {model.id}; change one of them.",
+        )
+    elif model.revision not in (None, manifest.revision, manifest.commit):
+        yield (
+            "warning",
+            "model.revision",
+            f"{model.revision!r} is not what {manifest.weights} holds, which is {manifest.revision} at "
+            f"{manifest.commit}; stage to another prefix, or name that revision.",
+        )
+
+
+def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) -> Said:
+    """What somebody copied there by other means."""
+    folders = sorted(path for path, count in objects.items() if not count and (path == "" or path.endswith("/")))
+    if folders:
+        named = _some([f"{weights}{path}" for path in folders])
+        yield (
+            "error",
+            _FIELD,
+            f"{named} {_is_or_are(folders)} empty, as a console makes folders, and SageMaker fails on such objects; "
+            "remove what ends in a slash.",
+        )
+    empty = sorted(path for path, count in objects.items() if not count and path not in folders)
+    if missing := _missing_shards(objects):
+        yield "error", _FIELD, f"{weights} lacks {_some(missing)}; copy all files of the model."
+    if any(path.endswith(".gguf") for path in objects) or deployment.serving.handler:
+        return
+    if not any(entry in objects for entry in _ENTRIES):
+        below = sorted({path.rpartition("/")[0] for path in objects if path.rpartition("/")[2] in _ENTRIES})
+        fix = f"did you mean {weights}{below[0]}/?" if below else "copy the model's config.json, too."
+        yield "warning", _FIELD, f"{weights} holds no config.json, without which engines find no model; {fix}"
+    elif empty:
+        yield "warning", _FIELD, f"{_some(empty)} {_is_or_are(empty)} empty; copy again what was not copied whole."
+
+
+def _missing_shards(objects: Mapping[str, int]) -> list[str]:
+    """Of names such as model-00001-of-00004.safetensors, those that are not there."""
+    missing = set()
+    for path in objects:
+        if shard := _SHARD.fullmatch(path):
+            count = int(shard["count"])
+            names = (f"{shard['stem']}-{number:05}-of-{shard['count']}{shard['end']}" for number in range(1, count + 1))
+            missing |= {name for name in names if name not in objects}
+    return sorted(missing)
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _is_or_are(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"

@@ -1,0 +1,174 @@
+"""The prefix that weights are staged to, as S3 sees it: objects, multipart uploads, and the manifest beside it."""
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+from pydantic import ValidationError
+
+from slipway.staging_manifest import Manifest, StagedFile
+
+_SMALLEST_PART_IN_BYTES = 16 * 1024 * 1024
+_MOST_PARTS = 10_000
+
+
+class PrefixError(Exception):
+    """The prefix can't be staged to, or holds what it should not; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part that S3 holds, and has checked against the SHA-256 that it was sent with."""
+
+    etag: str
+    checksum: str
+
+
+class WeightsPrefix:
+    """weights: `s3://bucket/prefix/`. key_arn: a key of KMS that encrypts what is written; None = the bucket decides.
+
+    The manifest lies at `.slipway/<prefix>manifest.json` of the bucket: SageMaker loads all that is below the prefix.
+    """
+
+    def __init__(self, s3: Any, weights: str, key_arn: str | None) -> None:
+        self._s3, self.weights = s3, weights
+        self.bucket, _, self._prefix = weights.removeprefix("s3://").partition("/")
+        self._manifest_key = f".slipway/{self._prefix}manifest.json"
+        self.manifest_uri = f"s3://{self.bucket}/{self._manifest_key}"
+        self._encryption = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": key_arn} if key_arn else {}
+
+    def manifest(self) -> Manifest | None:
+        """None when nothing was staged here. Raises PrefixError."""
+        # A GET of an object that is not there is forbidden, not "not found", to those who may list this prefix only.
+        if not self._s3.list_objects_v2(Bucket=self.bucket, Prefix=self._manifest_key, MaxKeys=1).get("Contents"):
+            return None
+        body = self._s3.get_object(Bucket=self.bucket, Key=self._manifest_key)["Body"].read()
+        try:
+            return Manifest.model_validate_json(body)
+        except ValidationError:
+            raise PrefixError(f"{self.manifest_uri} is no manifest that this version can read; move it away.") from None
+
+    def write(self, manifest: Manifest, *, first: bool = False) -> None:
+        """first: it must not exist yet. Raises PrefixError when it does."""
+        condition = {"IfNoneMatch": "*"} if first else {}
+        request = {"Bucket": self.bucket, "Key": self._manifest_key, "ContentType": "application/json"}
+        try:
+            self._s3.put_object(**request, Body=manifest.to_json(), **condition, **self._encryption)
+        except ClientError as error:
+            if _code(error) not in ("PreconditionFailed", "ConditionalRequestConflict"):
+                raise
+            raise PrefixError(f"Somebody else has just begun to stage to {self.weights}: wait for that.") from None
+
+    def forget(self) -> None:
+        """Remove the manifest."""
+        self._s3.delete_object(Bucket=self.bucket, Key=self._manifest_key)
+
+    def objects(self) -> dict[str, int]:
+        """Sizes in bytes of the visible objects, by their paths below the prefix."""
+        pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self._prefix)
+        listed = [each for page in pages for each in page.get("Contents", [])]
+        return {each["Key"].removeprefix(self._prefix): each["Size"] for each in listed}
+
+    def start(self, path: str, size: int, hub_checksum: str) -> StagedFile:
+        """Open a multipart upload for a file."""
+        mebibyte = 1024 * 1024
+        needed = -(-size // (_MOST_PARTS * mebibyte)) * mebibyte
+        request = {"Bucket": self.bucket, "Key": self._prefix + path, "ChecksumAlgorithm": "SHA256"}
+        upload = self._s3.create_multipart_upload(**request, **self._encryption)
+        return StagedFile(
+            path=path,
+            size=size,
+            hub_checksum=hub_checksum,
+            part_size=max(_SMALLEST_PART_IN_BYTES, needed),
+            upload_id=upload["UploadId"],
+        )
+
+    def parts(self, file: StagedFile) -> dict[int, Part] | None:
+        """The parts that S3 holds, by number; None when the upload is gone: completed, or aborted by a rule."""
+        found: dict[int, Part] = {}
+        try:
+            for page in self._s3.get_paginator("list_parts").paginate(**self._upload(file)):
+                for each in page.get("Parts", []):
+                    number, is_sound = each["PartNumber"], "ChecksumSHA256" in each
+                    if number <= file.part_count and each["Size"] == file.part(number)[1] and is_sound:
+                        found[number] = Part(each["ETag"], each["ChecksumSHA256"])
+        except ClientError as error:
+            if _code(error) != "NoSuchUpload":
+                raise
+            return None
+        return found
+
+    def send(self, file: StagedFile, number: int, body: bytes) -> None:
+        """S3 refuses a part whose bytes do not have the checksum that comes with them."""
+        digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
+        self._s3.upload_part(**self._upload(file), PartNumber=number, Body=body, ChecksumSHA256=digest)
+
+    def complete(self, file: StagedFile, parts: Mapping[int, Part]) -> None:
+        """Make a file visible, unless it is already. Raises PrefixError when another object has taken its place."""
+        if not parts:  # another run was here
+            self.demand(file)
+            return
+        listed = [
+            {"PartNumber": number, "ETag": part.etag, "ChecksumSHA256": part.checksum}
+            for number, part in sorted(parts.items())
+        ]
+        try:
+            self._s3.complete_multipart_upload(
+                **self._upload(file), MultipartUpload={"Parts": listed}, MpuObjectSize=file.size, IfNoneMatch="*"
+            )
+        except ClientError as error:
+            # A request that was repeated finds what the first one has done.
+            if _code(error) not in ("PreconditionFailed", "NoSuchUpload"):
+                raise
+        self.demand(file)
+
+    def demand(self, file: StagedFile) -> None:
+        """Raises PrefixError unless the file is visible with the size and the checksum that were sent."""
+        request = {"Bucket": self.bucket, "Key": self._prefix + file.path, "ChecksumMode": "ENABLED"}
+        try:
+            head = self._s3.head_object(**request)
+        except ClientError as error:
+            if _code(error) not in ("404", "NoSuchKey"):
+                raise
+            head = {}
+        if (head.get("ContentLength"), head.get("ChecksumSHA256")) != (file.size, file.s3_checksum):
+            raise PrefixError(
+                f"{self.weights}{file.path} is not what was staged: its size or its checksum in S3 is another; "
+                "remove it and run the command again."
+            )
+
+    def abort(self, file: StagedFile) -> None:
+        """Give up an upload, whose parts would be billed; one that is gone is no problem."""
+        try:
+            self._s3.abort_multipart_upload(**self._upload(file))
+        except ClientError as error:
+            if _code(error) != "NoSuchUpload":
+                raise
+
+    def _upload(self, file: StagedFile) -> dict[str, str]:
+        return {"Bucket": self.bucket, "Key": self._prefix + file.path, "UploadId": file.upload_id}
+
+
+def bucket_region(s3: Any, bucket: str) -> str:
+    """Raises PrefixError when there is no such bucket."""
+    try:
+        location = s3.get_bucket_location(Bucket=bucket)["LocationConstraint"]
+    except ClientError as error:
+        if _code(error) != "NoSuchBucket":
+            raise
+        raise PrefixError(f"model.weights: there is no bucket {bucket}; create it, or name another.") from None
+    # The two oldest regions have names of their own here.
+    return str({None: "us-east-1", "EU": "eu-west-1"}.get(location, location))
+
+
+def checksum_of_parts(parts: Sequence[Part]) -> str:
+    """What S3 will say of the whole object: the SHA-256 over those of the parts, and their count."""
+    digest = hashlib.sha256(b"".join(base64.b64decode(part.checksum) for part in parts)).digest()
+    return f"{base64.b64encode(digest).decode()}-{len(parts)}"
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response["Error"]["Code"])

@@ -1,0 +1,49 @@
+"""What stages weights inside AWS: a build project for one deployment's model."""
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_s3_assets as assets
+from constructs import Construct
+
+from llm_hosting.deployment import Deployment
+from llm_hosting.staging_project import StagingProject
+
+
+class StagingStack(cdk.Stack):
+    """Bills nothing but log lines until a build is started; may be destroyed when the weights are staged.
+
+    path: the deployment's file. root: the folder with `slipway/` and `constructs/`.
+    """
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, deployment: Deployment, path: Path, root: Path, **kwargs: Any
+    ) -> None:
+        super().__init__(scope, construct_id, **kwargs)
+        with TemporaryDirectory() as folder:
+            _copy_command(root, path, Path(folder))
+            source = assets.Asset(self, "Source", path=folder)
+        project = StagingProject(
+            self,
+            "Staging",
+            deployment=path.stem,
+            model=deployment.model,
+            source=source,
+            log_settings=deployment.logs,
+        )
+        command = f"aws codebuild start-build --project-name {project.name} --region {self.region}"
+        cdk.CfnOutput(self, "StartCommand", value=command)
+        cdk.CfnOutput(self, "LogGroup", value=project.log_group.log_group_name)
+
+
+def _copy_command(root: Path, path: Path, folder: Path) -> None:
+    """All that `python -m slipway stage` reads, and no more: no virtual environment, no other deployment."""
+    without_bytecode = shutil.ignore_patterns("__pycache__")
+    for name in ("slipway", "constructs"):
+        shutil.copytree(root / name, folder / name, ignore=without_bytecode)
+    shutil.copy(root / "requirements.txt", folder)
+    (folder / "deployments").mkdir()
+    shutil.copy(path, folder / "deployments")

@@ -1,0 +1,337 @@
+"""`python -m slipway check --account` on the local cloud: what only the account knows, and who may not ask."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_hosting.catalog.engines import engine
+from llm_hosting.preflight.finding import Finding
+from llm_hosting.preflight.report import Report
+from local_cloud.assembly import ROOT
+from local_cloud.cloud import ACCOUNT, Credentials, LocalCloud
+from slipway.account import Account
+from slipway.account_checks import look
+from slipway.check import judge
+from small_stacks import statement
+
+REGION, BUCKET = "eu-north-1", "checked-weights"
+TYPE = "ml.g6.2xlarge"
+VERSION = engine("lmi-vllm").versions[engine("lmi-vllm").default_version]
+WHOLE = {
+    "config.json": b"{}",
+    "model-00001-of-00002.safetensors": b"1",
+    "model-00002-of-00002.safetensors": b"2",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was said of one deployment."""
+
+    report: Report
+
+    @property
+    def passed(self) -> list[str]:
+        return self.report.passed
+
+    def of(self, rule: str) -> Finding:
+        (found,) = (finding for finding in self.report.findings if finding.rule == rule)
+        return found
+
+
+class Checker:
+    """Writes deployments and asks the account about them, as a user of the local cloud."""
+
+    def __init__(self, cloud: LocalCloud, folder: Path) -> None:
+        self.cloud, self.folder = cloud, folder
+
+    def __call__(
+        self, *, caller: Credentials | None = None, in_region: str = REGION, name: str = "asked", **sections: Any
+    ) -> Asked:
+        """What the command does, in this process: a start of Python with boto3 takes most of a second."""
+        judgement = judge(self.write(name, **sections), ())
+        assert judgement.deployment
+        account = Account(lambda service: self.cloud.client(service, region=in_region, credentials=caller))
+        return Asked(look(judgement.deployment, judgement.report, account))
+
+    def write(self, name: str = "asked", **sections: Any) -> Path:
+        content = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": TYPE}, **sections}
+        path = self.folder / f"{name}.yaml"
+        path.write_text(json.dumps(content))
+        return path
+
+    def command(self, path: Path, *more: str, caller: Credentials) -> subprocess.CompletedProcess[str]:
+        """The command itself; boto3 reads where the cloud is."""
+        environment = {
+            "AWS_ENDPOINT_URL": self.cloud.url,
+            "AWS_ACCESS_KEY_ID": caller.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": caller.secret_access_key,
+        }
+        return subprocess.run(
+            [sys.executable, "-m", "slipway", "check", str(path), "--account", *more],
+            cwd=ROOT,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+        )
+
+
+@pytest.fixture
+def check(bare_cloud: LocalCloud, tmp_path: Path) -> Checker:
+    return Checker(bare_cloud, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def prepared(bare_cloud: LocalCloud) -> None:
+    """An account in which the deployment would start: image, quota, log role."""
+    put_image(bare_cloud, REGION)
+    grant(bare_cloud, TYPE, 2)
+    set_log_role(bare_cloud, REGION)
+    location = {"LocationConstraint": REGION}
+    bare_cloud.client("s3", region=REGION).create_bucket(Bucket=BUCKET, CreateBucketConfiguration=location)
+
+
+def put_image(cloud: LocalCloud, region: str) -> None:
+    """The local registry is one for all accounts."""
+    ecr = cloud.client("ecr", region=region)
+    ecr.create_repository(repositoryName=VERSION.repository)
+    ecr.put_image(repositoryName=VERSION.repository, imageManifest="{}", imageTag=VERSION.tag)
+
+
+def set_log_role(cloud: LocalCloud, region: str) -> None:
+    path = "/cloudwatchRoleArn"
+    change = {"op": "replace", "path": path, "value": f"arn:aws:iam::{ACCOUNT}:role/logs"}
+    cloud.client("apigateway", region=region).update_account(patchOperations=[change])
+
+
+def grant(cloud: LocalCloud, instance_type: str, count: int) -> None:
+    """Have the quota of a type changed."""
+    quotas = cloud.client("service-quotas", region=REGION)
+    for page in quotas.get_paginator("list_aws_default_service_quotas").paginate(ServiceCode="sagemaker"):
+        for quota in page["Quotas"]:
+            if quota["QuotaName"] == f"{instance_type} for endpoint usage":
+                wanted = {"QuotaCode": quota["QuotaCode"], "DesiredValue": count}
+                quotas.request_service_quota_increase(ServiceCode="sagemaker", **wanted)
+
+
+def start_endpoint(cloud: LocalCloud, name: str, instance_type: str, count: int) -> None:
+    """An endpoint that some other stack has."""
+    trust = {"Effect": "Allow", "Principal": {"Service": "sagemaker.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    iam, sagemaker = cloud.client("iam", region=REGION), cloud.client("sagemaker", region=REGION)
+    document = {"Version": "2012-10-17", "Statement": [trust]}
+    role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(document))["Role"]["Arn"]
+    allowed = {"Version": "2012-10-17", "Statement": [statement(["ecr:*", "logs:*"])]}
+    iam.put_role_policy(RoleName=name, PolicyName="policy", PolicyDocument=json.dumps(allowed))
+    image = f"763104351884.dkr.ecr.{REGION}.amazonaws.com/{VERSION.repository}:{VERSION.tag}"
+    container = {"Image": image, "Environment": {"HF_MODEL_ID": "gpt2"}}
+    sagemaker.create_model(ModelName=name, ExecutionRoleArn=role, PrimaryContainer=container)
+    variant = {"VariantName": "v", "ModelName": name, "InstanceType": instance_type, "InitialInstanceCount": count}
+    sagemaker.create_endpoint_config(EndpointConfigName=name, ProductionVariants=[variant])
+    sagemaker.create_endpoint(EndpointName=name, EndpointConfigName=name)
+    sagemaker.get_waiter("endpoint_in_service").wait(EndpointName=name, WaiterConfig={"Delay": 1})
+
+
+def put_weights(cloud: LocalCloud, folder: str, files: dict[str, bytes]) -> dict[str, Any]:
+    """The files below s3://<bucket>/<folder>/, and the section `model` that names them."""
+    s3 = cloud.client("s3", region=REGION)
+    for path, body in files.items():
+        s3.put_object(Bucket=BUCKET, Key=f"{folder}/{path}", Body=body)
+    return {"id": "Qwen/Qwen3-4B", "weights": f"s3://{BUCKET}/{folder}/"}
+
+
+@pytest.mark.usefixtures("prepared")
+class TestAPreparedAccount:
+    def test_has_nothing_to_say(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        asked = check(model=put_weights(bare_cloud, "whole", WHOLE))
+        assert asked.report.verdict == "ready", asked.report.findings
+        assert {"service-quota", "image-in-registry", "weights-in-bucket", "cloudwatch-role"} <= set(asked.passed)
+        assert asked.report.not_checked == []
+
+    def test_is_not_asked_about_what_the_deployment_does_not_use(self, check: Checker) -> None:
+        asked = check(api={"access_logs": False})
+        assert not {"weights-in-bucket", "cloudwatch-role"} & set(asked.passed)
+
+    def test_is_only_read(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        actions = [
+            *(f"servicequotas:{name}" for name in ("ListServiceQuotas", "ListAWSDefaultServiceQuotas")),
+            *(f"sagemaker:{name}" for name in ("ListEndpoints", "DescribeEndpoint", "DescribeEndpointConfig")),
+            *("sts:GetCallerIdentity", "ecr:BatchGetImage", "apigateway:GET"),
+            *("s3:GetBucketLocation", "s3:ListBucket", "s3:GetObject"),
+        ]
+        reader = bare_cloud.create_user("reader", [statement(actions)])
+        asked = check(model=put_weights(bare_cloud, "read", WHOLE), caller=reader)
+        assert asked.report.verdict == "ready", asked.report.findings
+        assert not [finding for finding in asked.report.findings if finding.level == "unknown"]
+
+    def test_lacks_an_image_that_the_registry_does_not_have(self, check: Checker) -> None:
+        asked = check(serving={"engine": "tgi"})
+        found = asked.of("image-in-registry")
+        assert (asked.report.verdict, found.level, found.field) == ("refused", "error", "serving.version")
+        assert f"in {REGION} has no huggingface-pytorch-tgi-inference" in found.message
+
+    def test_lacks_a_tag_of_a_repository_that_it_has(self, check: Checker) -> None:
+        older = next(label for label in engine("lmi-vllm").versions if label != VERSION.label)
+        assert asked_level(check(serving={"version": older}), "image-in-registry") == "error"
+
+    def test_has_an_own_image_when_it_was_pushed(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        ecr = bare_cloud.client("ecr", region=REGION)
+        ecr.create_repository(repositoryName="team/own")
+        ecr.put_image(repositoryName="team/own", imageManifest="{}", imageTag="1-cu130")
+        uri = "${AWS::AccountId}.dkr.ecr.${AWS::Region}.amazonaws.com/team/own:"
+        assert "image-in-registry" in check(serving={"image_uri": f"{uri}1-cu130"}).passed
+        found = check(serving={"image_uri": f"{uri}2-cu130"}).of("image-in-registry")
+        assert (found.level, found.field) == ("error", "serving.image_uri")
+        assert f"account {ACCOUNT} in {REGION} has no team/own 2-cu130" in found.message
+
+
+def asked_level(asked: Asked, rule: str) -> str:
+    return str(asked.of(rule).level)
+
+
+@pytest.mark.usefixtures("prepared")
+class TestQuota:
+    def test_of_none_refuses(self, check: Checker) -> None:
+        found = check(hosting={"instance_type": "ml.g5.48xlarge"}).of("service-quota")
+        assert found.level == "error"
+        assert f"the account {ACCOUNT} may run 0 for endpoints in {REGION}" in found.message
+        assert "ask Service Quotas for 2 of 'ml.g5.48xlarge for endpoint usage'" in found.message
+
+    def test_of_one_lets_it_start_and_no_update(self, check: Checker) -> None:
+        asked = check(hosting={"instance_type": "ml.g5.24xlarge"})
+        assert asked_level(asked, "service-quota") == "warning"
+        assert "an update, with old and new side by side, would fail" in asked.of("service-quota").message
+
+    def test_ends_scaling(self, check: Checker) -> None:
+        hosting = {"instance_type": TYPE, "instance_count": {"min": 1, "max": 3}}
+        found = check(hosting=hosting).of("service-quota")
+        assert (found.level, "scaling ends at 2 of 3" in found.message) == ("warning", True)
+        assert f"6 of '{TYPE} for endpoint usage'" in found.message
+
+    def test_of_one_type_of_a_pool_is_enough_to_start(self, check: Checker) -> None:
+        hosting = {"instance_type": ["ml.g5.48xlarge", "ml.g6.48xlarge"]}
+        assert check(hosting=hosting).report.verdict == "refused"
+        hosting = {"instance_type": ["ml.g6.48xlarge", "ml.g6.2xlarge"]}
+        serving = {"tensor_parallel_degree": 1}
+        assert asked_level(check(hosting=hosting, serving=serving), "service-quota") == "warning"
+
+    def test_that_is_not_listed_is_unknown(self, check: Checker) -> None:
+        assert asked_level(check(hosting={"instance_type": "ml.g5.16xlarge"}), "service-quota") == "unknown"
+
+    def test_is_shared_with_other_endpoints_and_not_with_our_own(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        start_endpoint(bare_cloud, "mine-1a2b3c4d", "ml.g6e.xlarge", 1)
+        hosting = {"instance_type": "ml.g6e.xlarge"}
+        assert "service-quota" in check(name="mine", hosting=hosting).passed
+        found = check(name="another", hosting=hosting).of("service-quota")
+        assert "may run 2 for endpoints in eu-north-1, of which other endpoints use 1" in found.message
+        assert "3 of 'ml.g6e.xlarge for endpoint usage'" in found.message
+
+
+@pytest.mark.usefixtures("prepared")
+class TestWeights:
+    @pytest.mark.parametrize(
+        ("files", "level", "said"),
+        [
+            ({}, "error", "holds no objects"),
+            (WHOLE | {"": b""}, "error", "folders"),
+            (WHOLE | {"onnx/": b""}, "error", "onnx/ is empty"),
+            ({path: WHOLE[path] for path in list(WHOLE)[:2]}, "error", "lacks model-00002-of-00002.safetensors"),
+            ({f"model/{path}": body for path, body in WHOLE.items()}, "warning", "did you mean s3://"),
+            (WHOLE | {"tokenizer.json": b""}, "warning", "tokenizer.json is empty"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else None,
+    )
+    def test_that_cannot_be_loaded_are_named(
+        self, check: Checker, bare_cloud: LocalCloud, files: dict[str, bytes], level: str, said: str
+    ) -> None:
+        folder = check.folder.name  # of this test alone
+        found = check(model=put_weights(bare_cloud, folder, files)).of("weights-in-bucket")
+        assert (found.level, found.field) == (level, "model.weights")
+        assert said in found.message
+
+    def test_in_a_bucket_that_is_not_there_are_refused(self, check: Checker) -> None:
+        found = check(model={"id": "Qwen/Qwen3-4B", "weights": "s3://nobodys-bucket/a/"}).of("weights-in-bucket")
+        assert (found.level, "there is no bucket nobodys-bucket" in found.message) == ("error", True)
+
+    def test_in_another_region_are_refused(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        model = put_weights(bare_cloud, "elsewhere", WHOLE)
+        found = check(in_region="eu-west-1", model=model).of("weights-in-bucket")
+        assert found.level == "error"
+        assert f"is in {REGION}, and SageMaker in eu-west-1 reads from its own region only" in found.message
+
+    def test_that_were_staged_are_held_against_their_manifest(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        model = put_weights(bare_cloud, "staged", WHOLE)
+        put_manifest(bare_cloud, "staged", WHOLE, state="completing")
+        assert "is not complete" in check(model=model).of("weights-in-bucket").message
+        put_manifest(bare_cloud, "staged", WHOLE, state="complete")
+        assert "weights-in-bucket" in check(model=model).passed
+        put_manifest(bare_cloud, "staged", WHOLE | {"tokenizer.json": b"{}"}, state="complete")
+        assert "tokenizer.json is missing" in check(model=model).of("weights-in-bucket").message
+        put_manifest(bare_cloud, "staged", WHOLE, state="complete", model="Qwen/Qwen3-8B")
+        assert asked_level(check(model=model), "weights-in-bucket") == "warning"
+
+
+def put_manifest(
+    cloud: LocalCloud, folder: str, files: dict[str, bytes], *, state: str, model: str = "Qwen/Qwen3-4B"
+) -> None:
+    """As `stage` writes it."""
+    weights = f"s3://{BUCKET}/{folder}/"
+    listed = [
+        {"path": path, "size": len(body), "hub_checksum": "git:1", "part_size": 1 << 24, "upload_id": "1"}
+        for path, body in files.items()
+    ]
+    manifest = {"state": state, "model": model, "revision": "main", "commit": "c" * 40, "weights": weights}
+    body = json.dumps(manifest | {"files": listed}).encode()
+    s3 = cloud.client("s3", region=REGION)
+    s3.put_object(Bucket=BUCKET, Key=f".slipway/{folder}/manifest.json", Body=body)
+
+
+def test_access_logs_need_a_role_of_the_region(check: Checker) -> None:
+    found = check(in_region="ap-south-2").of("cloudwatch-role")
+    assert (found.level, found.field) == ("error", "api.access_logs")
+    assert "deploy slipway-account-settings" in found.message
+
+
+def test_who_may_not_ask_is_told_so_and_nothing_is_refused(check: Checker, bare_cloud: LocalCloud) -> None:
+    stranger = bare_cloud.create_user("stranger", [statement("sts:GetCallerIdentity")])
+    asked = check(model={"id": "Qwen/Qwen3-4B", "weights": f"s3://{BUCKET}/any/"}, caller=stranger)
+    assert asked.report.verdict == "ready"
+    for rule in ("service-quota", "image-in-registry", "weights-in-bucket", "cloudwatch-role"):
+        found = asked.of(rule)
+        assert found.level == "unknown"
+        assert found.message.startswith("AWS does not allow")
+
+
+def test_the_command_asks_where_the_deployment_is_and_says_what_it_may_not_know(
+    check: Checker, bare_cloud: LocalCloud
+) -> None:
+    stranger = bare_cloud.create_user("stranger", [statement("ecr:BatchGetImage")])
+    path = check.write(region="ap-south-2")
+    result = check.command(path, caller=stranger)
+    assert (result.returncode, result.stderr) == (1, ""), "nothing was pushed there"
+    assert "in ap-south-2 has no djl-inference" in " ".join(result.stdout.split())
+    assert "AWS does not allow ListServiceQuotas" in " ".join(result.stdout.split())
+
+
+def test_wrong_credentials_are_told_in_one_sentence_and_decide_nothing(check: Checker) -> None:
+    wrong = Credentials("AKIAAAAAAAAAAAAAAAAA", "wrong")
+    result = check.command(check.write(region=REGION), "--json", caller=wrong)
+    report = json.loads(result.stdout)
+    assert (result.returncode, result.stderr, report["verdict"]) == (0, "", "ready")
+    (found,) = (finding for finding in report["findings"] if finding["level"] == "unknown")
+    assert found["rule"] == "account"
+    assert "AWS does not accept the credentials" in found["message"]
+    assert len(report["not_checked"]) == 3, "all but weights, which the deployment does not have"
+    strict = check.command(check.write(region=REGION), "--strict", caller=wrong)
+    assert strict.returncode == 1
+
+
+def test_a_region_beside_that_of_the_deployment_is_wrong_use(check: Checker) -> None:
+    result = check.command(check.write(region=REGION), "--region", "eu-west-1", caller=check.cloud.deployer)
+    assert result.returncode == 2
+    assert f"asked is made for {REGION}" in result.stderr

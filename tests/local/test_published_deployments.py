@@ -1,0 +1,89 @@
+"""Each published deployment answers that system's own request, in its engine's own shape."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import pytest
+
+from deployed_stacks import Apis
+
+PROMPTS = ["Summarize: the cat sat on the mat because the mat was warm.", "Translate to German: the house is small."]
+QUESTION = "What is the capital of France?"
+
+
+class Exchange(NamedTuple):
+    """A request as its system was asked, and what its answer has to look like."""
+
+    body: dict[str, Any]
+    fits: Callable[[Any], bool]
+
+
+def is_texts(answer: Any, count: int) -> bool:
+    return isinstance(answer, list) and len(answer) == count and all(isinstance(each, str) and each for each in answer)
+
+
+def generated(count: int) -> Callable[[Any], bool]:
+    """[{"generated_text": ...}, ...]"""
+    return lambda answer: is_texts([each["generated_text"] for each in answer], count)
+
+
+EXCHANGES: dict[str, Exchange] = {
+    "gpt2-cpu": Exchange({"inputs": QUESTION, "parameters": {"max_new_tokens": 20}}, generated(1)),
+    "flan-t5-xxl": Exchange(
+        {"inputs": PROMPTS, "parameters": {"max_seq_len": 50, "temperature": 0.7}, "batch_size": 2, "padding": True},
+        generated(2),
+    ),
+    "flan-t5-xxl-handler": Exchange(
+        {"inputs": PROMPTS, "parameters": {"max_seq_len": 50, "temperature": 0.7}, "batch_size": 2, "padding": True},
+        lambda answer: is_texts(answer["outputs"], 2),
+    ),
+    "flan-t5-xxl-tgi": Exchange({"inputs": PROMPTS[0], "parameters": {"max_new_tokens": 20}}, generated(1)),
+    "flan-ul2": Exchange({"inputs": PROMPTS, "parameters": {"max_new_tokens": 20}}, generated(2)),
+    "flan-ul2-tgi": Exchange({"inputs": PROMPTS[0], "parameters": {"max_new_tokens": 20}}, generated(1)),
+    "gpt4all-j": Exchange({"inputs": QUESTION, "parameters": {"max_length": 500}}, generated(1)),
+    "gpt4all-j-vllm": Exchange(
+        {"inputs": QUESTION, "parameters": {"max_new_tokens": 20}}, lambda answer: bool(answer["generated_text"])
+    ),
+    "bloom-176b": Exchange(
+        {"inputs": PROMPTS * 2, "parameters": {"max_new_tokens": 20}}, lambda answer: is_texts(answer["outputs"], 4)
+    ),
+    "opt-30b": Exchange({"inputs": PROMPTS * 2, "parameters": {"max_new_tokens": 20}}, generated(4)),
+    "gpt-oss-120b": Exchange(
+        {"messages": [{"role": "user", "content": QUESTION}], "max_tokens": 20},
+        lambda answer: bool(answer["choices"][0]["message"]["content"]),
+    ),
+    "qwen3-32b": Exchange(
+        {"messages": [{"role": "user", "content": QUESTION}], "max_tokens": 20},
+        lambda answer: bool(answer["choices"][0]["message"]["content"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_a_published_deployment_answers_its_own_request(apis: Apis, name: str) -> None:
+    status, _, answer = apis(name).call("POST", "/generate", EXCHANGES[name].body)
+    assert status == 200, answer
+    assert EXCHANGES[name].fits(answer), answer
+
+
+def test_single_requests_are_batched(apis: Apis) -> None:
+    body = EXCHANGES["gpt4all-j"].body
+    with ThreadPoolExecutor(4) as callers:
+        calls = [callers.submit(apis("gpt4all-j").call, "POST", "/generate", body) for _ in range(4)]
+        answers = [call.result() for call in calls]
+    assert [status for status, _, _ in answers] == [200] * 4
+
+
+def test_a_model_with_512_positions_takes_no_longer_answer(apis: Apis) -> None:
+    body = {"inputs": QUESTION, "parameters": {"max_length": 513}}
+    status, _, answer = apis("gpt4all-j").call("POST", "/generate", body)
+    assert (status, answer["error"]["code"]) == (502, "model_error"), answer
+    assert "512" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("name", ["flan-t5-xxl", "flan-t5-xxl-handler", "opt-30b", "gpt4all-j", "gpt2-cpu"])
+def test_a_chat_is_no_body_for_an_engine_without_chats(apis: Apis, name: str) -> None:
+    status, _, answer = apis(name).call("POST", "/generate", {"messages": [{"role": "user", "content": QUESTION}]})
+    assert (status, answer["error"]["code"]) == (400, "unsupported_body")
+    assert "inputs" in answer["error"]["message"]

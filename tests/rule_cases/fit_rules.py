@@ -1,0 +1,257 @@
+"""Of size: accelerator memory, heads, host memory, disk."""
+
+from typing import Any
+
+from rule_cases import Broken, Changes, Kept
+
+CPU = "2.6.0-transformers4.51.3-cpu"
+
+
+def on(instance_type: str | list[str], model: str, **serving: Any) -> Changes:
+    return {"model": {"id": model}, "serving": serving, "hosting": {"instance_type": instance_type}}
+
+
+def sized(parameters_in_billions: float, instance_type: str = "ml.g6.2xlarge", **serving: Any) -> Changes:
+    changes = on(instance_type, "nobody/knows-this", **serving)
+    return changes | {"model": {"id": "nobody/knows-this", "parameters_in_billions": parameters_in_billions}}
+
+
+def with_volume(size_in_gb: int) -> Changes:
+    changes = on("ml.inf2.24xlarge", "facebook/opt-66b", engine="lmi-neuronx")
+    return changes | {"hosting": {"instance_type": "ml.inf2.24xlarge", "volume_size_in_gb": size_in_gb}}
+
+
+def concurrent(requests: int) -> Changes:
+    scaling = {"concurrent_requests_per_instance": requests}
+    changes = on("ml.g6.2xlarge", "Qwen/Qwen3-8B", max_model_len=8192)
+    return changes | {"hosting": {"instance_type": "ml.g6.2xlarge", "scaling": scaling}}
+
+
+BROKEN = [
+    Broken(
+        "degree-fits-instance",
+        "error",
+        "serving.tensor_parallel_degree",
+        on("ml.g6.12xlarge", "Qwen/Qwen3-4B", tensor_parallel_degree=8),
+        "8 is more than the 4 accelerator(s) of ml.g6.12xlarge; use at most 4 or a larger type",
+    ),
+    Broken(
+        "degree-fits-instance",
+        "error",
+        "serving.tensor_parallel_degree",
+        on("ml.inf2.8xlarge", "nomic-ai/gpt4all-j", engine="lmi-neuronx", tensor_parallel_degree=4),
+        "4 is more than the 2 NeuronCores of ml.inf2.8xlarge",
+    ),
+    Broken(  # as the container reads it
+        "degree-fits-instance",
+        "error",
+        "serving.tensor_parallel_degree",
+        on("ml.g6.2xlarge", "Qwen/Qwen3-4B", environment={"OPTION_TENSOR_PARALLEL_DEGREE": "4"}),
+        "4 is more than the 1 accelerator(s)",
+    ),
+    Broken(
+        "degree-is-said-for-pools",
+        "error",
+        "serving.tensor_parallel_degree",
+        on(["ml.g6.12xlarge", "ml.g6.48xlarge"], "Qwen/Qwen3-4B"),
+        "is needed: the types of hosting.instance_type have 4, 8 accelerators; use 4, or types",
+    ),
+    Broken(
+        "heads-divisible-by-degree",
+        "error",
+        "serving.tensor_parallel_degree",
+        on("ml.g6.48xlarge", "Qwen/Qwen2.5-7B-Instruct", tensor_parallel_degree=8),
+        "8 does not divide the 28 attention heads of Qwen/Qwen2.5-7B-Instruct; use one of 1, 2, 4.",
+    ),
+    Broken(
+        "heads-divisible-by-degree",
+        "error",
+        "serving.tensor_parallel_degree",
+        on(
+            "ml.g6.12xlarge",
+            "microsoft/Phi-3-medium-128k-instruct",
+            tensor_parallel_degree=4,
+            max_model_len=8192,
+        ),
+        "4 does not divide the 10 key and value heads of microsoft/Phi-3-medium-128k-instruct; use one of 1, 2.",
+    ),
+    Broken(
+        "heads-divisible-by-degree",
+        "error",
+        "serving.tensor_parallel_degree",
+        on("ml.g5.12xlarge", "tiiuae/falcon-7b", engine="tgi", tensor_parallel_degree=4),
+        "4 does not divide the 71 attention heads of tiiuae/falcon-7b; use 1.",
+    ),
+    Broken(
+        "weights-fit-memory",
+        "error",
+        "hosting.instance_type",
+        sized(10.8),
+        "'ml.g6.2xlarge' gives the engine 21.6 GB; the 16-bit weights of nobody/knows-this need 21.6 GB there and the "
+        "engine 0.7 GB beside; use a type with more memory, or quantized weights",
+    ),
+    Broken(
+        "weights-fit-memory",
+        "error",
+        "hosting.instance_type",
+        sized(22, "ml.g6.12xlarge", tensor_parallel_degree=2),
+        "on each of 2 accelerators; the 16-bit weights of nobody/knows-this need 22.0 GB there and the engine 0.7 GB "
+        "beside; use a higher serving.tensor_parallel_degree, a type with more memory, or quantized weights",
+    ),
+    Broken(
+        "weights-barely-fit",
+        "warning",
+        "hosting.instance_type",
+        sized(10.2),
+        "need 20.4 GB there and the engine 0.7 GB beside, which may not start",
+    ),
+    Broken(  # a name says less than a figure: one that exceeds the memory by as much would be refused
+        "weights-barely-fit",
+        "warning",
+        "hosting.instance_type",
+        on("ml.g6.2xlarge", "nobody/knows-this-13b"),
+        "the 16-bit weights of nobody/knows-this-13b, going by its name, need 26.0 GB there",
+    ),
+    Broken(
+        "size-is-known",
+        "unknown",
+        "model.parameters_in_billions",
+        on("ml.g6.2xlarge", "nobody/knows-this"),
+        "is not known for nobody/knows-this: set it to have memory, disk and start-up checked",
+        frozenset({"shape-is-known"}),
+    ),
+    Broken(
+        "size-is-known",
+        "unknown",
+        "model.quantization",
+        on("ml.g6.2xlarge", "Qwen/Qwen3-32B", environment={"OPTION_QUANTIZE": "hqq"}),
+        "'hqq' is a format whose size is not known, so memory is not checked",
+    ),
+    Broken(
+        "shape-is-known",
+        "unknown",
+        "model.id",
+        sized(7),
+        "'nobody/knows-this' is not in the catalog, so its KV cache, and whether lmi-vllm runs it, are not checked; "
+        "docs/models.md shows how to add it",
+    ),
+    Broken(
+        "weights-fit-root-disk",
+        "warning",
+        "serving.engine",
+        on("ml.g6.12xlarge", "nobody/knows-this-14b-gptq", engine="huggingface"),
+        "use another engine",
+    ),
+    Broken(
+        "answer-fits-context",
+        "error",
+        "serving.max_new_tokens",
+        on("ml.g6.2xlarge", "Qwen/Qwen3-4B", max_model_len=256, max_new_tokens=256),
+        "256 leaves no room for a prompt in 256 tokens (serving.max_model_len); use fewer, or a longer context",
+    ),
+    Broken(
+        "context-fits-memory",
+        "error",
+        "serving.max_model_len",
+        on("ml.g6.2xlarge", "Qwen/Qwen3-8B"),
+        "40,960 (not set, so the context of the model) tokens need 6.0 GB of KV cache on each accelerator of "
+        "ml.g6.2xlarge, where 4.5 GB is left beside the weights; use 30464 or less, or a type with more memory",
+    ),
+    Broken(
+        "shape-is-known",
+        "unknown",
+        "model.id",
+        sized(7),
+        "'nobody/knows-this' is not in the catalog, so its KV cache, and whether lmi-vllm runs it, are not checked; "
+        "docs/models.md shows how to add it",
+    ),
+    Broken(
+        "weights-fit-root-disk",
+        "warning",
+        "serving.engine",
+        on("ml.g6.12xlarge", "nobody/knows-this-14b-gptq", engine="huggingface"),
+        "use another engine",
+    ),
+    Broken(
+        "answer-fits-context",
+        "error",
+        "serving.max_new_tokens",
+        on("ml.g6.2xlarge", "Qwen/Qwen3-4B", max_model_len=256, max_new_tokens=256),
+        "256 leaves no room for a prompt in 256 tokens (serving.max_model_len); use fewer, or a longer context",
+    ),
+    Broken(
+        "context-fits-memory",
+        "error",
+        "serving.max_model_len",
+        on("ml.g6.2xlarge", "Qwen/Qwen3-8B", max_model_len=31_744),
+        "31,744 tokens need 4.7 GB",
+    ),
+    Broken(
+        "requests-fit-memory",
+        "warning",
+        "hosting.scaling.concurrent_requests_per_instance",
+        concurrent(4),
+        "4 requests of the whole context do not fit the KV cache of ml.g6.2xlarge, which holds 3.7: the others wait in "
+        "the engine; shorten serving.max_model_len, or expect it",
+    ),
+    Broken(
+        "host-memory",
+        "error",
+        "hosting.instance_type",
+        on("ml.m7i.2xlarge", "Qwen/Qwen3-14B", engine="huggingface", version=CPU),
+        "'ml.m7i.2xlarge' has 32 GiB of memory; the weights of Qwen/Qwen3-14B need 59.1 GB of it; use a type with more "
+        "memory, or a smaller model",
+    ),
+    Broken(
+        "weights-fit-disk",
+        "error",
+        "hosting.volume_size_in_gb",
+        with_volume(131),
+        "131 GB of disk on ml.inf2.24xlarge do not hold the 131.7 GB of facebook/opt-66b; set "
+        "hosting.volume_size_in_gb above it",
+    ),
+]
+
+KEPT = [
+    Kept("degree-fits-instance", on("ml.g6.12xlarge", "Qwen/Qwen3-4B", tensor_parallel_degree=4)),
+    Kept("degree-fits-instance", on("ml.g6.2xlarge", "Qwen/Qwen3-4B", environment={"TENSOR_PARALLEL_DEGREE": "max"})),
+    Kept(
+        "degree-is-said-for-pools",
+        on(["ml.g6.12xlarge", "ml.g6.48xlarge"], "Qwen/Qwen3-4B", tensor_parallel_degree=4),
+    ),
+    Kept(
+        "degree-is-said-for-pools",
+        on(["ml.g6.12xlarge", "ml.g6.48xlarge"], "Qwen/Qwen3-4B", environment={"TENSOR_PARALLEL_DEGREE": "max"}),
+    ),
+    Kept("degree-is-said-for-pools", on(["ml.g6.12xlarge", "ml.g5.12xlarge"], "Qwen/Qwen3-4B")),
+    Kept(
+        "heads-divisible-by-degree",
+        on("ml.g6.48xlarge", "Qwen/Qwen2.5-7B-Instruct", tensor_parallel_degree=4),
+    ),
+    Kept("heads-divisible-by-degree", on("ml.g6.48xlarge", "Qwen/Qwen2.5-7B-Instruct")),  # the degree follows the heads
+    Kept("heads-divisible-by-degree", on("ml.g6.12xlarge", "microsoft/Phi-3-medium-128k-instruct")),
+    Kept(  # 4 key and value heads are copied to 8 accelerators
+        "heads-divisible-by-degree",
+        on("ml.g6.48xlarge", "Qwen/Qwen3-30B-A3B", tensor_parallel_degree=8),
+    ),
+    Kept(  # transformers-neuronx pads
+        "heads-divisible-by-degree",
+        on("ml.inf2.24xlarge", "facebook/opt-30b", engine="lmi-neuronx", tensor_parallel_degree=12),
+    ),
+    Kept("weights-fit-memory", sized(10.6)),
+    Kept("weights-fit-memory", sized(22, "ml.g6.12xlarge", tensor_parallel_degree=4)),
+    Kept("weights-fit-memory", on("ml.g6.2xlarge", "nobody/knows-this-13b")),
+    Kept("weights-fit-memory", on("ml.g6.2xlarge", "nobody/knows-this-13b-awq")),
+    Kept("weights-fit-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-14B", environment={"OPTION_QUANTIZE": "bitsandbytes"})),
+    Kept("weights-fit-memory", on("ml.m7i.2xlarge", "Qwen/Qwen3-14B", engine="huggingface", version=CPU)),
+    Kept("weights-barely-fit", sized(9.8)),
+    Kept("size-is-known", on("ml.g6.2xlarge", "nobody/knows-this-7b")),
+    Kept("size-is-known", sized(7)),
+    Kept("context-fits-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", max_model_len=30_464)),
+    Kept("context-fits-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", engine="tgi")),  # computes its limits from memory
+    Kept("context-fits-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", environment={"OPTION_MAX_MODEL_LEN": "8192"})),
+    Kept("requests-fit-memory", concurrent(3)),
+    Kept("requests-fit-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", max_model_len=8192)),  # the default is no promise
+    Kept("host-memory", on("ml.m7i.4xlarge", "Qwen/Qwen3-14B", engine="huggingface", version=CPU)),
+    Kept("weights-fit-disk", with_volume(132)),
+]

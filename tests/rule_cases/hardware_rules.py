@@ -1,0 +1,261 @@
+"""Of image, host image and instance type: processor, accelerator, driver, number formats."""
+
+from typing import Any
+
+from rule_cases import OWN_REGISTRY, Broken, Changes, Kept
+
+CPU_VERSION = "2.6.0-transformers5.5.3-cpu"
+GPU_3, GPU_4 = "al2-ami-sagemaker-inference-gpu-3-1", "al2023-ami-sagemaker-inference-gpu-4-1"
+NEURON = "al2-ami-sagemaker-inference-neuron-2"
+SMALL = {"id": "facebook/opt-1.3b"}
+
+
+def on(instance_type: str | list[str], model: Changes | None = None, ami: str | None = None, **serving: Any) -> Changes:
+    hosting = {"instance_type": instance_type, **({"inference_ami_version": ami} if ami else {})}
+    return {"model": model or SMALL, "serving": serving, "hosting": hosting}
+
+
+def image(name: str) -> dict[str, Any]:
+    return {"image_uri": f"{OWN_REGISTRY}/{name}"}
+
+
+BROKEN = [
+    Broken(
+        "image-fits-platform",
+        "error",
+        "hosting.instance_type",
+        on("ml.m5.xlarge"),
+        "'ml.m5.xlarge' has no NVIDIA GPU (no accelerator), but the image of lmi-vllm is built for NVIDIA GPUs; use a "
+        "GPU type such as ml.g5.xlarge or ml.g6.2xlarge, or an engine whose image is made for CPUs (huggingface, "
+        "llama-cpp)",
+    ),
+    Broken(
+        "image-fits-platform",
+        "error",
+        "hosting.instance_type",
+        on("ml.inf2.8xlarge"),
+        "has no NVIDIA GPU (AWS inferentia2)",
+    ),
+    Broken(
+        "image-fits-platform",
+        "error",
+        "hosting.instance_type",
+        on("ml.g6.2xlarge", engine="lmi-neuronx"),
+        "is not a Neuron type (NVIDIA L4 GPUs), but the image of lmi-neuronx is built for AWS Neuron; use a Neuron "
+        "type such as ml.inf2.8xlarge",
+    ),
+    Broken(
+        "image-fits-platform",
+        "error",
+        "hosting.instance_type",
+        on("ml.inf1.6xlarge", engine="lmi-neuronx"),
+        "has first-generation Inferentia, which the neuronx image does not drive; use ml.inf2 or ml.trn1",
+    ),
+    Broken(
+        "image-fits-platform",
+        "error",
+        "hosting.instance_type",
+        on("ml.c7g.4xlarge", engine="huggingface", version=CPU_VERSION),
+        "has arm64 processors, the image is built for x86_64; use another type, or a version of the image for this",
+    ),
+    Broken(  # known by its name only
+        "image-fits-platform",
+        "error",
+        "hosting.instance_type",
+        on("ml.m5.xlarge", **image("team/llm:7-gpu-py312")),
+        "has no NVIDIA GPU",
+    ),
+    Broken(  # each type of a pool is looked at
+        "image-fits-platform",
+        "error",
+        "hosting.instance_type",
+        on(["ml.g6.2xlarge", "ml.m5.xlarge"], tensor_parallel_degree=1),
+        "'ml.m5.xlarge' has no NVIDIA GPU",
+    ),
+    Broken(
+        "accelerator-is-used",
+        "warning",
+        "hosting.instance_type",
+        on("ml.g6.2xlarge", engine="huggingface", version=CPU_VERSION),
+        "has NVIDIA L4, which this image is not built to use; use a CPU type such as ml.c7i.2xlarge",
+    ),
+    Broken(
+        "accelerator-is-used",
+        "warning",
+        "serving.tensor_parallel_degree",
+        on("ml.g6.12xlarge", engine="vllm", tensor_parallel_degree=2),
+        "2 uses 2 of the 4 accelerators of ml.g6.12xlarge: vllm starts one copy; use 4 or a smaller type",
+    ),
+    Broken(  # 12 heads
+        "accelerator-is-used",
+        "warning",
+        "serving.tensor_parallel_degree",
+        on("ml.g6.48xlarge", {"id": "openai-community/gpt2"}, engine="vllm"),
+        "4 uses 4 of the 8 accelerators of ml.g6.48xlarge: vllm starts one copy; use a smaller type",
+    ),
+    Broken(
+        "host-image-fits-platform",
+        "error",
+        "hosting.inference_ami_version",
+        on("ml.g6.2xlarge", ami=NEURON),
+        "is made for AWS Neuron, which ml.g6.2xlarge has not; remove the setting",
+    ),
+    Broken(
+        "host-image-fits-platform",
+        "error",
+        "hosting.inference_ami_version",
+        on("ml.c7i.4xlarge", ami=GPU_3, engine="huggingface", version=CPU_VERSION),
+        "is made for NVIDIA GPUs, which ml.c7i.4xlarge has not",
+    ),
+    Broken(
+        "driver-fits-image",
+        "warning",
+        "hosting.inference_ami_version",
+        on("ml.g6.2xlarge", ami=GPU_3),
+        "is made for CUDA 12, the image for CUDA 13: some such pairs die without a log line",
+    ),
+    Broken(  # the catalog knows what the name of the copy does not say
+        "driver-fits-image",
+        "warning",
+        "hosting.inference_ami_version",
+        on("ml.g6.2xlarge", ami=GPU_3, **image("vllm:server-sagemaker-cuda-v2.2")),
+        "the image for CUDA 13",
+    ),
+    Broken(
+        "host-image-is-derived",
+        "note",
+        "hosting.inference_ami_version",
+        on("ml.g6.2xlarge"),
+        f"is not set, so {GPU_4} is derived: the image holds CUDA 13",
+    ),
+    Broken(
+        "ami-is-known",
+        "unknown",
+        "hosting.inference_ami_version",
+        on("ml.p6-b200.48xlarge"),
+        "is not known for a CUDA 13 image on ml.p6-b200.48xlarge; find out which host image brings driver 580 or newer",
+    ),
+    Broken(
+        "ami-is-known",
+        "unknown",
+        "hosting.inference_ami_version",
+        on("ml.g6.2xlarge", **image("own:1")),
+        "can't be derived, because serving.image_uri names no CUDA version (cu128, say); set it",
+    ),
+    Broken(
+        "cuda-13-needs-turing",
+        "error",
+        "hosting.instance_type",
+        on("ml.p3.2xlarge", ami=GPU_4),
+        "'ml.p3.2xlarge' has V100 GPUs, which the CUDA 13 of this image no longer drives; use a newer type or an older "
+        "serving.version",
+    ),
+    Broken(
+        "published-failure",
+        "warning",
+        "hosting.instance_type",
+        on("ml.g4dn.2xlarge"),
+        "'ml.g4dn.2xlarge' with lmi-vllm 0.36.0-lmi28 failed on T4 GPUs, where ml.g6.2xlarge was the smallest type "
+        "that worked (aws/sagemaker-python-sdk#6141); use ml.g6.xlarge or ml.g5.xlarge",
+    ),
+    Broken(
+        "published-failure",
+        "warning",
+        "hosting.instance_type",
+        on("ml.g6.2xlarge", engine="lmi-tensorrt-llm", version="0.33.0"),
+        "(aws/deep-learning-containers#5253); use lmi-vllm",
+    ),
+    Broken(
+        "dtype-fits-accelerator",
+        "error",
+        "model.dtype",
+        on("ml.g4dn.2xlarge", SMALL | {"dtype": "bf16"}, engine="vllm"),
+        "bf16 is refused on the NVIDIA T4 of ml.g4dn.2xlarge (compute capability 7.5, 8.0 is needed); use fp16, or a",
+    ),
+    Broken(  # what the container is told by hand
+        "dtype-fits-accelerator",
+        "error",
+        "model.dtype",
+        on("ml.g4dn.2xlarge", engine="vllm", environment={"SM_VLLM_DTYPE": "bfloat16"}),
+        "bf16 is refused",
+    ),
+    Broken(  # the weights are in bf16, and an early vLLM takes them as they are
+        "dtype-fits-accelerator",
+        "error",
+        "model.dtype",
+        on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen2.5-0.5B-Instruct"}, version="0.33.0-lmi15"),
+        "bf16 is refused",
+    ),
+    Broken(
+        "quantization-fits-accelerator",
+        "error",
+        "model.quantization",
+        on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm"),
+        "fp8 needs compute capability 8.0 or more here; the NVIDIA T4 of ml.g4dn.2xlarge has 7.5: use a newer type",
+    ),
+    Broken(
+        "quantization-fits-accelerator",
+        "error",
+        "model.quantization",
+        on("ml.p3.2xlarge", {"id": "TheBloke/Llama-2-7B-AWQ"}, version="0.33.0-lmi15", max_model_len=2048),
+        "awq needs compute capability 7.5",
+    ),
+    Broken(  # before vLLM 0.10.2
+        "quantization-fits-accelerator",
+        "error",
+        "model.quantization",
+        on(
+            "ml.g6.12xlarge",
+            {"id": "nobody/knows-this", "parameters_in_billions": 20, "quantization": "mxfp4"},
+            version="0.33.0-lmi15",
+        ),
+        "mxfp4 needs compute capability 9.0",
+    ),
+    Broken(
+        "attention-fits-accelerator",
+        "error",
+        "hosting.instance_type",
+        on("ml.g4dn.2xlarge", {"id": "TheBloke/Mistral-7B-v0.1-AWQ"}, engine="tgi", version="1.4.0"),
+        "tgi 1.4.0 runs MistralForCausalLM by flash attention 2 only, which needs 8.0: use a newer type such as ml.g5",
+    ),
+]
+
+KEPT = [
+    Kept("image-fits-platform", on("ml.c7i.4xlarge", engine="huggingface", version=CPU_VERSION)),
+    Kept("image-fits-platform", on("ml.inf2.8xlarge", engine="lmi-neuronx")),
+    Kept("image-fits-platform", on("ml.c7g.4xlarge", engine="llama-cpp", version="1.0.1-cpu-arm64")),
+    Kept("image-fits-platform", on("ml.m5.xlarge", engine="custom", **image("own:1"))),
+    Kept("accelerator-is-used", on("ml.g6.12xlarge", engine="vllm")),
+    Kept("accelerator-is-used", on("ml.g6.12xlarge", engine="lmi-vllm", tensor_parallel_degree=2)),  # starts two copies
+    Kept("host-image-fits-platform", on("ml.inf2.8xlarge", ami=NEURON, engine="lmi-neuronx")),
+    Kept("driver-fits-image", on("ml.g6.2xlarge", ami=GPU_4)),
+    Kept("driver-fits-image", on("ml.g5.2xlarge", ami=GPU_3, engine="tgi", version="1.0.3")),  # CUDA 11 runs on all
+    Kept("driver-fits-image", on("ml.g6.2xlarge", ami=GPU_3, engine="tgi")),
+    Kept("host-image-is-derived", on("ml.g6.2xlarge", ami=GPU_4)),
+    Kept("ami-is-known", on("ml.p6-b200.48xlarge", ami=GPU_4)),
+    Kept("ami-is-known", on("ml.g6.2xlarge", **image("own:1-cu130"))),
+    Kept("ami-is-known", on("ml.g6.2xlarge", **image("vllm:server-sagemaker-cuda-v2.2"))),
+    Kept("ami-is-known", on("ml.m5.xlarge", engine="custom", **image("own:1"))),
+    Kept("cuda-13-needs-turing", on("ml.p3.2xlarge", version="0.33.0-lmi15")),
+    Kept("cuda-13-needs-turing", on("ml.g4dn.2xlarge")),
+    Kept("published-failure", on("ml.g5.2xlarge")),
+    Kept("published-failure", on("ml.g6.2xlarge", engine="lmi-tensorrt-llm", version="0.32.0")),
+    Kept("dtype-fits-accelerator", on("ml.g5.2xlarge", SMALL | {"dtype": "bf16"}, engine="vllm")),
+    Kept("dtype-fits-accelerator", on("ml.g4dn.2xlarge", SMALL | {"dtype": "fp16"}, engine="vllm")),
+    Kept("dtype-fits-accelerator", on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen2.5-0.5B-Instruct"}, engine="vllm")),
+    Kept("dtype-fits-accelerator", on("ml.inf2.8xlarge", SMALL | {"dtype": "bf16"}, engine="lmi-neuronx")),
+    Kept("quantization-fits-accelerator", on("ml.g5.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm")),
+    Kept(
+        "quantization-fits-accelerator",
+        on("ml.g4dn.2xlarge", {"id": "TheBloke/Llama-2-7B-AWQ"}, version="0.33.0-lmi15"),
+    ),
+    Kept("quantization-fits-accelerator", on("ml.g6.12xlarge", {"id": "openai/gpt-oss-20b"}, version="0.34.0-lmi16")),
+    Kept(
+        "attention-fits-accelerator",
+        on("ml.g5.2xlarge", {"id": "TheBloke/Mistral-7B-v0.1-AWQ"}, engine="tgi", version="1.4.0"),
+    ),
+    Kept(
+        "attention-fits-accelerator",
+        on("ml.g4dn.2xlarge", {"id": "TheBloke/Llama-2-7B-AWQ"}, engine="tgi", version="1.4.0"),
+    ),
+]

@@ -1,0 +1,133 @@
+"""The catalog's models and architectures are well formed."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import llm_hosting.catalog
+from llm_hosting.catalog.architectures import architectures
+from llm_hosting.catalog.engines import engine
+from llm_hosting.catalog.models import ModelShape, model_shape, model_shapes
+
+CATALOG = Path(next(iter(llm_hosting.catalog.__path__)))
+QUANTIZATIONS = {"awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "gguf"}
+BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
+# What quantized files take per parameter; the more, the larger the share of the embeddings, which stay in 16 bits.
+QUANTIZED_BYTES = {
+    "awq": (0.5, 0.9),
+    "gptq": (0.5, 0.8),
+    "bitsandbytes4": (0.5, 0.8),
+    "mxfp4": (0.5, 0.7),
+    "gguf": (0.5, 1.1),
+    "fp8": (1.0, 1.2),
+    "int8": (1.0, 1.2),
+}
+
+
+def test_an_architecture_runs_from_one_version_on() -> None:
+    versions = engine("lmi-vllm").versions
+    old, new = versions["0.30.0-lmi12"].architectures, versions["0.36.0-lmi28"].architectures
+    assert old is not None
+    assert new is not None
+    assert old.refused["Qwen3ForCausalLM"] == "vLLM runs it from 0.8.4 on"
+    assert "Qwen3ForCausalLM" in new.known
+    assert "MllamaForConditionalGeneration" in old.known
+    assert new.refused["MllamaForConditionalGeneration"] == "vLLM ran it up to 0.10.2"
+    assert "T5ForConditionalGeneration" in old.refused
+    assert "T5ForConditionalGeneration" in new.refused
+
+
+def test_a_model_may_need_a_later_version_than_its_architecture() -> None:
+    shape = model_shape("meta-llama/Llama-3.1-8B-Instruct")
+    assert shape is not None
+    before, after = architectures("tgi", "2.0.2"), architectures("tgi", "2.2.0")
+    assert before.reason_against(shape.architecture, shape.needs) == "TGI runs it from 2.2.0 on"
+    assert before.reason_against(shape.architecture, {}) is None
+    assert after.reason_against(shape.architecture, shape.needs) is None
+
+
+def test_post_releases_and_candidates_compare_as_versions() -> None:
+    assert "LlamaForCausalLM" in architectures("vllm", "0.5.3.post1").known
+    assert architectures("vllm", "0.5.3.post1").reason_against("LlamaForCausalLM", {"vllm": "0.5.4"})
+    assert architectures("vllm", "0.5.3.post1").reason_against("LlamaForCausalLM", {"vllm": "0.5.3"}) is None
+    assert "Qwen3_5ForConditionalGeneration" in architectures("vllm", "0.22.1rc0").known
+
+
+def test_tgi_splits_gpt2_over_accelerators_only_later() -> None:
+    assert "GPT2LMHeadModel" in architectures("tgi", "1.4.0").unsplit
+    assert "GPT2LMHeadModel" not in architectures("tgi", "2.2.0").unsplit
+
+
+@pytest.mark.parametrize("table", ["vllm", "tgi", "transformers", "lmi-neuronx", "sglang"])
+def test_an_architecture_has_one_answer_per_table(table: str) -> None:
+    rows = json.loads((CATALOG / "architectures.json").read_text())["tables"][table]
+    assert not set(rows["since"]) & set(rows.get("never", {}))
+    assert set(rows.get("until", {})) <= set(rows["since"])
+    for name in rows.get("until", {}):
+        assert name in architectures(table, rows["since"][name]).known
+    assert set(rows.get("split_since", {})) <= set(rows["since"])
+
+
+def test_a_hub_id_is_in_the_catalog_once_whatever_its_case() -> None:
+    ids = Counter(hub_id.lower() for shape in model_shapes() for hub_id in shape.ids)
+    assert [hub_id for hub_id, times in ids.items() if times > 1] == []
+    assert model_shape("meta-llama/llama-3.1-8b") is model_shape("META-LLAMA/Llama-3.1-8B")
+    assert model_shape("nobody/knows-this") is None
+
+
+@pytest.mark.parametrize("shape", model_shapes(), ids=lambda shape: shape.ids[0])
+def test_a_model_is_of_one_piece(shape: ModelShape) -> None:
+    assert all(re.fullmatch(r"([\w.-]+/)?[\w.-]+", hub_id) for hub_id in shape.ids)
+    assert re.fullmatch(r"[A-Z]\w+", shape.architecture)
+    assert shape.dtype in {None, *BYTES}
+    assert shape.quantization in {None, *QUANTIZATIONS}
+    assert shape.gated in {True, False, None}
+    assert shape.context is None or shape.context >= 512
+    assert set(shape.needs) <= {"vllm", "tgi", "transformers"}
+    if shape.heads and shape.kv_heads:
+        assert shape.heads % shape.kv_heads == 0
+    if shape.active_parameters_in_billions:
+        assert shape.active_parameters_in_billions < shape.parameters_in_billions
+
+
+@pytest.mark.parametrize("shape", model_shapes(), ids=lambda shape: shape.ids[0])
+def test_the_files_of_a_model_weigh_what_its_parameters_do(shape: ModelShape) -> None:
+    if shape.weights_in_gb is None or shape.dtype is None:
+        return
+    per_parameter = shape.weights_in_gb / shape.parameters_in_billions
+    if shape.quantization:
+        least, most = QUANTIZED_BYTES[shape.quantization]
+    else:
+        # GPT-2's files hold buffers beside the parameters, which weigh in small models.
+        least, most = (
+            BYTES[shape.dtype] * 0.97,
+            BYTES[shape.dtype] * (1.05 if shape.parameters_in_billions > 0.5 else 1.16),
+        )
+    assert least <= per_parameter <= most
+
+
+@pytest.mark.parametrize("shape", model_shapes(), ids=lambda shape: shape.ids[0])
+def test_a_decoder_has_about_as_many_parameters_as_its_layers_make(shape: ModelShape) -> None:
+    whole = shape.layers and shape.hidden_size and shape.source.startswith("config.json and the index")
+    if not whole or shape.active_parameters_in_billions or shape.architecture.startswith(("T5", "InstructBlip")):
+        return
+    assert shape.layers is not None
+    assert shape.hidden_size is not None
+    layers = 12 * shape.layers * shape.hidden_size**2 / 1e9
+    embeddings = 0.26e6 * shape.hidden_size / 1e9
+    assert 0.7 * layers <= shape.parameters_in_billions <= 2.4 * layers + 2 * embeddings
+
+
+def test_the_catalog_knows_the_models_of_published_examples() -> None:
+    for hub_id in ("openai-community/gpt2", "google/flan-t5-xxl", "google/flan-ul2", "nomic-ai/gpt4all-j"):
+        assert model_shape(hub_id), hub_id
+    for hub_id in (
+        "microsoft/bloom-deepspeed-inference-int8",
+        "facebook/opt-30b",
+        "Qwen/Qwen3-4B",
+        "openai/gpt-oss-120b",
+    ):
+        assert model_shape(hub_id), hub_id

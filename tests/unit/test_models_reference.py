@@ -1,0 +1,65 @@
+"""docs/models.md: its tables are filled from the catalog, and its examples of rows are rows."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from llm_hosting.catalog.engines import engine
+from llm_hosting.catalog.instances import Instance, instances
+from llm_hosting.catalog.models import ModelShape
+from local_cloud.assembly import ROOT
+from slipway.models_reference import filled
+
+PAGE = (ROOT / "docs" / "models.md").read_text()
+MODEL, VERSION, INSTANCE = (
+    json.loads(block if block.startswith("{") else f"{{{block}}}")
+    for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+)
+
+
+def marked(name: str, content: str = "old") -> str:
+    return f"before\n<!-- made by `make reference`: {name} -->\n{content}\n<!-- end -->\nafter"
+
+
+@pytest.mark.parametrize("name", ["engines", "versions", "variables", "formats", "rules", "report"])
+def test_what_stands_between_the_marks_is_replaced_and_nothing_else(name: str) -> None:
+    page = filled(marked(name))
+    assert "\nold\n" not in page
+    assert page.startswith("before\n")
+    assert page.endswith("\nafter")
+    assert filled(page) == page
+    assert f"`make reference`: {name} -->" in PAGE
+
+
+def test_a_mark_without_a_table_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        filled(marked("tabels"))
+
+
+def test_a_table_says_which_versions_read_a_variable() -> None:
+    table = filled(marked("variables"))
+    (row,) = (line for line in table.splitlines() if line.startswith("| `model.weights` |"))
+    assert "`OPTION_S3URL`: lmi-deepspeed (to 0.21.0" in row
+    assert "lmi-fastertransformer (from 0.22.1)" in row
+
+
+def test_the_example_of_a_model_is_one_row_that_the_catalog_reads() -> None:
+    shape = ModelShape(**MODEL, source="")
+    assert shape.hidden_size == (shape.heads or 0) * (shape.head_size or 0)
+    told = set(re.findall(r"`(\w+)`", PAGE[PAGE.index("| In the row |") : PAGE.index("A row, in the list")]))
+    assert MODEL.keys() - {"ids"} <= told, "each setting is explained"
+
+
+def test_the_example_of_a_version_has_what_versions_have() -> None:
+    ((label, row),) = VERSION.items()
+    assert label not in engine("lmi-vllm").versions, "then it is no example of a new one"
+    path = ROOT / "constructs" / "llm_hosting" / "catalog" / "engines" / "lmi-vllm.json"
+    known: dict[str, dict[str, Any]] = json.loads(path.read_text())["versions"]
+    assert row.keys() <= set().union(*(version.keys() for version in known.values()))
+
+
+def test_the_example_of_an_instance_type_is_the_catalogs_own() -> None:
+    ((name, row),) = INSTANCE.items()
+    assert Instance(type=name, **row) == instances()[name]
