@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,7 +43,7 @@ class HubRepository:
 
     def __init__(self, model_id: str, token: str | None = None) -> None:
         self.model_id = model_id
-        self._api = HfApi(token=token, library_name="slipway")
+        self._api = HfApi(os.environ.get("HF_ENDPOINT"), token=token, library_name="slipway")
         self._is_gated = False
 
     def commit(self, revision: str) -> str:

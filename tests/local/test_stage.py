@@ -1,6 +1,7 @@
 """`python -m slipway stage` from a Hub on loopback to the local cloud's S3: whole, killed, corrupted, refused."""
 
 import hashlib
+import io
 import json
 import os
 import random
@@ -9,10 +10,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import boto3
 import pytest
 import yaml
 
@@ -23,6 +27,7 @@ from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import ACCOUNT, Credentials, LocalCloud
 from local_cloud.deploy import DeployError, deploy
 from s3_recorder import Request, S3Recorder
+from slipway import stage
 from small_stacks import REGION, statement
 from template_parts import Template
 
@@ -79,32 +84,36 @@ class Staging:
     def path(self) -> Path:
         return self.folder / f"{self.name}.yaml"
 
-    def start(self, *more: str, caller: Credentials | None = None, **variables: str) -> subprocess.Popen[str]:
+    def _environment(self, caller: Credentials | None = None, **variables: str) -> dict[str, str]:
         key = caller or self.cloud.deployer
-        environment = {
+        return {
             "AWS_ENDPOINT_URL": self.cloud.url,
             "AWS_ENDPOINT_URL_S3": self.s3.url,
             "AWS_ACCESS_KEY_ID": key.access_key_id,
             "AWS_SECRET_ACCESS_KEY": key.secret_access_key,
             "HF_ENDPOINT": self.hub.url,
             "HF_HOME": str(self.folder / "hub"),
-        }
+        } | variables
+
+    def start(self) -> subprocess.Popen[str]:
+        """As its user does, in a process of its own, which can be killed."""
         return subprocess.Popen(
-            [sys.executable, "-m", "slipway", "stage", str(self.path), "--folder", str(self.folder / "way"), *more],
+            [sys.executable, "-m", "slipway", "stage", str(self.path), "--folder", str(self.folder / "way")],
             cwd=ROOT,
-            env=os.environ | environment | variables,
+            env=os.environ | self._environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    def run(self, *more: str, **settings: Any) -> tuple[int, str, str]:
-        """Exit status, and what was said on standard output and standard error."""
-        process = self.start(*more, **settings)
-        out, err = process.communicate(timeout=60)
-        assert "Traceback" not in err
-        return process.returncode, out, err
+    def run(self, *, abandon: bool = False, **environment: Any) -> tuple[int, str, str]:
+        """The same in this process; exit status, and what was said on standard output and standard error."""
+        out, err = io.StringIO(), io.StringIO()
+        boto3.setup_default_session()  # it would remember the last caller
+        with patch.dict(os.environ, self._environment(**environment)), redirect_stdout(out), redirect_stderr(err):
+            code = stage.run(str(self.path), ROOT, self.folder / "way", give_up=abandon)
+        return code, out.getvalue(), err.getvalue()
 
     def refused(self, **settings: Any) -> str:
         """The one sentence that is said when it ends with status 1."""
@@ -192,8 +201,9 @@ def _after(count: int, name: str) -> Any:
 
 @large
 def test_weights_are_staged_whole_and_a_second_run_has_nothing_to_do(staging: Staging) -> None:
-    code, out, err = staging.run()
-    assert (code, err) == (0, "")
+    process = staging.start()
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
     assert f"{MODEL} at {staging.hub.main}: 6 files, 54.0 MB" in out
     assert f"revision: {staging.hub.main}" in out
     assert staging.visible() == _chosen(LARGE_FILES)
@@ -241,7 +251,7 @@ def test_a_staging_that_was_killed_while_files_became_visible_lacks_what_engines
     staging.killed(_operation("CompleteMultipartUpload", "config.json"))
     assert set(staging.visible()) == set(STAGED) - {"config.json"}
     assert staging.manifest()["state"] == "completing"
-    assert "holds objects already" in staging.run("--abandon")[2]
+    assert "holds objects already" in staging.run(abandon=True)[2]
     staging.s3.take()
 
     code, _, err = staging.run()
@@ -321,11 +331,11 @@ def test_a_staging_stays_at_its_commit_when_the_branch_moves(staging: Staging) -
 def test_a_staging_can_be_given_up_until_something_is_visible(staging: Staging) -> None:
     staging.killed(_after(2, "UploadPart"))
     assert staging.open_uploads()
-    code, out, _ = staging.run("--abandon")
+    code, out, _ = staging.run(abandon=True)
     assert code == 0
     assert "nothing is left" in out
     assert not staging.open_uploads()
-    assert "Nothing is being staged" in staging.run("--abandon")[2]
+    assert "Nothing is being staged" in staging.run(abandon=True)[2]
 
 
 @pytest.mark.parametrize("key", ["", "config.json"])

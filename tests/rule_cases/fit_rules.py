@@ -86,8 +86,8 @@ BROKEN = [
         "weights-fit-memory",
         "error",
         "hosting.instance_type",
-        sized(10.8),
-        "'ml.g6.2xlarge' gives the engine 21.6 GB; the 16-bit weights of nobody/knows-this need 21.6 GB there and the "
+        sized(10.6),
+        "'ml.g6.2xlarge' gives the engine 21.6 GB; the 16-bit weights of nobody/knows-this need 21.2 GB there and the "
         "engine 0.7 GB beside; use a type with more memory, or quantized weights",
     ),
     Broken(
@@ -139,8 +139,9 @@ BROKEN = [
         "weights-fit-root-disk",
         "warning",
         "serving.engine",
-        on("ml.g6.12xlarge", "nobody/knows-this-14b-gptq", engine="huggingface"),
-        "use another engine",
+        on("ml.p4d.24xlarge", "nobody/knows-this-16b", engine="huggingface", environment={"DTYPE": "fp16"}),
+        "'huggingface' copies the 32.0 GB of nobody/knows-this-16b to a root disk of about 30 GB, where larger models "
+        "did not fit; use another engine",
     ),
     Broken(
         "answer-fits-context",
@@ -169,8 +170,9 @@ BROKEN = [
         "weights-fit-root-disk",
         "warning",
         "serving.engine",
-        on("ml.g6.12xlarge", "nobody/knows-this-14b-gptq", engine="huggingface"),
-        "use another engine",
+        on("ml.p4d.24xlarge", "nobody/knows-this-16b", engine="huggingface", environment={"DTYPE": "fp16"}),
+        "'huggingface' copies the 32.0 GB of nobody/knows-this-16b to a root disk of about 30 GB, where larger models "
+        "did not fit; use another engine",
     ),
     Broken(
         "answer-fits-context",
@@ -238,7 +240,7 @@ KEPT = [
         "heads-divisible-by-degree",
         on("ml.inf2.24xlarge", "facebook/opt-30b", engine="lmi-neuronx", tensor_parallel_degree=12),
     ),
-    Kept("weights-fit-memory", sized(10.6)),
+    Kept("weights-fit-memory", sized(10.4)),
     Kept("weights-fit-memory", sized(22, "ml.g6.12xlarge", tensor_parallel_degree=4)),
     Kept("weights-fit-memory", on("ml.g6.2xlarge", "nobody/knows-this-13b")),
     Kept("weights-fit-memory", on("ml.g6.2xlarge", "nobody/knows-this-13b-awq")),
@@ -254,4 +256,9 @@ KEPT = [
     Kept("requests-fit-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", max_model_len=8192)),  # the default is no promise
     Kept("host-memory", on("ml.m7i.4xlarge", "Qwen/Qwen3-14B", engine="huggingface", version=CPU)),
     Kept("weights-fit-disk", with_volume(132)),
+    Kept("shape-is-known", on("ml.g6.2xlarge", "Qwen/Qwen3-4B")),
+    Kept("weights-fit-root-disk", on("ml.g6.12xlarge", "nobody/knows-this-14b", engine="tgi")),
+    Kept("weights-fit-root-disk", on("ml.g6.12xlarge", "nobody/knows-this-13b", engine="huggingface")),
+    Kept("answer-fits-context", on("ml.g6.2xlarge", "Qwen/Qwen3-4B", max_model_len=257, max_new_tokens=256)),
+    Kept("answer-fits-context", on("ml.g6.2xlarge", "Qwen/Qwen3-4B", max_new_tokens=256)),
 ]

@@ -93,6 +93,17 @@ BROKEN = [
         "use 0.31.0 or newer",
     ),
     Broken(
+        "isolation-needs-no-installation",
+        "error",
+        "hosting.network_isolation",
+        {
+            "model": {"weights": WEIGHTS},
+            "serving": {"engine": "lmi-huggingface", "handler": "mine"},
+            "hosting": {"network_isolation": True},
+        },
+        "true keeps serving.handler from its packages and from S3; use false",
+    ),
+    Broken(
         "key-needs-weights",
         "error",
         "model.weights_kms_key_arn",
@@ -203,6 +214,10 @@ KEPT = [
     Kept("lmi-answers-async", async_lmi(image_uri=f"{OWN_REGISTRY}/djl-inference:0.31.0-lmi13.0.0-cu124")),
     Kept("lmi-answers-async", async_lmi(engine="tgi", version="0.9.3")),
     Kept("lmi-answers-async", {"model": SMALL, "serving": {"version": "0.30.0-lmi12"}}),
+    Kept(
+        "isolation-needs-no-installation",
+        {"model": {"weights": WEIGHTS}, "hosting": {"network_isolation": True}},
+    ),
     Kept("key-needs-weights", {"model": {"weights_kms_key_arn": KEY, "weights": WEIGHTS}}),
     Kept("revision-needs-hub", {"model": {"revision": "main"}}),
     Kept("no-secret-in-environment", variables(HF_TOKEN="<your token>")),
