@@ -27,12 +27,12 @@ def add_stacks(app: cdk.App, root: Path) -> None:
     asked = [name.strip() for name in (app.node.try_get_context("deployment") or "").split(",")]
     staged = [name.removeprefix(STAGING_PREFIX) for name in asked if name.startswith(STAGING_PREFIX)]
     names = [name for name in asked if not name.startswith(STAGING_PREFIX)]
-    for name in staged:
-        _stage(app, name, root)
     paths = [_find(name, root / "deployments") for name in names if name != ACCOUNT_SETTINGS]
     stems = [path.stem for path in paths]
     if len(set(stems)) < len(stems) or len(set(asked)) < len(asked):
         sys.exit(f"-c deployment={','.join(asked)} names a stack twice; name each once.")
+    for name in staged:
+        _stage(app, name, root)
     loaded, errors = {}, []
     for path in paths:
         try:

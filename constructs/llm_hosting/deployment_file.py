@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from . import ACCOUNT_SETTINGS
+from . import ACCOUNT_SETTINGS, STAGING_PREFIX
 from .deployment import Deployment
 
 Location = tuple[int | str, ...]
@@ -58,10 +58,11 @@ def parse(path: Path) -> tuple[Deployment | None, list[Problem]]:
     settings, so that rules over the rest can still be judged; None = nothing usable remains.
     """
     name = path.stem
-    if not NAME.fullmatch(name) or len(name) > NAME_LENGTH or name == ACCOUNT_SETTINGS:
+    is_ours = name == ACCOUNT_SETTINGS or name.startswith(STAGING_PREFIX)
+    if not NAME.fullmatch(name) or len(name) > NAME_LENGTH or is_ours:
         message = (
             f"{name!r} can't be a stack's name: use lower-case letters, digits and single hyphens, a letter first, "
-            f"at most {NAME_LENGTH} characters, not {ACCOUNT_SETTINGS}; rename the file."
+            f"at most {NAME_LENGTH} characters, not {ACCOUNT_SETTINGS} or {STAGING_PREFIX}...; rename the file."
         )
         return None, [Problem("name", message)]
     try:

@@ -8,10 +8,10 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from known_deployments import ACCOUNT_SETTINGS, SHIPPED
+from known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGING
 
 DEFAULT = "qwen3-4b"
-WHOLE = [DEFAULT, "qwen3-4b-async", ACCOUNT_SETTINGS]
+WHOLE = [DEFAULT, "qwen3-4b-async", ACCOUNT_SETTINGS, STAGING]
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -172,7 +172,7 @@ def cuda_13_needs_turing(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def published_failure(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Combinations that people reported as failing."""
     for plan in plans(deployment):
-        label = plan.version.label if plan.version else ""
+        label = plan.version.label if plan.version else "of an own image"
         for failure in known_failures(plan.engine, label, plan.instance.family):
             yield (
                 "hosting.instance_type",

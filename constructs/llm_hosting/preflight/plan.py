@@ -80,6 +80,8 @@ class Plan:
     def runs_vllm(self) -> bool:
         """Whether vLLM, or LMI's own branch of it, computes: by the engine, or by what DJL Serving is told."""
         rolling = self.environment.get("OPTION_ROLLING_BATCH", "")
+        if self.deployment.serving.handler:
+            return False
         if self.engine == "lmi-vllm":
             return rolling in ("", "vllm", "lmi-dist", "auto", "disable")
         return self.engine == "vllm" or (self.server == "djl" and rolling in ("vllm", "lmi-dist"))
