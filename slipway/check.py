@@ -11,7 +11,7 @@ from llm_hosting.archive import handler_folders
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.check import examine
 from llm_hosting.preflight.report import Report, assess, unreadable
-from slipway.account import Account, is_used
+from slipway.account.account import Account, is_used
 from slipway.deployment_paths import UnknownDeploymentError, find
 
 
@@ -64,7 +64,7 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
         content = [asdict(report) for report in reports]
         said = json.dumps(content if len(names) > 1 else content[0], indent=2)
     else:
-        from slipway import readable_report  # rich takes its time to import
+        from slipway.report import readable_report  # rich takes its time to import
 
         said = readable_report.page(judgements, verbose=options.verbose)
     try:
@@ -77,7 +77,8 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
 def _with_account(judgement: Judgement, region: str | None) -> Judgement:
     if judgement.deployment is None:
         return judgement
-    from slipway import account_checks, purge  # boto3 takes its time to import
+    from slipway import purge
+    from slipway.account import checks as account_checks  # boto3 takes its time to import
 
     account = Account(purge.clients_in(judgement.deployment.region or region))
     return replace(judgement, report=account_checks.look(judgement.deployment, judgement.report, account))

@@ -11,8 +11,8 @@ from llm_hosting.catalog.engines import ENGINES, Engine, engine
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.finding import RULES
 from slipway.check import judge_deployment
-from slipway.readable_report import text
-from slipway.rule_sentences import rule_sentences
+from slipway.report.readable_report import text
+from slipway.report.rule_sentences import rule_sentences
 
 _BLOCK = re.compile(r"<!-- made by `make reference`: (?P<name>\w+) -->\n.*?<!-- end -->", re.DOTALL)
 _KINDS = {"gpu": "GPU", "cpu": "CPU", "neuron": "Neuron"}

@@ -14,11 +14,11 @@ from llm_hosting.deployment import Deployment, Model
 from llm_hosting.deployment_file import DeploymentError, parse
 from slipway.aws_errors import sentence
 from slipway.deployment_paths import UnknownDeploymentError, find
-from slipway.hub_repository import HubError, HubRepository
-from slipway.staging import StagingError, abandon, stage
-from slipway.staging_transfer import PARTS_AT_ONCE, TransferError
-from slipway.weight_files import SelectionError
-from slipway.weights_prefix import PrefixError, WeightsPrefix, bucket_region
+from slipway.staging.hub_repository import HubError, HubRepository
+from slipway.staging.staging import StagingError, abandon, stage
+from slipway.staging.transfer import PARTS_AT_ONCE, TransferError
+from slipway.staging.weight_files import SelectionError
+from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
 
 
 def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:

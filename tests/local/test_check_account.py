@@ -15,8 +15,8 @@ from llm_hosting.preflight.finding import Finding
 from llm_hosting.preflight.report import Report
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT, Credentials, LocalCloud
-from slipway.account import Account
-from slipway.account_checks import look
+from slipway.account.account import Account
+from slipway.account.checks import look
 from slipway.check import judge
 from small_stacks import statement
 

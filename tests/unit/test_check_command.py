@@ -13,10 +13,10 @@ import pytest
 from llm_hosting.preflight.finding import RULES
 from llm_hosting.preflight.report import Figures, Report
 from local_cloud.assembly import ROOT
-from slipway.account import Account
+from slipway.account.account import Account
+from slipway.account.endpoint_quota import service_quota
 from slipway.check import Options, judge, run
-from slipway.endpoint_quota import service_quota
-from slipway.memory_bar import legend, memory_bar
+from slipway.report.memory_bar import legend, memory_bar
 
 HEALTHY: dict[str, Any] = {
     "model": {"id": "Qwen/Qwen3-4B"},

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slipway.weight_files import HubFile, SelectionError, select
+from slipway.staging.weight_files import HubFile, SelectionError, select
 
 BESIDE = ["config.json", "generation_config.json", "merges.txt", "tokenizer.json"]
 GPT2 = [

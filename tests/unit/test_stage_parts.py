@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from slipway.hub_repository import HubError, checksum
-from slipway.staging_manifest import Manifest, StagedFile
-from slipway.staging_progress import StagingProgress
-from slipway.staging_transfer import Task, Transfer, TransferError
-from slipway.weight_files import HubFile
-from slipway.weights_prefix import Part, PrefixError, WeightsPrefix, bucket_region, checksum_of_parts
+from slipway.staging.hub_repository import HubError, checksum
+from slipway.staging.manifest import Manifest, StagedFile
+from slipway.staging.progress import StagingProgress
+from slipway.staging.transfer import Task, Transfer, TransferError
+from slipway.staging.weight_files import HubFile
+from slipway.staging.weights_prefix import Part, PrefixError, WeightsPrefix, bucket_region, checksum_of_parts
 
 MEBIBYTE = 1024 * 1024
 

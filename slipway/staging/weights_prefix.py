@@ -9,7 +9,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
-from slipway.staging_manifest import Manifest, StagedFile
+from slipway.staging.manifest import Manifest, StagedFile
 
 _SMALLEST_PART_IN_BYTES = 16 * 1024 * 1024
 _MOST_PARTS = 10_000

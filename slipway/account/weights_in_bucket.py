@@ -7,9 +7,9 @@ from botocore.exceptions import ClientError
 
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.report import Report
-from slipway.account import Account, Said
-from slipway.staging_manifest import Manifest
-from slipway.weights_prefix import PrefixError, WeightsPrefix, bucket_region
+from slipway.account.account import Account, Said
+from slipway.staging.manifest import Manifest
+from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
 
 _FIELD = "model.weights"
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\.\w+)")

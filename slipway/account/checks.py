@@ -8,11 +8,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.finding import Finding
 from llm_hosting.preflight.report import Report
-from slipway.account import Account, Said, is_used
+from slipway.account.account import Account, Said, is_used
+from slipway.account.endpoint_quota import service_quota
+from slipway.account.image_registry import image_in_registry
+from slipway.account.weights_in_bucket import weights_in_bucket
 from slipway.aws_errors import sentence
-from slipway.endpoint_quota import service_quota
-from slipway.image_registry import image_in_registry
-from slipway.weights_in_bucket import weights_in_bucket
 
 _LEVELS = ("error", "warning", "unknown", "note")
 

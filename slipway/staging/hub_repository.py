@@ -24,7 +24,7 @@ from huggingface_hub.errors import (
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils.tqdm import tqdm
 
-from slipway.weight_files import HubFile
+from slipway.staging.weight_files import HubFile
 
 _BLOCK = 8 * 1024 * 1024
 # It would warn of each retry, and of being asked without a token.

@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 from llm_hosting.catalog.regions import container_accounts
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.report import Report
-from slipway.account import Account, Said
+from slipway.account.account import Account, Said
 
 _URI = re.compile(
     r"(?P<account>[0-9]{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.[^/]+/(?P<repository>[^:@]+)"

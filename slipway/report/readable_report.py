@@ -14,9 +14,9 @@ from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.finding import Finding
 from llm_hosting.preflight.report import Figures, Report
 from slipway.check import Judgement
-from slipway.memory_bar import legend, memory_bar
-from slipway.rule_sentences import rule_sentences
-from slipway.shown_figures import rows
+from slipway.report.memory_bar import legend, memory_bar
+from slipway.report.rule_sentences import rule_sentences
+from slipway.report.shown_figures import rows
 
 _LABELS = {"error": "refused", "warning": "warning", "unknown": "unknown", "note": "note"}
 _STYLES = {"error": "bold red", "warning": "bold yellow", "unknown": "bold cyan", "note": "dim", "ok": "green"}

@@ -8,12 +8,12 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from slipway.hub_repository import HubError, HubRepository
 from slipway.sizes import size
-from slipway.staging_manifest import StagedFile
-from slipway.staging_progress import StagingProgress
-from slipway.weight_files import HubFile
-from slipway.weights_prefix import WeightsPrefix
+from slipway.staging.hub_repository import HubError, HubRepository
+from slipway.staging.manifest import StagedFile
+from slipway.staging.progress import StagingProgress
+from slipway.staging.weight_files import HubFile
+from slipway.staging.weights_prefix import WeightsPrefix
 
 FILES_AT_ONCE = 4
 PARTS_AT_ONCE = 8  # each lies in memory, 16 MiB as a rule

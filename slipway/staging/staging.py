@@ -10,13 +10,13 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from llm_hosting.deployment import Deployment, Model
-from slipway.hub_repository import HubRepository
 from slipway.sizes import size
-from slipway.staging_manifest import Manifest, StagedFile
-from slipway.staging_progress import StagingProgress
-from slipway.staging_transfer import PARTS_AT_ONCE, Task, Transfer
-from slipway.weight_files import HubFile, select
-from slipway.weights_prefix import WeightsPrefix, checksum_of_parts
+from slipway.staging.hub_repository import HubRepository
+from slipway.staging.manifest import Manifest, StagedFile
+from slipway.staging.progress import StagingProgress
+from slipway.staging.transfer import PARTS_AT_ONCE, Task, Transfer
+from slipway.staging.weight_files import HubFile, select
+from slipway.staging.weights_prefix import WeightsPrefix, checksum_of_parts
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 

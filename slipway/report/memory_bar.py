@@ -3,7 +3,7 @@
 from rich.text import Text
 
 from llm_hosting.preflight.report import Figures
-from slipway.shown_figures import weights_fit
+from slipway.report.shown_figures import weights_fit
 
 _STYLES = {"weights": "blue", "engine": "magenta", "KV cache": "green"}
 _MISSING = "red"

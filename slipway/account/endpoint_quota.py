@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.finding import Level
 from llm_hosting.preflight.report import Report
-from slipway.account import Account, Said
+from slipway.account.account import Account, Said
 from slipway.aws_errors import sentence
 
 _FIELD = "hosting.instance_type"

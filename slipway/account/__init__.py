@@ -1,0 +1,1 @@
+"""What only the account knows: asked with the caller's credentials, changing nothing."""
