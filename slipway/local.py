@@ -17,7 +17,7 @@ from local_cloud.deploy import DeployError, deploy
 
 PROMPT = "A list of the functions that"
 QUESTIONS: dict[str, dict[str, Any]] = {
-    "inputs": {"inputs": PROMPT, "parameters": {"do_sample": True, "max_new_tokens": 40}},
+    "inputs": {"inputs": PROMPT, "parameters": {"temperature": 0.9, "max_new_tokens": 40}},
     "messages": {"messages": [{"role": "user", "content": PROMPT}], "max_tokens": 40, "seed": 7},
 }
 

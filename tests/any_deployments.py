@@ -1,15 +1,16 @@
 """Deployments as hypothesis invents them: every engine and version, real and made-up names, odd values."""
 
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from pydantic import BaseModel
 
 from llm_hosting.catalog.engines import ENGINES, EngineVersion, engine
 from llm_hosting.catalog.instances import instances
 from llm_hosting.catalog.models import model_shapes
 from llm_hosting.container_settings import NAMES
-from llm_hosting.deployment import Deployment
+from llm_hosting.deployment import Deployment, Hosting, Model
 from rule_cases import ASYNC, KEY, OWN_REGISTRY, SECRET
 
 VERSIONS: list[EngineVersion] = [version for name in ENGINES for version in engine(name).versions.values()]
@@ -85,6 +86,12 @@ def _some(**settings: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({}, optional=settings)
 
 
+def _one_of(section: type[BaseModel], field: str) -> SearchStrategy[Any]:
+    """All words that the schema takes here, or null."""
+    words, _ = get_args(section.model_fields[field].annotation)
+    return st.sampled_from([*get_args(words), None])
+
+
 def _serving() -> SearchStrategy[dict[str, Any]]:
     """An engine with one of its own versions, or one of another's, and settings that it may not take."""
     labels = st.sampled_from([*(version.label for version in VERSIONS), "9.9", ""])
@@ -109,10 +116,8 @@ def _model() -> SearchStrategy[dict[str, Any]]:
         revision=st.just("main"),
         weights=st.just("s3://bucket/prefix/"),
         parameters_in_billions=st.floats(0.001, 10_000),
-        dtype=st.sampled_from(["fp32", "fp16", "bf16", "int8"]),
-        quantization=st.sampled_from(
-            ["awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "gguf"],
-        ),
+        dtype=_one_of(Model, "dtype"),
+        quantization=_one_of(Model, "quantization"),
         hub_token_secret_arn=st.just(SECRET),
         weights_kms_key_arn=st.just(KEY),
     )
@@ -125,9 +130,7 @@ def _hosting() -> SearchStrategy[dict[str, Any]]:
     settings = _some(
         volume_size_in_gb=st.integers(1, 512),
         startup_timeout_in_seconds=st.integers(60, 3600),
-        inference_ami_version=st.sampled_from(
-            ["al2-ami-sagemaker-inference-gpu-2", "al2-ami-sagemaker-inference-neuron-2"]
-        ),
+        inference_ami_version=_one_of(Hosting, "inference_ami_version"),
         scaling=st.builds(lambda requests: {"concurrent_requests_per_instance": requests}, st.integers(1, 10_000)),
     )
     modes = st.sampled_from([{}, {"mode": "async"}, ASYNC])

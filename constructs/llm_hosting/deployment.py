@@ -51,9 +51,9 @@ class Model(Section):
     dtype: Literal["fp32", "fp16", "bf16", "int8"] | None = Field(
         None, description="Type that the engine computes in; null = what the engine and the model say."
     )
-    quantization: Literal["awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "gguf"] | None = (
-        Field(None, description="How the weights are, or shall be, quantized; null = what the model's own files say.")
-    )
+    quantization: (
+        Literal["awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "nvfp4", "gguf"] | None
+    ) = Field(None, description="How the weights are, or shall be, quantized; null = what the model's own files say.")
     hub_token_secret_arn: str | None = Field(
         None,
         pattern=r"^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+$",

@@ -33,6 +33,12 @@ DEPENDANTS: dict[Location, tuple[Location, ...]] = {
     ),
 }
 SHOWN = 80  # characters of a wrong value that are repeated
+_SIZES = {
+    "string_too_short": ("min_length", "at least"),
+    "string_too_long": ("max_length", "at most"),
+    "too_short": ("min_length", "at least"),
+    "too_long": ("max_length", "at most"),
+}
 
 
 class DeploymentError(Exception):
@@ -104,7 +110,7 @@ def _one_per_field(errors: list[ErrorDetails]) -> list[ErrorDetails]:
     for each in errors:
         of_list = any(str(part).startswith("list[") for part in each["loc"])
         location = tuple(part for part in each["loc"] if not str(part).startswith(("list[", "constrained-")))
-        if location not in kept or of_list:
+        if location not in kept or (of_list and each["type"] != "list_type"):
             kept[location[:2] if of_list else location] = {**each, "loc": location[:2] if of_list else location}
     return list(kept.values())
 
@@ -132,15 +138,22 @@ def _field(location: Location) -> str:
 def _sentence(error: ErrorDetails) -> str:
     """What is wrong with the value, what is allowed, the fix."""
     kind, location = error["type"], error["loc"]
-    value = repr(error["input"])[:SHOWN]
+    value = "the value" if _may_be_secret(error) else repr(error["input"])[:SHOWN]
     if kind == "extra_forbidden":
         return _unknown_key(location)
     if kind == "missing":
         return f"is missing; {_description(location)}"
     if kind == "literal_error":
         return f"{value} is not allowed; use {error['ctx']['expected']}."
+    if location[-1] == "[key]" and "silenced" in location:
+        return "is no id of a rule; use lower-case letters, digits and hyphens."
     if location[-1] == "[key]":
         return "is no name of an environment variable; use letters, digits and underscores, a letter first."
+    if kind in _SIZES:
+        bound, least_or_most = _SIZES[kind]
+        count = error["ctx"][bound]
+        thing = "character" if kind.startswith("string") else "item"
+        return f"{value} is not allowed; use {least_or_most} {count:,} {thing}{'s' if count > 1 else ''}."
     if kind in ("model_type", "dict_type"):
         return f"{value} is not allowed; put settings below it: {_known(_model_of_field(location))}."
     if kind == "string_type" and not isinstance(error["input"], list | dict | None):
@@ -148,6 +161,12 @@ def _sentence(error: ErrorDetails) -> str:
     if kind == "string_pattern_mismatch":
         return f"{value} does not fit: {_description(location)}"
     return f"{value} is not allowed; use {_range(location) or error['msg'].removeprefix('Input should be ')}."
+
+
+def _may_be_secret(error: ErrorDetails) -> bool:
+    """What is refused is shown, and often logged: not where it may be a token in the wrong place."""
+    location, is_text = error["loc"], isinstance(error["input"], str)
+    return is_text and (location[:2] == ("serving", "environment") or str(location[-1]).endswith("_secret_arn"))
 
 
 def _unknown_key(location: Location) -> str:

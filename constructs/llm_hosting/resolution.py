@@ -39,7 +39,7 @@ def resolve(deployment: Deployment) -> Resolution:
     version = _spoken(serving)
     settings = container_settings(deployment)
     return Resolution(
-        image=serving.image_uri or (f"{version.repository}:{version.tag}" if version.tag else "unknown"),
+        image=serving.image_uri or (f"{version.repository}:{version.tag}" if version.tag else ""),
         version="" if serving.image_uri else version.label,
         inference_ami_version=resolved_inference_ami(serving, deployment.hosting),
         environment=settings.environment,

@@ -200,5 +200,5 @@ def test_an_unknown_deployment_lists_the_known_ones() -> None:
         text=True,
     )
     assert result.returncode == 1
-    assert "with gpt2, qwen3-4b" in result.stderr
+    assert ", gpt2, gpt2-cpu, gpt4all-j, " in result.stderr
     assert "Traceback" not in result.stderr

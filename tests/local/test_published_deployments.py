@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from deployed_stacks import Apis
+from slipway.local import QUESTIONS
 
 PROMPTS = ["Summarize: the cat sat on the mat because the mat was warm.", "Translate to German: the house is small."]
 QUESTION = "What is the capital of France?"
@@ -65,6 +66,12 @@ def test_a_published_deployment_answers_its_own_request(apis: Apis, name: str) -
     status, _, answer = apis(name).call("POST", "/generate", EXCHANGES[name].body)
     assert status == 200, answer
     assert EXCHANGES[name].fits(answer), answer
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_the_first_question_of_the_local_command_fits_every_engine(apis: Apis, name: str) -> None:
+    bodies = [body for body in QUESTIONS.values() if apis(name).call("POST", "/generate", body)[0] == 200]
+    assert QUESTIONS["inputs"] in bodies or bodies == [QUESTIONS["messages"]]
 
 
 def test_single_requests_are_batched(apis: Apis) -> None:

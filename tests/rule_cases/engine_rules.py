@@ -207,6 +207,13 @@ BROKEN = [
         {"model": {"id": "internlm/internlm2-chat-7b"}, "serving": {"engine": "sglang", "max_model_len": 8192}},
         "SM_SGLANG_TRUST_REMOTE_CODE",
     ),
+    Broken(  # transformers did not have it yet
+        "remote-code-needs-consent",
+        "warning",
+        "serving.environment",
+        {"model": {"id": "tiiuae/falcon-7b"}, "serving": {"engine": "tgi", "version": "0.9.3"}},
+        "set HF_MODEL_TRUST_REMOTE_CODE to 'true'",
+    ),
     Broken(
         "tgi-limits",
         "error",
@@ -384,6 +391,11 @@ KEPT = [
             "serving": {"environment": {"OPTION_TRUST_REMOTE_CODE": "true"}},
         },
     ),
+    Kept(
+        "remote-code-needs-consent",
+        {"model": {"id": "tiiuae/falcon-7b"}, "serving": {"engine": "tgi", "version": "1.0.3"}},
+    ),
+    Kept("remote-code-needs-consent", {"model": {"id": "internlm/internlm2-chat-7b"}, "serving": {"engine": "tgi"}}),
     Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="2047")),
     Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="4096", MAX_TOTAL_TOKENS="4097")),
     Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="8k")),

@@ -195,6 +195,13 @@ BROKEN = [
         "bf16 is refused",
     ),
     Broken(
+        "dtype-fits-model",
+        "error",
+        "model.dtype",
+        on("ml.g6.2xlarge", {"id": "unsloth/gemma-3-4b-it", "dtype": "fp16"}, max_model_len=8192),
+        "fp16 is refused with Gemma3ForConditionalGeneration; use bf16, or leave it out",
+    ),
+    Broken(
         "quantization-fits-accelerator",
         "error",
         "model.quantization",
@@ -252,6 +259,8 @@ KEPT = [
     Kept("dtype-fits-accelerator", on("ml.g4dn.2xlarge", SMALL | {"dtype": "fp16"}, engine="vllm")),
     Kept("dtype-fits-accelerator", on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen2.5-0.5B-Instruct"}, engine="vllm")),
     Kept("dtype-fits-accelerator", on("ml.inf2.8xlarge", SMALL | {"dtype": "bf16"}, engine="lmi-neuronx")),
+    Kept("dtype-fits-model", on("ml.g6.2xlarge", {"id": "unsloth/gemma-3-4b-it", "dtype": "bf16"})),
+    Kept("dtype-fits-model", on("ml.g6.2xlarge", {"id": "unsloth/gemma-3-4b-it", "dtype": "fp16"}, engine="tgi")),
     Kept("quantization-fits-accelerator", on("ml.g5.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm")),
     Kept(
         "quantization-fits-accelerator",

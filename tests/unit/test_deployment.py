@@ -155,6 +155,52 @@ def test_a_name_that_cannot_be_a_stack_is_refused(tmp_path: Path, name: str) -> 
     assert "can't be a stack's name" in problems(written(tmp_path, MINIMAL, name))
 
 
+def test_an_instance_type_is_a_name_or_a_list_of_names(tmp_path: Path) -> None:
+    one, _ = load(written(tmp_path, MINIMAL), HANDLERS)
+    assert one.hosting.instance_types == ("ml.g6.2xlarge",)
+    pool = {**MINIMAL, "hosting": {"instance_type": ["ml.g6.2xlarge", "ml.g5.2xlarge"]}}
+    two, _ = load(written(tmp_path, pool), HANDLERS)
+    assert two.hosting.instance_types == ("ml.g6.2xlarge", "ml.g5.2xlarge")
+
+
+@pytest.mark.parametrize(
+    ("section", "content", "said"),
+    [
+        ("hosting", {"instance_type": []}, "instance_type: [] is not allowed; use at least 1 item."),
+        ("hosting", {"instance_type": ["ml.g6.xlarge"] * 6}, "use at most 5 items."),
+        ("hosting", {"instance_type": ["ml.g6.xlarge", 5]}, "instance_type: 5 is not text for YAML; put it in quotes."),
+        ("hosting", {"instance_type": "x" * 65}, "use at most 64 characters."),
+        ("model", {"id": "a/b", "dtype": "float16"}, "dtype: 'float16' is not allowed; use 'fp32', 'fp16', 'bf16' or"),
+        ("model", {"id": "a/b", "parameters_in_billions": "7b"}, "'7b' is not allowed; use a number, more than 0"),
+        ("model", {"id": "a/b", "weights": "s3://bucket/prefix"}, "does not fit: Prefix with uncompressed weights"),
+        ("model", {"id": "a/b", "files": []}, "files: [] is not allowed; use at least 1 item."),
+        ("serving", {"handler": "My-Handler"}, "'My-Handler' does not fit: Folder under `model_src/`"),
+        ("serving", {"max_model_len": 10**400}, "use a whole number, 2 or more, 100000000 or less."),
+        ("serving", {"environment": {"A-B": "x"}}, "environment.A-B: is no name of an environment variable"),
+        ("serving", {"environment": {"A": "x" * 1025}}, "environment.A: the value is not allowed; use at most 1,024"),
+        ("preflight", {"silenced": {"shared-secret": "no"}}, "'no' is not allowed; use at least 10 characters."),
+        ("preflight", {"silenced": {"Shared": "we know of it"}}, "silenced.Shared: is no id of a rule; use lower-case"),
+    ],
+)
+def test_what_is_allowed_is_said_in_words(tmp_path: Path, section: str, content: dict[str, Any], said: str) -> None:
+    text = problems(written(tmp_path, {**MINIMAL, section: content}))
+    assert "1 problem" in text
+    assert said in text
+
+
+@pytest.mark.parametrize(
+    ("section", "content"),
+    [
+        ("model", {"id": "a/b", "hub_token_secret_arn": "hf_abcdefghij"}),
+        ("serving", {"environment": {"HF_TOKEN": "hf_abcdefghij" * 100}}),
+    ],
+)
+def test_a_token_in_the_wrong_place_is_not_repeated(tmp_path: Path, section: str, content: dict[str, Any]) -> None:
+    text = problems(written(tmp_path, {**MINIMAL, section: content}))
+    assert "the value" in text
+    assert "hf_abcdefghij" not in text
+
+
 def test_an_unreadable_path_is_refused(tmp_path: Path) -> None:
     (tmp_path / "chat").mkdir()
     assert "file: can't be read" in problems(tmp_path / "chat")

@@ -44,6 +44,11 @@ def test_vllm_takes_nine_tenths_of_a_gpu_and_others_what_the_driver_leaves() -> 
     assert need(QWEN_4B, "ml.g4dn.2xlarge", engine="tgi").available == pytest.approx(16_384 * MIB * 0.92)
 
 
+def test_engines_that_plan_ahead_need_more_beside_the_weights() -> None:
+    overhead = {engine: need(QWEN_4B, engine=engine).overhead for engine in ("lmi-vllm", "vllm", "sglang", "tgi")}
+    assert overhead["lmi-vllm"] == overhead["vllm"] == overhead["sglang"] > overhead["tgi"]
+
+
 @pytest.mark.parametrize(
     ("engine", "name"),
     [("lmi-vllm", "OPTION_GPU_MEMORY_UTILIZATION"), ("vllm", "SM_VLLM_GPU_MEMORY_UTILIZATION")],
@@ -78,6 +83,10 @@ def test_key_and_value_heads_are_copied_where_there_are_fewer_than_shards() -> N
 
 def test_a_compressed_cache_has_one_vector_per_token() -> None:
     assert need("deepseek-ai/DeepSeek-V3", "ml.p5en.48xlarge").per_token == 61 * (512 + 64) * 2
+
+
+def test_of_heads_that_are_not_stated_no_cache_follows() -> None:
+    assert need("nvidia/Llama-3_3-Nemotron-Super-49B-v1", "ml.g6e.12xlarge").per_token is None
 
 
 def test_an_8_bit_cache_is_half_as_large() -> None:
@@ -130,6 +139,8 @@ def test_an_early_vllm_takes_a_prompt_in_one_piece() -> None:
     assert estimate.left_for_cache == pytest.approx(1.16e9, abs=0.5e9)
     newer = need("HuggingFaceH4/zephyr-7b-beta", "ml.g5.2xlarge", version="0.33.0-lmi15", max_model_len=32_768)
     assert newer.left_for_cache == pytest.approx(6.4e9, abs=0.5e9)
+    longer = need("HuggingFaceH4/zephyr-7b-beta", "ml.g5.2xlarge", version="0.30.0-lmi12", max_model_len=32_769)
+    assert longer.left_for_cache == newer.left_for_cache  # in pieces, above 32,768
 
 
 GPU_TYPES = [instance for instance in instances().values() if instance.kind == "gpu" and instance.arch == "x86_64"]

@@ -115,7 +115,7 @@ def test_an_own_handler_has_to_be_one_of_those_there_are(tmp_path: Path) -> None
 
 
 @given(any_deployment=deployments())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_any_deployment_gets_findings_and_never_an_exception(any_deployment: Deployment) -> None:
     findings = check(any_deployment)
     assert all(finding.field and finding.message.endswith(".") for finding in findings)

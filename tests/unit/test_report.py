@@ -106,6 +106,16 @@ def test_a_longest_answer_has_an_estimate() -> None:
     )  # GB a token, GB/s, a half of them
 
 
+def test_a_token_passes_only_some_of_the_experts() -> None:
+    changes: Changes = {
+        "model": {"id": "Qwen/Qwen3-30B-A3B"},
+        "serving": {"max_new_tokens": 1000, "max_model_len": 8192},
+        "hosting": {"instance_type": "ml.g6.12xlarge"},
+    }
+    (figures,) = report(changes).figures
+    assert figures.answer_in_seconds == pytest.approx(1000 * 3.3 * 2 / 4 / 300 * 2, rel=0.05)
+
+
 def test_of_an_unknown_model_the_figures_are_empty() -> None:
     (figures,) = report({"model": {"id": "nobody/knows-this"}}).figures
     assert (figures.weights_in_gb, figures.cached_tokens, figures.download_in_gb, figures.start_in_seconds) == (
@@ -127,8 +137,8 @@ def test_what_only_the_account_knows_is_named() -> None:
 
 
 @pytest.mark.parametrize("changes", [{"serving": {"version": "9.9"}}, {"serving": {"engine": "custom"}}])
-def test_an_image_that_cannot_be_named_is_unknown(changes: Changes) -> None:
-    assert report(changes).image == "unknown"
+def test_an_image_that_cannot_be_named_is_empty(changes: Changes) -> None:
+    assert report(changes).image == ""
 
 
 def test_an_instance_type_that_nobody_knows_has_no_figures() -> None:

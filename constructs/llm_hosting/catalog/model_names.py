@@ -8,11 +8,11 @@ from .models import ModelShape, model_shape, model_shapes
 
 # Words that name a format, a stage of training or a release, not another model.
 _BESIDE_THE_MODEL = re.compile(
-    r"hf|chat|instruct|it|base|pt|awq|gptq|gguf|ggml|fp8|fp16|bf16|int[48]|[48]bit|bnb|nf4|w[48]a\d+|g?128g?|dynamic|meta|"
+    r"hf|chat|instruct|it|base|pt|awq|gptq|gguf|ggml|fp8|(mx|nv)?fp4|fp16|bf16|int[48]|[48]bit|bnb|nf4|w[48]a\d+|g?128g?|dynamic|meta|"
     r"quantized|marlin|unsloth|v\d+|true|act|actorder|safetensors|sharded"
 )
 _QUANTIZED = re.compile(
-    r"(?i)(?P<awq>awq)|(?P<gptq>gptq|w4a16|int4)|(?P<fp8>fp8)|(?P<int8>w8a8|w8a16|int8)|(?P<bitsandbytes4>bnb-4bit|nf4)|"
+    r"(?i)(?P<awq>awq)|(?P<gptq>gptq|w4a16|int4)|(?P<mxfp4>mxfp4)|(?P<nvfp4>fp4)|(?P<fp8>fp8)|(?P<int8>w8a8|w8a16|int8)|(?P<bitsandbytes4>bnb-4bit|nf4)|"
     r"(?P<gguf>gguf)"
 )
 _SIZE = re.compile(r"(?i)(?:^|[-_/.])(?:(?P<experts>\d+)x)?(?P<size>\d+(?:\.\d+)?)(?P<unit>[bm])(?=$|[-_.])")
@@ -41,6 +41,11 @@ def family_of(hub_id: str) -> ModelShape | None:
     """A model of the family that the name holds: its architecture and what that needs, whatever its size."""
     name = hub_id.rpartition("/")[2].lower()
     return next((model_shape(example) for words, example in _FAMILIES if re.search(words, name)), None)
+
+
+def is_gated_by_name(hub_id: str) -> bool:
+    """Whether the owner asks for a licence with all models of that name: Meta's Llama, Google's Gemma up to 3."""
+    return re.match(r"(?i)meta-llama/|google/[a-z]*gemma(?!-?4)", hub_id) is not None
 
 
 def quantization_in_name(hub_id: str) -> str | None:

@@ -42,6 +42,8 @@ class ModelShape:
     sliding_window: int | None
     source: str
     active_parameters_in_billions: float | None = None
+    intermediate_size: int | None = None
+    vocabulary: int | None = None
     needs: Mapping[str, str] = field(default_factory=dict)
 
 

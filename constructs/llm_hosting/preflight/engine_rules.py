@@ -45,8 +45,14 @@ _CONSENT = {
 _CONSENT_BY_OTHER_NAMES = ("TRUST_REMOTE_CODE", "HF_TRUST_REMOTE_CODE")
 # SageMaker's image of 1.1.0 lacks the kernels for AWQ; FP8 came with 2.0 (release notes of TGI).
 _FIRST_TGI = {"awq": (1, 2), "gptq": (0, 9), "fp8": (2, 0)}
+_BLOCKS = {"awq": 128, "gptq": 128, "fp8": 128}
+_FIRST_BITSANDBYTES, _SPLITS_BITSANDBYTES_FROM = (0, 5), (0, 9)
 _AWQ_BY_MARLIN_FROM = (0, 5, 4)  # its kernels take bf16, where nobody asks for the plain ones
-_TRN1_TOPOLOGIES = (1, 2, 8, 16, 32)
+_TOPOLOGIES = {
+    "ml.trn1": (1, 2, 8, 16, 32),
+    "ml.trn1n": (1, 2, 8, 16, 32),
+    "ml.inf2": (1, 2, 3, 4, 6, 8, 10, 12, 24),
+}
 _PADS_FROM = (0, 24)  # djl-serving, branch 0.24.0-dlc: djl_python/transformers_neuronx.py
 _NEURON_BATCH_IS_FIXED = {"lmi-neuronx", "tgi-neuronx"}
 
@@ -278,11 +284,40 @@ def quantization_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]
                 "model.quantization",
                 f"{quantization} is not known to TGI {plan.version.label}; use {since} or newer.",
             )
+        yield from _bitsandbytes(plan)
+        yield from _blocks(plan)
         named = (plan.by_hand("quantization") or "").lower() == "awq"
         implied = quantization == "awq" and numbers(plan.vllm or "9") < _AWQ_BY_MARLIN_FROM
         if plan.dtype == "bf16" and plan.runs_vllm and (named or implied):
             yield "model.dtype", "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16, or leave it out."
         return
+
+
+def _blocks(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Formats with a scale for each block of weights can't be split within one."""
+    width = plan.shape.intermediate_size if plan.shape else None
+    block = _BLOCKS.get(plan.stored_quantization or "")
+    splits = plan.runs_vllm or plan.engine in ("sglang", "tgi")
+    if block and width and splits and plan.degree > 1 and (width % plan.degree or (width // plan.degree) % block):
+        yield (
+            "serving.tensor_parallel_degree",
+            f"{plan.degree} splits the {width:,} rows of {plan.model_id} within blocks of {block}, which share a scale "
+            f"in {plan.stored_quantization}; use a lower degree, or weights that are not quantized.",
+        )
+
+
+def _bitsandbytes(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Release notes of vLLM: bitsandbytes came with 0.5.0, splitting files that are quantized already with 0.9."""
+    if plan.quantization != "bitsandbytes4" or plan.vllm is None:
+        return
+    if numbers(plan.vllm) < _FIRST_BITSANDBYTES:
+        yield "model.quantization", f"bitsandbytes is not known to vLLM {plan.vllm} of this image; use a newer version."
+    elif plan.stored_quantization and plan.degree > 1 and numbers(plan.vllm) < _SPLITS_BITSANDBYTES_FROM:
+        yield (
+            "serving.tensor_parallel_degree",
+            f"{plan.degree}: vLLM {plan.vllm} of this image does not split files that are quantized by bitsandbytes "
+            "already; use 1, or a newer version.",
+        )
 
 
 @warning
@@ -349,14 +384,14 @@ def _tgi_limits(plan: Plan, *, has_defaults: bool) -> Iterator[tuple[str, str]]:
 
 @error
 def cores_form_a_topology(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """The collectives of Trainium know these numbers of cores only (huggingface/optimum-neuron#424, #619)."""
+    """The collectives of Neuron know some numbers of cores only (huggingface/optimum-neuron#424, #619)."""
     for plan in plans(deployment):
-        is_trn1 = plan.instance.family in ("ml.trn1", "ml.trn1n")
-        if is_trn1 and plan.degree not in _TRN1_TOPOLOGIES and plan.degree <= plan.devices:
+        known = _TOPOLOGIES.get(plan.instance.family, ())
+        if known and plan.degree not in known and plan.degree <= plan.devices:
+            choices = ", ".join(str(degree) for degree in known if degree <= plan.devices)
             yield (
                 "serving.tensor_parallel_degree",
-                f"{plan.degree} cores are no topology of {plan.instance.type}; use one of "
-                f"{', '.join(map(str, _TRN1_TOPOLOGIES))}.",
+                f"{plan.degree} cores are no topology of {plan.instance.type}; use one of {choices}.",
             )
 
 

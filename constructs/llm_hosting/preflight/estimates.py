@@ -12,6 +12,7 @@ from .plan import BYTES_PER_PARAMETER, Plan
 _FASTEST, _FASTEST_ON_SMALL, _HUB, _S3, _LOAD = 1.25 * GB, 0.5 * GB, 0.25 * GB, 0.8 * GB, 0.5 * GB
 _SMALL_VCPU = 16
 _LEAST_START_IN_SECONDS, _CONTAINER_START_IN_SECONDS = 30, 60
+_COMPILE_IN_SECONDS = 600  # TensorRT-LLM builds its engine at the start: minutes for 7B, a quarter of an hour for 70B
 _WARM_UP_IN_SECONDS = {"djl": 60, "vllm": 90, "tgi": 30, "sglang": 90}
 # Share of the memory bandwidth that decoding reaches; OPT-30B on ml.g5.24xlarge: 0.57 (DeepSpeed, AWS 2022).
 _BANDWIDTH_SHARE = 0.5
@@ -51,10 +52,6 @@ def download_in_seconds(plan: Plan) -> Estimate:
     size = weights_in_files(plan)
     if size is None:
         return Estimate(None, None, "the size of the model is not known")
-    measured = measured_answer(plan.model_id, plan.engine, plan.instance.type)
-    if measured:
-        load = measured.load_in_seconds
-        return Estimate(load, load + size / _HUB, f"{load:.0f} s to load, {measured.source}")
     fastest = _FASTEST_ON_SMALL if plan.instance.vcpu <= _SMALL_VCPU else _FASTEST
     source, rate = ("the Hub", _HUB) if plan.comes_from_hub else ("S3", _S3)
     words = f"{size / GB:.0f} GB from {source} at {rate / GB * 1000:.0f} MB/s"
@@ -66,9 +63,13 @@ def load_in_seconds(plan: Plan) -> Estimate:
     size = weights_in_files(plan)
     if size is None:
         return Estimate(None, None, "the size of the model is not known")
+    measured = measured_answer(plan.model_id, plan.engine, plan.instance.type)
+    if measured:
+        seconds = measured.load_in_seconds
+        return Estimate(seconds, seconds, f"loaded in {seconds:.0f} s, {measured.source}")
     if plan.instance.kind == "neuron":
         return Estimate(_LEAST_START_IN_SECONDS, None, "compilation for Neuron takes from minutes to an hour")
-    warm_up = _WARM_UP_IN_SECONDS.get(plan.server, 0)
+    warm_up = _COMPILE_IN_SECONDS if plan.engine == "lmi-tensorrt-llm" else _WARM_UP_IN_SECONDS.get(plan.server, 0)
     likely = _CONTAINER_START_IN_SECONDS + size / _LOAD + warm_up
     return Estimate(_LEAST_START_IN_SECONDS, likely, f"loaded at {_LOAD / GB * 1000:.0f} MB/s")
 

@@ -8,9 +8,9 @@ from .finding import error, unknown, warning
 from .memory import GB, Memory, memory, weights_in_files
 from .plan import Plan, numbers, plans
 
-_SURE = 1.0
+_CLOSE = 0.92  # of the memory that there is
 _ROOT_DISK_IN_GB = 30
-_SURE_BY_ID = 1.25  # where only the model's name says how large it is
+_SURE_BY_ID = 1.1  # where only the model's name says how large it is: names round
 _WITH_SHARDS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
 _KEEPS_WINDOWS_FROM = (0, 8)
 _CHECKS_CONTEXT_FROM = (0, 2, 7)  # from here on vLLM ends when its cache can't hold one request of the whole context
@@ -75,7 +75,7 @@ def weights_barely_fit(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Close to the limit, what the engine really needs decides."""
     for plan in plans(deployment):
         need = memory(plan)
-        if need.weights is not None and 0.95 < _exceeds(need) <= _sure(plan):
+        if need.weights is not None and _CLOSE < _exceeds(need) <= _sure(plan):
             yield "hosting.instance_type", f"{_too_large(plan, need)}, which may not start; {_larger(plan)}."
 
 
@@ -117,7 +117,7 @@ def context_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
         need, tokens = memory(plan), _tokens_needed_at_once(plan)
         if tokens is None or _has_windows(plan) or need.cached_tokens is None or _exceeds(need) > 1:
             continue
-        if need.cached_tokens * _SURE < tokens:
+        if need.cached_tokens < tokens:
             said = "" if plan.max_model_len else " (not set, so the context of the model)"
             left, fitting = max(0, need.left_for_cache or 0), _round(need.cached_tokens)
             yield (
@@ -162,7 +162,7 @@ def weights_fit_disk(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Weights are downloaded before they are loaded."""
     for plan in plans(deployment):
         size, disk = weights_in_files(plan), _disk_in_gb(plan)
-        sure = 1.0 if plan.shape else _SURE_BY_ID
+        sure = _sure(plan)
         if size is not None and disk is not None and size > disk * GB * sure:
             volume = plan.instance.volume_size_allowed
             fix = "set hosting.volume_size_in_gb above it" if volume else "use a larger type of the family"
@@ -218,7 +218,7 @@ def _exceeds(need: Memory) -> float:
 
 def _sure(plan: Plan) -> float:
     known = plan.shape is not None or plan.deployment.model.parameters_in_billions is not None
-    return _SURE if known else _SURE_BY_ID
+    return 1 if known else _SURE_BY_ID
 
 
 def _too_large(plan: Plan, need: Memory) -> str:

@@ -38,7 +38,7 @@ _NEEDS_FLASH_ATTENTION_2 = {
     "Gemma2ForCausalLM",
     "Phi3ForCausalLM",
 }
-_LEAST_CAPABILITY = {"awq": TURING, "fp8": AMPERE, "mxfp4": AMPERE}
+_LEAST_CAPABILITY = {"awq": TURING, "fp8": AMPERE, "mxfp4": AMPERE, "nvfp4": AMPERE}
 
 
 @error
@@ -195,6 +195,16 @@ def dtype_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 f"bf16 is refused on the {plan.instance.accelerator} of {plan.instance.type} (compute capability "
                 f"{capability}, 8.0 is needed); use fp16, or a type with newer GPUs such as ml.g5 or ml.g6.",
             )
+
+
+@error
+def dtype_fits_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Activations of Gemma 3 exceed what fp16 holds: vLLM refuses it."""
+    for plan in plans(deployment):
+        name = plan.kin.architecture if plan.kin else ""
+        if plan.runs_vllm and plan.dtype == "fp16" and name.startswith("Gemma3"):
+            yield "model.dtype", f"fp16 is refused with {name}; use bf16, or leave it out."
+        return
 
 
 @error

@@ -9,11 +9,11 @@ GB, MIB = 10**9, 2**20
 _SEEN = {"NVIDIA T4": 0.92}
 _SEEN_OTHERWISE = 0.985
 VLLM_UTILIZATION = 0.9  # gpu_memory_utilization of vLLM; 0.92 from 0.14 on is within the margin
-# Context, activations of a step and CUDA graphs: the least that users report of vLLM.
-_OVERHEAD = 0.7 * GB
+# Context and CUDA graphs of vLLM, and the activations of a step: the least that users report.
+_OVERHEAD, _TOKENS_PER_STEP = 0.6 * GB, 2048
 # Before vLLM 0.8 a step had to take a whole prompt: zephyr-7b with 32,768 tokens then needs 6 GB (djl-serving#1724).
 _CHUNKS_PROMPTS_FROM, _CHUNKS_LONG_PROMPTS_FROM, _CHUNKS_LONGER_PROMPTS = (0, 8), (0, 6), 32_768
-_ACTIVATIONS_PER_HIDDEN = 40  # bytes
+_ACTIVATIONS_PER_HIDDEN = 40  # bytes, per token
 _LEAST_OVERHEAD = 0.4 * GB
 _LATENT_HEAD = 512 + 64  # multi-head latent attention: one compressed vector and one rotary key per token
 
@@ -76,9 +76,12 @@ def _overhead(plan: Plan) -> float:
     length = plan.max_model_len or (plan.shape.context if plan.shape else None) or 0
     hidden = (plan.shape.hidden_size if plan.shape else None) or 0
     whole_prompts = plan.vllm is not None and numbers(plan.vllm) < _CHUNKS_PROMPTS_FROM
-    if not whole_prompts or (length > _CHUNKS_LONGER_PROMPTS and numbers(plan.vllm or "") >= _CHUNKS_LONG_PROMPTS_FROM):
-        return _OVERHEAD
-    return _OVERHEAD + length * hidden * _ACTIVATIONS_PER_HIDDEN / plan.degree
+    tokens: float = _TOKENS_PER_STEP
+    if whole_prompts and not (
+        length > _CHUNKS_LONGER_PROMPTS and numbers(plan.vllm or "") >= _CHUNKS_LONG_PROMPTS_FROM
+    ):
+        tokens = max(tokens, length / plan.degree)
+    return _OVERHEAD + tokens * hidden * _ACTIVATIONS_PER_HIDDEN
 
 
 def _available(plan: Plan) -> float:

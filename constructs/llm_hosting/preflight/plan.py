@@ -34,6 +34,7 @@ _QUANTIZATIONS = {
     "bitsandbytes8": ("bitsandbytes8", "bitsandbytes"),
     "bitsandbytes4": ("bitsandbytes4", "bitsandbytes-nf4", "bitsandbytes-fp4"),
     "mxfp4": ("mxfp4",),
+    "nvfp4": ("nvfp4", "modelopt_fp4"),
     "gguf": ("gguf",),
 }
 _COUNT = re.compile(r"[0-9]{1,9}")
@@ -50,6 +51,7 @@ BYTES_PER_PARAMETER = {
     "gptq": 0.6,
     "bitsandbytes4": 0.6,
     "mxfp4": 0.55,
+    "nvfp4": 0.6,
     "gguf": 0.55,
 }
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..catalog.model_names import is_gated_by_name
 from ..container_settings import REALTIME_TIMEOUT_IN_SECONDS
 from ..deployment import Deployment
 from .estimates import Estimate, answer_time_in_seconds, download_in_seconds, load_in_seconds, start_in_seconds
@@ -20,7 +21,8 @@ def gated_model_needs_token(deployment: Deployment) -> Iterator[tuple[str, str]]
     """The Hub answers 401 for a gated model without a token, and the container ends."""
     for plan in plans(deployment):
         token = deployment.model.hub_token_secret_arn or any(name in plan.environment for name in _TOKEN_NAMES)
-        if plan.shape and plan.shape.gated and plan.comes_from_hub and not token:
+        gated = plan.shape.gated if plan.shape else is_gated_by_name(plan.model_id)
+        if gated and plan.comes_from_hub and not token:
             yield (
                 "model.hub_token_secret_arn",
                 f"is missing: {plan.model_id} is gated on the Hub; copy the weights to S3 once (`python -m slipway "
