@@ -23,7 +23,7 @@ MADE_UP_IDS = [
     "TheBloke/Llama-2-13B-GGUF",
     "x/999999999999b-fp8",
 ]
-MADE_UP_TYPES = ["placeholder", "ml.g6.3xlarge", "g5.xlarge", ""]
+MADE_UP_TYPES = ["placeholder", "ml.g6.3xlarge", "g5.xlarge"]
 VARIABLES = sorted(
     {name for names in NAMES.values() for name in names}
     | {variable.name for version in VERSIONS for variable in version.variables.values()}

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]  # of what CloudWatch Logs takes
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)]
 EnvironmentValue = Annotated[str, Field(max_length=1024)]
-InstanceType = Annotated[str, Field(max_length=64)]
+InstanceType = Annotated[str, Field(min_length=1, max_length=64)]
 KmsKeyArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9_-]+$")]
 
 
