@@ -147,7 +147,13 @@ def degree_of(deployment: Deployment, instance: Instance | None) -> int:
     """
     if deployment.serving.tensor_parallel_degree or instance is None:
         return deployment.serving.tensor_parallel_degree or 1
-    devices, shape = parallel_devices(instance), shape_of(deployment.model.id)
+    devices, shape, version = (
+        parallel_devices(instance),
+        shape_of(deployment.model.id),
+        image_version(deployment.serving),
+    )
+    if shape and version and version.architectures and shape.architecture in version.architectures.unsplit:
+        return 1
     pads = shape is None or instance.kind != "gpu"
     fitting = [n for n in range(1, devices + 1) if devices % n == 0 and (pads or heads_divide(shape, n))]
     return max(fitting, default=1)

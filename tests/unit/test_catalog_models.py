@@ -13,7 +13,7 @@ from llm_hosting.catalog.engines import engine
 from llm_hosting.catalog.models import ModelShape, model_shape, model_shapes
 
 CATALOG = Path(next(iter(llm_hosting.catalog.__path__)))
-QUANTIZATIONS = {"awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "gguf"}
+QUANTIZATIONS = {"awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "nvfp4", "gguf"}
 BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
 # What quantized files take per parameter; the more, the larger the share of the embeddings, which stay in 16 bits.
 QUANTIZED_BYTES = {
@@ -21,8 +21,9 @@ QUANTIZED_BYTES = {
     "gptq": (0.5, 0.8),
     "bitsandbytes4": (0.5, 0.8),
     "mxfp4": (0.5, 0.7),
+    "nvfp4": (0.5, 1.0),
     "gguf": (0.5, 1.1),
-    "fp8": (1.0, 1.2),
+    "fp8": (1.0, 1.21),
     "int8": (1.0, 1.2),
 }
 
@@ -86,11 +87,23 @@ def test_a_model_is_of_one_piece(shape: ModelShape) -> None:
     assert shape.quantization in {None, *QUANTIZATIONS}
     assert shape.gated in {True, False, None}
     assert shape.context is None or shape.context >= 512
-    assert set(shape.needs) <= {"vllm", "tgi", "transformers"}
+    assert set(shape.needs) <= {"vllm", "sglang", "tgi", "transformers"}
     if shape.heads and shape.kv_heads:
         assert shape.heads % shape.kv_heads == 0
     if shape.active_parameters_in_billions:
         assert shape.active_parameters_in_billions < shape.parameters_in_billions
+    assert shape.vocabulary is None or shape.vocabulary >= 10_000
+    if shape.intermediate_size is not None:
+        assert shape.intermediate_size > 0
+        # An expert is narrow: a token passes several.
+        if shape.hidden_size and not shape.active_parameters_in_billions:
+            assert shape.intermediate_size > shape.hidden_size / 4
+
+
+def test_the_catalog_knows_what_has_to_divide_in_quantized_models() -> None:
+    quantized = [shape for shape in model_shapes() if shape.quantization and shape.hidden_size]
+    unknown = [shape.ids[0] for shape in quantized if shape.intermediate_size is None]
+    assert len(unknown) < len(quantized) / 20, unknown
 
 
 @pytest.mark.parametrize("shape", model_shapes(), ids=lambda shape: shape.ids[0])

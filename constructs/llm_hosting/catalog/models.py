@@ -22,6 +22,8 @@ class ModelShape:
     weights_in_gb: decimal GB of the files that a container loads.
     gated: the Hub asks for a licence to be accepted, so a download needs a token.
     sliding_window: tokens that some or all layers look back; the others keep the whole context.
+    intermediate_size: width of the MLP; in a mixture of one expert, the shared one included: the narrower.
+    vocabulary: rows of the embeddings (vocab_size).
     needs: by the name of a table in architectures.json, the first version that runs this model, where that is later
     than for its architecture.
     """

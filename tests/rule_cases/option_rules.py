@@ -1,10 +1,11 @@
-"""Of engine and model: what a version runs, and what it calls its settings."""
+"""Of what the container is told."""
 
 from typing import Any
 
 from rule_cases import OWN_REGISTRY, Broken, Changes, Kept
 
 LLAMA = {"id": "NousResearch/Llama-2-7b-hf"}
+
 NEURON_MODEL = {"id": "nomic-ai/gpt4all-j", "dtype": "fp16"}
 
 
@@ -29,14 +30,6 @@ def djl(engine: str, version: str, **environment: str) -> Changes:
     known = "nobody/knows-this-1b" if engine == "lmi-fastertransformer" else "facebook/opt-6.7b"
     serving = {"engine": engine, "version": version, "environment": environment}
     return {"model": {"id": known, "dtype": "fp16"}, "serving": serving}
-
-
-def gpt2_on_four_gpus(version: str, degree: int) -> Changes:
-    return {
-        "model": {"id": "openai-community/gpt2"},
-        "serving": {"engine": "tgi", "version": version, "tensor_parallel_degree": degree},
-        "hosting": {"instance_type": "ml.g5.12xlarge"},
-    }
 
 
 BROKEN = [
@@ -135,86 +128,6 @@ BROKEN = [
         "'0.21.0' of lmi-fastertransformer has no built-in handler; use 0.22.1 or newer, or bring your own",
     ),
     Broken(
-        "architecture-fits-engine",
-        "error",
-        "serving.version",
-        {"model": {"id": "google/gemma-4-E4B-it"}, "serving": {"version": "0.36.0-lmi23"}},
-        "does not run google/gemma-4-E4B-it (Gemma4ForConditionalGeneration): vLLM runs it from 0.19.0 on; use another",
-    ),
-    Broken(
-        "architecture-fits-engine",
-        "error",
-        "serving.engine",
-        {"model": {"id": "google/flan-t5-xl"}},
-        "T5",
-    ),
-    Broken(  # the architecture is old, the model's own settings are not
-        "architecture-fits-engine",
-        "error",
-        "serving.version",
-        {"model": {"id": "unsloth/Meta-Llama-3.1-8B-Instruct"}, "serving": {"engine": "tgi", "version": "2.0.2"}},
-        "TGI runs it from 2.2.0 on",
-    ),
-    Broken(
-        "architecture-is-known",
-        "unknown",
-        "serving.engine",
-        {"model": {"id": "stabilityai/stablelm-zephyr-3b"}, "serving": {"engine": "tgi"}},
-        "whether tgi runs StableLmForCausalLM is not in the catalog; look at its list of models",
-    ),
-    Broken(
-        "model-can-be-split",
-        "error",
-        "serving.tensor_parallel_degree",
-        gpt2_on_four_gpus("2.0.2", 4),
-        "4: tgi 2.0.2 does not split GPT2LMHeadModel; use 1, or a newer version",
-    ),
-    Broken(
-        "files-fit-engine",
-        "error",
-        "model.id",
-        {"model": {"id": "bartowski/Qwen2.5-7B-Instruct-GGUF"}, "serving": {"engine": "tgi"}},
-        "holds GGUF files, which tgi does not load; use llama-cpp",
-    ),
-    Broken(
-        "files-fit-engine",
-        "error",
-        "model.id",
-        {"model": {"id": "meta-llama/Llama-2-7b", "weights": "s3://bucket/prefix/"}},
-        "without config.json; use meta-llama/Llama-2-7b-hf",
-    ),
-    Broken(
-        "quantization-fits-engine",
-        "error",
-        "model.dtype",
-        {
-            "model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "bf16"},
-            "serving": {"environment": {"OPTION_QUANTIZE": "awq"}},
-        },
-        "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16",
-    ),
-    Broken(
-        "remote-code-needs-consent",
-        "warning",
-        "serving.environment",
-        {"model": {"id": "internlm/internlm2-chat-7b"}, "serving": {"max_model_len": 8192}},
-        "pin model.revision, and set OPTION_TRUST_REMOTE_CODE to 'true'",
-    ),
-    Broken(
-        "remote-code-needs-consent",
-        "warning",
-        "serving.environment",
-        {"model": {"id": "internlm/internlm2-chat-7b"}, "serving": {"engine": "sglang", "max_model_len": 8192}},
-        "SM_SGLANG_TRUST_REMOTE_CODE",
-    ),
-    Broken(  # transformers did not have it yet
-        "remote-code-needs-consent",
-        "warning",
-        "serving.environment",
-        {"model": {"id": "tiiuae/falcon-7b"}, "serving": {"engine": "tgi", "version": "0.9.3"}},
-        "set HF_MODEL_TRUST_REMOTE_CODE to 'true'",
-    ),
-    Broken(
         "tgi-limits",
         "error",
         "serving.environment.MAX_INPUT_LENGTH",
@@ -242,53 +155,6 @@ BROKEN = [
         "serving.environment.MAX_INPUT_LENGTH",
         tgi("2.0.2", MAX_INPUT_LENGTH="2000", MAX_INPUT_TOKENS="2000"),
         "is refused beside MAX_INPUT_TOKENS, its new name; remove one",
-    ),
-    Broken(
-        "cores-form-a-topology",
-        "error",
-        "serving.tensor_parallel_degree",
-        {
-            "model": NEURON_MODEL,
-            "serving": {"engine": "lmi-neuronx", "tensor_parallel_degree": 4},
-            "hosting": {"instance_type": "ml.trn1.32xlarge"},
-        },
-        "4 cores are no topology of ml.trn1.32xlarge; use one of 1, 2, 8, 16, 32",
-    ),
-    Broken(
-        "neuron-positions",
-        "error",
-        "serving.max_model_len",
-        neuron(max_model_len=2049),
-        "2,049 positions are more than the 2,048 of nomic-ai/gpt4all-j; use 2048 or less",
-    ),
-    Broken(
-        "batch-fits-neuron",
-        "warning",
-        "serving.max_batch_size",
-        neuron(version="0.23.0", max_batch_size=2, max_batch_delay_in_ms=5),
-        "2 is a batch that has to be full on lmi-neuronx 0.23.0, which refuses fewer prompts; use serving.version "
-        "0.24.0 or newer, which pads, or 1",
-    ),
-    Broken(
-        "batch-fits-neuron",
-        "warning",
-        "serving.max_batch_size",
-        neuron(version="0.24.0", max_batch_size=2),
-        "set a delay, so that calls share a batch, or use 1",
-    ),
-    Broken(
-        "batch-fits-neuron",
-        "warning",
-        "serving.environment.MAX_BATCH_SIZE",
-        neuron("tgi-neuronx", environment={"HF_BATCH_SIZE": "4"}),
-        "is not set, but the model is compiled for batches of 4 (HF_BATCH_SIZE); set both to the same number",
-    ),
-    Broken(
-        "batch-fits-neuron",
-        "warning",
-        "serving.environment.MAX_BATCH_SIZE",
-        neuron("tgi-neuronx", environment={"HF_BATCH_SIZE": "4", "MAX_BATCH_SIZE": "8"}),
-        "is 8, but the model is compiled for batches of 4",
     ),
     Broken(
         "legacy-engine",
@@ -358,44 +224,6 @@ KEPT = [
     Kept("option-fits-version", djl("lmi-vllm", "0.33.0-lmi15", OPTION_ASYNC_MODE="true")),
     Kept("fastertransformer-needs-code", djl("lmi-fastertransformer", "0.22.1")),
     Kept("fastertransformer-needs-code", serving(engine="lmi-fastertransformer", version="0.21.0", handler="mine")),
-    Kept(
-        "architecture-fits-engine", {"model": {"id": "google/gemma-4-E4B-it"}, "serving": {"version": "0.36.0-lmi24"}}
-    ),
-    Kept("architecture-fits-engine", {"model": {"id": "google/flan-t5-xl"}, "serving": {"engine": "tgi"}}),
-    Kept("architecture-fits-engine", {"model": {"id": "google/flan-t5-xl"}, "serving": {"handler": "mine"}}),
-    Kept(
-        "architecture-fits-engine",
-        {"model": {"id": "unsloth/Meta-Llama-3.1-8B-Instruct"}, "serving": {"engine": "tgi", "version": "2.2.0"}},
-    ),
-    Kept("architecture-fits-engine", {"model": {"id": "nobody/knows-this"}}),
-    Kept("architecture-is-known", {"model": {"id": "nobody/knows-this"}}),
-    Kept("model-can-be-split", gpt2_on_four_gpus("2.0.2", 1)),
-    Kept("model-can-be-split", gpt2_on_four_gpus("2.2.0", 4)),
-    Kept(
-        "files-fit-engine",
-        {"model": {"id": "bartowski/Qwen2.5-7B-Instruct-GGUF"}, "serving": {"engine": "llama-cpp"}},
-    ),
-    Kept("files-fit-engine", {"model": {"id": "meta-llama/Llama-2-7b-hf"}}),
-    Kept(
-        "quantization-fits-engine",
-        {
-            "model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "fp16"},
-            "serving": {"environment": {"OPTION_QUANTIZE": "awq"}},
-        },
-    ),
-    Kept("quantization-fits-engine", {"model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "bf16"}}),
-    Kept(
-        "remote-code-needs-consent",
-        {
-            "model": {"id": "internlm/internlm2-chat-7b"},
-            "serving": {"environment": {"OPTION_TRUST_REMOTE_CODE": "true"}},
-        },
-    ),
-    Kept(
-        "remote-code-needs-consent",
-        {"model": {"id": "tiiuae/falcon-7b"}, "serving": {"engine": "tgi", "version": "1.0.3"}},
-    ),
-    Kept("remote-code-needs-consent", {"model": {"id": "internlm/internlm2-chat-7b"}, "serving": {"engine": "tgi"}}),
     Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="2047")),
     Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="4096", MAX_TOTAL_TOKENS="4097")),
     Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="8k")),
@@ -413,22 +241,6 @@ KEPT = [
             },
         },
     ),
-    Kept(
-        "cores-form-a-topology",
-        {
-            "model": NEURON_MODEL,
-            "serving": {"engine": "lmi-neuronx", "tensor_parallel_degree": 8},
-            "hosting": {"instance_type": "ml.trn1.32xlarge"},
-        },
-    ),
-    Kept("neuron-positions", neuron(max_model_len=2048)),
-    Kept("batch-fits-neuron", neuron(version="0.24.0", max_batch_size=2, max_batch_delay_in_ms=5)),
-    Kept(
-        "batch-fits-neuron",
-        neuron(version="0.24.0", max_batch_size=2, environment={"SERVING_MAX_BATCH_DELAY": "5"}),
-    ),
-    Kept("batch-fits-neuron", neuron(version="0.23.0", max_batch_size=1)),
-    Kept("batch-fits-neuron", neuron("tgi-neuronx", environment={"HF_BATCH_SIZE": "4", "MAX_BATCH_SIZE": "4"})),
     Kept("legacy-engine", {"serving": {"engine": "vllm"}}),
     Kept("custom-needs-image", serving(engine="custom", image_uri=f"{OWN_REGISTRY}/own:1")),
     Kept("setting-is-read", serving(engine="huggingface", environment={"HF_TASK": "summarization"})),

@@ -1,0 +1,210 @@
+"""Rules over the model: which versions of which engines run it, in which format, from which files."""
+
+import re
+from collections.abc import Iterator
+
+from ..catalog.architectures import Architectures, architectures
+from ..deployment import Deployment
+from .finding import error, unknown, warning
+from .plan import Plan, numbers, plans
+
+_OWN_BRANCH = ("lmi-dist", "auto")  # LMI's own, which takes more models than vLLM
+# Their repositories hold code that transformers does not have.
+_META_CHECKPOINT = re.compile(r"meta-llama/Llama-2-\d+b(-chat)?", re.IGNORECASE)
+_OWN_CODE = {
+    "QWenLMHeadModel",
+    "ChatGLMModel",
+    "ChatGLMForConditionalGeneration",
+    "BaiChuanForCausalLM",
+    "BaichuanForCausalLM",
+    "InternLMForCausalLM",
+    "InternLM2ForCausalLM",
+    "XverseForCausalLM",
+    "InternVLChatModel",
+}
+# In transformers from 4.33 on; before, their repositories brought it.
+_OWN_CODE_AT_FIRST = {"FalconForCausalLM", "RWForCausalLM", "MptForCausalLM", "MPTForCausalLM"}
+_CONSENT = {
+    "djl": "OPTION_TRUST_REMOTE_CODE",
+    "vllm": "SM_VLLM_TRUST_REMOTE_CODE",
+    "sglang": "SM_SGLANG_TRUST_REMOTE_CODE",
+    "tgi": "HF_MODEL_TRUST_REMOTE_CODE",
+}
+_CONSENT_BY_OTHER_NAMES = ("TRUST_REMOTE_CODE", "HF_TRUST_REMOTE_CODE")
+# SageMaker's image of 1.1.0 lacks the kernels for AWQ; FP8 came with 2.0 (release notes of TGI).
+_FIRST_TGI = {"awq": (1, 2), "gptq": (0, 9), "fp8": (2, 0)}
+_BLOCKS = {"awq": 128, "gptq": 128, "fp8": 128}
+_FIRST_BITSANDBYTES, _SPLITS_BITSANDBYTES_FROM = (0, 5), (0, 9)
+_AWQ_BY_MARLIN_FROM = (0, 5, 4)  # its kernels take bf16, where nobody asks for the plain ones
+
+
+@error
+def architecture_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Each version of an engine runs the models that were written by then."""
+    for plan in plans(deployment):
+        reason = None if deployment.serving.handler else _why_not_run(plan)
+        if reason and plan.kin and plan.version:
+            yield (
+                "serving.version" if " from " in reason else "serving.engine",
+                f"{plan.version.engine} {plan.version.label} does not run {plan.model_id} ({plan.kin.architecture}): "
+                f"{reason}; use another version or engine.",
+            )
+        return
+
+
+def _why_not_run(plan: Plan) -> str | None:
+    """The reason, by the library that computes; None = it runs, or nothing public says."""
+    library = _library(plan)
+    if plan.kin is None or library is None:
+        return None
+    # What a model needs may have changed with its files: an older revision needs less.
+    return library.reason_against(plan.kin.architecture, {} if plan.revision else plan.kin.needs)
+
+
+def _library(plan: Plan) -> Architectures | None:
+    """The models of what computes; None = unknown."""
+    version = plan.version
+    own_branch = plan.environment.get("OPTION_ROLLING_BATCH") in _OWN_BRANCH and plan.instance.kind == "gpu"
+    if version is None or own_branch:
+        return None
+    if plan.runs_vllm and version.vllm:
+        return architectures("vllm", version.vllm)
+    return version.architectures
+
+
+@unknown
+def architecture_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """What the engine says of this architecture is not in the catalog."""
+    for plan in plans(deployment):
+        library, name = _library(plan), plan.shape.architecture if plan.shape else ""
+        if name and library and name not in library.known and name not in library.refused:
+            yield (
+                "serving.engine",
+                f"whether {plan.engine} runs {name} is not in the catalog; look at its list of models.",
+            )
+        return
+
+
+@error
+def model_can_be_split(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Some versions run some models on one accelerator only."""
+    for plan in plans(deployment):
+        library, name = _library(plan), plan.shape.architecture if plan.shape else ""
+        if library and name in library.unsplit and plan.degree > 1:
+            yield (
+                "serving.tensor_parallel_degree",
+                f"{plan.degree}: {plan.engine} {plan.version.label if plan.version else ''} does not split {name}; use "
+                "1, or a newer version.",
+            )
+        return
+
+
+@error
+def length_fits_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """vLLM refuses more tokens than the model was made for, unless it is told how to stretch them (vllm#7080)."""
+    for plan in plans(deployment):
+        context = plan.shape.context if plan.shape else None
+        stretched = any(re.search(r"LONG_MAX_MODEL_LEN|ROPE|OVERRIDES", name) for name in plan.environment)
+        if plan.runs_vllm and context and (plan.max_model_len or 0) > context and not stretched:
+            yield (
+                "serving.max_model_len",
+                f"{plan.max_model_len:,} is more than the {context:,} tokens of {plan.model_id}; use {context} or "
+                "less.",
+            )
+        return
+
+
+@error
+def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Most engines load what transformers saves: not Meta's own checkpoints, and not GGUF files."""
+    for plan in plans(deployment):
+        if _META_CHECKPOINT.fullmatch(plan.model_id):
+            yield (
+                "model.id",
+                f"{plan.model_id!r} holds Meta's own checkpoint, without config.json; use {plan.model_id}-hf.",
+            )
+        named = " ".join([plan.model_id, *plan.environment.values()]).lower()
+        if plan.engine == "llama-cpp" and "gguf" not in named:
+            yield (
+                "model.id",
+                f"{plan.model_id!r} does not look like a repository of GGUF files, which is all that llama.cpp loads; "
+                "use one, and name the file in SM_LLAMA_CPP_HF_FILE.",
+            )
+        if plan.stored_quantization == "gguf" and plan.engine not in ("llama-cpp", "custom") and not plan.runs_vllm:
+            yield (
+                "model.id",
+                f"{plan.model_id!r} holds GGUF files, which {plan.engine} does not load; use llama-cpp, or the model "
+                "that they were made from.",
+            )
+        return
+
+
+@error
+def quantization_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Versions of TGI know formats by name; vLLM's kernels for AWQ, asked for by name, compute in fp16 only."""
+    for plan in plans(deployment):
+        first, quantization = _FIRST_TGI.get(plan.quantization or ""), plan.quantization
+        if plan.engine == "tgi" and plan.version and first and numbers(plan.version.label) < first:
+            since = ".".join(map(str, first))
+            yield (
+                "model.quantization",
+                f"{quantization} is not known to TGI {plan.version.label}; use {since} or newer.",
+            )
+        yield from _bitsandbytes(plan)
+        yield from _blocks(plan)
+        named = (plan.by_hand("quantization") or "").lower() == "awq"
+        implied = quantization == "awq" and numbers(plan.vllm or "9") < _AWQ_BY_MARLIN_FROM
+        if plan.dtype == "bf16" and plan.runs_vllm and (named or implied):
+            yield "model.dtype", "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16, or leave it out."
+        return
+
+
+def _blocks(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Formats with a scale for each block of weights can't be split within one."""
+    width = plan.shape.intermediate_size if plan.shape else None
+    block = _BLOCKS.get(plan.stored_quantization or "")
+    splits = plan.runs_vllm or plan.engine in ("sglang", "tgi")
+    if block and width and splits and plan.degree > 1 and (width % plan.degree or (width // plan.degree) % block):
+        yield (
+            "serving.tensor_parallel_degree",
+            f"{plan.degree} splits the {width:,} rows of {plan.model_id} within blocks of {block}, which share a scale "
+            f"in {plan.stored_quantization}; use a lower degree, or weights that are not quantized.",
+        )
+
+
+def _bitsandbytes(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Release notes of vLLM: bitsandbytes came with 0.5.0, splitting files that are quantized already with 0.9."""
+    if plan.quantization != "bitsandbytes4" or plan.vllm is None:
+        return
+    if numbers(plan.vllm) < _FIRST_BITSANDBYTES:
+        yield "model.quantization", f"bitsandbytes is not known to vLLM {plan.vllm} of this image; use a newer version."
+    elif plan.stored_quantization and plan.degree > 1 and numbers(plan.vllm) < _SPLITS_BITSANDBYTES_FROM:
+        yield (
+            "serving.tensor_parallel_degree",
+            f"{plan.degree}: vLLM {plan.vllm} of this image does not split files that are quantized by bitsandbytes "
+            "already; use 1, or a newer version.",
+        )
+
+
+@warning
+def remote_code_needs_consent(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """The container runs code from the model's repository only when told to."""
+    for plan in plans(deployment):
+        names = (*_CONSENT.values(), *_CONSENT_BY_OTHER_NAMES)
+        consent = any(plan.environment.get(name, "").lower() in ("true", "1") for name in names)
+        if _brings_own_code(plan) and not consent:
+            yield (
+                "serving.environment",
+                f"{plan.model_id} brings code of its own, which the engine refuses to run unasked; read that code, pin "
+                f"model.revision, and set {_CONSENT.get(plan.server, 'TRUST_REMOTE_CODE')} to 'true'.",
+            )
+        return
+
+
+def _brings_own_code(plan: Plan) -> bool:
+    architecture = plan.shape.architecture if plan.shape else ""
+    if architecture in _OWN_CODE:
+        return plan.server in ("djl", "vllm", "sglang")
+    number = numbers(plan.version.label) if plan.version else (99,)
+    was_new = (plan.engine == "tgi" and number < (1,)) or (plan.server == "djl" and number < (0, 24))
+    return architecture in _OWN_CODE_AT_FIRST and was_new

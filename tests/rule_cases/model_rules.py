@@ -1,0 +1,148 @@
+"""Of the model: engines that run it, formats, files."""
+
+from rule_cases import Broken, Changes, Kept
+
+
+def gpt2_on_four_gpus(version: str, degree: int) -> Changes:
+    return {
+        "model": {"id": "openai-community/gpt2"},
+        "serving": {"engine": "tgi", "version": version, "tensor_parallel_degree": degree},
+        "hosting": {"instance_type": "ml.g5.12xlarge"},
+    }
+
+
+BROKEN = [
+    Broken(
+        "length-fits-model",
+        "error",
+        "serving.max_model_len",
+        {"serving": {"max_model_len": 40_961}, "hosting": {"instance_type": "ml.g6e.2xlarge"}},
+        "40,961 is more than the 40,960 tokens of Qwen/Qwen3-4B; use 40960 or less",
+    ),
+    Broken(
+        "architecture-fits-engine",
+        "error",
+        "serving.version",
+        {"model": {"id": "google/gemma-4-E4B-it"}, "serving": {"version": "0.36.0-lmi23"}},
+        "does not run google/gemma-4-E4B-it (Gemma4ForConditionalGeneration): vLLM runs it from 0.19.0 on; use another",
+    ),
+    Broken(
+        "architecture-fits-engine",
+        "error",
+        "serving.engine",
+        {"model": {"id": "google/flan-t5-xl"}},
+        "T5",
+    ),
+    Broken(  # the architecture is old, the model's own settings are not
+        "architecture-fits-engine",
+        "error",
+        "serving.version",
+        {"model": {"id": "unsloth/Meta-Llama-3.1-8B-Instruct"}, "serving": {"engine": "tgi", "version": "2.0.2"}},
+        "TGI runs it from 2.2.0 on",
+    ),
+    Broken(
+        "architecture-is-known",
+        "unknown",
+        "serving.engine",
+        {"model": {"id": "stabilityai/stablelm-zephyr-3b"}, "serving": {"engine": "tgi"}},
+        "whether tgi runs StableLmForCausalLM is not in the catalog; look at its list of models",
+    ),
+    Broken(
+        "model-can-be-split",
+        "error",
+        "serving.tensor_parallel_degree",
+        gpt2_on_four_gpus("2.0.2", 4),
+        "4: tgi 2.0.2 does not split GPT2LMHeadModel; use 1, or a newer version",
+    ),
+    Broken(
+        "files-fit-engine",
+        "error",
+        "model.id",
+        {"model": {"id": "bartowski/Qwen2.5-7B-Instruct-GGUF"}, "serving": {"engine": "tgi"}},
+        "holds GGUF files, which tgi does not load; use llama-cpp",
+    ),
+    Broken(
+        "files-fit-engine",
+        "error",
+        "model.id",
+        {"model": {"id": "meta-llama/Llama-2-7b", "weights": "s3://bucket/prefix/"}},
+        "without config.json; use meta-llama/Llama-2-7b-hf",
+    ),
+    Broken(
+        "quantization-fits-engine",
+        "error",
+        "model.dtype",
+        {
+            "model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "bf16"},
+            "serving": {"environment": {"OPTION_QUANTIZE": "awq"}},
+        },
+        "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16",
+    ),
+    Broken(
+        "remote-code-needs-consent",
+        "warning",
+        "serving.environment",
+        {"model": {"id": "internlm/internlm2-chat-7b"}, "serving": {"max_model_len": 8192}},
+        "pin model.revision, and set OPTION_TRUST_REMOTE_CODE to 'true'",
+    ),
+    Broken(
+        "remote-code-needs-consent",
+        "warning",
+        "serving.environment",
+        {"model": {"id": "internlm/internlm2-chat-7b"}, "serving": {"engine": "sglang", "max_model_len": 8192}},
+        "SM_SGLANG_TRUST_REMOTE_CODE",
+    ),
+    Broken(  # transformers did not have it yet
+        "remote-code-needs-consent",
+        "warning",
+        "serving.environment",
+        {"model": {"id": "tiiuae/falcon-7b"}, "serving": {"engine": "tgi", "version": "0.9.3"}},
+        "set HF_MODEL_TRUST_REMOTE_CODE to 'true'",
+    ),
+]
+
+KEPT = [
+    Kept("length-fits-model", {"serving": {"max_model_len": 40_960}, "hosting": {"instance_type": "ml.g6e.2xlarge"}}),
+    Kept(
+        "length-fits-model",
+        {"serving": {"max_model_len": 65_536, "environment": {"OPTION_ROPE_SCALING": "yarn"}}},
+    ),
+    Kept(
+        "architecture-fits-engine", {"model": {"id": "google/gemma-4-E4B-it"}, "serving": {"version": "0.36.0-lmi24"}}
+    ),
+    Kept("architecture-fits-engine", {"model": {"id": "google/flan-t5-xl"}, "serving": {"engine": "tgi"}}),
+    Kept("architecture-fits-engine", {"model": {"id": "google/flan-t5-xl"}, "serving": {"handler": "mine"}}),
+    Kept(
+        "architecture-fits-engine",
+        {"model": {"id": "unsloth/Meta-Llama-3.1-8B-Instruct"}, "serving": {"engine": "tgi", "version": "2.2.0"}},
+    ),
+    Kept("architecture-fits-engine", {"model": {"id": "nobody/knows-this"}}),
+    Kept("architecture-is-known", {"model": {"id": "nobody/knows-this"}}),
+    Kept("model-can-be-split", gpt2_on_four_gpus("2.0.2", 1)),
+    Kept("model-can-be-split", gpt2_on_four_gpus("2.2.0", 4)),
+    Kept(
+        "files-fit-engine",
+        {"model": {"id": "bartowski/Qwen2.5-7B-Instruct-GGUF"}, "serving": {"engine": "llama-cpp"}},
+    ),
+    Kept("files-fit-engine", {"model": {"id": "meta-llama/Llama-2-7b-hf"}}),
+    Kept(
+        "quantization-fits-engine",
+        {
+            "model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "fp16"},
+            "serving": {"environment": {"OPTION_QUANTIZE": "awq"}},
+        },
+    ),
+    Kept("quantization-fits-engine", {"model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "bf16"}}),
+    Kept(
+        "remote-code-needs-consent",
+        {
+            "model": {"id": "internlm/internlm2-chat-7b"},
+            "serving": {"environment": {"OPTION_TRUST_REMOTE_CODE": "true"}},
+        },
+    ),
+    Kept(
+        "remote-code-needs-consent",
+        {"model": {"id": "tiiuae/falcon-7b"}, "serving": {"engine": "tgi", "version": "1.0.3"}},
+    ),
+    Kept("remote-code-needs-consent", {"model": {"id": "internlm/internlm2-chat-7b"}, "serving": {"engine": "tgi"}}),
+]

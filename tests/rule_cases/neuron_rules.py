@@ -1,0 +1,84 @@
+"""Of compiled models on Neuron."""
+
+from typing import Any
+
+from rule_cases import Broken, Changes, Kept
+
+LLAMA = {"id": "NousResearch/Llama-2-7b-hf"}
+
+NEURON_MODEL = {"id": "nomic-ai/gpt4all-j", "dtype": "fp16"}
+
+
+def neuron(engine: str = "lmi-neuronx", **settings: Any) -> Changes:
+    model = NEURON_MODEL if engine == "lmi-neuronx" else LLAMA
+    return {"model": model, "serving": {"engine": engine, **settings}, "hosting": {"instance_type": "ml.inf2.8xlarge"}}
+
+
+BROKEN = [
+    Broken(
+        "cores-form-a-topology",
+        "error",
+        "serving.tensor_parallel_degree",
+        {
+            "model": NEURON_MODEL,
+            "serving": {"engine": "lmi-neuronx", "tensor_parallel_degree": 4},
+            "hosting": {"instance_type": "ml.trn1.32xlarge"},
+        },
+        "4 cores are no topology of ml.trn1.32xlarge; use one of 1, 2, 8, 16, 32",
+    ),
+    Broken(
+        "neuron-positions",
+        "error",
+        "serving.max_model_len",
+        neuron(max_model_len=2049),
+        "2,049 positions are more than the 2,048 of nomic-ai/gpt4all-j; use 2048 or less",
+    ),
+    Broken(
+        "batch-fits-neuron",
+        "warning",
+        "serving.max_batch_size",
+        neuron(version="0.23.0", max_batch_size=2, max_batch_delay_in_ms=5),
+        "2 is a batch that has to be full on lmi-neuronx 0.23.0, which refuses fewer prompts; use serving.version "
+        "0.24.0 or newer, which pads, or 1",
+    ),
+    Broken(
+        "batch-fits-neuron",
+        "warning",
+        "serving.max_batch_size",
+        neuron(version="0.24.0", max_batch_size=2),
+        "set a delay, so that calls share a batch, or use 1",
+    ),
+    Broken(
+        "batch-fits-neuron",
+        "warning",
+        "serving.environment.MAX_BATCH_SIZE",
+        neuron("tgi-neuronx", environment={"HF_BATCH_SIZE": "4"}),
+        "is not set, but the model is compiled for batches of 4 (HF_BATCH_SIZE); set both to the same number",
+    ),
+    Broken(
+        "batch-fits-neuron",
+        "warning",
+        "serving.environment.MAX_BATCH_SIZE",
+        neuron("tgi-neuronx", environment={"HF_BATCH_SIZE": "4", "MAX_BATCH_SIZE": "8"}),
+        "is 8, but the model is compiled for batches of 4",
+    ),
+]
+
+KEPT = [
+    Kept(
+        "cores-form-a-topology",
+        {
+            "model": NEURON_MODEL,
+            "serving": {"engine": "lmi-neuronx", "tensor_parallel_degree": 8},
+            "hosting": {"instance_type": "ml.trn1.32xlarge"},
+        },
+    ),
+    Kept("neuron-positions", neuron(max_model_len=2048)),
+    Kept("batch-fits-neuron", neuron(version="0.24.0", max_batch_size=2, max_batch_delay_in_ms=5)),
+    Kept(
+        "batch-fits-neuron",
+        neuron(version="0.24.0", max_batch_size=2, environment={"SERVING_MAX_BATCH_DELAY": "5"}),
+    ),
+    Kept("batch-fits-neuron", neuron(version="0.23.0", max_batch_size=1)),
+    Kept("batch-fits-neuron", neuron("tgi-neuronx", environment={"HF_BATCH_SIZE": "4", "MAX_BATCH_SIZE": "4"})),
+]
