@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from llm_hosting.archive import handler_folders
 from llm_hosting.deployment import Deployment
@@ -61,7 +62,7 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
         judgements = [_with_account(each, options.region) for each in judgements]
     reports = [each.report for each in judgements]
     if options.as_json:
-        content = [asdict(report) for report in reports]
+        content = [_as_json(report) for report in reports]
         said = json.dumps(content if len(names) > 1 else content[0], indent=2)
     else:
         from slipway.report import readable_report  # rich takes its time to import
@@ -95,6 +96,10 @@ def judge_deployment(name: str, deployment: Deployment) -> Judgement:
     report = assess(name, deployment)
     not_checked = [line for line in report.not_checked if is_used(line.partition(":")[0], deployment)]
     return Judgement(replace(report, not_checked=not_checked), deployment)
+
+
+def _as_json(report: Report) -> dict[str, Any]:
+    return asdict(report) | {"findings": [{**asdict(finding), "fix": finding.fix} for finding in report.findings]}
 
 
 def _is_refused(report: Report, *, strict: bool) -> bool:

@@ -73,7 +73,7 @@ def _stage(app: cdk.App, name: str, root: Path) -> None:
 
 def _find(name: str, folder: Path) -> Path:
     for path in (folder / f"{name}.yaml", Path(name)):
-        with contextlib.suppress(OSError):  # a name too long for a file, say
+        with contextlib.suppress(OSError, ValueError):  # a name too long for a file, or with a null in it
             if path.is_file():
                 return path
     known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml")))

@@ -3,8 +3,8 @@
 Sources: aws/deep-learning-containers scripts/docker/llama_cpp/sagemaker_entrypoint.sh (SM_LLAMA_CPP_MODEL, else a
 .gguf file in /opt/ml/model, else what --hf-repo names) and llama_cpp_sagemaker.conf.template (/invocations is
 /v1/chat/completions); ggml-org/llama.cpp tools/server (a field of the wrong type counts as not given; errors;
-#15780 for prompts that exceed the context). One difference is wanted: a server without a model starts as a router
-of models in AWS's image; here it does not start.
+#15780 for prompts that exceed the context). Hugging Face's image says SM_LLAMACPP_. One difference is wanted: a server
+without a model starts as a router of models in AWS's image; here it does not start.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,8 @@ class LlamaCppServer:
     most_concurrent_requests = 10_000
 
     def __init__(self, environment: Mapping[str, str], model: LanguageModel) -> None:
-        flags = ServerFlags(environment, "SM_LLAMA_CPP_", "llama-server")
+        theirs = any(name.startswith("SM_LLAMACPP_") for name in environment)
+        flags = ServerFlags(environment, "SM_LLAMACPP_" if theirs else "SM_LLAMA_CPP_", "llama-server")
         name = _model_name(flags, environment)
         # 0 stands for the context of the model itself.
         self._context_tokens = flags.number("CTX_SIZE", default=0, least=0) or DEFAULT_CONTEXT_TOKENS

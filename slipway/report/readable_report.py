@@ -1,6 +1,5 @@
 """Shows the reports of a check to people: verdict, what was found with its fix, figures, and what was not checked."""
 
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -20,11 +19,6 @@ from slipway.report.shown_figures import rows
 
 _LABELS = {"error": "refused", "warning": "warning", "unknown": "unknown", "note": "note"}
 _STYLES = {"error": "bold red", "warning": "bold yellow", "unknown": "bold cyan", "note": "dim", "ok": "green"}
-# Where the way out begins in a rule's sentence: after a semicolon or colon, in the imperative.
-_FIX = re.compile(
-    r"(; |: )(?=(add|ask|change|choose|copy|deploy|did you mean|find|have|look|make|mend|move|name|prefer|push|put|"
-    r"read|remove|rename|run|save|see|set|shorten|stage|use)\b)"
-)
 _LABEL_WIDTH = 10
 _WIDEST_BAR = 48
 
@@ -104,12 +98,11 @@ def _verdicts(report: Report, console: Console) -> Iterator[tuple[Text, Renderab
 
 def _sentence(finding: Finding, arrow: str) -> RenderableType:
     """The reason; what mends it, on lines of its own."""
-    *_, cut = [None, *_FIX.finditer(finding.message)]
-    reason = finding.message[: cut.start()] if cut else finding.message
+    reason = finding.message.removesuffix(finding.fix).rstrip(" ;:")
     sentence = Text.assemble((finding.field, "bold"), f": {reason}")
-    if cut is None:
+    if not finding.fix:
         return sentence
-    return Group(sentence, Padding(Text.assemble((f"{arrow} ", "green"), finding.message[cut.end() :]), (0, 0, 0, 2)))
+    return Group(sentence, Padding(Text.assemble((f"{arrow} ", "green"), finding.fix), (0, 0, 0, 2)))
 
 
 def _figures(report: Report, deployment: Deployment, console: Console) -> RenderableType:

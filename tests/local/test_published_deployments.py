@@ -1,7 +1,6 @@
 """Each published deployment answers that system's own request, in its engine's own shape."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import pytest
@@ -72,14 +71,6 @@ def test_a_published_deployment_answers_its_own_request(apis: Apis, name: str) -
 def test_the_first_question_of_the_local_command_fits_every_engine(apis: Apis, name: str) -> None:
     bodies = [body for body in QUESTIONS.values() if apis(name).call("POST", "/generate", body)[0] == 200]
     assert QUESTIONS["inputs"] in bodies or bodies == [QUESTIONS["messages"]]
-
-
-def test_single_requests_are_batched(apis: Apis) -> None:
-    body = EXCHANGES["gpt4all-j"].body
-    with ThreadPoolExecutor(4) as callers:
-        calls = [callers.submit(apis("gpt4all-j").call, "POST", "/generate", body) for _ in range(4)]
-        answers = [call.result() for call in calls]
-    assert [status for status, _, _ in answers] == [200] * 4
 
 
 def test_a_model_with_512_positions_takes_no_longer_answer(apis: Apis) -> None:

@@ -31,7 +31,7 @@ SETTINGS = {
     "hub_token",
 }
 DTYPES = {"fp32", "fp16", "bf16", "int8"}
-QUANTIZATIONS = {"awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "gguf"}
+QUANTIZATIONS = {"awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "gguf", "nvfp4"}
 
 
 def versions() -> Iterator[tuple[Engine, EngineVersion]]:

@@ -144,3 +144,25 @@ def test_the_catalog_knows_the_models_of_published_examples() -> None:
         "openai/gpt-oss-120b",
     ):
         assert model_shape(hub_id), hub_id
+
+
+@pytest.mark.parametrize(
+    "hub_id",
+    [
+        "Qwen/Qwen3.5-397B-A17B-FP8",
+        "Qwen/Qwen3.6-27B",
+        "deepseek-ai/DeepSeek-V4.1-Flash",
+        "google/embeddinggemma-300m",
+        "google/gemma-4-31B-it",
+        "mistralai/Devstral-Small-2-24B-Instruct-2512",
+        "moonshotai/Kimi-K2.7-Code",
+        "moonshotai/Kimi-K3",
+        "nvidia/GLM-5.2-NVFP4",
+        "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4",
+        "nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4",
+        "swiss-ai/Apertus-8B-Instruct-2509",
+        "zai-org/GLM-5.3-Flash",
+    ],
+)
+def test_the_catalog_knows_the_models_of_the_samples_of_aws(hub_id: str) -> None:
+    assert model_shape(hub_id)

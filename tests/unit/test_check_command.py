@@ -140,7 +140,7 @@ def test_json_is_the_report_itself(write: Any, capsys: pytest.CaptureFixture[str
     report = json.loads(capsys.readouterr().out)
     assert report.keys() == {field.name for field in fields(Report)}
     assert (report["name"], report["verdict"]) == ("mine", "refused")
-    assert report["findings"][0].keys() == {"rule", "level", "field", "message"}
+    assert report["findings"][0].keys() == {"rule", "level", "field", "message", "fix"}
     assert check(write(HEALTHY), "qwen3-4b", as_json=True) == 0
     assert [report["name"] for report in json.loads(capsys.readouterr().out)] == ["mine", "qwen3-4b"]
 

@@ -118,10 +118,10 @@ def test_what_a_parameter_takes_follows_from_what_is_said(
 
 
 def test_of_weights_that_are_stored_quantized_the_files_say_the_size() -> None:
-    shape = model_shape("openai/gpt-oss-20b")
+    shape = model_shape("Qwen/Qwen2.5-7B-Instruct-AWQ")
     assert shape is not None
     assert shape.weights_in_gb is not None
-    assert need("openai/gpt-oss-20b").weights == shape.weights_in_gb * GB
+    assert need("Qwen/Qwen2.5-7B-Instruct-AWQ").weights == shape.weights_in_gb * GB
 
 
 def test_of_an_unknown_model_or_format_nothing_is_said() -> None:

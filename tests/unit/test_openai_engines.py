@@ -196,3 +196,8 @@ def test_later_hugging_face_images_read_the_hub_variable() -> None:
 
 def test_a_false_flag_is_no_flag() -> None:
     assert post("vllm", {"messages": CHAT}, {**VLLM, "SM_VLLM_MAX_MODEL_LEN": "False"})[0] == 200
+
+
+def test_llama_cpp_reads_the_names_of_hugging_faces_image_too() -> None:
+    settings = {name.replace("LLAMA_CPP", "LLAMACPP"): value for name, value in LLAMA_CPP.items()}
+    assert post("llama-cpp", {"messages": CHAT, "max_tokens": 6}, settings)[0] == 200

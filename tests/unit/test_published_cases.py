@@ -41,7 +41,10 @@ def is_refused(case: dict[str, Any]) -> bool:
 def is_named(case: dict[str, Any]) -> bool:
     """Whether a rule says what really went wrong; `also` has other causes that the same source shows."""
     found = findings(case)
-    return any(found.get(reason) in ("error", "warning") for reason in (case["reason"], *case.get("also", ())))
+    reasons = {case["reason"], *case.get("also", ())}
+    if "weights-fit-memory" in reasons:
+        reasons.add("weights-barely-fit")  # the same, said of an estimate that is near the limit
+    return any(found.get(reason) in ("error", "warning") for reason in reasons)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])

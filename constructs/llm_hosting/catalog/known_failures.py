@@ -16,7 +16,7 @@ class KnownFailure:
     what: str
     fix: str
     source: str
-    families: tuple[str, ...] = ()
+    families: tuple[str, ...]
     versions: tuple[str, ...] = ()
 
 
@@ -32,6 +32,6 @@ def known_failures(engine: str, version: str, family: str) -> Iterator[KnownFail
 def _failures() -> tuple[KnownFailure, ...]:
     data: dict[str, Any] = json.loads(Path(__file__).with_name("known_failures.json").read_text())
     return tuple(
-        KnownFailure(**{**row, "families": tuple(row.get("families", ())), "versions": tuple(row.get("versions", ()))})
+        KnownFailure(**{**row, "families": tuple(row["families"]), "versions": tuple(row.get("versions", ()))})
         for row in data["failures"]
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Measurement:
-    """Seconds for an answer of `tokens` tokens."""
+    """Seconds for an answer of `tokens` tokens; `source` says whose figures they are."""
 
     tokens: int
     p50_in_seconds: float
@@ -30,5 +30,5 @@ def measured_answer(model_id: str, engine: str, instance_type: str) -> Measureme
     for row in _data()["answers"]:
         if {name: row[name] for name in wanted} == wanted:
             figures = {name: value for name, value in row.items() if name not in wanted}
-            return Measurement(**figures, source="as AWS measured it (2022-11)")
+            return Measurement(**figures)
     return None

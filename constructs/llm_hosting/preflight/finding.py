@@ -1,5 +1,6 @@
 """What a rule is and what it finds."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -10,6 +11,13 @@ Check = Callable[[Deployment], Iterator[tuple[str, str]]]
 Level = Literal["error", "warning", "unknown", "note"]
 
 
+# Where the way out begins in a rule's sentence: after a semicolon or colon, in the imperative.
+_FIX = re.compile(
+    r"(; |: )(?=(add|ask|change|choose|copy|deploy|did you mean|find|have|look|make|mend|move|name|prefer|push|put|"
+    r"read|remove|rename|run|save|see|set|shorten|stage|use)\b)"
+)
+
+
 @dataclass(frozen=True)
 class Finding:
     """`field` is the path in the deployment file, `message` the sentence that follows it."""
@@ -18,6 +26,12 @@ class Finding:
     level: Level
     field: str
     message: str
+
+    @property
+    def fix(self) -> str:
+        """What to do; empty where the sentence does not say."""
+        ends = [match.end() for match in _FIX.finditer(self.message)]
+        return self.message[ends[-1] :] if ends else ""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from ..container_settings import heads_divide
 from ..deployment import Deployment
 from .finding import error, unknown, warning
 from .memory import GB, Memory, memory, weights_in_files
-from .plan import Plan, numbers, plans
+from .plan import Plan, container, numbers, plans
 
 _CLOSE = 0.92  # of the memory that there is
 _ROOT_DISK_IN_GB = 30
@@ -82,19 +82,18 @@ def weights_barely_fit(deployment: Deployment) -> Iterator[tuple[str, str]]:
 @unknown
 def size_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Without the number of parameters, and what each takes, nothing can be said about memory."""
-    for plan in plans(deployment):
-        if plan.parameters_in_billions is None:
-            yield (
-                "model.parameters_in_billions",
-                f"is not known for {plan.model_id}: set it to have memory, disk and start-up checked.",
-            )
-        elif plan.unknown_format:
-            yield (
-                "model.quantization",
-                f"{plan.unknown_format!r} is a format whose size is not known, so memory is not checked; look at the "
-                f"files of {plan.model_id}.",
-            )
-        return
+    plan = container(deployment)
+    if plan.parameters_in_billions is None:
+        yield (
+            "model.parameters_in_billions",
+            f"is not known for {plan.model_id}: set it to have memory, disk and start-up checked.",
+        )
+    elif plan.unknown_format:
+        yield (
+            "model.quantization",
+            f"{plan.unknown_format!r} is a format whose size is not known, so memory is not checked; look at the "
+            f"files of {plan.model_id}.",
+        )
 
 
 @unknown

@@ -9,7 +9,7 @@ from ..container_settings import heads_divide, image_version
 from ..deployment import Deployment
 from ..resolution import container_cuda, resolved_inference_ami
 from .finding import error, note, unknown, warning
-from .plan import Plan, numbers, plans
+from .plan import Plan, container, numbers, plans
 
 _WORDS = {"gpu": "NVIDIA GPUs", "neuron": "AWS Neuron", "cpu": "CPUs"}
 _CUDA_OF_AMI = {"gpu-2": 12, "gpu-2-1": 12, "gpu-3-1": 12, "gpu-4-1": 13}
@@ -200,11 +200,10 @@ def dtype_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]:
 @error
 def dtype_fits_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Activations of Gemma 3 exceed what fp16 holds: vLLM refuses it."""
-    for plan in plans(deployment):
-        name = plan.kin.architecture if plan.kin else ""
-        if plan.runs_vllm and plan.dtype == "fp16" and name.startswith("Gemma3"):
-            yield "model.dtype", f"fp16 is refused with {name}; use bf16, or leave it out."
-        return
+    plan = container(deployment)
+    name = plan.kin.architecture if plan.kin else ""
+    if plan.runs_vllm and plan.dtype == "fp16" and name.startswith("Gemma3"):
+        yield "model.dtype", f"fp16 is refused with {name}; use bf16, or leave it out."
 
 
 @error

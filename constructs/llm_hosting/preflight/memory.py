@@ -10,11 +10,14 @@ _SEEN = {"NVIDIA T4": 0.92}
 _SEEN_OTHERWISE = 0.985
 VLLM_UTILIZATION = 0.9  # gpu_memory_utilization of vLLM; 0.92 from 0.14 on is within the margin
 # Context and CUDA graphs of vLLM, and the activations of a step: the least that users report.
-_OVERHEAD, _TOKENS_PER_STEP = 0.6 * GB, 2048
+_OVERHEAD, _TOKENS_PER_STEP = 0.55 * GB, 2048
 # Before vLLM 0.8 a step had to take a whole prompt: zephyr-7b with 32,768 tokens then needs 6 GB (djl-serving#1724).
 _CHUNKS_PROMPTS_FROM, _CHUNKS_LONG_PROMPTS_FROM, _CHUNKS_LONGER_PROMPTS = (0, 8), (0, 6), 32_768
 _ACTIVATIONS_PER_HIDDEN = 40  # bytes, per token
+_LOGITS_PER_WORD = 256 * 2 * 4  # bytes: the sampler holds those of 256 requests twice
 _LEAST_OVERHEAD = 0.4 * GB
+_MXFP4_PADDING = 1.15  # gpt-oss-120b leaves 1.7 of 76 GiB free on one H100, vLLM 0.11
+_LATENT = ("DeepseekV2", "DeepseekV3", "GlmMoeDsa", "Glm4MoeLite", "KimiK25", "KimiVL", "MistralLarge3")
 _LATENT_HEAD = 512 + 64  # multi-head latent attention: one compressed vector and one rotary key per token
 
 
@@ -23,19 +26,23 @@ class Memory:
     """Bytes on each accelerator. None = public facts do not say.
 
     available: what the engine may use; weights: of one shard; overhead: the least that the engine needs beside;
-    per_token: KV cache of one token; context: tokens that one request may have.
+    whole_prompt: what it needs, too, where a step takes the longest prompt whole; per_token: KV cache of one token;
+    context: tokens that one request may have.
     """
 
     available: float
     weights: float | None
     overhead: float
+    whole_prompt: float
     per_token: float | None
     context: int | None
 
     @property
     def left_for_cache(self) -> float | None:
         """What weights and engine leave for the KV cache."""
-        return None if self.weights is None else self.available - self.weights - self.overhead
+        if self.weights is None:
+            return None
+        return self.available - self.weights - self.overhead - self.whole_prompt
 
     @property
     def cached_tokens(self) -> int | None:
@@ -56,6 +63,7 @@ def memory(plan: Plan) -> Memory:
         available=_available(plan),
         weights=_weights(plan),
         overhead=_overhead(plan),
+        whole_prompt=_whole_prompt(plan),
         per_token=_per_token(plan),
         context=plan.max_model_len or (plan.shape.context if plan.shape else None),
     )
@@ -73,15 +81,19 @@ def weights_in_files(plan: Plan) -> float | None:
 def _overhead(plan: Plan) -> float:
     if not (plan.runs_vllm or plan.engine == "sglang"):
         return _LEAST_OVERHEAD
-    length = plan.max_model_len or (plan.shape.context if plan.shape else None) or 0
     hidden = (plan.shape.hidden_size if plan.shape else None) or 0
-    whole_prompts = plan.vllm is not None and numbers(plan.vllm) < _CHUNKS_PROMPTS_FROM
-    tokens: float = _TOKENS_PER_STEP
-    if whole_prompts and not (
-        length > _CHUNKS_LONGER_PROMPTS and numbers(plan.vllm or "") >= _CHUNKS_LONG_PROMPTS_FROM
-    ):
-        tokens = max(tokens, length / plan.degree)
-    return _OVERHEAD + tokens * hidden * _ACTIVATIONS_PER_HIDDEN
+    vocabulary = (plan.shape.vocabulary if plan.shape else None) or 0
+    return _OVERHEAD + _TOKENS_PER_STEP * hidden * _ACTIVATIONS_PER_HIDDEN + vocabulary * _LOGITS_PER_WORD
+
+
+def _whole_prompt(plan: Plan) -> float:
+    shape, vllm = plan.shape, numbers(plan.vllm or "99")
+    length = plan.max_model_len or (shape.context if shape else None) or 0
+    chunks_long = length > _CHUNKS_LONGER_PROMPTS and vllm >= _CHUNKS_LONG_PROMPTS_FROM
+    if not plan.runs_vllm or vllm >= _CHUNKS_PROMPTS_FROM or chunks_long:
+        return 0
+    more_tokens = max(0, length / plan.degree - _TOKENS_PER_STEP)
+    return more_tokens * ((shape.hidden_size if shape else None) or 0) * _ACTIVATIONS_PER_HIDDEN
 
 
 def _available(plan: Plan) -> float:
@@ -113,7 +125,8 @@ def _weights_in_memory(plan: Plan) -> float | None:
     shape, asked = plan.shape, plan.quantization
     stored_as_is = shape is not None and shape.quantization is not None and asked == shape.quantization
     if stored_as_is and shape and shape.weights_in_gb:
-        return shape.weights_in_gb * GB
+        padding = _MXFP4_PADDING if asked == "mxfp4" and plan.runs_vllm else 1
+        return shape.weights_in_gb * GB * padding
     if plan.parameters_in_billions is None or plan.unknown_format:
         return None
     return plan.parameters_in_billions * GB * BYTES_PER_PARAMETER[asked or _type_in_memory(plan)]
@@ -127,11 +140,13 @@ def _type_in_memory(plan: Plan) -> str:
 
 def _per_token(plan: Plan) -> float | None:
     shape = plan.shape
-    if shape is None or not (shape.layers and shape.kv_heads and shape.head_size):
+    if shape is None or not shape.layers:
         return None
     cache_type = (plan.environment.get("OPTION_KV_CACHE_DTYPE") or plan.environment.get("SM_VLLM_KV_CACHE_DTYPE")) or ""
     size = 1 if cache_type.startswith("fp8") else 2
-    if shape.architecture.startswith(("DeepseekV2", "DeepseekV3")):
+    if shape.architecture.startswith(_LATENT):
         return shape.layers * _LATENT_HEAD * size
+    if not (shape.kv_heads and shape.head_size):
+        return None
     shards = min(plan.degree, shape.kv_heads)
     return 2 * shape.layers * shape.kv_heads * shape.head_size * size / shards

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ..catalog.architectures import Architectures, architectures
 from ..deployment import Deployment
 from .finding import error, unknown, warning
-from .plan import Plan, numbers, plans
+from .plan import Plan, container, numbers
 
 _OWN_BRANCH = ("lmi-dist", "auto")  # LMI's own, which takes more models than vLLM
 # Their repositories hold code that transformers does not have.
@@ -31,8 +31,6 @@ _CONSENT = {
     "tgi": "HF_MODEL_TRUST_REMOTE_CODE",
 }
 _CONSENT_BY_OTHER_NAMES = ("TRUST_REMOTE_CODE", "HF_TRUST_REMOTE_CODE")
-# SageMaker's image of 1.1.0 lacks the kernels for AWQ; FP8 came with 2.0 (release notes of TGI).
-_FIRST_TGI = {"awq": (1, 2), "gptq": (0, 9), "fp8": (2, 0)}
 _BLOCKS = {"awq": 128, "gptq": 128, "fp8": 128}
 _FIRST_BITSANDBYTES, _SPLITS_BITSANDBYTES_FROM = (0, 5), (0, 9)
 _AWQ_BY_MARLIN_FROM = (0, 5, 4)  # its kernels take bf16, where nobody asks for the plain ones
@@ -41,15 +39,14 @@ _AWQ_BY_MARLIN_FROM = (0, 5, 4)  # its kernels take bf16, where nobody asks for 
 @error
 def architecture_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Each version of an engine runs the models that were written by then."""
-    for plan in plans(deployment):
-        reason = None if deployment.serving.handler else _why_not_run(plan)
-        if reason and plan.kin and plan.version:
-            yield (
-                "serving.version" if " from " in reason else "serving.engine",
-                f"{plan.version.engine} {plan.version.label} does not run {plan.model_id} ({plan.kin.architecture}): "
-                f"{reason}; use another version or engine.",
-            )
-        return
+    plan = container(deployment)
+    reason = None if deployment.serving.handler else _why_not_run(plan)
+    if reason and plan.kin and plan.version:
+        yield (
+            "serving.version" if " from " in reason else "serving.engine",
+            f"{plan.version.engine} {plan.version.label} does not run {plan.model_id} ({plan.kin.architecture}): "
+            f"{reason}; use another version or engine.",
+        )
 
 
 def _why_not_run(plan: Plan) -> str | None:
@@ -75,88 +72,85 @@ def _library(plan: Plan) -> Architectures | None:
 @unknown
 def architecture_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """What the engine says of this architecture is not in the catalog."""
-    for plan in plans(deployment):
-        library, name = _library(plan), plan.shape.architecture if plan.shape else ""
-        if name and library and name not in library.known and name not in library.refused:
-            yield (
-                "serving.engine",
-                f"whether {plan.engine} runs {name} is not in the catalog; look at its list of models.",
-            )
-        return
+    plan = container(deployment)
+    library, name = _library(plan), plan.shape.architecture if plan.shape else ""
+    if name and library and name not in library.known and name not in library.refused:
+        yield (
+            "serving.engine",
+            f"whether {plan.engine} runs {name} is not in the catalog; look at its list of models.",
+        )
 
 
 @error
 def model_can_be_split(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Some versions run some models on one accelerator only."""
-    for plan in plans(deployment):
-        library, name = _library(plan), plan.shape.architecture if plan.shape else ""
-        if library and name in library.unsplit and plan.degree > 1:
-            yield (
-                "serving.tensor_parallel_degree",
-                f"{plan.degree}: {plan.engine} {plan.version.label if plan.version else ''} does not split {name}; use "
-                "1, or a newer version.",
-            )
-        return
+    plan = container(deployment)
+    library, name = _library(plan), plan.shape.architecture if plan.shape else ""
+    # What TGI does not know itself it leaves to transformers, "sharded is not supported for AutoModel".
+    by_transformers = plan.engine == "tgi" and library and name not in library.known and name not in library.refused
+    if library and plan.degree > 1 and (name in library.unsplit or (name and by_transformers)):
+        yield (
+            "serving.tensor_parallel_degree",
+            f"{plan.degree}: {plan.engine} {plan.version.label if plan.version else ''} does not split {name}; use "
+            "1, or a newer version.",
+        )
 
 
 @error
 def length_fits_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """vLLM refuses more tokens than the model was made for, unless it is told how to stretch them (vllm#7080)."""
-    for plan in plans(deployment):
-        context = plan.shape.context if plan.shape else None
-        stretched = any(re.search(r"LONG_MAX_MODEL_LEN|ROPE|OVERRIDES", name) for name in plan.environment)
-        if plan.runs_vllm and context and (plan.max_model_len or 0) > context and not stretched:
-            yield (
-                "serving.max_model_len",
-                f"{plan.max_model_len:,} is more than the {context:,} tokens of {plan.model_id}; use {context} or "
-                "less.",
-            )
-        return
+    plan = container(deployment)
+    context = plan.shape.context if plan.shape else None
+    stretched = any(re.search(r"LONG_MAX_MODEL_LEN|ROPE|OVERRIDES", name) for name in plan.environment)
+    if plan.runs_vllm and context and (plan.max_model_len or 0) > context and not stretched:
+        yield (
+            "serving.max_model_len",
+            f"{plan.max_model_len:,} is more than the {context:,} tokens of {plan.model_id}; use {context} or less.",
+        )
 
 
 @error
 def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Most engines load what transformers saves: not Meta's own checkpoints, and not GGUF files."""
-    for plan in plans(deployment):
-        if _META_CHECKPOINT.fullmatch(plan.model_id):
-            yield (
-                "model.id",
-                f"{plan.model_id!r} holds Meta's own checkpoint, without config.json; use {plan.model_id}-hf.",
-            )
-        named = " ".join([plan.model_id, *plan.environment.values()]).lower()
-        if plan.engine == "llama-cpp" and "gguf" not in named:
-            yield (
-                "model.id",
-                f"{plan.model_id!r} does not look like a repository of GGUF files, which is all that llama.cpp loads; "
-                "use one, and name the file in SM_LLAMA_CPP_HF_FILE.",
-            )
-        if plan.stored_quantization == "gguf" and plan.engine not in ("llama-cpp", "custom") and not plan.runs_vllm:
-            yield (
-                "model.id",
-                f"{plan.model_id!r} holds GGUF files, which {plan.engine} does not load; use llama-cpp, or the model "
-                "that they were made from.",
-            )
-        return
+    plan = container(deployment)
+    if _META_CHECKPOINT.fullmatch(plan.model_id):
+        yield (
+            "model.id",
+            f"{plan.model_id!r} holds Meta's own checkpoint, without config.json; use {plan.model_id}-hf.",
+        )
+    named = " ".join([plan.model_id, *plan.environment.values()]).lower()
+    if plan.engine == "llama-cpp" and "gguf" not in named:
+        yield (
+            "model.id",
+            f"{plan.model_id!r} does not look like a repository of GGUF files, which is all that llama.cpp loads; "
+            "use one, and name the file in SM_LLAMA_CPP_HF_FILE.",
+        )
+    if plan.stored_quantization == "gguf" and plan.engine not in ("llama-cpp", "custom") and not plan.runs_vllm:
+        yield (
+            "model.id",
+            f"{plan.model_id!r} holds GGUF files, which {plan.engine} does not load; use llama-cpp, or the model "
+            "that they were made from.",
+        )
 
 
 @error
 def quantization_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Versions of TGI know formats by name; vLLM's kernels for AWQ, asked for by name, compute in fp16 only."""
-    for plan in plans(deployment):
-        first, quantization = _FIRST_TGI.get(plan.quantization or ""), plan.quantization
-        if plan.engine == "tgi" and plan.version and first and numbers(plan.version.label) < first:
-            since = ".".join(map(str, first))
-            yield (
-                "model.quantization",
-                f"{quantization} is not known to TGI {plan.version.label}; use {since} or newer.",
-            )
-        yield from _bitsandbytes(plan)
-        yield from _blocks(plan)
-        named = (plan.by_hand("quantization") or "").lower() == "awq"
-        implied = quantization == "awq" and numbers(plan.vllm or "9") < _AWQ_BY_MARLIN_FROM
-        if plan.dtype == "bf16" and plan.runs_vllm and (named or implied):
-            yield "model.dtype", "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16, or leave it out."
-        return
+    plan = container(deployment)
+    quantization = plan.quantization
+    known = plan.version.quantizations if plan.version and plan.engine == "tgi" else ()
+    if known and quantization in ("awq", "gptq", "fp8") and quantization not in known:
+        yield (
+            "model.quantization",
+            f"{quantization} is not known to TGI {plan.version.label if plan.version else ''}; use a newer "
+            f"version, or one of {', '.join(known)}.",
+        )
+    yield from _bitsandbytes(plan)
+    yield from _blocks(plan)
+    named = (plan.by_hand("quantization") or "").lower() == "awq"
+    implied = quantization == "awq" and numbers(plan.vllm or "9") < _AWQ_BY_MARLIN_FROM
+    if plan.dtype == "bf16" and plan.runs_vllm and (named or implied):
+        yield "model.dtype", "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16, or leave it out."
 
 
 def _blocks(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -189,16 +183,15 @@ def _bitsandbytes(plan: Plan) -> Iterator[tuple[str, str]]:
 @warning
 def remote_code_needs_consent(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The container runs code from the model's repository only when told to."""
-    for plan in plans(deployment):
-        names = (*_CONSENT.values(), *_CONSENT_BY_OTHER_NAMES)
-        consent = any(plan.environment.get(name, "").lower() in ("true", "1") for name in names)
-        if _brings_own_code(plan) and not consent:
-            yield (
-                "serving.environment",
-                f"{plan.model_id} brings code of its own, which the engine refuses to run unasked; read that code, pin "
-                f"model.revision, and set {_CONSENT.get(plan.server, 'TRUST_REMOTE_CODE')} to 'true'.",
-            )
-        return
+    plan = container(deployment)
+    names = (*_CONSENT.values(), *_CONSENT_BY_OTHER_NAMES)
+    consent = any(plan.environment.get(name, "").lower() in ("true", "1") for name in names)
+    if _brings_own_code(plan) and not consent:
+        yield (
+            "serving.environment",
+            f"{plan.model_id} brings code of its own, which the engine refuses to run unasked; read that code, pin "
+            f"model.revision, and set {_CONSENT.get(plan.server, 'TRUST_REMOTE_CODE')} to 'true'.",
+        )
 
 
 def _brings_own_code(plan: Plan) -> bool:

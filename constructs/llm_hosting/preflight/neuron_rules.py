@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..deployment import Deployment
 from .finding import error, warning
-from .plan import Plan, numbers, plans
+from .plan import Plan, container, numbers, plans
 
 _TOPOLOGIES = {
     "ml.trn1": (1, 2, 8, 16, 32),
@@ -31,31 +31,29 @@ def cores_form_a_topology(deployment: Deployment) -> Iterator[tuple[str, str]]:
 @error
 def neuron_positions(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The compiled model has no more positions than the model itself."""
-    for plan in plans(deployment):
-        context = plan.shape.context if plan.shape else None
-        if plan.engine in _NEURON_BATCH_IS_FIXED and context and (plan.max_model_len or 0) > context:
-            yield (
-                "serving.max_model_len",
-                f"{plan.max_model_len:,} positions are more than the {context:,} of {plan.model_id}; use {context} or "
-                "less.",
-            )
-        return
+    plan = container(deployment)
+    context = plan.shape.context if plan.shape else None
+    if plan.engine in _NEURON_BATCH_IS_FIXED and context and (plan.max_model_len or 0) > context:
+        yield (
+            "serving.max_model_len",
+            f"{plan.max_model_len:,} positions are more than the {context:,} of {plan.model_id}; use {context} or "
+            "less.",
+        )
 
 
 @warning
 def batch_fits_neuron(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Shapes are compiled: what the server batches has to be what the model was compiled for."""
-    for plan in plans(deployment):
-        if plan.engine == "lmi-neuronx" and (plan.batch or 1) > 1:
-            yield from _lmi_neuron_batch(plan)
-        compiled, served = plan.number("HF_BATCH_SIZE"), plan.number("MAX_BATCH_SIZE")
-        if plan.engine == "tgi-neuronx" and compiled and compiled != (served or compiled + 1):
-            yield (
-                "serving.environment.MAX_BATCH_SIZE",
-                f"is {f'{served:.0f}' if served else 'not set'}, but the model is compiled for batches of "
-                f"{compiled:.0f} (HF_BATCH_SIZE); set both to the same number.",
-            )
-        return
+    plan = container(deployment)
+    if plan.engine == "lmi-neuronx" and (plan.batch or 1) > 1:
+        yield from _lmi_neuron_batch(plan)
+    compiled, served = plan.number("HF_BATCH_SIZE"), plan.number("MAX_BATCH_SIZE")
+    if plan.engine == "tgi-neuronx" and compiled and compiled != (served or compiled + 1):
+        yield (
+            "serving.environment.MAX_BATCH_SIZE",
+            f"is {f'{served:.0f}' if served else 'not set'}, but the model is compiled for batches of "
+            f"{compiled:.0f} (HF_BATCH_SIZE); set both to the same number.",
+        )
 
 
 def _lmi_neuron_batch(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from ..container_settings import image_version, is_read
 from ..deployment import Deployment
 from .finding import error, warning
 from .nearest import nearest
-from .plan import Plan, numbers, plans
+from .plan import Plan, container, numbers
 
 # Values of option.rolling_batch that end (djl-serving, branches 0.23.0-dlc to 0.36.0).
 _ROLLING_BATCH_GONE = {"lmi-dist": (0, 33), "scheduler": (0, 33), "deepspeed": (0, 28)}
@@ -82,58 +82,56 @@ def handler_takes_single_requests(deployment: Deployment) -> Iterator[tuple[str,
 @error
 def handler_fits_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Names of built-in handlers come and go with versions of the image."""
-    for plan in plans(deployment):
-        name = _entry_point(plan)
-        version = plan.version
-        if not (version and name and plan.server == "djl" and name.startswith("djl_python.")):
-            continue
-        if name not in version.handlers:
-            yield (
-                "serving.environment.OPTION_ENTRYPOINT",
-                f"{name!r} is no handler of {version.engine} {version.label}; use {nearest(name, version.handlers)}.",
-            )
+    plan = container(deployment)
+    name = _entry_point(plan)
+    version = plan.version
+    if not (version and name and plan.server == "djl" and name.startswith("djl_python.")):
         return
+    if name not in version.handlers:
+        yield (
+            "serving.environment.OPTION_ENTRYPOINT",
+            f"{name!r} is no handler of {version.engine} {version.label}; use {nearest(name, version.handlers)}.",
+        )
 
 
 @error
 def option_fits_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Options of DJL Serving that a version does not know yet, or no more."""
-    for plan in plans(deployment):
-        version, environment = plan.version, plan.environment
-        if plan.server != "djl" or version is None:
-            return
-        number = numbers(version.label)
-        where = f"of {version.engine} {version.label}"
-        if "OPTION_S3URL" in environment and number >= _S3URL_GONE_FROM:
-            yield (
-                "serving.environment.OPTION_S3URL",
-                f"is not read any more by the image {where}: option.s3url ended with 0.27; set model.weights instead, "
-                "or OPTION_MODEL_ID to the S3 URI.",
-            )
-        rolling = environment.get("OPTION_ROLLING_BATCH", "")
-        if rolling in _ROLLING_BATCH_GONE and number >= _ROLLING_BATCH_GONE[rolling]:
-            yield (
-                "serving.environment.OPTION_ROLLING_BATCH",
-                f"{rolling!r} is gone from the image {where}; remove it, or use vllm.",
-            )
-        elif rolling not in ("", "disable", "auto") and number < _FIRST_ROLLING_BATCH:
-            yield (
-                "serving.environment.OPTION_ROLLING_BATCH",
-                f"{rolling!r} is not known to the image {where}: rolling batches came with 0.23; use a newer version.",
-            )
-        started_by = environment.get("SERVING_ENGINE") or environment.get("OPTION_ENGINE")
-        if rolling == "deepspeed" and "MPI" in (environment.get("OPTION_ENGINE"), started_by):
-            yield (
-                "serving.environment.OPTION_ROLLING_BATCH",
-                "'deepspeed' is refused by what the engine MPI starts; remove OPTION_ENGINE, or use another.",
-            )
-        is_async = environment.get("OPTION_ASYNC_MODE", "").lower() == "true"
-        if is_async and number < (0, 33):
-            yield (
-                "serving.environment.OPTION_ASYNC_MODE",
-                f"true is not known to the image {where}: it came with LMI 15 (0.33); use a newer version.",
-            )
+    plan = container(deployment)
+    version, environment = plan.version, plan.environment
+    if plan.server != "djl" or version is None:
         return
+    number = numbers(version.label)
+    where = f"of {version.engine} {version.label}"
+    if "OPTION_S3URL" in environment and number >= _S3URL_GONE_FROM:
+        yield (
+            "serving.environment.OPTION_S3URL",
+            f"is not read any more by the image {where}: option.s3url ended with 0.27; set model.weights instead, "
+            "or OPTION_MODEL_ID to the S3 URI.",
+        )
+    rolling = environment.get("OPTION_ROLLING_BATCH", "")
+    if rolling in _ROLLING_BATCH_GONE and number >= _ROLLING_BATCH_GONE[rolling]:
+        yield (
+            "serving.environment.OPTION_ROLLING_BATCH",
+            f"{rolling!r} is gone from the image {where}; remove it, or use vllm.",
+        )
+    elif rolling not in ("", "disable", "auto") and number < _FIRST_ROLLING_BATCH:
+        yield (
+            "serving.environment.OPTION_ROLLING_BATCH",
+            f"{rolling!r} is not known to the image {where}: rolling batches came with 0.23; use a newer version.",
+        )
+    started_by = environment.get("SERVING_ENGINE") or environment.get("OPTION_ENGINE")
+    if rolling == "deepspeed" and "MPI" in (environment.get("OPTION_ENGINE"), started_by):
+        yield (
+            "serving.environment.OPTION_ROLLING_BATCH",
+            "'deepspeed' is refused by what the engine MPI starts; remove OPTION_ENGINE, or use another.",
+        )
+    is_async = environment.get("OPTION_ASYNC_MODE", "").lower() == "true"
+    if is_async and number < (0, 33):
+        yield (
+            "serving.environment.OPTION_ASYNC_MODE",
+            f"true is not known to the image {where}: it came with LMI 15 (0.33); use a newer version.",
+        )
 
 
 @error
@@ -152,10 +150,9 @@ def fastertransformer_needs_code(deployment: Deployment) -> Iterator[tuple[str, 
 @error
 def tgi_limits(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """TGI ends at once when input, prefill and total do not go together (the checks of its launcher)."""
-    for plan in plans(deployment):
-        if plan.engine == "tgi" and plan.version:
-            yield from _tgi_limits(plan, has_defaults=numbers(plan.version.label) < _FIRST_LIMITS_BY_MODEL)
-        return
+    plan = container(deployment)
+    if plan.engine == "tgi" and plan.version:
+        yield from _tgi_limits(plan, has_defaults=numbers(plan.version.label) < _FIRST_LIMITS_BY_MODEL)
 
 
 def _tgi_limits(plan: Plan, *, has_defaults: bool) -> Iterator[tuple[str, str]]:
@@ -210,33 +207,31 @@ def custom_needs_image(deployment: Deployment) -> Iterator[tuple[str, str]]:
 @warning
 def setting_is_read(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Variables that belong to another container, or to another version of this one."""
-    for plan in plans(deployment):
-        given, version = deployment.serving.environment, plan.version
-        task_is_read = plan.server in ("huggingface", "own") or plan.engine == "lmi-huggingface"
-        for name in given:
-            if (name == "HF_TASK" and not task_is_read) or not is_read(name, plan.server):
-                yield f"serving.environment.{name}", f"has no effect on {plan.engine}; remove it."
-        deprecated = plan.server == "djl" and version and (0, 22) <= numbers(version.label) < _S3URL_GONE_FROM
-        if "OPTION_S3URL" in given and deprecated:
+    plan = container(deployment)
+    given, version = deployment.serving.environment, plan.version
+    task_is_read = plan.server in ("huggingface", "own") or plan.engine == "lmi-huggingface"
+    for name in given:
+        if (name == "HF_TASK" and not task_is_read) or not is_read(name, plan.server):
+            yield f"serving.environment.{name}", f"has no effect on {plan.engine}; remove it."
+    deprecated = plan.server == "djl" and version and (0, 22) <= numbers(version.label) < _S3URL_GONE_FROM
+    if "OPTION_S3URL" in given and deprecated:
+        yield (
+            "serving.environment.OPTION_S3URL",
+            "is deprecated since 0.22.1, and some images no longer read it; set model.weights instead.",
+        )
+    if plan.engine == "tgi" and version:
+        number = numbers(version.label)
+        if "MESSAGES_API_ENABLED" in given and not (1, 4) <= number < _FIRST_CHAT_BY_SHAPE:
             yield (
-                "serving.environment.OPTION_S3URL",
-                "is deprecated since 0.22.1, and some images no longer read it; set model.weights instead.",
+                "serving.environment.MESSAGES_API_ENABLED",
+                f"has no effect on TGI {version.label}: it is read from 1.4 to 2.3, and from 2.4 on chats are "
+                "known by their shape; remove it.",
             )
-        if plan.engine == "tgi" and version:
-            number = numbers(version.label)
-            if "MESSAGES_API_ENABLED" in given and not (1, 4) <= number < _FIRST_CHAT_BY_SHAPE:
-                yield (
-                    "serving.environment.MESSAGES_API_ENABLED",
-                    f"has no effect on TGI {version.label}: it is read from 1.4 to 2.3, and from 2.4 on chats are "
-                    "known by their shape; remove it.",
-                )
-            if "MAX_INPUT_LENGTH" in given and number >= _FIRST_NAMED_TOKENS:
-                yield (
-                    "serving.environment.MAX_INPUT_LENGTH",
-                    "is called MAX_INPUT_TOKENS since TGI 3; rename it, or leave it out to have it computed from "
-                    "memory.",
-                )
-        return
+        if "MAX_INPUT_LENGTH" in given and number >= _FIRST_NAMED_TOKENS:
+            yield (
+                "serving.environment.MAX_INPUT_LENGTH",
+                "is called MAX_INPUT_TOKENS since TGI 3; rename it, or leave it out to have it computed from memory.",
+            )
 
 
 def _entry_point(plan: Plan) -> str | None:

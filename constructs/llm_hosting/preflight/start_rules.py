@@ -9,7 +9,7 @@ from ..container_settings import REALTIME_TIMEOUT_IN_SECONDS
 from ..deployment import Deployment
 from .estimates import Estimate, answer_time_in_seconds, download_in_seconds, load_in_seconds, start_in_seconds
 from .finding import error, warning
-from .plan import Plan, plans
+from .plan import Plan, container, plans
 
 ROUTE_LIMIT_IN_SECONDS = 25  # the function stops reading from the endpoint then; the gateway itself gives up at 29
 LONGEST_TIMEOUT_IN_SECONDS = 3600
@@ -19,16 +19,15 @@ _TOKEN_NAMES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_TOKEN")
 @error
 def gated_model_needs_token(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The Hub answers 401 for a gated model without a token, and the container ends."""
-    for plan in plans(deployment):
-        token = deployment.model.hub_token_secret_arn or any(name in plan.environment for name in _TOKEN_NAMES)
-        gated = plan.shape.gated if plan.shape else is_gated_by_name(plan.model_id)
-        if gated and plan.comes_from_hub and not token:
-            yield (
-                "model.hub_token_secret_arn",
-                f"is missing: {plan.model_id} is gated on the Hub; copy the weights to S3 once (`python -m slipway "
-                "stage`) and set model.weights, or name the secret that holds a token.",
-            )
-        return
+    plan = container(deployment)
+    token = deployment.model.hub_token_secret_arn or any(name in plan.environment for name in _TOKEN_NAMES)
+    gated = plan.shape.gated if plan.shape else is_gated_by_name(plan.model_id)
+    if gated and plan.comes_from_hub and not token:
+        yield (
+            "model.hub_token_secret_arn",
+            f"is missing: {plan.model_id} is gated on the Hub; copy the weights to S3 once (`python -m slipway "
+            "stage`) and set model.weights, or name the secret that holds a token.",
+        )
 
 
 @warning
@@ -74,15 +73,14 @@ def start_may_outlast_timeout(deployment: Deployment) -> Iterator[tuple[str, str
 def loading_fits_timeout(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """DJL Serving may not be more patient than SageMaker."""
     given = deployment.hosting.startup_timeout_in_seconds
-    for plan in plans(deployment):
-        loading = plan.number("OPTION_MODEL_LOADING_TIMEOUT", "MODEL_LOADING_TIMEOUT")
-        if loading and loading > given:
-            yield (
-                "hosting.startup_timeout_in_seconds",
-                f"{given} s end the start before the model's own loading timeout ({loading:.0f} s); use {loading:.0f} "
-                "or more.",
-            )
-        return
+    plan = container(deployment)
+    loading = plan.number("OPTION_MODEL_LOADING_TIMEOUT", "MODEL_LOADING_TIMEOUT")
+    if loading and loading > given:
+        yield (
+            "hosting.startup_timeout_in_seconds",
+            f"{given} s end the start before the model's own loading timeout ({loading:.0f} s); use {loading:.0f} "
+            "or more.",
+        )
 
 
 @warning
