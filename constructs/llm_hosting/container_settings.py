@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .catalog.engines import EngineVersion, Variable, engine, find_image
 from .catalog.instances import Instance, instances
-from .catalog.model_names import shape_of
+from .catalog.model_names import family_of, shape_of
 from .catalog.models import ModelShape
 from .deployment import Deployment, Serving
 
@@ -91,6 +91,7 @@ _PROPERTIES = {
     "TENSOR_PARALLEL_DEGREE": "option.tensor_parallel_degree",
     "OPTION_ENTRYPOINT": "option.entryPoint",
 }
+_TEXT_TO_TEXT = {"T5ForConditionalGeneration", "BartForConditionalGeneration"}
 _FIRST_ROLLING_BATCH = (0, 23)
 _FIRST_TGI_WITH_OWN_LIMITS = (3,)
 _SERVER_VARIABLES = {"SERVING_FAIL_FAST", "SERVING_LOAD_MODELS", "SERVING_OPTS"}  # of DJL Serving, not of one model
@@ -184,6 +185,9 @@ def derived_environment(deployment: Deployment) -> dict[str, str]:
     version = image_version(serving) or _default_version(serving)
     settings = _settings(deployment)
     derived = dict(version.constants)
+    kin = shape_of(deployment.model.id) or family_of(deployment.model.id)
+    if "HF_TASK" in derived and kin and kin.architecture in _TEXT_TO_TEXT:
+        derived["HF_TASK"] = "text2text-generation"
     if version.handler and not serving.handler:
         derived["OPTION_ENTRYPOINT"] = version.handler
     if serving.handler and _numbers(version.label) >= _FIRST_ROLLING_BATCH:
@@ -214,7 +218,7 @@ def _settings(deployment: Deployment) -> dict[str, object]:
     is_async = hosting.mode == "async"
     archive = needs_archive(serving)
     return {
-        "model": model.id if not model.weights else None if archive else WEIGHTS_FOLDER,
+        "model": _source(deployment, archive),
         "weights": model.weights if archive and not serving.handler else None,
         "revision": None if model.weights else model.revision,
         "tensor_parallel_degree": degree_of(deployment, smallest),
@@ -227,6 +231,14 @@ def _settings(deployment: Deployment) -> dict[str, object]:
         "invocation_timeout_in_seconds": invocation_timeout_in_seconds(deployment) if is_async else None,
         "hub_token": _token_reference(deployment),
     }
+
+
+def _source(deployment: Deployment, archive: bool) -> str | None:
+    """The id on the Hub, or the folder of the weights; llama.cpp finds its file there by itself."""
+    if deployment.model.weights is None:
+        return deployment.model.id
+    finds_it = engine(deployment.serving.engine).server == "llama-cpp"
+    return None if archive or finds_it else WEIGHTS_FOLDER
 
 
 def _token_reference(deployment: Deployment) -> str | None:

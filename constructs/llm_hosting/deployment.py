@@ -97,7 +97,7 @@ class Serving(Section):
         ge=1,
         le=64,
         description="Accelerators (on Neuron: NeuronCores) that share one copy of the model; null = all of the "
-        "instance.",
+        "instance, or the most of them that the model's heads divide into.",
     )
     max_model_len: int | None = Field(
         None,

@@ -76,7 +76,7 @@ def _prompt_key(document: Mapping[str, Any], rules: RequestRules) -> str:
     if len(found) == 1 and found[0] in rules.bodies:
         return found[0]
     has = ", ".join(f'"{key}"' for key in found) or "none"
-    message = f"The body is invalid: {rules.engine} takes one prompt, as {_one_of(rules.bodies)}; the body has {has}."
+    message = f"The body is invalid: {rules.engine} takes a prompt as {_one_of(rules.bodies)}; the body has {has}."
     raise ApiError(400, "unsupported_body", message)
 
 

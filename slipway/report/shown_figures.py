@@ -60,9 +60,16 @@ def _cache(figures: Figures) -> _Texts:
 
 def _copies(figures: Figures) -> _Texts:
     return _Texts(
-        f"{figures.copies} on one instance, each on {figures.degree} of {figures.accelerators}",
+        f"{figures.copies} on one instance{_shared(figures)}",
         f"{figures.copies} of degree {figures.degree}, {figures.accelerators}",
     )
+
+
+def _shared(figures: Figures) -> str:
+    if not figures.devices:
+        return f", which has {figures.accelerators}"
+    cores = f"{figures.devices} NeuronCores: " if "AWS " in figures.accelerators else ""
+    return f", each on {figures.degree} of {cores}{figures.accelerators}"
 
 
 def _disk(figures: Figures) -> _Texts:

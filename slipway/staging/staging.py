@@ -57,7 +57,7 @@ def abandon(prefix: WeightsPrefix) -> None:
     manifest = prefix.manifest()
     if manifest is None:
         raise StagingError(f"Nothing is being staged to {prefix.weights}.")
-    if manifest.state != "uploading":
+    if prefix.objects():
         raise StagingError(
             f"{prefix.weights} holds objects already, and a deployment may use them; if none does, remove them and "
             f"{prefix.manifest_uri}."

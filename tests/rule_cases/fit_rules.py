@@ -213,6 +213,23 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept(  # two stages of pipeline parallelism on two GPUs each
+        "weights-fit-memory",
+        {
+            "model": {"id": "Qwen/Qwen3-32B"},
+            "serving": {
+                "engine": "vllm",
+                "tensor_parallel_degree": 2,
+                "max_model_len": 4096,
+                "environment": {"SM_VLLM_PIPELINE_PARALLEL_SIZE": "2"},
+            },
+            "hosting": {"instance_type": "ml.g6.12xlarge"},
+        },
+    ),
+    Kept(  # vLLM takes what fits
+        "context-fits-memory",
+        {"model": {"id": "Qwen/Qwen3-8B"}, "serving": {"environment": {"OPTION_MAX_MODEL_LEN": "-1"}}},
+    ),
     Kept("degree-fits-instance", on("ml.g6.12xlarge", "Qwen/Qwen3-4B", tensor_parallel_degree=4)),
     Kept("degree-fits-instance", on("ml.g6.2xlarge", "Qwen/Qwen3-4B", environment={"TENSOR_PARALLEL_DEGREE": "max"})),
     Kept(

@@ -13,6 +13,13 @@ def gpt2_on_four_gpus(version: str, degree: int) -> Changes:
 
 BROKEN = [
     Broken(
+        "gguf-needs-llama-cpp",
+        "warning",
+        "model.id",
+        {"model": {"id": "bartowski/Qwen2.5-7B-Instruct-GGUF"}, "serving": {"max_model_len": 8192}},
+        "use llama-cpp, or the model that they were made from",
+    ),
+    Broken(
         "length-fits-model",
         "error",
         "serving.max_model_len",
@@ -102,6 +109,15 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("gguf-needs-llama-cpp", {"model": {"id": "Qwen/Qwen2.5-7B-Instruct"}, "serving": {"max_model_len": 8192}}),
+    Kept(
+        "files-fit-engine",
+        {
+            "model": {"id": "acme/own-1b", "weights": "s3://bucket/prefix/"},
+            "serving": {"engine": "llama-cpp"},
+            "hosting": {"instance_type": "ml.c7i.2xlarge"},
+        },
+    ),
     Kept("length-fits-model", {"serving": {"max_model_len": 40_960}, "hosting": {"instance_type": "ml.g6e.2xlarge"}}),
     Kept(
         "length-fits-model",

@@ -34,6 +34,13 @@ def djl(engine: str, version: str, **environment: str) -> Changes:
 
 BROKEN = [
     Broken(
+        "memory-share-is-possible",
+        "error",
+        "serving.environment.OPTION_GPU_MEMORY_UTILIZATION",
+        {"serving": {"environment": {"OPTION_GPU_MEMORY_UTILIZATION": "95"}}},
+        "95 is no share of the memory; use more than 0 and at most 1",
+    ),
+    Broken(
         "settings-reach-engine",
         "warning",
         "serving.max_batch_delay_in_ms",
@@ -201,6 +208,7 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("memory-share-is-possible", {"serving": {"environment": {"OPTION_GPU_MEMORY_UTILIZATION": "1"}}}),
     Kept("settings-reach-engine", serving(engine="huggingface", tensor_parallel_degree=1)),
     Kept("settings-reach-engine", serving(engine="lmi-huggingface", max_batch_delay_in_ms=5)),
     Kept("values-fit-engine", {"model": {"quantization": "fp8", "dtype": "bf16"}}),

@@ -24,6 +24,13 @@ def async_lmi(**settings: Any) -> Changes:
 
 BROKEN = [
     Broken(
+        "weights-can-be-read",
+        "warning",
+        "serving.environment.HF_MODEL_ID",
+        variables(HF_MODEL_ID="s3://bucket/prefix/"),
+        "'s3://bucket/prefix/' can't be read by the endpoint's role; set model.weights to it instead",
+    ),
+    Broken(
         "known-engine-version",
         "error",
         "serving.version",
@@ -121,7 +128,7 @@ BROKEN = [
         "no-secret-in-environment",
         "error",
         "serving.environment.HF_TOKEN",
-        variables(HF_TOKEN="x"),
+        variables(HF_TOKEN="hf_AbCdEfGhIjKlMnOpQrStUvWxYz01234567"),
         "looks like a secret, which anyone who may describe the model could read; copy gated weights to S3 once and "
         "set model.weights instead",
     ),
@@ -191,6 +198,7 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("weights-can-be-read", variables(HF_MODEL_ID="Qwen/Qwen3-8B")),
     Kept("known-engine-version", serving(engine="tgi", version="1.4.0")),
     Kept("region-has-images", {"region": "eu-west-3"}),
     Kept("region-has-images", {"region": "eu-west-9", "serving": {"image_uri": OWN_IMAGE}}),
@@ -221,6 +229,8 @@ KEPT = [
     Kept("key-needs-weights", {"model": {"weights_kms_key_arn": KEY, "weights": WEIGHTS}}),
     Kept("revision-needs-hub", {"model": {"revision": "main"}}),
     Kept("no-secret-in-environment", variables(HF_TOKEN="<your token>")),
+    Kept("no-secret-in-environment", variables(HF_TOKEN="hf_x")),
+    Kept("no-secret-in-environment", variables(HUGGING_FACE_HUB_TOKEN="REDACTED")),
     Kept("no-secret-in-environment", variables(TOKENIZERS_PARALLELISM="false")),
     Kept("no-secret-in-environment", {"model": {"hub_token_secret_arn": SECRET}}),
     Kept("placeholder-in-environment", variables(GREETING="<your name>")),

@@ -241,6 +241,7 @@ def test_neither_the_cdk_nor_boto3_is_imported() -> None:
 FIGURES = Figures(
     instance_type="ml.g6.2xlarge",
     accelerators="1 x NVIDIA L4",
+    devices=1,
     degree=1,
     copies=1,
     memory_in_gb=20.0,

@@ -189,3 +189,16 @@ def test_every_variable_of_the_catalog_is_read_by_its_server() -> None:
         server = {"djl-inference": "djl"}.get(version.repository)
         for variable in version.variables.values():
             assert server is None or is_read(variable.name, server), (version.engine, variable.name)
+
+
+@pytest.mark.parametrize(
+    ("model", "task"), [("openai-community/gpt2", "text-generation"), ("google/flan-t5-base", "text2text-generation")]
+)
+def test_the_toolkit_is_told_the_task_of_the_model(model: str, task: str) -> None:
+    changes: Changes = {"model": {"id": model}, "serving": {"engine": "huggingface"}}
+    assert container_settings(deployment(changes)).environment["HF_TASK"] == task
+
+
+def test_llama_cpp_finds_staged_weights_by_itself() -> None:
+    changes: Changes = {"model": {"weights": "s3://bucket/prefix/"}, "serving": {"engine": "llama-cpp"}}
+    assert "SM_LLAMA_CPP_HF_REPO" not in container_settings(deployment(changes)).environment

@@ -112,7 +112,8 @@ def test_a_cpu_type_has_one_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "length"), [("8192", 8192), ("8k", None), ("auto", None), ("-1", None), ("", 4096), ("9" * 30, None)]
+    ("word", "length"),
+    [("8192", 8192), ("8k", 8000), ("8K", 8192), ("auto", None), ("-1", None), ("", 4096), ("9" * 30, None)],
 )
 def test_a_length_that_is_no_number_is_not_known(word: str, length: int | None) -> None:
     assert plan(max_model_len=4096, environment={"OPTION_MAX_MODEL_LEN": word}).max_model_len == length

@@ -69,7 +69,7 @@ def test_an_empty_body_is_called_empty(body: bytes) -> None:
 def test_json_without_a_prompt_is_called_invalid(document: Any) -> None:
     error = refusal(json.dumps(document).encode())
     assert (error["status"], error["code"]) == (400, "unsupported_body")
-    assert error["message"] == 'The body is invalid: tgi takes one prompt, as "inputs"; the body has none.'
+    assert error["message"] == 'The body is invalid: tgi takes a prompt as "inputs"; the body has none.'
 
 
 @pytest.mark.parametrize(("inputs", "field"), [("", "inputs"), ([], "inputs"), (["a", ""], "inputs[1]")])

@@ -32,15 +32,14 @@ def degree_fits_instance(deployment: Deployment) -> Iterator[tuple[str, str]]:
 @error
 def degree_is_said_for_pools(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """One model configuration serves all types of a pool."""
-    counts = {plan.devices for plan in plans(deployment)}
-    said = deployment.serving.tensor_parallel_degree or any(
-        plan.by_hand("tensor_parallel_degree") for plan in plans(deployment)
-    )
+    pool = list(plans(deployment))
+    counts = sorted({plan.devices for plan in pool if plan.devices})
+    said = deployment.serving.tensor_parallel_degree or any(plan.by_hand("tensor_parallel_degree") for plan in pool)
     if len(counts) > 1 and not said:
         yield (
             "serving.tensor_parallel_degree",
-            f"is needed: the types of hosting.instance_type have {', '.join(map(str, sorted(counts)))} accelerators; "
-            f"use {min(counts)}, or types that have the same number.",
+            f"is needed: the types of hosting.instance_type have {', '.join(map(str, counts))} accelerators; "
+            f"use {counts[0]}, or types that have the same number.",
         )
 
 
@@ -201,7 +200,11 @@ def answer_fits_context(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 def _tokens_needed_at_once(plan: Plan) -> int | None:
     """What the engine insists on at its start; None = nothing: TGI and others take what the cache holds."""
-    checks = plan.runs_vllm and (plan.vllm is None or numbers(plan.vllm) >= _CHECKS_CONTEXT_FROM)
+    checks = (
+        plan.runs_vllm
+        and not plan.length_is_automatic
+        and (plan.vllm is None or numbers(plan.vllm) >= _CHECKS_CONTEXT_FROM)
+    )
     return memory(plan).context if checks else None
 
 
@@ -222,7 +225,7 @@ def _sure(plan: Plan) -> float:
 
 def _too_large(plan: Plan, need: Memory) -> str:
     shared = f" on each of {plan.degree} accelerators" if plan.degree > 1 else ""
-    kind = plan.quantization or plan.dtype or "16-bit"
+    kind = plan.quantization or plan.dtype or (plan.version and plan.version.default_dtype) or "16-bit"
     guessed = ", going by its name," if _sure(plan) == _SURE_BY_ID else ""
     return (
         f"{plan.instance.type!r} gives the engine {_gb(need.available)}{shared}; the {kind} weights of "

@@ -11,6 +11,7 @@ from ..resolution import container_cuda, resolved_inference_ami
 from .finding import error, note, unknown, warning
 from .plan import Plan, container, numbers, plans
 
+_REPLICAS = ("SM_VLLM_DATA_PARALLEL_SIZE", "SM_SGLANG_DP_SIZE", "OPTION_DATA_PARALLEL_SIZE")
 _WORDS = {"gpu": "NVIDIA GPUs", "neuron": "AWS Neuron", "cpu": "CPUs"}
 _CUDA_OF_AMI = {"gpu-2": 12, "gpu-2-1": 12, "gpu-3-1": 12, "gpu-4-1": 13}
 _INSTEAD = {
@@ -81,7 +82,7 @@ def accelerator_is_used(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 f"{instance.type!r} has {instance.accelerator}, which this image is not built to use; "
                 f"use {_INSTEAD['cpu']}.",
             )
-        elif plan.server in ("vllm", "sglang", "tgi") and plan.degree < plan.devices:
+        elif plan.server in ("vllm", "sglang", "tgi") and plan.shards < plan.devices and not plan.number(*_REPLICAS):
             divides = plan.shape is None or instance.kind != "gpu" or heads_divide(plan.shape, plan.devices)
             yield (
                 "serving.tensor_parallel_degree",

@@ -8,6 +8,7 @@ GB, MIB = 10**9, 2**20
 # What CUDA sees of what EC2 reports: ECC, reserved memory (a T4 shows 15,095 of 16,384 MiB, an A10G 22,731 of 22,888).
 _SEEN = {"NVIDIA T4": 0.92}
 _SEEN_OTHERWISE = 0.985
+UTILIZATIONS = ("OPTION_GPU_MEMORY_UTILIZATION", "SM_VLLM_GPU_MEMORY_UTILIZATION", "CUDA_MEMORY_FRACTION")
 VLLM_UTILIZATION = 0.9  # gpu_memory_utilization of vLLM; 0.92 from 0.14 on is within the margin
 # Context and CUDA graphs of vLLM, and the activations of a step: the least that users report.
 _OVERHEAD, _TOKENS_PER_STEP = 0.55 * GB, 2048
@@ -109,7 +110,7 @@ def _available(plan: Plan) -> float:
 
 
 def _utilization(plan: Plan) -> float:
-    given = plan.number("OPTION_GPU_MEMORY_UTILIZATION", "SM_VLLM_GPU_MEMORY_UTILIZATION", "CUDA_MEMORY_FRACTION")
+    given = plan.number(*UTILIZATIONS)
     if given:
         return given
     return VLLM_UTILIZATION if plan.runs_vllm else 1.0
@@ -118,7 +119,10 @@ def _utilization(plan: Plan) -> float:
 def _weights(plan: Plan) -> float | None:
     """Of one shard: by the type in memory, as stored where nothing changes it."""
     size = _weights_in_memory(plan)
-    return None if size is None else size / plan.degree
+    if size is None:
+        return None
+    kept_on_host = plan.number("OPTION_CPU_OFFLOAD_GB", "SM_VLLM_CPU_OFFLOAD_GB", "SM_SGLANG_CPU_OFFLOAD_GB") or 0
+    return max(0.0, size / plan.shards - kept_on_host * GB)
 
 
 def _weights_in_memory(plan: Plan) -> float | None:
@@ -145,8 +149,8 @@ def _per_token(plan: Plan) -> float | None:
     cache_type = (plan.environment.get("OPTION_KV_CACHE_DTYPE") or plan.environment.get("SM_VLLM_KV_CACHE_DTYPE")) or ""
     size = 1 if cache_type.startswith("fp8") else 2
     if shape.architecture.startswith(_LATENT):
-        return shape.layers * _LATENT_HEAD * size
+        return shape.layers * _LATENT_HEAD * size / plan.stages
     if not (shape.kv_heads and shape.head_size):
         return None
     shards = min(plan.degree, shape.kv_heads)
-    return 2 * shape.layers * shape.kv_heads * shape.head_size * size / shards
+    return 2 * shape.layers * shape.kv_heads * shape.head_size * size / shards / plan.stages

@@ -119,7 +119,8 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
             f"{plan.model_id!r} holds Meta's own checkpoint, without config.json; use {plan.model_id}-hf.",
         )
     named = " ".join([plan.model_id, *plan.environment.values()]).lower()
-    if plan.engine == "llama-cpp" and "gguf" not in named:
+    said = deployment.model.weights is not None or deployment.model.quantization == "gguf"
+    if plan.engine == "llama-cpp" and "gguf" not in named and not said:
         yield (
             "model.id",
             f"{plan.model_id!r} does not look like a repository of GGUF files, which is all that llama.cpp loads; "
@@ -130,6 +131,18 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
             "model.id",
             f"{plan.model_id!r} holds GGUF files, which {plan.engine} does not load; use llama-cpp, or the model "
             "that they were made from.",
+        )
+
+
+@warning
+def gguf_needs_llama_cpp(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """vLLM takes one GGUF file with the tokenizer of the model it was made from, not a repository of them."""
+    plan = container(deployment)
+    if plan.stored_quantization == "gguf" and plan.runs_vllm:
+        yield (
+            "model.id",
+            f"{plan.model_id!r} holds GGUF files, of which vLLM takes a single one with another's tokenizer; use "
+            "llama-cpp, or the model that they were made from.",
         )
 
 

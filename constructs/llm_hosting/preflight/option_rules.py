@@ -6,6 +6,7 @@ from ..catalog.engines import EngineVersion, engine
 from ..container_settings import image_version, is_read
 from ..deployment import Deployment
 from .finding import error, warning
+from .memory import UTILIZATIONS
 from .nearest import nearest
 from .plan import Plan, container, numbers
 
@@ -50,6 +51,7 @@ def _said(deployment: Deployment) -> Iterator[tuple[str, object, EngineVersion]]
     values: dict[str, object] = {
         "model.dtype": deployment.model.dtype,
         "model.quantization": deployment.model.quantization,
+        "model.revision": None if deployment.model.weights else deployment.model.revision,
         "serving.max_model_len": serving.max_model_len,
         "serving.max_batch_size": serving.max_batch_size,
         "serving.max_batch_delay_in_ms": serving.max_batch_delay_in_ms,
@@ -57,6 +59,16 @@ def _said(deployment: Deployment) -> Iterator[tuple[str, object, EngineVersion]]
     }
     if version and version.tag:
         yield from ((field, value, version) for field, value in values.items() if value is not None)
+
+
+@error
+def memory_share_is_possible(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Engines refuse to take more than all of an accelerator's memory."""
+    plan = container(deployment)
+    for name in UTILIZATIONS:
+        share = plan.number(name)
+        if share is not None and not 0 < share <= 1:
+            yield f"serving.environment.{name}", f"{share:g} is no share of the memory; use more than 0 and at most 1."
 
 
 @error

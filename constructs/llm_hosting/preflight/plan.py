@@ -38,6 +38,13 @@ _QUANTIZATIONS = {
     "gguf": ("gguf",),
 }
 _COUNT = re.compile(r"[0-9]{1,9}")
+_LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([kK]?)")
+_PIPELINE = (
+    "OPTION_PIPELINE_PARALLEL_DEGREE",
+    "PIPELINE_PARALLEL_DEGREE",
+    "SM_VLLM_PIPELINE_PARALLEL_SIZE",
+    "SM_SGLANG_PP_SIZE",
+)
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
 BYTES_PER_PARAMETER = {
     "fp32": 4.0,
@@ -181,6 +188,16 @@ class Plan:
         return degree_of(self.deployment, self.instance)
 
     @property
+    def stages(self) -> int:
+        """Stages of pipeline parallelism, each on devices of its own."""
+        return max(1, int(self.number(*_PIPELINE) or 1))
+
+    @property
+    def shards(self) -> int:
+        """Devices that one copy of the model lies on."""
+        return self.degree * self.stages
+
+    @property
     def devices(self) -> int:
         """Accelerators of the instance; on Neuron, their cores."""
         return parallel_devices(self.instance)
@@ -188,15 +205,21 @@ class Plan:
     @property
     def copies(self) -> int:
         """Copies of the model that one instance holds: devices / degree."""
-        return max(1, self.devices // self.degree) if self.devices else 1
+        return max(1, self.devices // self.shards) if self.devices else 1
 
     @cached_property
     def max_model_len(self) -> int | None:
         """Tokens of prompt and answer together; None = the model's own context."""
         given = self.by_hand("max_model_len")
         if given:
-            return int(given) if _COUNT.fullmatch(given) else None
+            return _tokens(given)
         return self.deployment.serving.max_model_len
+
+    @property
+    def length_is_automatic(self) -> bool:
+        """Whether the engine is asked to take what fits, or something that only it can read."""
+        given = self.by_hand("max_model_len")
+        return given is not None and _tokens(given) is None
 
     @property
     def batch(self) -> int | None:
@@ -231,6 +254,12 @@ def plans(deployment: Deployment) -> Iterator[Plan]:
     for name in deployment.hosting.instance_types:
         if name in instances():
             yield Plan(deployment, instances()[name])
+
+
+def _tokens(given: str) -> int | None:
+    """vLLM takes `16384`, `16k` and `16K`: thousands, and 1,024s; None = `auto`, `-1` or no number."""
+    named = _LENGTH.fullmatch(given)
+    return int(float(named[1]) * {"": 1, "k": 1000, "K": 1024}[named[2]]) if named else None
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ COPIES_DURING_UPDATE = 2  # blue and green fleets run side by side until the old
 class Figures:
     """What one instance type gives and the model needs; sizes in GB (10^9 bytes), None = public facts do not say.
 
+    devices: accelerators of the instance, on Neuron their cores; 0 on CPU types.
     degree: devices per copy of the model; copies: of the model on one instance.
     memory_in_gb, weights_in_gb, overhead_in_gb: per accelerator. cache_in_kb_per_token: there, too.
     cached_tokens: of all requests together; requests_at_full_length: of `context` tokens each.
@@ -26,6 +27,7 @@ class Figures:
 
     instance_type: str
     accelerators: str
+    devices: int
     degree: int
     copies: int
     memory_in_gb: float
@@ -132,6 +134,7 @@ def _figures(plan: Plan) -> Figures:
     return Figures(
         instance_type=instance.type,
         accelerators=has,
+        devices=plan.devices,
         degree=plan.degree,
         copies=plan.copies,
         memory_in_gb=_gb(need.available) or 0,

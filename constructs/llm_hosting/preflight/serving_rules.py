@@ -18,6 +18,8 @@ _SECRET_VALUE = re.compile(
 _LMI_IMAGE = re.compile(r"djl-inference:|-(lmi|deepspeed|fastertransformer|neuronx|tensorrtllm)")
 _VERSION_IN_TAG = re.compile(r":(\d+)\.(\d+)\.\d+")
 _FIRST_LMI_FOR_ASYNC = (0, 31)
+# What the Hub gives out has a shape; anything else under these names only stands for it.
+_HUB_TOKEN_NAME = re.compile(r"^(HF|HUGGING_?FACE)\w*TOKEN$")
 _NO_SECRETS = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN"}
 _PLACEHOLDER = re.compile(r"[<>{}*]|\.\.\.|your|replace|x{5,}|^(hf_)?(hub_)?token$|^$", re.IGNORECASE)
 _FREE = {"startup_timeout_in_seconds"}  # the model's own timeout may be shorter than SageMaker's
@@ -126,6 +128,18 @@ def lmi_answers_async(deployment: Deployment) -> Iterator[tuple[str, str]]:
         )
 
 
+@warning
+def weights_can_be_read(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """The endpoint's role may read `model.weights`, and no other prefix."""
+    for name in NAMES["model"]:
+        uri = deployment.serving.environment.get(name, "")
+        if uri.startswith("s3://") and not uri.startswith(deployment.model.weights or "-"):
+            yield (
+                f"serving.environment.{name}",
+                f"{uri!r} can't be read by the endpoint's role; set model.weights to it instead.",
+            )
+
+
 @error
 def isolation_needs_no_installation(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """An own handler installs its requirements, and reads S3, over the network."""
@@ -158,8 +172,7 @@ def revision_needs_hub(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def no_secret_in_environment(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The environment is readable for whoever may describe the model; a dynamic reference is expanded into it."""
     for name, value in deployment.serving.environment.items():
-        is_secret = (_SECRET_NAME.search(name) and name not in _NO_SECRETS) or _SECRET_VALUE.search(value)
-        if "{{resolve:" in value or (is_secret and not _PLACEHOLDER.search(value)):
+        if "{{resolve:" in value or _is_secret(name, value):
             yield (
                 f"serving.environment.{name}",
                 "looks like a secret, which anyone who may describe the model could read; "
@@ -167,12 +180,21 @@ def no_secret_in_environment(deployment: Deployment) -> Iterator[tuple[str, str]
             )
 
 
+def _is_secret(name: str, value: str) -> bool:
+    """By its shape; under a name that is not the Hub's, by not looking like something that stands for a secret."""
+    if _SECRET_VALUE.search(value):
+        return not _PLACEHOLDER.search(value)
+    is_hub_token = _HUB_TOKEN_NAME.search(name) is not None
+    is_named_so = _SECRET_NAME.search(name) is not None and name not in _NO_SECRETS
+    return is_named_so and not is_hub_token and not _PLACEHOLDER.search(value)
+
+
 @warning
 def placeholder_in_environment(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """What stands for a token is none, and where it is replaced it becomes readable."""
     for name, value in deployment.serving.environment.items():
-        stands_for_one = _SECRET_NAME.search(name) and _PLACEHOLDER.search(value) and "{{resolve:" not in value
-        if stands_for_one and name not in _NO_SECRETS:
+        stands_for_one = _SECRET_NAME.search(name) and name not in _NO_SECRETS and not _is_secret(name, value)
+        if stands_for_one and "{{resolve:" not in value:
             yield (
                 f"serving.environment.{name}",
                 f"{value!r} stands for a secret, which does not belong here; name it in model.hub_token_secret_arn, or "
@@ -213,7 +235,7 @@ def environment_wins(deployment: Deployment) -> Iterator[tuple[str, str]]:
         setting = setting_of.get(name, "")
         word = next((ours[each] for each in NAMES.get(setting, (name,)) if each in ours), value)
         is_free = setting in _FREE or (setting == "tensor_parallel_degree" and serving.tensor_parallel_degree is None)
-        if word != value and not is_free:
+        if word != value and not is_free and name != "HF_TASK":  # which task it is, only its author knows
             yield (
                 f"serving.environment.{name}",
                 f"wins over {word!r}, which the deployment says or would set itself; remove one of them.",
