@@ -13,6 +13,13 @@ def gpt2_on_four_gpus(version: str, degree: int) -> Changes:
 
 BROKEN = [
     Broken(
+        "model-generates-text",
+        "warning",
+        "model.id",
+        {"model": {"id": "google-bert/bert-base-uncased"}, "serving": {"engine": "tgi"}},
+        "does not look like a model that generates text (bert-)",
+    ),
+    Broken(
         "gguf-needs-llama-cpp",
         "warning",
         "model.id",
@@ -109,6 +116,7 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("model-generates-text", {"model": {"id": "nobody/liberta-7b"}}),
     Kept("gguf-needs-llama-cpp", {"model": {"id": "Qwen/Qwen2.5-7B-Instruct"}, "serving": {"max_model_len": 8192}}),
     Kept(
         "files-fit-engine",

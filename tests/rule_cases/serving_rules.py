@@ -29,6 +29,7 @@ BROKEN = [
         "serving.environment.HF_MODEL_ID",
         variables(HF_MODEL_ID="s3://bucket/prefix/"),
         "'s3://bucket/prefix/' can't be read by the endpoint's role; set model.weights to it instead",
+        beside=frozenset({"environment-wins"}),
     ),
     Broken(
         "known-engine-version",

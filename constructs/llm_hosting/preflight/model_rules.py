@@ -10,6 +10,9 @@ from .plan import Plan, container, numbers
 
 _OWN_BRANCH = ("lmi-dist", "auto")  # LMI's own, which takes more models than vLLM
 # Their repositories hold code that transformers does not have.
+_NOT_OF_TEXT = re.compile(
+    r"(?i)whisper|stable-diffusion|sdxl|\bclip\b|(?<![a-z])(ro|distil|de)?berta?-|minilm|(?<![a-z])bge-|nllb|wav2vec|\bvit-"
+)
 _META_CHECKPOINT = re.compile(r"meta-llama/Llama-2-\d+b(-chat)?", re.IGNORECASE)
 _OWN_CODE = {
     "QWenLMHeadModel",
@@ -93,6 +96,19 @@ def model_can_be_split(deployment: Deployment) -> Iterator[tuple[str, str]]:
             "serving.tensor_parallel_degree",
             f"{plan.degree}: {plan.engine} {plan.version.label if plan.version else ''} does not split {name}; use "
             "1, or a newer version.",
+        )
+
+
+@warning
+def model_generates_text(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Models that see, hear, embed or classify answer in shapes of their own."""
+    plan = container(deployment)
+    named = _NOT_OF_TEXT.search(plan.model_id)
+    if named and plan.shape is None and plan.server not in ("huggingface", "own"):
+        yield (
+            "model.id",
+            f"{plan.model_id!r} does not look like a model that generates text ({named[0]}), which is all that this "
+            "API is made for; use one that does, or huggingface or custom for serving.engine.",
         )
 
 
