@@ -53,6 +53,8 @@ def _spoken(serving: Serving) -> EngineVersion:
     """The version whose request bodies the image takes."""
     known = engine(serving.engine)
     named = image_version(serving) if serving.version is None else None
+    if serving.engine == "custom":  # whatever its owner calls its versions
+        return known.versions[known.default_version]
     return named or known.versions[serving.version or known.default_version]
 
 

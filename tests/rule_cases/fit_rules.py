@@ -29,6 +29,21 @@ def concurrent(requests: int) -> Changes:
 
 BROKEN = [
     Broken(
+        "prefill-fits-memory",
+        "warning",
+        "serving.environment.MAX_BATCH_PREFILL_TOKENS",
+        {
+            "model": {"id": "Qwen/Qwen2.5-14B-Instruct"},
+            "serving": {
+                "engine": "tgi",
+                "version": "2.3.1",
+                "environment": {"MAX_INPUT_TOKENS": "20000", "MAX_TOTAL_TOKENS": "20100"},
+            },
+            "hosting": {"instance_type": "ml.g5.12xlarge"},
+        },
+        "20,000 tokens at once are likely to need",
+    ),
+    Broken(
         "degree-fits-instance",
         "error",
         "serving.tensor_parallel_degree",
@@ -213,6 +228,14 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept(
+        "prefill-fits-memory",
+        {
+            "model": {"id": "Qwen/Qwen2.5-14B-Instruct"},
+            "serving": {"engine": "tgi", "version": "2.3.1"},
+            "hosting": {"instance_type": "ml.g5.12xlarge"},
+        },
+    ),
     Kept(  # two stages of pipeline parallelism on two GPUs each
         "weights-fit-memory",
         {

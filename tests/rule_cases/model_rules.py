@@ -13,6 +13,24 @@ def gpt2_on_four_gpus(version: str, degree: int) -> Changes:
 
 BROKEN = [
     Broken(
+        "files-fit-engine",
+        "error",
+        "model.id",
+        {"model": {"id": "unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit"}, "serving": {"engine": "tgi"}},
+        "use the model that they were made from, with model.quantization: bitsandbytes4",
+    ),
+    Broken(
+        "files-fit-engine",
+        "error",
+        "serving.version",
+        {
+            "model": {"id": "google/flan-t5-xl"},
+            "serving": {"engine": "huggingface", "version": "1.10.2-transformers4.17.0-cpu"},
+            "hosting": {"instance_type": "ml.m5.12xlarge"},
+        },
+        "comes in shards; use an image with 4.18 or newer",
+    ),
+    Broken(
         "model-generates-text",
         "warning",
         "model.id",

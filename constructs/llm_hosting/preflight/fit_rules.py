@@ -13,6 +13,7 @@ _ROOT_DISK_IN_GB = 30
 _SURE_BY_ID = 1.1  # where only the model's name says how large it is: names round
 _WITH_SHARDS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
 _KEEPS_WINDOWS_FROM = (0, 8)
+_DEFAULT_PREFILL_TOKENS = 4096  # of TGI before 3.0
 _CHECKS_CONTEXT_FROM = (0, 2, 7)  # from here on vLLM ends when its cache can't hold one request of the whole context
 
 
@@ -124,6 +125,30 @@ def context_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 f"of {plan.instance.type}, where {_gb(left)} is left beside the weights; use "
                 f"{f'{fitting} or less, or ' if fitting else ''}a type with more memory.",
             )
+
+
+@warning
+def prefill_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Before 3.0, TGI warms up with its longest prefill, whose logits it holds in 16 and in 32 bits."""
+    for plan in plans(deployment):
+        need, tokens, shape = memory(plan), _prefill_tokens(plan), plan.shape
+        if not (tokens and shape and shape.vocabulary and shape.hidden_size and need.per_token and need.weights):
+            continue
+        each = need.per_token + shape.vocabulary * 6 + shape.hidden_size * 40
+        if tokens * each > (need.left_for_cache or 0):
+            yield (
+                "serving.environment.MAX_BATCH_PREFILL_TOKENS",
+                f"{tokens:,.0f} tokens at once are likely to need {_gb(tokens * each)} on each accelerator of "
+                f"{plan.instance.type} beside the weights, where {_gb(need.left_for_cache or 0)} is left; set it "
+                "lower, and MAX_INPUT_LENGTH with it, or use a larger type.",
+            )
+
+
+def _prefill_tokens(plan: Plan) -> float | None:
+    if plan.engine != "tgi" or plan.version is None or plan.version.label >= "3":
+        return None
+    asked = plan.number("MAX_INPUT_TOKENS", "MAX_INPUT_LENGTH")
+    return plan.number("MAX_BATCH_PREFILL_TOKENS") or max(asked or 0, _DEFAULT_PREFILL_TOKENS)
 
 
 @warning

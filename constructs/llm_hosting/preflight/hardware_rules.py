@@ -23,8 +23,8 @@ HOPPER, ADA, AMPERE, TURING = 9.0, 8.9, 8.0, 7.5
 _BF16_FALLS_BACK_FROM = (0, 8, 5)  # vLLM then takes fp16 where the accelerator has no bf16
 # Least compute capability of the kernels: vLLM docs, features/quantization, "supported hardware"; TGI docs,
 # conceptual/quantization. FP8 weights run on Ampere too, through Marlin.
-# What versions of vLLM before these need: FP8 weights by Marlin (vllm#6979), MXFP4 by Triton (vllm#22331).
-_LEAST_BY_VLLM = {"fp8": (((0, 5), HOPPER), ((0, 5, 4), ADA)), "mxfp4": (((0, 10, 2), HOPPER),)}
+# What versions of vLLM before these need: FP8 weights by Marlin (vllm#6689), MXFP4 by Triton (vllm#22331).
+_LEAST_BY_VLLM = {"fp8": (((0, 5), HOPPER), ((0, 5, 3), ADA)), "mxfp4": (((0, 10, 2), HOPPER),)}
 _CAPS_WITHOUT_FROM = (0, 8)
 _BY_MARLIN = re.compile(r"w[48]a16", re.IGNORECASE)
 # TGI splits these by flash attention only, of which the first version needs Turing.

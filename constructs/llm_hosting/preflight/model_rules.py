@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ..catalog.architectures import Architectures, architectures
 from ..deployment import Deployment
 from .finding import error, unknown, warning
+from .memory import GB, weights_in_files
 from .plan import Plan, container, numbers
 
 _OWN_BRANCH = ("lmi-dist", "auto")  # LMI's own, which takes more models than vLLM
@@ -34,6 +35,7 @@ _CONSENT = {
     "tgi": "HF_MODEL_TRUST_REMOTE_CODE",
 }
 _CONSENT_BY_OTHER_NAMES = ("TRUST_REMOTE_CODE", "HF_TRUST_REMOTE_CODE")
+_FIRST_SHARDS, _LARGEST_FILE_IN_GB = (4, 18), 10  # release notes of transformers; the size of its shards
 _BLOCKS = {"awq": 128, "gptq": 128, "fp8": 128}
 _FIRST_BITSANDBYTES, _SPLITS_BITSANDBYTES_FROM = (0, 5), (0, 9)
 _AWQ_BY_MARLIN_FROM = (0, 5, 4)  # its kernels take bf16, where nobody asks for the plain ones
@@ -127,8 +129,9 @@ def length_fits_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 @error
 def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Most engines load what transformers saves: not Meta's own checkpoints, and not GGUF files."""
+    """Most engines load what transformers saves: not Meta's own checkpoints, not GGUF files, not what others packed."""
     plan = container(deployment)
+    version = plan.version
     if _META_CHECKPOINT.fullmatch(plan.model_id):
         yield (
             "model.id",
@@ -141,6 +144,20 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
             "model.id",
             f"{plan.model_id!r} does not look like a repository of GGUF files, which is all that llama.cpp loads; "
             "use one, and name the file in SM_LLAMA_CPP_HF_FILE.",
+        )
+    if plan.stored_quantization == "bitsandbytes4" and plan.engine == "tgi":
+        yield (
+            "model.id",
+            f"{plan.model_id!r} holds weights that bitsandbytes has packed already, which TGI takes for plain ones; "
+            "use the model that they were made from, with model.quantization: bitsandbytes4.",
+        )
+    old = version is not None and version.transformers is not None and numbers(version.transformers) < _FIRST_SHARDS
+    newest = plan.comes_from_hub and plan.revision is None
+    if plan.engine == "huggingface" and old and newest and (weights_in_files(plan) or 0) > _LARGEST_FILE_IN_GB * GB:
+        yield (
+            "serving.version",
+            f"transformers {version.transformers if version else ''} of this image reads one file, and {plan.model_id} "
+            "comes in shards; use an image with 4.18 or newer.",
         )
     if plan.stored_quantization == "gguf" and plan.engine not in ("llama-cpp", "custom") and not plan.runs_vllm:
         yield (

@@ -37,7 +37,9 @@ def values_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Versions of an engine take some formats of numbers and not others."""
     for field, value, version in _said(deployment):
         variable = version.variables.get(field.partition(".")[2])
-        if variable and variable.values is not None and value not in variable.values:
+        is_rolled = version.engine == "lmi-deepspeed" and container(deployment).runs_vllm  # by a rolling batch
+        is_vllms = field == "model.quantization" and is_rolled
+        if variable and variable.values is not None and value not in variable.values and not is_vllms:
             known = ", ".join(variable.values) or "none"
             yield (
                 field,

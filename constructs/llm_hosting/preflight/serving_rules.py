@@ -31,7 +31,7 @@ def known_engine_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """`serving.version` is in the catalog."""
     serving = deployment.serving
     versions = engine(serving.engine).versions
-    if serving.version is not None and serving.version not in versions:
+    if serving.version is not None and serving.version not in versions and serving.engine != "custom":
         yield (
             "serving.version",
             f"{serving.version!r} is not a version of {serving.engine}; use {nearest(serving.version, versions)}.",
