@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent
 # `constructs/` is a source root (like `src/`): the import name itself belongs to the CDK.
 sys.path.append(str(ROOT / "constructs"))
 
+from llm_hosting.catalog.models import CatalogError
 from stacks.named_deployments import add_stacks
 
 
@@ -21,7 +22,10 @@ def main() -> None:
     """Create the stacks, register cdk-nag, synthesize."""
     # The CDK's own validation more than doubles a synth: `make check` asks for it.
     app = cdk.App(builtin_cloud_formation_validation=os.environ.get("CDK_VALIDATION") == "true")
-    add_stacks(app, ROOT)
+    try:
+        add_stacks(app, ROOT)
+    except CatalogError as error:
+        sys.exit(str(error))
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
     app.synth()
 

@@ -9,6 +9,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
 
 from llm_hosting import ACCOUNT_SETTINGS
+from llm_hosting.catalog.models import CatalogError
 
 
 def main() -> None:
@@ -97,4 +98,7 @@ def _speed(text: str) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except CatalogError as error:
+        sys.exit(str(error))

@@ -3,16 +3,19 @@
 import json
 import re
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 import llm_hosting.catalog
 from llm_hosting.catalog.architectures import architectures
 from llm_hosting.catalog.engines import engine
-from llm_hosting.catalog.models import ModelShape, model_shape, model_shapes
+from llm_hosting.catalog.models import CatalogError, ModelShape, model_shape, model_shapes, read_shapes
 
 CATALOG = Path(next(iter(llm_hosting.catalog.__path__)))
+SHAPE = TypeAdapter(ModelShape)
 QUANTIZATIONS = {"awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "nvfp4", "gguf"}
 BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
 # What quantized files take per parameter; the more, the larger the share of the embeddings, which stay in 16 bits.
@@ -98,6 +101,32 @@ def test_a_model_is_of_one_piece(shape: ModelShape) -> None:
         # An expert is narrow: a token passes several.
         if shape.hidden_size and not shape.active_parameters_in_billions:
             assert shape.intermediate_size > shape.hidden_size / 4
+
+
+@pytest.mark.parametrize("shape", model_shapes(), ids=lambda shape: shape.ids[0])
+def test_the_columns_of_a_model_are_of_their_type(shape: ModelShape) -> None:
+    assert SHAPE.validate_json(json.dumps(vars(shape)), strict=True) == shape
+
+
+OPTIONAL = ("active_parameters_in_billions", "needs")
+ROW: dict[str, object] = {column.name: None for column in fields(ModelShape) if column.name not in OPTIONAL}
+ROW |= {"ids": ["me/mine"], "architecture": "LlamaForCausalLM", "parameters_in_billions": 7.0}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([ROW | {"layer": 32}], "the row of ['me/mine'] has layer, which is no column."),
+        ([{k: ROW[k] for k in ROW if k != "layers"}], "['me/mine'] lacks layers; write null if it is not known."),
+        (None, "is not valid JSON: Expecting value: line 1 column"),
+    ],
+)
+def test_a_wrong_row_is_named(tmp_path: Path, rows: list[object] | None, said: str) -> None:
+    path = tmp_path / "models.json"
+    path.write_text(json.dumps({"source": "", "models": rows}) if rows else '{"source": "", "models": ]')
+    with pytest.raises(CatalogError) as refusal:
+        read_shapes(path)
+    assert said in str(refusal.value)
 
 
 def test_the_catalog_knows_what_has_to_divide_in_quantized_models() -> None:

@@ -2,10 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+
+class CatalogError(Exception):
+    """A file of the catalog that can't be used: which one, which row, and what to mend."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,7 @@ class ModelShape:
     dtype: type of the weights in the files, or of what is not quantized in them.
     quantization: how the files are quantized; None = they are not.
     weights_in_gb: decimal GB of the files that a container loads.
-    gated: the Hub asks for a licence to be accepted, so a download needs a token.
+    gated: the Hub asks for a licence to be accepted, so a download needs a token; None = not known.
     sliding_window: tokens that some or all layers look back; the others keep the whole context.
     intermediate_size: width of the MLP; in a mixture of one expert, the shared one included: the narrower.
     vocabulary: rows of the embeddings (vocab_size).
@@ -40,7 +44,7 @@ class ModelShape:
     dtype: str | None
     quantization: str | None
     weights_in_gb: float | None
-    gated: bool
+    gated: bool | None
     sliding_window: int | None
     source: str
     active_parameters_in_billions: float | None = None
@@ -56,9 +60,27 @@ def model_shape(hub_id: str) -> ModelShape | None:
 
 @cache
 def model_shapes() -> tuple[ModelShape, ...]:
-    """All that the catalog knows."""
-    data: dict[str, Any] = json.loads(Path(__file__).with_name("models.json").read_text())
-    return tuple(ModelShape(**{"source": data["source"], **row, "ids": tuple(row["ids"])}) for row in data["models"])
+    """All that the catalog knows. Raises CatalogError for the first row that is wrong."""
+    return read_shapes(Path(__file__).with_name("models.json"))
+
+
+def read_shapes(path: Path) -> tuple[ModelShape, ...]:
+    """The rows of such a file. Raises CatalogError; types are left to the tests, since this runs at every check."""
+    try:
+        data: dict[str, Any] = json.loads(path.read_text())
+    except json.JSONDecodeError as error:
+        raise CatalogError(f"{path.name} is not valid JSON: {error}.") from error
+    every = {each.name for each in fields(ModelShape)}
+    needed = {each.name for each in fields(ModelShape) if each.default is each.default_factory is MISSING}
+    shapes = []
+    for row in ({"source": data["source"], **row} for row in data["models"]):
+        missing, unknown = sorted(needed - row.keys()), sorted(row.keys() - every)
+        if missing or unknown:
+            wrong = [f"lacks {name}; write null if it is not known" for name in missing]
+            wrong += [f"has {name}, which is no column" for name in unknown]
+            raise CatalogError(f"{path.name}: the row of {row.get('ids')} {', '.join(wrong)}. See docs/models.md.")
+        shapes.append(ModelShape(**{**row, "ids": tuple(row["ids"])}))
+    return tuple(shapes)
 
 
 @cache
