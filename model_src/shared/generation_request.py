@@ -19,10 +19,16 @@ class RequestError(ValueError):
 
 
 def answer(inputs: Input, generate: Generate) -> Output:
-    """What `generate(prompts, parameters)` makes of the request; a failure is DJL's own error, status 424."""
+    """What `generate(prompts, parameters)` makes of the request.
+
+    One that cannot be understood gets status 400, which the API hands on as its caller's mistake; a failure is DJL's
+    own error, 424.
+    """
     try:
         prompts, parameters = read(inputs)
         outputs = generate(prompts, parameters)
+    except RequestError as error:
+        return Output().error(str(error), code=400, message="request refused")
     except Exception as error:
         # By name only: messages of the libraries quote prompts, which have no place in a log.
         logging.error("prediction failed: %s", type(error).__name__)

@@ -68,13 +68,19 @@ def test_the_same_seed_gives_the_same_text(name: str, tmp_path: Path) -> None:
         ({"inputs": []}, '"inputs" must be a text or a list of texts'),
         ({"inputs": ["a", 1]}, '"inputs" must be a text or a list of texts'),
         ({"inputs": "a", "parameters": 5}, '"parameters" must be an object'),
-        ({"inputs": "a", "parameters": {"no_such_one": 5}}, "no_such_one"),
     ],
 )
-def test_a_request_that_cannot_be_answered_is_djl_s_own_error(handler: OwnHandler, body: Any, error: str) -> None:
+def test_a_request_that_cannot_be_understood_is_its_caller_s_mistake(
+    handler: OwnHandler, body: Any, error: str
+) -> None:
     status, answer = ask(handler, body)
+    assert (status, answer) == (400, {"code": 400, "message": "request refused", "error": error})
+
+
+def test_a_request_that_fails_is_djl_s_own_error(handler: OwnHandler) -> None:
+    status, answer = ask(handler, {"inputs": "a", "parameters": {"no_such_one": 5}})
     assert (status, answer["code"], answer["message"]) == (424, 424, "prediction failure")
-    assert error in answer["error"]
+    assert "no_such_one" in answer["error"]
 
 
 def test_a_handler_goes_on_after_an_error(handler: OwnHandler) -> None:
