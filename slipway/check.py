@@ -10,10 +10,10 @@ from typing import Any
 
 from llm_hosting.archive import handler_folders
 from llm_hosting.deployment import Deployment
+from llm_hosting.deployment_paths import UnknownDeploymentError, find
 from llm_hosting.preflight.check import examine
 from llm_hosting.preflight.report import Report, assess, unreadable
 from slipway.account.account import Account, is_used
-from slipway.deployment_paths import UnknownDeploymentError, find
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.deployment import Deployment, Model
 from llm_hosting.deployment_file import DeploymentError, parse
+from llm_hosting.deployment_paths import UnknownDeploymentError, find
 from slipway.aws_errors import sentence
-from slipway.deployment_paths import UnknownDeploymentError, find
 from slipway.staging.hub_repository import HubError, HubRepository
 from slipway.staging.staging import StagingError, abandon, stage
 from slipway.staging.transfer import PARTS_AT_ONCE, TransferError

@@ -1,6 +1,5 @@
 """Turns the names in the CDK context into stacks."""
 
-import contextlib
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from aws_cdk import aws_lambda as lambda_
 from llm_hosting import ACCOUNT_SETTINGS, STAGING_PREFIX
 from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_file import DeploymentError
+from llm_hosting.deployment_paths import UnknownDeploymentError, find
 from llm_hosting.preflight.check import load
 from llm_hosting.resolution import describe
 from stacks.account_settings_stack import AccountSettingsStack
@@ -27,7 +27,7 @@ def add_stacks(app: cdk.App, root: Path) -> None:
     asked = [name.strip() for name in (app.node.try_get_context("deployment") or "").split(",")]
     staged = [name.removeprefix(STAGING_PREFIX) for name in asked if name.startswith(STAGING_PREFIX)]
     names = [name for name in asked if not name.startswith(STAGING_PREFIX)]
-    paths = [_find(name, root / "deployments") for name in names if name != ACCOUNT_SETTINGS]
+    paths = [_path(name, root) for name in names if name != ACCOUNT_SETTINGS]
     stems = [path.stem for path in paths]
     if len(set(stems)) < len(stems) or len(set(asked)) < len(asked):
         sys.exit(f"-c deployment={','.join(asked)} names a stack twice; name each once.")
@@ -59,7 +59,7 @@ def add_stacks(app: cdk.App, root: Path) -> None:
 
 
 def _stage(app: cdk.App, name: str, root: Path) -> None:
-    path = _find(name, root / "deployments")
+    path = _path(name, root)
     try:
         deployment, _ = load(path, handler_folders(root / "model_src"))
     except DeploymentError as error:
@@ -71,11 +71,8 @@ def _stage(app: cdk.App, name: str, root: Path) -> None:
     StagingStack(app, f"{STAGING_PREFIX}{path.stem}", deployment=deployment, path=path, root=root, env=environment)
 
 
-def _find(name: str, folder: Path) -> Path:
-    for path in (folder / f"{name}.yaml", Path(name)):
-        with contextlib.suppress(OSError, ValueError):  # a name too long for a file, or with a null in it
-            if path.is_file():
-                return path
-    known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml")))
-    problem = f"There is no deployment {name!r}" if name else "No deployment is named"
-    sys.exit(f"{problem}: use -c deployment=<name> with {known}, {ACCOUNT_SETTINGS} or the path of a YAML file.")
+def _path(name: str, root: Path) -> Path:
+    try:
+        return find(name, root / "deployments")
+    except UnknownDeploymentError as error:
+        sys.exit(f"{error} Name it with -c deployment=<name>; {ACCOUNT_SETTINGS} is a name too.")

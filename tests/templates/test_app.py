@@ -21,8 +21,9 @@ def run(deployment: str, output: Path) -> subprocess.CompletedProcess[str]:
 def test_an_unknown_name_lists_the_known_ones(tmp_path: Path, name: str) -> None:
     result = run(name, tmp_path)
     assert result.returncode == 1
-    assert "-c deployment=<name> with bloom-176b, " in result.stderr
-    assert ", qwen3-4b-async, slipway-account-settings or the path of a YAML file" in result.stderr
+    assert ": use bloom-176b, " in result.stderr
+    assert ", qwen3-4b-async or the path of a YAML file." in result.stderr
+    assert "-c deployment=<name>; slipway-account-settings is a name too." in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -98,7 +98,8 @@ def test_a_name_that_does_not_exist_is_wrong_use_and_the_others_are_named(
     assert check("qwen3-4b", name) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert f"There is no deployment {name!r}: use " in said.err
+    problem = f"There is no deployment {name!r}" if name else "No deployment is named"
+    assert f"{problem}: use " in said.err
     assert "qwen3-4b" in said.err
 
 

@@ -15,4 +15,5 @@ def find(name: str, folder: Path) -> Path:
             if name and path.is_file():
                 return path
     known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml")))
-    raise UnknownDeploymentError(f"There is no deployment {name!r}: use {known} or the path of a YAML file.")
+    problem = f"There is no deployment {name!r}" if name else "No deployment is named"
+    raise UnknownDeploymentError(f"{problem}: use {known} or the path of a YAML file.")
