@@ -1,6 +1,7 @@
 """Fixtures shared by all tests; imports no CDK, so that unit tests need not wait for it."""
 
 import json
+import signal
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,9 @@ from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 
 assert not (ROOT / "constructs" / "__init__.py").exists(), "constructs/__init__.py hides the CDK's package of that name"
+
+# A shell ignores SIGINT in what it starts in the background, and children would inherit that; some tests send Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # CI machines are shared: a slow moment is no finding.
 hypothesis.settings.register_profile("shared", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])

@@ -18,7 +18,7 @@ from local_cloud.assembly import ROOT
 from local_cloud.cloud import LocalCloud, LocalCloudError, free_port
 
 GPT2 = ROOT / "deployments" / "gpt2.yaml"
-PATIENCE_IN_SECONDS = 240
+PATIENCE_IN_SECONDS = 90
 
 
 def start(deployment: str, port: int, *options: str) -> subprocess.Popen[str]:

@@ -271,7 +271,7 @@ def test_a_second_run_is_kept_out_and_ctrl_c_ends_the_first_at_once(staging: Sta
     assert staging.hub.held_now.wait(30)
     assert "Another run is staging this model" in staging.refused()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=10)
     assert process.returncode == 1
     assert err.strip() == "stopped; the same command goes on from here"
     assert staging.visible() == {}
