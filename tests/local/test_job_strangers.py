@@ -19,9 +19,10 @@ BODY = {"inputs": "The sea is", "parameters": {"max_new_tokens": 3}}
 def stored(cloud: LocalCloud, stack: Stack) -> set[str]:
     """The keys of all items and objects that a deployment's jobs have left."""
     (table,), (bucket,) = (resource_ids(cloud, stack, kind) for kind in ("AWS::DynamoDB::Table", "AWS::S3::Bucket"))
-    items = cloud.client("dynamodb", region=stack.region).scan(TableName=table)["Items"]
-    objects = cloud.client("s3", region=stack.region).list_objects_v2(Bucket=bucket).get("Contents", [])
-    return {str(item["pk"]) + str(item.get("sk")) for item in items} | {found["Key"] for found in objects}
+    scan = cloud.client("dynamodb", region=stack.region).get_paginator("scan").paginate(TableName=table)
+    listing = cloud.client("s3", region=stack.region).get_paginator("list_objects_v2").paginate(Bucket=bucket)
+    items = {str(item["pk"]) for page in scan for item in page["Items"]}
+    return items | {found["Key"] for page in listing for found in page.get("Contents", [])}
 
 
 HOSTILE = {

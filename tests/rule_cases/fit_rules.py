@@ -173,29 +173,6 @@ BROKEN = [
         "ml.g6.2xlarge, where 4.",
     ),
     Broken(
-        "shape-is-known",
-        "unknown",
-        "model.id",
-        sized(7),
-        "'nobody/knows-this' is not in the catalog, so its KV cache, and whether lmi-vllm runs it, are not checked; "
-        "docs/models.md shows how to add it",
-    ),
-    Broken(
-        "weights-fit-root-disk",
-        "warning",
-        "serving.engine",
-        on("ml.p4d.24xlarge", "nobody/knows-this-16b", engine="huggingface", environment={"DTYPE": "fp16"}),
-        "'huggingface' copies the 32.0 GB of nobody/knows-this-16b to a root disk of about 30 GB, where larger models "
-        "did not fit; use another engine",
-    ),
-    Broken(
-        "answer-fits-context",
-        "error",
-        "serving.max_new_tokens",
-        on("ml.g6.2xlarge", "Qwen/Qwen3-4B", max_model_len=256, max_new_tokens=256),
-        "256 leaves no room for a prompt in 256 tokens (serving.max_model_len); use fewer, or a longer context",
-    ),
-    Broken(
         "context-fits-memory",
         "error",
         "serving.max_model_len",

@@ -14,12 +14,13 @@ from slipway.reference import files
 # Who may import whom: a layer is all modules below its name that belong to no longer one. Each may import itself.
 DECLARATIONS = {"llm_hosting.catalog", "llm_hosting.deployment"}
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
-OF_FILES = {f"llm_hosting.{part}" for part in ("archive", "deployment_file", "preflight")}
+OF_FILES = {f"llm_hosting.{part}" for part in ("archive", "deployment_file", "deployment_paths", "preflight")}
 RESOLVED = {"llm_hosting.container_settings", "llm_hosting.resolution"}
 ALLOWED: dict[str, set[str]] = {
     "llm_hosting.catalog": set(),
     "llm_hosting.deployment": set(),
     "llm_hosting.deployment_file": {"llm_hosting.deployment"},
+    "llm_hosting.deployment_paths": set(),
     "llm_hosting.container_settings": DECLARATIONS,
     "llm_hosting.archive": set(),
     "llm_hosting.resolution": {*DECLARATIONS, "llm_hosting.container_settings"},
