@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .catalog.engines import EngineVersion, Variable, engine, find_image
+from .catalog.engines import EngineVersion, Variable, engine, find_image, numbers
 from .catalog.instances import Instance, instances
 from .catalog.model_names import family_of, shape_of
 from .catalog.models import ModelShape
@@ -190,7 +190,7 @@ def derived_environment(deployment: Deployment) -> dict[str, str]:
         derived["HF_TASK"] = "text2text-generation"
     if version.handler and not serving.handler:
         derived["OPTION_ENTRYPOINT"] = version.handler
-    if serving.handler and _numbers(version.label) >= _FIRST_ROLLING_BATCH:
+    if serving.handler and numbers(version.label) >= _FIRST_ROLLING_BATCH:
         # Or DJL Serving would hand the model to its own rolling batch, from LMI 17 on to vLLM.
         derived["OPTION_ROLLING_BATCH"] = "disable"
     for setting, variable in version.variables.items():
@@ -199,7 +199,7 @@ def derived_environment(deployment: Deployment) -> dict[str, str]:
         if word is not None:
             derived |= dict.fromkeys((variable.name, *variable.also), word)
     total = None if _by_hand("max_model_len", serving, version) else serving.max_model_len
-    is_old_tgi = version.engine == "tgi" and _numbers(version.label) < _FIRST_TGI_WITH_OWN_LIMITS
+    is_old_tgi = version.engine == "tgi" and numbers(version.label) < _FIRST_TGI_WITH_OWN_LIMITS
     if is_old_tgi and total and "MAX_INPUT_TOKENS" not in serving.environment:
         # Before 3.0 TGI ends at once unless input < total and prefill >= input; its defaults are 1024 and 4096.
         derived["MAX_INPUT_LENGTH"] = str(total - 1)
@@ -267,10 +267,6 @@ def _by_hand(setting: str, serving: Serving, version: EngineVersion) -> bool:
 def _default_version(serving: Serving) -> EngineVersion:
     known = engine(serving.engine)
     return known.versions[known.default_version]
-
-
-def _numbers(label: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", label)[:3])
 
 
 def _property(variable: str) -> str | None:

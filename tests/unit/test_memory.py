@@ -7,11 +7,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from any_deployments import HUB_IDS, VERSIONS
+from llm_hosting.catalog.engines import numbers
 from llm_hosting.catalog.instances import Instance, instances
 from llm_hosting.catalog.models import model_shape
 from llm_hosting.preflight.check import check
 from llm_hosting.preflight.memory import GB, Memory, memory, weights_in_files
-from llm_hosting.preflight.plan import Plan, numbers, plans
+from llm_hosting.preflight.plan import Plan, plans
 from rule_cases import Changes, deployment
 
 MIB = 2**20

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from any_deployments import VERSIONS
-from llm_hosting.catalog.engines import EngineVersion
+from llm_hosting.catalog.engines import EngineVersion, numbers
 from llm_hosting.container_settings import NAMES
-from llm_hosting.preflight.plan import Plan, numbers, plans
+from llm_hosting.preflight.plan import Plan, plans
 from rule_cases import OWN_REGISTRY, Changes, deployment
 
 TWELVE, FORTY_EIGHT = "ml.g6.12xlarge", "ml.g6.48xlarge"

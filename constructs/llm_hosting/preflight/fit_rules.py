@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from ..catalog.engines import numbers
 from ..container_settings import heads_divide
 from ..deployment import Deployment
 from .finding import error, unknown, warning
 from .memory import GB, Memory, memory, weights_in_files
-from .plan import Plan, container, numbers, plans
+from .plan import Plan, container, plans
 
 _CLOSE = 0.92  # of the memory that there is
 _ROOT_DISK_IN_GB = 30
@@ -145,7 +146,7 @@ def prefill_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 
 def _prefill_tokens(plan: Plan) -> float | None:
-    if plan.engine != "tgi" or plan.version is None or plan.version.label >= "3":
+    if plan.engine != "tgi" or plan.version is None or numbers(plan.version.label) >= (3,):
         return None
     asked = plan.number("MAX_INPUT_TOKENS", "MAX_INPUT_LENGTH")
     return plan.number("MAX_BATCH_PREFILL_TOKENS") or max(asked or 0, _DEFAULT_PREFILL_TOKENS)

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator
 
+from ..catalog.engines import numbers
 from ..catalog.instances import Instance
 from ..catalog.known_failures import known_failures
 from ..container_settings import heads_divide, image_version
 from ..deployment import Deployment
 from ..resolution import container_cuda, resolved_inference_ami
 from .finding import error, note, unknown, warning
-from .plan import Plan, container, numbers, plans
+from .plan import Plan, container, plans
 
 _REPLICAS = ("SM_VLLM_DATA_PARALLEL_SIZE", "SM_SGLANG_DP_SIZE", "OPTION_DATA_PARALLEL_SIZE")
 _WORDS = {"gpu": "NVIDIA GPUs", "neuron": "AWS Neuron", "cpu": "CPUs"}
@@ -238,7 +239,7 @@ def attention_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str, st
 
 
 def _needing_flash_attention(plan: Plan) -> set[str]:
-    if plan.engine == "tgi" and plan.version and plan.version.label < "3":
+    if plan.engine == "tgi" and plan.version and numbers(plan.version.label) < (3,):
         is_old = plan.degree > 1 and (plan.instance.compute_capability or TURING) < TURING
         return _NEEDS_FLASH_ATTENTION_2 | (_SPLIT_BY_FLASH_ATTENTION if is_old else set())
     if plan.vllm and numbers(plan.vllm) < _CAPS_WITHOUT_FROM:

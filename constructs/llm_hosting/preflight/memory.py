@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from .plan import BYTES_PER_PARAMETER, Plan, numbers
+from ..catalog.engines import numbers
+from .plan import BYTES_PER_PARAMETER, Plan
 
 GB, MIB = 10**9, 2**20
 # What CUDA sees of what EC2 reports: ECC, reserved memory (a T4 shows 15,095 of 16,384 MiB, an A10G 22,731 of 22,888).

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 
 from ..catalog.architectures import Architectures, architectures
+from ..catalog.engines import numbers
 from ..deployment import Deployment
 from .finding import error, unknown, warning
 from .memory import GB, weights_in_files
-from .plan import Plan, container, numbers
+from .plan import Plan, container
 
 _OWN_BRANCH = ("lmi-dist", "auto")  # LMI's own, which takes more models than vLLM
 # Their repositories hold code that transformers does not have.

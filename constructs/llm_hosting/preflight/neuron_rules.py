@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from ..catalog.engines import numbers
 from ..deployment import Deployment
 from .finding import error, warning
-from .plan import Plan, container, numbers, plans
+from .plan import Plan, container, plans
 
 _TOPOLOGIES = {
     "ml.trn1": (1, 2, 8, 16, 32),

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from ..catalog.engines import EngineVersion, engine
+from ..catalog.engines import EngineVersion, engine, numbers
 from ..container_settings import image_version, is_read
 from ..deployment import Deployment
 from .finding import error, warning
 from .memory import UTILIZATIONS
 from .nearest import nearest
-from .plan import Plan, container, numbers
+from .plan import Plan, container
 
 # Values of option.rolling_batch that end (djl-serving, branches 0.23.0-dlc to 0.36.0).
 _ROLLING_BATCH_GONE = {"lmi-dist": (0, 33), "scheduler": (0, 33), "deepspeed": (0, 28)}

@@ -262,10 +262,5 @@ def _tokens(given: str) -> int | None:
     return int(float(named[1]) * {"": 1, "k": 1000, "K": 1024}[named[2]]) if named else None
 
 
-def numbers(version: str) -> tuple[int, ...]:
-    """For comparison: "0.36.0-lmi28" -> (0, 36, 0)."""
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
-
-
 def _normal(given: str, known: dict[str, tuple[str, ...]]) -> str | None:
     return next((name for name, words in known.items() if given.lower() in words), None)
