@@ -80,7 +80,10 @@ class _Handler(BaseHTTPRequestHandler):
             super().handle()
 
     def _pass(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        size = int(self.headers.get("content-length", 0))
+        body = self.rfile.read(size)
+        if len(body) < size:
+            raise ConnectionError("whoever sent it was killed")
         if not self.recorder.admits(_request(self.command, self.path, len(body))):
             self.recorder.ending.wait(60)  # until whoever asked is killed
             self.close_connection = True

@@ -137,8 +137,7 @@ def image_version(serving: Serving) -> EngineVersion | None:
     """The catalog's row of the image; None for an image, or a version, that it does not know."""
     if serving.image_uri:
         return find_image(serving.image_uri, serving.engine)
-    known = engine(serving.engine)
-    return known.versions.get(serving.version or known.default_version)
+    return engine(serving.engine).version(serving.version)
 
 
 def degree_of(deployment: Deployment, instance: Instance | None) -> int:

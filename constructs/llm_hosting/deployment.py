@@ -83,11 +83,15 @@ class Serving(Section):
         "huggingface",
         "custom",
     ] = Field("lmi-vllm", description="Engine of the container image; `custom` needs `image_uri`.")
-    version: str | None = Field(None, description="Version of the engine's image; null = the catalog's default.")
+    version: str | None = Field(
+        None,
+        description="Version of the engine's image, or how it begins (`2.0`: the newest of these in the catalog); "
+        "null = the catalog's default.",
+    )
     image_uri: str | None = Field(
         None,
         pattern=r"^([0-9]{12}|\$\{AWS::AccountId\})\.dkr\.ecr\.([a-z0-9-]+|\$\{AWS::Region\})\."
-        r"([a-z.]+|\$\{AWS::URLSuffix\})/[a-z0-9._/-]+(:[A-Za-z0-9_.-]{1,128}|@sha256:[0-9a-f]{64})$",
+        r"([a-z.]+|\$\{AWS::URLSuffix\})/[a-z0-9._/-]+(:[A-Za-z0-9_.-]{1,128}|@sha256:[0-9a-f]{64})?$",
         max_length=255,
         description="Amazon ECR image that wins over the catalog's image of engine and version; may hold "
         "`${AWS::AccountId}`, `${AWS::Region}` and `${AWS::URLSuffix}`.",

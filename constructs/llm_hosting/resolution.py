@@ -52,10 +52,13 @@ def resolve(deployment: Deployment) -> Resolution:
 def _spoken(serving: Serving) -> EngineVersion:
     """The version whose request bodies the image takes."""
     known = engine(serving.engine)
-    named = image_version(serving) if serving.version is None else None
     if serving.engine == "custom":  # whatever its owner calls its versions
         return known.versions[known.default_version]
-    return named or known.versions[serving.version or known.default_version]
+    named = None if serving.version else image_version(serving)
+    spoken = named or known.version(serving.version)
+    if spoken is None:
+        raise KeyError(serving.version)
+    return spoken
 
 
 def describe(name: str, deployment: Deployment) -> list[str]:

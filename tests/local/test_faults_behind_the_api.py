@@ -28,7 +28,7 @@ def without_handler(template: Template) -> None:
 @pytest.mark.parametrize(
     ("change", "name"),
     [(without_permission, "unpermitted"), (without_handler, "handlerless")],
-    ids=lambda each: str(each),
+    ids=["unpermitted", "handlerless"],
 )
 def test_a_function_that_cannot_answer_is_a_503_of_the_gateway(
     cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path, change: Change, name: str

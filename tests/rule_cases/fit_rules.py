@@ -180,6 +180,26 @@ BROKEN = [
         " or less, or a type with more memory",
     ),
     Broken(
+        "context-fits-memory",
+        "error",
+        "serving.max_model_len",
+        on(
+            "ml.inf2.8xlarge",
+            "unsloth/mistral-7b-v0.3",
+            engine="lmi-neuronx",
+            tensor_parallel_degree=1,
+            max_model_len=32768,
+        ),
+        "32,768 tokens need 4.3 GB of KV cache on each accelerator of ml.inf2.8xlarge",
+    ),
+    Broken(
+        "images-fit-memory",
+        "warning",
+        "serving.max_batch_size",
+        on("ml.g6e.12xlarge", "unsloth/Llama-3.2-11B-Vision-Instruct", version="0.31.0-lmi13", max_model_len=4096),
+        "not set, so 256 requests at once are likely to need more memory than there is for the images of",
+    ),
+    Broken(
         "requests-fit-memory",
         "warning",
         "hosting.scaling.concurrent_requests_per_instance",
@@ -267,6 +287,10 @@ KEPT = [
     Kept("context-fits-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", max_model_len=26_000)),
     Kept("context-fits-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", engine="tgi")),  # computes its limits from memory
     Kept("context-fits-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", environment={"OPTION_MAX_MODEL_LEN": "8192"})),
+    Kept(
+        "images-fit-memory",
+        on("ml.g6e.12xlarge", "unsloth/Llama-3.2-11B-Vision-Instruct", version="0.31.0-lmi13", max_batch_size=16),
+    ),
     Kept("requests-fit-memory", concurrent(3)),
     Kept("requests-fit-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", max_model_len=8192)),  # the default is no promise
     Kept("host-memory", on("ml.m7i.4xlarge", "Qwen/Qwen3-14B", engine="huggingface", version=CPU)),

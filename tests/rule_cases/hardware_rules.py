@@ -159,11 +159,26 @@ BROKEN = [
         "serving.version",
     ),
     Broken(
+        "first-v1-needs-ampere",
+        "error",
+        "serving.environment.VLLM_USE_V1",
+        on("ml.p3.2xlarge", version="0.32.0-lmi14", environment={"VLLM_USE_V1": "1"}),
+        "1 needs compute capability 8.0 with vLLM 0.7.1; the NVIDIA V100 of ml.p3.2xlarge has 7.0: remove it",
+    ),
+    Broken(
+        "published-failure",
+        "warning",
+        "serving.version",
+        on("ml.g5.12xlarge", {"id": "microsoft/Phi-3-medium-4k-instruct"}, engine="tgi", version="2.0.2"),
+        "tgi 2.0.2 loads the attention weights of Phi-3-medium as if it had no grouped queries",
+        beside=frozenset({"accelerator-is-used"}),
+    ),
+    Broken(
         "published-failure",
         "warning",
         "hosting.instance_type",
         on("ml.g4dn.2xlarge"),
-        "'ml.g4dn.2xlarge' with lmi-vllm 0.36.0-lmi28 failed on T4 GPUs, where ml.g6.2xlarge was the smallest type "
+        "ml.g4dn.2xlarge with lmi-vllm 0.36.0-lmi28 failed on T4 GPUs, where ml.g6.2xlarge was the smallest type "
         "that worked (aws/sagemaker-python-sdk#6141); use ml.g6.xlarge or ml.g5.xlarge",
     ),
     Broken(
@@ -202,35 +217,15 @@ BROKEN = [
         "fp16 is refused with Gemma3ForConditionalGeneration; use bf16, or leave it out",
     ),
     Broken(
-        "quantization-fits-accelerator",
-        "error",
-        "model.quantization",
-        on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm"),
-        "fp8 needs compute capability 8.0 or more here; the NVIDIA T4 of ml.g4dn.2xlarge has 7.5: use a newer type",
-    ),
-    Broken(
-        "quantization-fits-accelerator",
-        "error",
-        "model.quantization",
-        on("ml.p3.2xlarge", {"id": "TheBloke/Llama-2-7B-AWQ"}, version="0.33.0-lmi15", max_model_len=2048),
-        "awq needs compute capability 7.5",
-    ),
-    Broken(  # before vLLM 0.10.2
-        "quantization-fits-accelerator",
-        "error",
-        "model.quantization",
-        on(
-            "ml.g6.12xlarge",
-            {"id": "nobody/knows-this", "parameters_in_billions": 20, "quantization": "mxfp4"},
-            version="0.33.0-lmi15",
-        ),
-        "mxfp4 needs compute capability 9.0",
-    ),
-    Broken(
         "attention-fits-accelerator",
         "error",
         "hosting.instance_type",
-        on("ml.g4dn.2xlarge", {"id": "TheBloke/Mistral-7B-v0.1-AWQ"}, engine="tgi", version="1.4.0"),
+        on(
+            "ml.g4dn.2xlarge",
+            {"id": "TheBloke/Mistral-7B-v0.1-AWQ", "quantization": "awq"},
+            engine="tgi",
+            version="1.4.0",
+        ),
         "tgi 1.4.0 runs MistralForCausalLM by flash attention 2 only, which needs 8.0: use a newer type such as ml.g5",
     ),
 ]
@@ -254,6 +249,11 @@ KEPT = [
     Kept("cuda-13-needs-turing", on("ml.p3.2xlarge", version="0.33.0-lmi15")),
     Kept("cuda-13-needs-turing", on("ml.g4dn.2xlarge")),
     Kept("published-failure", on("ml.g5.2xlarge")),
+    Kept(
+        "published-failure",
+        on("ml.g5.12xlarge", {"id": "microsoft/Phi-3-medium-4k-instruct"}, engine="tgi", version="2.2.0"),
+    ),
+    Kept("first-v1-needs-ampere", on("ml.g5.2xlarge", version="0.32.0-lmi14", environment={"VLLM_USE_V1": "1"})),
     Kept("published-failure", on("ml.g6.2xlarge", engine="lmi-tensorrt-llm", version="0.32.0")),
     Kept("dtype-fits-accelerator", on("ml.g5.2xlarge", SMALL | {"dtype": "bf16"}, engine="vllm")),
     Kept("dtype-fits-accelerator", on("ml.g4dn.2xlarge", SMALL | {"dtype": "fp16"}, engine="vllm")),
@@ -261,15 +261,14 @@ KEPT = [
     Kept("dtype-fits-accelerator", on("ml.inf2.8xlarge", SMALL | {"dtype": "bf16"}, engine="lmi-neuronx")),
     Kept("dtype-fits-model", on("ml.g6.2xlarge", {"id": "unsloth/gemma-3-4b-it", "dtype": "bf16"})),
     Kept("dtype-fits-model", on("ml.g6.2xlarge", {"id": "unsloth/gemma-3-4b-it", "dtype": "fp16"}, engine="tgi")),
-    Kept("quantization-fits-accelerator", on("ml.g5.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm")),
-    Kept(
-        "quantization-fits-accelerator",
-        on("ml.g4dn.2xlarge", {"id": "TheBloke/Llama-2-7B-AWQ"}, version="0.33.0-lmi15"),
-    ),
-    Kept("quantization-fits-accelerator", on("ml.g6.12xlarge", {"id": "openai/gpt-oss-20b"}, version="0.34.0-lmi16")),
     Kept(
         "attention-fits-accelerator",
-        on("ml.g5.2xlarge", {"id": "TheBloke/Mistral-7B-v0.1-AWQ"}, engine="tgi", version="1.4.0"),
+        on(
+            "ml.g5.2xlarge",
+            {"id": "TheBloke/Mistral-7B-v0.1-AWQ", "quantization": "awq"},
+            engine="tgi",
+            version="1.4.0",
+        ),
     ),
     Kept(
         "attention-fits-accelerator",

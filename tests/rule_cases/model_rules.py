@@ -31,6 +31,27 @@ BROKEN = [
         "comes in shards; use an image with 4.18 or newer",
     ),
     Broken(
+        "files-fit-engine",
+        "error",
+        "model.id",
+        {"model": {"id": "somebody/small-7b-ggml"}, "serving": {"engine": "tgi"}},
+        "holds weights for llama.cpp of 2023 (GGML), which tgi does not load",
+    ),
+    Broken(
+        "adapter-needs-its-model",
+        "warning",
+        "model.id",
+        {"model": {"id": "somebody/summaries-lora", "parameters_in_billions": 8}},
+        "looks like an adapter (lora), which lmi-vllm can't load as a model",
+    ),
+    Broken(
+        "model-generates-text",
+        "warning",
+        "model.id",
+        {"model": {"id": "BAAI/bge-large-en-v1.5"}, "serving": {"engine": "tgi"}},
+        "does not look like a model that generates text (BertModel)",
+    ),
+    Broken(
         "model-generates-text",
         "warning",
         "model.id",
@@ -101,16 +122,6 @@ BROKEN = [
         "without config.json; use meta-llama/Llama-2-7b-hf",
     ),
     Broken(
-        "quantization-fits-engine",
-        "error",
-        "model.dtype",
-        {
-            "model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "bf16"},
-            "serving": {"environment": {"OPTION_QUANTIZE": "awq"}},
-        },
-        "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16",
-    ),
-    Broken(
         "remote-code-needs-consent",
         "warning",
         "serving.environment",
@@ -167,14 +178,16 @@ KEPT = [
         {"model": {"id": "bartowski/Qwen2.5-7B-Instruct-GGUF"}, "serving": {"engine": "llama-cpp"}},
     ),
     Kept("files-fit-engine", {"model": {"id": "meta-llama/Llama-2-7b-hf"}}),
+    Kept("adapter-needs-its-model", {"model": {"id": "somebody/exploration-8b"}}),
+    Kept("adapter-needs-its-model", {"model": {"id": "somebody/summaries-lora"}, "serving": {"engine": "tgi"}}),
     Kept(
-        "quantization-fits-engine",
+        "model-can-be-split",
         {
-            "model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "fp16"},
-            "serving": {"environment": {"OPTION_QUANTIZE": "awq"}},
+            "model": {"id": "baichuan-inc/Baichuan2-13B-Chat"},
+            "serving": {"engine": "tgi", "version": "1.1.0", "tensor_parallel_degree": 4},
+            "hosting": {"instance_type": "ml.g5.12xlarge"},
         },
     ),
-    Kept("quantization-fits-engine", {"model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "bf16"}}),
     Kept(
         "remote-code-needs-consent",
         {

@@ -27,6 +27,25 @@ BROKEN = [
         "4 cores are no topology of ml.trn1.32xlarge; use one of 1, 2, 8, 16, 32",
     ),
     Broken(
+        "heads-fit-cores",
+        "warning",
+        "serving.tensor_parallel_degree",
+        {
+            "model": {"id": "NousResearch/Meta-Llama-3-8B"},
+            "serving": {"engine": "lmi-neuronx", "tensor_parallel_degree": 12, "max_model_len": 2048},
+            "hosting": {"instance_type": "ml.inf2.24xlarge"},
+        },
+        "12 cores can't share the 8 key and value heads of NousResearch/Meta-Llama-3-8B evenly; such models were seen "
+        "to fail: use one of 1, 2, 4, 8",
+    ),
+    Broken(
+        "weights-pass-host-memory",
+        "warning",
+        "hosting.instance_type",
+        neuron() | {"model": LLAMA, "hosting": {"instance_type": "ml.inf2.xlarge"}},
+        "'ml.inf2.xlarge' has 16 GiB of memory beside its cores, through which the 13.5 GB of",
+    ),
+    Broken(
         "neuron-positions",
         "error",
         "serving.max_model_len",
@@ -65,6 +84,16 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("heads-fit-cores", neuron(max_model_len=2048) | {"hosting": {"instance_type": "ml.inf2.24xlarge"}}),
+    Kept(
+        "heads-fit-cores",
+        {
+            "model": {"id": "NousResearch/Meta-Llama-3-8B"},
+            "serving": {"engine": "lmi-neuronx", "tensor_parallel_degree": 24},
+            "hosting": {"instance_type": "ml.inf2.48xlarge"},
+        },
+    ),
+    Kept("weights-pass-host-memory", neuron() | {"model": LLAMA}),
     Kept(
         "cores-form-a-topology",
         {

@@ -34,6 +34,16 @@ def djl(engine: str, version: str, **environment: str) -> Changes:
 
 BROKEN = [
     Broken(
+        "setting-is-read",
+        "warning",
+        "serving.environment.OPTION_QUANTIZATION",
+        {
+            "serving": {"version": "0.32.0-lmi14", "environment": {"OPTION_QUANTIZATION": "fp8"}},
+            "model": {"id": "Qwen/Qwen2.5-7B-Instruct"},
+        },
+        "is not read by lmi-vllm 0.32.0-lmi14; use OPTION_QUANTIZE",
+    ),
+    Broken(
         "memory-share-is-possible",
         "error",
         "serving.environment.OPTION_GPU_MEMORY_UTILIZATION",

@@ -37,6 +37,13 @@ BROKEN = [
         "slipway stage`) and set model.weights, or name the secret that holds a token",
     ),
     Broken(
+        "model-became-gated",
+        "warning",
+        "model.hub_token_secret_arn",
+        {"model": {"id": "mistralai/Mistral-7B-v0.1"}, "serving": {"max_model_len": 4096}},
+        "mistralai/Mistral-7B-v0.1 was open once and then gated; name the secret with a token",
+    ),
+    Broken(
         "token-is-readable",
         "warning",
         "model.hub_token_secret_arn",
@@ -142,6 +149,8 @@ KEPT = [
     Kept("gated-model-needs-token", loading({"id": GATED, "weights": WEIGHTS})),
     Kept("gated-model-needs-token", loading({"id": GATED, "hub_token_secret_arn": SECRET})),
     Kept("gated-model-needs-token", {"model": {"id": GATED}, "serving": {"environment": {"HF_MODEL_ID": OPEN}}}),
+    Kept("model-became-gated", {"model": {"id": "mistralai/Mistral-7B-v0.1", "hub_token_secret_arn": SECRET}}),
+    Kept("model-became-gated", {"model": {"id": "mistralai/Mistral-Small-3.1-24B-Instruct-2503"}}),
     Kept("token-is-readable", loading({"id": GATED, "hub_token_secret_arn": SECRET, "weights": WEIGHTS})),
     Kept("start-fits-timeout", loading(QWEN_8B, startup_timeout_in_seconds=63)),
     Kept("start-fits-timeout", loading(QWEN_8B | {"weights": WEIGHTS}, startup_timeout_in_seconds=60)),

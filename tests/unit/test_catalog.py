@@ -112,6 +112,26 @@ def test_another_image_is_not_found(image: str) -> None:
     assert find_image(f"123456789012.dkr.ecr.us-east-1.amazonaws.com/{image}") is None
 
 
+@pytest.mark.parametrize(
+    ("name", "begins", "label"),
+    [
+        ("tgi", "2.0", "2.0.2"),
+        ("tgi", "1.1.0", "1.1.0"),
+        ("lmi-vllm", "0.33.0", "0.33.0-lmi15"),
+        ("lmi-vllm", "0.33.0-lmi15.0.0", "0.33.0-lmi15"),
+        ("huggingface", "4.26.0-cpu", "1.13.1-transformers4.26.0-cpu"),
+        ("huggingface", "4.26.0", None),  # a GPU's or a CPU's?
+        ("tgi", "2", "2.4.0"),
+        ("tgi", "2.", None),
+        ("tgi", "", None),
+        ("tgi", None, "3.3.6"),
+    ],
+)
+def test_a_version_may_be_named_by_how_it_begins(name: str, begins: str | None, label: str | None) -> None:
+    found = engine(name).version(begins)
+    assert (found.label if found else None) == label
+
+
 def test_a_version_on_neuron_says_which_sdk_lmi_was_built_with() -> None:
     for version in engine("lmi-neuronx").versions.values():
         assert version.neuron_sdk

@@ -7,7 +7,7 @@ from local_cloud.emulator.container_engine import UNKNOWN, ContainerEngine, engi
 
 # The engines of the catalog, by the name that the model server has for what runs in their images.
 SERVERS = {
-    "lmi-vllm": {"djl-lmi"},
+    "lmi-vllm": {"djl-lmi", "djl-deepspeed"},
     "lmi-deepspeed": {"djl-deepspeed"},
     "lmi-fastertransformer": {"djl-fastertransformer"},
     "lmi-neuronx": {"djl-neuronx"},

@@ -103,6 +103,14 @@ class EngineVersion:
     transformers: str | None
     neuron_sdk: str | None
 
+    def begins_with(self, name: str) -> bool:
+        """Whether its label goes on after `name`, or what users of the toolkit call it ("4.26.0-gpu").
+
+        Or its image tag, if `name` has more than the number that the tag begins with: TGI's is PyTorch's.
+        """
+        names = (self.label, self.label.partition("-transformers")[2], self.tag if "-" in name else None)
+        return bool(name) and any(f"{each}-".startswith((f"{name}.", f"{name}-")) for each in names if each)
+
 
 @dataclass(frozen=True)
 class Engine:
@@ -120,6 +128,17 @@ class Engine:
     default_version: str
     parameters: Mapping[str, Mapping[str, float]]
     versions: Mapping[str, EngineVersion]
+
+    def version(self, name: str | None) -> EngineVersion | None:
+        """The version of that label, else the newest whose label or image tag begins with it: "2.0", "0.36.0".
+
+        name: None = the default version. None is the answer, too, where a beginning fits images of several platforms.
+        """
+        if name is None:
+            return self.versions[self.default_version]
+        longer = [known for known in self.versions.values() if known.begins_with(name)]
+        platforms = {(known.platform, known.arch) for known in longer}
+        return self.versions.get(name) or (longer[-1] if len(platforms) == 1 else None)
 
 
 @cache
@@ -150,7 +169,7 @@ def find_image(uri: str, wanted: str = "") -> EngineVersion | None:
     wanted: the engine to take where several come in one image; otherwise it is the one that the image is named for.
     """
     repository, _, tag = uri.rpartition("/")[2].partition(":")
-    for name in sorted(ENGINES, key=lambda name: name != wanted):
+    for name in sorted(ENGINES, key=lambda name: (name != wanted, name.rpartition("-")[2] not in tag)):
         known = [known for known in engine(name).versions.values() if known.repository == repository and known.tag]
         same = [version for version in known if _is_same_image(tag, version.tag or "")]
         if same:
@@ -159,10 +178,13 @@ def find_image(uri: str, wanted: str = "") -> EngineVersion | None:
 
 
 def _is_same_image(tag: str, known: str) -> bool:
-    """Tags name one build of an image, or move over builds: `-v1.2` at the end of most, `.3` on Amazon Linux 2023."""
+    """Tags name one build of an image, or move over builds: `-v1.2` at the end of most, `.3` on Amazon Linux 2023.
+
+    Some images have a shorter tag, too, without Ubuntu's version or CUDA's.
+    """
     if known.startswith("server-"):
         return tag == known or tag.startswith(f"{known}.") or known.startswith(f"{tag}.")
-    return _BUILD.sub("", tag) == _BUILD.sub("", known)
+    return f"{_BUILD.sub('', known)}-".startswith(f"{_BUILD.sub('', tag)}-")
 
 
 def numbers(version: str) -> tuple[int, ...]:

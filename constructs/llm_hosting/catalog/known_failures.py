@@ -1,37 +1,64 @@
 """Combinations that people reported as failing, where no rule of hardware or version explains it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .engines import numbers
+
 
 @dataclass(frozen=True)
 class KnownFailure:
-    """`what` happened and the `fix`, as parts of a sentence; `source` is the report. No versions = all of them."""
+    """`what` happened and the `fix`, as parts of a sentence; `source` is the report.
+
+    engine: one of the catalog's, or `vllm` for vLLM in whichever image. first, last: its versions, both included.
+    models: how their ids on the Hub begin, in lower case. families: of instance types. quantizations: of the weights.
+    least_degree: of tensor parallelism. None and () stand for all.
+    """
 
     engine: str
     what: str
     fix: str
     source: str
-    families: tuple[str, ...]
-    versions: tuple[str, ...] = ()
+    first: str | None = None
+    last: str | None = None
+    models: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    quantizations: tuple[str, ...] = ()
+    least_degree: int = 1
+
+    def covers(self, version: str) -> bool:
+        """Whether this version of the engine is among those that fail."""
+        here = numbers(version)
+        return numbers(self.first or "0") <= here and (self.last is None or here <= numbers(self.last))
 
 
-def known_failures(engine: str, version: str, family: str) -> Iterator[KnownFailure]:
-    """What was reported of this engine and version on this family of instance types."""
+def known_failures(
+    versions: Mapping[str, str], family: str, model_id: str, quantization: str | None, degree: int
+) -> Iterator[KnownFailure]:
+    """What was reported of a deployment like this one.
+
+    versions: of the engine and, by the name `vllm`, of vLLM in its image.
+    """
     for failure in _failures():
-        version_fits = not failure.versions or version in failure.versions
-        if failure.engine == engine and version_fits and family in failure.families:
+        version = versions.get(failure.engine)
+        if version is None or not failure.covers(version) or degree < failure.least_degree:
+            continue
+        is_model = not failure.models or model_id.lower().startswith(failure.models)
+        is_format = not failure.quantizations or quantization in failure.quantizations
+        if is_model and is_format and (not failure.families or family in failure.families):
             yield failure
 
 
 @cache
 def _failures() -> tuple[KnownFailure, ...]:
     data: dict[str, Any] = json.loads(Path(__file__).with_name("known_failures.json").read_text())
-    return tuple(
-        KnownFailure(**{**row, "families": tuple(row["families"]), "versions": tuple(row.get("versions", ()))})
-        for row in data["failures"]
-    )
+    return tuple(_failure(row) for row in data["failures"])
+
+
+def _failure(row: dict[str, Any]) -> KnownFailure:
+    lists: dict[str, Any] = {name: tuple(row[name]) for name in ("models", "families", "quantizations") if name in row}
+    return KnownFailure(**{**row, **lists})

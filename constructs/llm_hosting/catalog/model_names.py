@@ -33,6 +33,7 @@ _FAMILIES = (
     (r"qwen3(?![.-]?(5|next|vl|coder-next|omni))", "Qwen/Qwen3-8B"),
     (r"qwen(1\.5|2|2\.5)(?!.*(vl|moe|omni|audio|a\d+b))", "Qwen/Qwen2.5-7B"),
     (r"gemma-?2(?!\d)", "google/gemma-2-9b-it"),
+    (r"gemma-?3(?![\dn])", "google/gemma-3-4b-it"),
     (r"falcon-(7|40|180)b", "tiiuae/falcon-7b"),
 )
 
@@ -63,10 +64,14 @@ def size_in_name(hub_id: str) -> float | None:
     return size * int(found["experts"]) * 0.82 if found["experts"] else size
 
 
+# Qwen of 2023: a fine-tune with `Qwen-7B` in its name is of whichever Qwen was new then.
+_NAMED_LIKE_THEIR_SUCCESSORS = {"QWenLMHeadModel"}
+
+
 @cache
 def _shape_by_name(hub_id: str) -> ModelShape | None:
     words = _words(hub_id)
-    held = [(stem, shape) for stem, shape in _stems() if _holds(words, stem)]
+    held = [(stem, shape) for stem, shape in _stems() if words == stem or (_names_size(stem) and _holds(words, stem))]
     longest = max((len(stem) for stem, _ in held), default=0)
     shapes = [shape for stem, shape in held if len(stem) == longest]
     if not shapes or len({(shape.architecture, shape.layers, shape.heads) for shape in shapes}) > 1:
@@ -74,6 +79,8 @@ def _shape_by_name(hub_id: str) -> ModelShape | None:
     plain = [shape for shape in shapes if shape.quantization is None]
     model = (plain or shapes)[0]
     is_repack = len(words) == longest
+    if model.architecture in _NAMED_LIKE_THEIR_SUCCESSORS and not is_repack:
+        return None
     return replace(
         model,
         ids=(hub_id,),
@@ -88,7 +95,7 @@ def _shape_by_name(hub_id: str) -> ModelShape | None:
 @cache
 def _stems() -> tuple[tuple[tuple[str, ...], ModelShape], ...]:
     stems = ((_words(hub_id), shape) for shape in model_shapes() for hub_id in shape.ids)
-    return tuple((stem, shape) for stem, shape in stems if len(stem) > 1 and any(map(_is_size, stem)))
+    return tuple((stem, shape) for stem, shape in stems if len(stem) > 1)
 
 
 def _words(hub_id: str) -> tuple[str, ...]:
@@ -99,6 +106,10 @@ def _words(hub_id: str) -> tuple[str, ...]:
 
 def _holds(words: tuple[str, ...], stem: tuple[str, ...]) -> bool:
     return any(words[start : start + len(stem)] == stem for start in range(len(words) - len(stem) + 1))
+
+
+def _names_size(words: tuple[str, ...]) -> bool:
+    return any(map(_is_size, words))
 
 
 def _is_size(word: str) -> bool:

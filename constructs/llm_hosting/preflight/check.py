@@ -14,6 +14,7 @@ from . import (  # noqa: F401  (registers the rules)
     model_rules,
     neuron_rules,
     option_rules,
+    quantization_rules,
     serving_rules,
     start_rules,
 )

@@ -13,6 +13,7 @@ _CLOSE = 0.92  # of the memory that there is
 _ROOT_DISK_IN_GB = 30
 _SURE_BY_ID = 1.1  # where only the model's name says how large it is: names round
 _WITH_SHARDS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
+_MOST_WITH_IMAGES = 32
 _KEEPS_WINDOWS_FROM = (0, 8)
 _DEFAULT_PREFILL_TOKENS = 4096  # of TGI before 3.0
 _CHECKS_CONTEXT_FROM = (0, 2, 7)  # from here on vLLM ends when its cache can't hold one request of the whole context
@@ -112,7 +113,10 @@ def shape_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 @error
 def context_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """vLLM ends at its start when the KV cache can't hold one request of the greatest length."""
+    """vLLM ends at its start when the KV cache can't hold one request of the greatest length.
+
+    What is compiled for Neuron reserves it for every request of the batch.
+    """
     for plan in plans(deployment):
         need, tokens = memory(plan), _tokens_needed_at_once(plan)
         if tokens is None or _has_windows(plan) or need.cached_tokens is None or _exceeds(need) > 1:
@@ -126,6 +130,19 @@ def context_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 f"of {plan.instance.type}, where {_gb(left)} is left beside the weights; use "
                 f"{f'{fitting} or less, or ' if fitting else ''}a type with more memory.",
             )
+
+
+@warning
+def images_fit_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Llama 3.2's vision models attend to images in all requests of a step, 256 unless told otherwise (vllm#9445)."""
+    plan = container(deployment)
+    is_cross = plan.shape is not None and plan.shape.architecture == "MllamaForConditionalGeneration"
+    if is_cross and plan.runs_vllm and (plan.batch or 256) > _MOST_WITH_IMAGES:
+        yield (
+            "serving.max_batch_size",
+            f"{plan.batch or 'not set, so 256'} requests at once are likely to need more memory than there is for the "
+            f"images of {plan.model_id}; use {_MOST_WITH_IMAGES} or less.",
+        )
 
 
 @warning
@@ -226,6 +243,8 @@ def answer_fits_context(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 def _tokens_needed_at_once(plan: Plan) -> int | None:
     """What the engine insists on at its start; None = nothing: TGI and others take what the cache holds."""
+    if plan.engine in ("lmi-neuronx", "tgi-neuronx"):
+        return plan.max_model_len and plan.max_model_len * (plan.batch or 1)
     checks = (
         plan.runs_vllm
         and not plan.length_is_automatic

@@ -22,12 +22,8 @@ _INSTEAD = {
 }
 HOPPER, ADA, AMPERE, TURING = 9.0, 8.9, 8.0, 7.5
 _BF16_FALLS_BACK_FROM = (0, 8, 5)  # vLLM then takes fp16 where the accelerator has no bf16
-# Least compute capability of the kernels: vLLM docs, features/quantization, "supported hardware"; TGI docs,
-# conceptual/quantization. FP8 weights run on Ampere too, through Marlin.
-# What versions of vLLM before these need: FP8 weights by Marlin (vllm#6689), MXFP4 by Triton (vllm#22331).
-_LEAST_BY_VLLM = {"fp8": (((0, 5), HOPPER), ((0, 5, 3), ADA)), "mxfp4": (((0, 10, 2), HOPPER),)}
 _CAPS_WITHOUT_FROM = (0, 8)
-_BY_MARLIN = re.compile(r"w[48]a16", re.IGNORECASE)
+_V1_ON_TURING_FROM = (0, 9)
 # TGI splits these by flash attention only, of which the first version needs Turing.
 _SPLIT_BY_FLASH_ATTENTION = {"LlamaForCausalLM", "FalconForCausalLM", "RWForCausalLM", "GPTBigCodeForCausalLM"}
 _NEWEST_FOR_DRIVER_535 = 12.8  # kernels that come as PTX of a newer CUDA can't be compiled there
@@ -40,7 +36,6 @@ _NEEDS_FLASH_ATTENTION_2 = {
     "Gemma2ForCausalLM",
     "Phi3ForCausalLM",
 }
-_LEAST_CAPABILITY = {"awq": TURING, "fp8": AMPERE, "mxfp4": AMPERE, "nvfp4": AMPERE}
 
 
 @error
@@ -174,11 +169,14 @@ def cuda_13_needs_turing(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def published_failure(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Combinations that people reported as failing."""
     for plan in plans(deployment):
-        label = plan.version.label if plan.version else "of an own image"
-        for failure in known_failures(plan.engine, label, plan.instance.family):
+        label = plan.version.label if plan.version else "0"
+        versions = {plan.engine: label, **({"vllm": plan.vllm} if plan.vllm else {})}
+        like = (plan.instance.family, plan.model_id, plan.quantization, plan.degree)
+        for failure in known_failures(versions, *like):
+            what = f"{plan.instance.type} with " if failure.families else ""
             yield (
-                "hosting.instance_type",
-                f"{plan.instance.type!r} with {plan.engine} {label} {failure.what} ({failure.source}); {failure.fix}.",
+                "hosting.instance_type" if failure.families else "serving.version",
+                f"{what}{failure.engine} {versions[failure.engine]} {failure.what} ({failure.source}); {failure.fix}.",
             )
 
 
@@ -209,22 +207,6 @@ def dtype_fits_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 
 @error
-def quantization_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Kernels of quantized formats need a generation of GPUs."""
-    for plan in plans(deployment):
-        capability, quantization = plan.instance.compute_capability, plan.quantization or ""
-        least = _least_capability(quantization, plan.vllm)
-        if plan.runs_vllm and _BY_MARLIN.search(plan.model_id):
-            least = AMPERE
-        if capability and least and capability < least:
-            yield (
-                "model.quantization",
-                f"{quantization} needs compute capability {least} or more here; the {plan.instance.accelerator} of "
-                f"{plan.instance.type} has {capability}: use a newer type, a newer image, or other weights.",
-            )
-
-
-@error
 def attention_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Windows and soft caps need flash attention 2, which needs Ampere (TGI's models/__init__.py, vllm#9922)."""
     for plan in plans(deployment):
@@ -238,6 +220,20 @@ def attention_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str, st
             )
 
 
+@error
+def first_v1_needs_ampere(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """vLLM's V1 engine, where it can still be asked for, has no attention for older GPUs (vllm#13398)."""
+    for plan in plans(deployment):
+        capability = plan.instance.compute_capability
+        asked = plan.environment.get("VLLM_USE_V1") == "1" and plan.vllm and numbers(plan.vllm) < _V1_ON_TURING_FROM
+        if asked and capability and capability < AMPERE:
+            yield (
+                "serving.environment.VLLM_USE_V1",
+                f"1 needs compute capability 8.0 with vLLM {plan.vllm}; the {plan.instance.accelerator} of "
+                f"{plan.instance.type} has {capability}: remove it, or use a newer type.",
+            )
+
+
 def _needing_flash_attention(plan: Plan) -> set[str]:
     if plan.engine == "tgi" and plan.version and numbers(plan.version.label) < (3,):
         is_old = plan.degree > 1 and (plan.instance.compute_capability or TURING) < TURING
@@ -245,12 +241,6 @@ def _needing_flash_attention(plan: Plan) -> set[str]:
     if plan.vllm and numbers(plan.vllm) < _CAPS_WITHOUT_FROM:
         return {"Gemma2ForCausalLM"}
     return set()
-
-
-def _least_capability(quantization: str, vllm: str | None) -> float | None:
-    eras = _LEAST_BY_VLLM.get(quantization, ())
-    early = next((least for before, least in eras if vllm and numbers(vllm) < before), None)
-    return early or _LEAST_CAPABILITY.get(quantization)
 
 
 def _platform(plan: Plan) -> str | None:

@@ -3,21 +3,34 @@
 import re
 from collections.abc import Iterator
 
-from ..catalog.architectures import Architectures, architectures
 from ..catalog.engines import numbers
 from ..deployment import Deployment
 from .finding import error, unknown, warning
 from .memory import GB, weights_in_files
 from .plan import Plan, container
 
-_OWN_BRANCH = ("lmi-dist", "auto")  # LMI's own, which takes more models than vLLM
 # Their repositories hold code that transformers does not have.
 _NOT_OF_TEXT = re.compile(
     r"(?i)whisper|stable-diffusion|sdxl|\bclip\b|(?<![a-z])(ro|distil|de)?berta?-|minilm|(?<![a-z])bge-|nllb|wav2vec|\bvit-"
 )
+_CLASS_NOT_OF_TEXT = re.compile(
+    r"^(XLM|Distil)?(Bert|Roberta)\w*|^(MistralModel|Gemma3TextModel|Whisper\w*)|\w+For(\w+Classification|QuestionAnswering)"
+)
+_ADAPTER = re.compile(r"(?i)(?<![a-z])(q?lora|adapters?|peft)(?![a-z])")
 _META_CHECKPOINT = re.compile(r"meta-llama/Llama-2-\d+b(-chat)?", re.IGNORECASE)
+# Formats of other programs, by what their repositories are called.
+_FOREIGN_FORMATS = {
+    "llama.cpp of 2023 (GGML)": re.compile(r"(?i)ggml"),
+    "ExLlama": re.compile(r"(?i)exl[23]($|[-_.])"),
+    "MLX": re.compile(r"(?i)^mlx-community/.*bit|mlx-\d+bit"),
+    "ONNX Runtime": re.compile(r"(?i)[-_]onnx($|[-_])|^onnx-community/"),
+    "OpenVINO": re.compile(r"(?i)^OpenVINO/|[-_]openvino($|[-_])|[-_]ov$"),
+    "CTranslate2": re.compile(r"(?i)(^|/)ct2|[-_]ct2($|[-_])"),
+    "LiteRT": re.compile(r"(?i)^litert-community/|[-_](litert|tflite)($|[-_])"),
+}
 _OWN_CODE = {
     "QWenLMHeadModel",
+    "Phi3SmallForCausalLM",
     "ChatGLMModel",
     "ChatGLMForConditionalGeneration",
     "BaiChuanForCausalLM",
@@ -37,16 +50,14 @@ _CONSENT = {
 }
 _CONSENT_BY_OTHER_NAMES = ("TRUST_REMOTE_CODE", "HF_TRUST_REMOTE_CODE")
 _FIRST_SHARDS, _LARGEST_FILE_IN_GB = (4, 18), 10  # release notes of transformers; the size of its shards
-_BLOCKS = {"awq": 128, "gptq": 128, "fp8": 128}
-_FIRST_BITSANDBYTES, _SPLITS_BITSANDBYTES_FROM = (0, 5), (0, 9)
-_AWQ_BY_MARLIN_FROM = (0, 5, 4)  # its kernels take bf16, where nobody asks for the plain ones
 
 
 @error
 def architecture_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Each version of an engine runs the models that were written by then."""
     plan = container(deployment)
-    reason = None if deployment.serving.handler else _why_not_run(plan)
+    embeds = plan.environment.get("HF_TASK", "").startswith("text-embedding")  # not by vLLM
+    reason = None if deployment.serving.handler or embeds else _why_not_run(plan)
     if reason and plan.kin and plan.version:
         yield (
             "serving.version" if " from " in reason else "serving.engine",
@@ -57,29 +68,18 @@ def architecture_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]
 
 def _why_not_run(plan: Plan) -> str | None:
     """The reason, by the library that computes; None = it runs, or nothing public says."""
-    library = _library(plan)
+    library = plan.library
     if plan.kin is None or library is None:
         return None
     # What a model needs may have changed with its files: an older revision needs less.
     return library.reason_against(plan.kin.architecture, {} if plan.revision else plan.kin.needs)
 
 
-def _library(plan: Plan) -> Architectures | None:
-    """The models of what computes; None = unknown."""
-    version = plan.version
-    own_branch = plan.environment.get("OPTION_ROLLING_BATCH") in _OWN_BRANCH and plan.instance.kind == "gpu"
-    if version is None or own_branch:
-        return None
-    if plan.runs_vllm and version.vllm:
-        return architectures("vllm", version.vllm)
-    return version.architectures
-
-
 @unknown
 def architecture_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """What the engine says of this architecture is not in the catalog."""
     plan = container(deployment)
-    library, name = _library(plan), plan.shape.architecture if plan.shape else ""
+    library, name = plan.library, plan.shape.architecture if plan.shape else ""
     if name and library and name not in library.known and name not in library.refused:
         yield (
             "serving.engine",
@@ -91,10 +91,8 @@ def architecture_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def model_can_be_split(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Some versions run some models on one accelerator only."""
     plan = container(deployment)
-    library, name = _library(plan), plan.shape.architecture if plan.shape else ""
-    # What TGI does not know itself it leaves to transformers, "sharded is not supported for AutoModel".
-    by_transformers = plan.engine == "tgi" and library and name not in library.known and name not in library.refused
-    if library and plan.degree > 1 and (name in library.unsplit or (name and by_transformers)):
+    library, name = plan.library, plan.shape.architecture if plan.shape else ""
+    if library and plan.degree > 1 and (name in library.unsplit or plan.is_left_to_transformers):
         yield (
             "serving.tensor_parallel_degree",
             f"{plan.degree}: {plan.engine} {plan.version.label if plan.version else ''} does not split {name}; use "
@@ -106,8 +104,9 @@ def model_can_be_split(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def model_generates_text(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Models that see, hear, embed or classify answer in shapes of their own."""
     plan = container(deployment)
-    named = _NOT_OF_TEXT.search(plan.model_id)
-    if named and plan.shape is None and plan.server not in ("huggingface", "own"):
+    shape = plan.shape
+    named = _CLASS_NOT_OF_TEXT.search(shape.architecture) if shape else _NOT_OF_TEXT.search(plan.model_id)
+    if named and plan.server not in ("huggingface", "own"):
         yield (
             "model.id",
             f"{plan.model_id!r} does not look like a model that generates text ({named[0]}), which is all that this "
@@ -160,11 +159,31 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
             f"transformers {version.transformers if version else ''} of this image reads one file, and {plan.model_id} "
             "comes in shards; use an image with 4.18 or newer.",
         )
+    foreign = next((name for name, words in _FOREIGN_FORMATS.items() if words.search(plan.model_id)), None)
+    if foreign and plan.server not in ("huggingface", "own"):
+        yield (
+            "model.id",
+            f"{plan.model_id!r} holds weights for {foreign}, which {plan.engine} does not load; use the model that "
+            "they were made from.",
+        )
     if plan.stored_quantization == "gguf" and plan.engine not in ("llama-cpp", "custom") and not plan.runs_vllm:
         yield (
             "model.id",
             f"{plan.model_id!r} holds GGUF files, which {plan.engine} does not load; use llama-cpp, or the model "
             "that they were made from.",
+        )
+
+
+@warning
+def adapter_needs_its_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """vLLM and SGLang read the config.json of a whole model, which a repository of LoRA weights has not."""
+    plan = container(deployment)
+    named = _ADAPTER.search(plan.model_id)
+    if named and plan.shape is None and (plan.runs_vllm or plan.engine in ("sglang", "lmi-tensorrt-llm")):
+        yield (
+            "model.id",
+            f"{plan.model_id!r} looks like an adapter ({named[0]}), which {plan.engine} can't load as a model; use the "
+            "model that it was trained on and load the adapter beside it, or merge the two.",
         )
 
 
@@ -177,53 +196,6 @@ def gguf_needs_llama_cpp(deployment: Deployment) -> Iterator[tuple[str, str]]:
             "model.id",
             f"{plan.model_id!r} holds GGUF files, of which vLLM takes a single one with another's tokenizer; use "
             "llama-cpp, or the model that they were made from.",
-        )
-
-
-@error
-def quantization_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Versions of TGI know formats by name; vLLM's kernels for AWQ, asked for by name, compute in fp16 only."""
-    plan = container(deployment)
-    quantization = plan.quantization
-    known = plan.version.quantizations if plan.version and plan.engine == "tgi" else ()
-    if known and quantization in ("awq", "gptq", "fp8") and quantization not in known:
-        yield (
-            "model.quantization",
-            f"{quantization} is not known to TGI {plan.version.label if plan.version else ''}; use a newer "
-            f"version, or one of {', '.join(known)}.",
-        )
-    yield from _bitsandbytes(plan)
-    yield from _blocks(plan)
-    named = (plan.by_hand("quantization") or "").lower() == "awq"
-    implied = quantization == "awq" and numbers(plan.vllm or "9") < _AWQ_BY_MARLIN_FROM
-    if plan.dtype == "bf16" and plan.runs_vllm and (named or implied):
-        yield "model.dtype", "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16, or leave it out."
-
-
-def _blocks(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Formats with a scale for each block of weights can't be split within one."""
-    width = plan.shape.intermediate_size if plan.shape else None
-    block = _BLOCKS.get(plan.stored_quantization or "")
-    splits = plan.runs_vllm or plan.engine in ("sglang", "tgi")
-    if block and width and splits and plan.degree > 1 and (width % plan.degree or (width // plan.degree) % block):
-        yield (
-            "serving.tensor_parallel_degree",
-            f"{plan.degree} splits the {width:,} rows of {plan.model_id} within blocks of {block}, which share a scale "
-            f"in {plan.stored_quantization}; use a lower degree, or weights that are not quantized.",
-        )
-
-
-def _bitsandbytes(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Release notes of vLLM: bitsandbytes came with 0.5.0, splitting files that are quantized already with 0.9."""
-    if plan.quantization != "bitsandbytes4" or plan.vllm is None:
-        return
-    if numbers(plan.vllm) < _FIRST_BITSANDBYTES:
-        yield "model.quantization", f"bitsandbytes is not known to vLLM {plan.vllm} of this image; use a newer version."
-    elif plan.stored_quantization and plan.degree > 1 and numbers(plan.vllm) < _SPLITS_BITSANDBYTES_FROM:
-        yield (
-            "serving.tensor_parallel_degree",
-            f"{plan.degree}: vLLM {plan.vllm} of this image does not split files that are quantized by bitsandbytes "
-            "already; use 1, or a newer version.",
         )
 
 

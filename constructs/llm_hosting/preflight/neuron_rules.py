@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ..catalog.engines import numbers
 from ..deployment import Deployment
 from .finding import error, warning
+from .memory import GB, weights_in_files
 from .plan import Plan, container, plans
 
 _TOPOLOGIES = {
@@ -13,6 +14,7 @@ _TOPOLOGIES = {
     "ml.inf2": (1, 2, 3, 4, 6, 8, 10, 12, 24),
 }
 _PADS_FROM = (0, 24)  # djl-serving, branch 0.24.0-dlc: djl_python/transformers_neuronx.py
+_SHARE_OF_HOST_MEMORY = 0.75  # 13.5 GB were killed on the 16 GiB of ml.inf2.xlarge
 _NEURON_BATCH_IS_FIXED = {"lmi-neuronx", "tgi-neuronx"}
 
 
@@ -26,6 +28,38 @@ def cores_form_a_topology(deployment: Deployment) -> Iterator[tuple[str, str]]:
             yield (
                 "serving.tensor_parallel_degree",
                 f"{plan.degree} cores are no topology of {plan.instance.type}; use one of {choices}.",
+            )
+
+
+@warning
+def heads_fit_cores(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Groups of key and value heads are spread or copied evenly over cores (aws-neuron/transformers-neuronx#92)."""
+    for plan in plans(deployment):
+        known, shape = _TOPOLOGIES.get(plan.instance.family), plan.shape
+        groups = shape.kv_heads if shape and shape.kv_heads != shape.heads else None
+        if known and groups and not _even(groups, plan.degree):
+            fitting = [n for n in known if n <= plan.devices and _even(groups, n)]
+            yield (
+                "serving.tensor_parallel_degree",
+                f"{plan.degree} cores can't share the {groups} key and value heads of {plan.model_id} evenly; such "
+                f"models were seen to fail: use one of {', '.join(map(str, fitting))}.",
+            )
+
+
+def _even(groups: int, degree: int) -> bool:
+    return groups % degree == 0 or degree % groups == 0
+
+
+@warning
+def weights_pass_host_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Weights go to the cores through the memory of the machine, where containers were killed (optimum-neuron#595)."""
+    for plan in plans(deployment):
+        size, memory = weights_in_files(plan), plan.instance.memory_in_gib * 1024**3
+        if plan.instance.kind == "neuron" and size and size > _SHARE_OF_HOST_MEMORY * memory:
+            yield (
+                "hosting.instance_type",
+                f"{plan.instance.type!r} has {plan.instance.memory_in_gib:g} GiB of memory beside its cores, through "
+                f"which the {size / GB:.1f} GB of {plan.model_id} are loaded: use a larger type of the family.",
             )
 
 

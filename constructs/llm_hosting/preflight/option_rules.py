@@ -18,6 +18,7 @@ _DEFAULT_INPUT, _DEFAULT_TOTAL, _DEFAULT_PREFILL = 1024, 2048, 4096  # TGI befor
 _FIRST_LIMITS_BY_MODEL = (2,)
 _FIRST_CHAT_BY_SHAPE = (2, 4)  # from here on TGI's /invocations takes chat bodies unasked
 _FIRST_NAMED_TOKENS = (3,)
+_PASSES_ALL_FROM = (0, 33)  # what LMI does not know is handed to vLLM from here on
 
 
 @warning
@@ -232,6 +233,16 @@ def setting_is_read(deployment: Deployment) -> Iterator[tuple[str, str]]:
         yield (
             "serving.environment.OPTION_S3URL",
             "is deprecated since 0.22.1, and some images no longer read it; set model.weights instead.",
+        )
+    if (
+        "OPTION_QUANTIZATION" in given
+        and plan.server == "djl"
+        and version
+        and numbers(version.label) < _PASSES_ALL_FROM
+    ):
+        yield (
+            "serving.environment.OPTION_QUANTIZATION",
+            f"is not read by {version.engine} {version.label}; use OPTION_QUANTIZE, which is LMI's name for it.",
         )
     if plan.engine == "tgi" and version:
         number = numbers(version.label)

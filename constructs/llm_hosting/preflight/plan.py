@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..catalog.engines import EngineVersion, engine
+from ..catalog.architectures import Architectures, architectures
+from ..catalog.engines import EngineVersion, engine, numbers
 from ..catalog.instances import Instance, instances
 from ..catalog.model_names import family_of, quantization_in_name, shape_of, size_in_name
 from ..catalog.models import ModelShape
@@ -37,6 +38,8 @@ _QUANTIZATIONS = {
     "nvfp4": ("nvfp4", "modelopt_fp4"),
     "gguf": ("gguf",),
 }
+_OWN_BRANCH = ("lmi-dist", "auto")  # LMI's own, which takes more models than vLLM
+_TGI_SPLITS_ALL_FROM = (3,)  # by the plans that transformers has for tensor parallelism
 _COUNT = re.compile(r"[0-9]{1,9}")
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([kK]?)")
 _PIPELINE = (
@@ -122,6 +125,23 @@ class Plan:
         return self.by_hand("revision") or self.deployment.model.revision
 
     @property
+    def library(self) -> Architectures | None:
+        """The models that what computes can run; None = unknown."""
+        version = self.version
+        own_branch = self.environment.get("OPTION_ROLLING_BATCH") in _OWN_BRANCH and self.instance.kind == "gpu"
+        if version is None or own_branch:
+            return None
+        return architectures("vllm", version.vllm) if self.runs_vllm and version.vllm else version.architectures
+
+    @property
+    def is_left_to_transformers(self) -> bool:
+        """Whether TGI has no code of its own for the model: such models it neither splits nor loads quantized."""
+        library, name = self.library, self.shape.architecture if self.shape else ""
+        if self.engine != "tgi" or library is None or numbers(library.version) >= _TGI_SPLITS_ALL_FROM:
+            return False
+        return bool(name) and (name in library.unsplit or name not in library.known | library.refused.keys())
+
+    @property
     def comes_from_hub(self) -> bool:
         """Whether the container downloads the model from the Hub itself."""
         given = self.by_hand("model") or self.environment.get("MODEL_S3_BUCKET") or self.deployment.model.weights or ""
@@ -146,16 +166,21 @@ class Plan:
     @cached_property
     def quantization(self) -> str | None:
         """How the weights are quantized in memory: as asked for, as the model's files are, or as its id says."""
+        return self.asked_quantization or self.stored_quantization
+
+    @cached_property
+    def asked_quantization(self) -> str | None:
+        """How the engine is told that they are quantized, or to quantize them; None = not, or in unknown words."""
         given = self.by_hand("quantization") or self.deployment.model.quantization
         if given == "bitsandbytes" and self.runs_vllm:
             return "bitsandbytes4"  # of which TGI makes eight bits
         if given:
-            return _normal(given, _QUANTIZATIONS) or self.stored_quantization
+            return _normal(given, _QUANTIZATIONS)
         if self.environment.get("OPTION_LOAD_IN_8BIT", "").lower() == "true":
             return "bitsandbytes8"
         if self.environment.get("OPTION_LOAD_IN_4BIT", "").lower() == "true":
             return "bitsandbytes4"
-        return self.stored_quantization
+        return None
 
     @property
     def unknown_format(self) -> str | None:

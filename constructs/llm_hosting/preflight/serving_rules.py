@@ -16,6 +16,9 @@ _SECRET_VALUE = re.compile(
 )
 # LMI by the repository that AWS keeps it in, or by what its tags name after the version.
 _LMI_IMAGE = re.compile(r"djl-inference:|-(lmi|deepspeed|fastertransformer|neuronx|tensorrtllm)")
+_UPSTREAM_IMAGE = re.compile(
+    r"/(text-generation-inference|vllm-openai|lmsysorg/sglang|ollama(/ollama)?|llama\.cpp)[:@]"
+)
 _VERSION_IN_TAG = re.compile(r":(\d+)\.(\d+)\.\d+")
 _FIRST_LMI_FOR_ASYNC = (0, 31)
 # What the Hub gives out has a shape; anything else under these names only stands for it.
@@ -30,12 +33,9 @@ MOST_VARIABLES, MOST_BYTES = 100, 32 * 1024  # SageMaker's limits on the environ
 def known_engine_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """`serving.version` is in the catalog."""
     serving = deployment.serving
-    versions = engine(serving.engine).versions
-    if serving.version is not None and serving.version not in versions and serving.engine != "custom":
-        yield (
-            "serving.version",
-            f"{serving.version!r} is not a version of {serving.engine}; use {nearest(serving.version, versions)}.",
-        )
+    name, known = serving.version, engine(serving.engine)
+    if name is not None and known.version(name) is None and known.name != "custom":
+        yield "serving.version", f"{name!r} is not a version of {known.name}; use {nearest(name, known.versions)}."
 
 
 @error
@@ -85,6 +85,26 @@ def _registry(uri: str) -> tuple[str, str]:
     """Account and region of an image's URI."""
     named = re.match(r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.", uri)
     return (named[1], named[2]) if named else ("", "")
+
+
+@warning
+def image_is_pinned(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Without a tag it is `latest`: the next instance may run another image than the last one."""
+    uri = deployment.serving.image_uri or ""
+    if uri and not re.search(r"[:@]", uri.rpartition("/")[2]):
+        yield "serving.image_uri", f"{uri!r} has no tag, so it is whatever `latest` is then; add one, or a digest."
+
+
+@warning
+def image_answers_sagemaker(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """SageMaker starts `serve` and asks /ping and /invocations on port 8080 (text-generation-inference#885)."""
+    uri = deployment.serving.image_uri or ""
+    if _UPSTREAM_IMAGE.search(uri) and find_image(uri) is None:
+        yield (
+            "serving.image_uri",
+            f"{uri!r} looks like its makers' own image, most of which do not answer as SageMaker asks (`serve`, port "
+            "8080, /ping, /invocations); use AWS's image of the engine, or add an entry point that does.",
+        )
 
 
 @warning

@@ -1,6 +1,7 @@
 """Rules over the way to the first answer, and the time of each: download, load, limits of the routes."""
 
 import math
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from .plan import Plan, container, plans
 
 ROUTE_LIMIT_IN_SECONDS = 25  # the function stops reading from the endpoint then; the gateway itself gives up at 29
 LONGEST_TIMEOUT_IN_SECONDS = 3600
+_BECAME_GATED = re.compile(r"(?i)mistralai/(Mistral-7B-(Instruct-)?v0\.[123]|Mixtral-8x(7|22)B-(Instruct-)?v0\.1)$")
 _TOKEN_NAMES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_TOKEN")
 
 
@@ -27,6 +29,19 @@ def gated_model_needs_token(deployment: Deployment) -> Iterator[tuple[str, str]]
             "model.hub_token_secret_arn",
             f"is missing: {plan.model_id} is gated on the Hub; copy the weights to S3 once (`python -m slipway "
             "stage`) and set model.weights, or name the secret that holds a token.",
+        )
+
+
+@warning
+def model_became_gated(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Mistral AI asks for consent for its first models since April 2024; what ran without a token no longer starts."""
+    plan = container(deployment)
+    token = deployment.model.hub_token_secret_arn or any(name in plan.environment for name in _TOKEN_NAMES)
+    if plan.comes_from_hub and not token and _BECAME_GATED.match(plan.model_id):
+        yield (
+            "model.hub_token_secret_arn",
+            f"is missing: {plan.model_id} was open once and then gated; name the secret with a token, or copy the "
+            "weights to S3 (`python -m slipway stage`) and set model.weights.",
         )
 
 

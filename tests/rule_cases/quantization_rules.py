@@ -1,0 +1,175 @@
+"""Of quantized weights: formats against engines, files and GPUs."""
+
+from rule_cases import Broken, Kept
+from rule_cases.hardware_rules import image, on
+
+BROKEN = [
+    Broken(
+        "quantization-fits-engine",
+        "error",
+        "model.dtype",
+        {
+            "model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "bf16"},
+            "serving": {"environment": {"OPTION_QUANTIZE": "awq"}},
+        },
+        "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16",
+    ),
+    Broken(
+        "quantization-fits-accelerator",
+        "error",
+        "model.quantization",
+        on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm"),
+        "fp8 needs compute capability 8.0 or more here; the NVIDIA T4 of ml.g4dn.2xlarge has 7.5: use a newer type",
+    ),
+    Broken(
+        "quantization-fits-accelerator",
+        "error",
+        "model.quantization",
+        on("ml.p3.2xlarge", {"id": "TheBloke/Llama-2-7B-AWQ"}, version="0.33.0-lmi15", max_model_len=2048),
+        "awq needs compute capability 7.5",
+    ),
+    Broken(  # before vLLM 0.10.2
+        "quantization-fits-accelerator",
+        "error",
+        "model.quantization",
+        on(
+            "ml.g6.12xlarge",
+            {"id": "nobody/knows-this", "parameters_in_billions": 20, "quantization": "mxfp4"},
+            version="0.33.0-lmi15",
+        ),
+        "mxfp4 needs compute capability 9.0",
+    ),
+    Broken(
+        "quantization-fits-engine",
+        "error",
+        "model.quantization",
+        on(
+            "ml.g6.2xlarge", {"id": "NousResearch/Llama-2-7b-hf", "quantization": "int8"}, engine="tgi", version="1.1.0"
+        ),
+        "int8 is not known to TGI 1.1.0; use a newer version, or one of bitsandbytes8, gptq, bitsandbytes4",
+    ),
+    Broken(
+        "quantization-fits-engine",
+        "error",
+        "model.quantization",
+        on(
+            "ml.g6.2xlarge",
+            {"id": "openai-community/gpt2", "quantization": "bitsandbytes4"},
+            engine="tgi",
+            version="2.0.2",
+        ),
+        "TGI 2.0.2 leaves openai-community/gpt2 to transformers",
+    ),
+    Broken(
+        "quantization-fits-engine",
+        "error",
+        "serving.environment.HF_MODEL_QUANTIZE",
+        on("ml.g6.2xlarge", engine="tgi", version="0.9.3", environment={"HF_MODEL_QUANTIZE": "true"}),
+        "'true' is no format of TGI, which ends at once; use one of bitsandbytes8, gptq as model.quantization",
+        beside=frozenset({"size-is-known"}),
+    ),
+    Broken(
+        "quantization-fits-accelerator",
+        "error",
+        "model.quantization",
+        on(
+            "ml.p4de.24xlarge",
+            {"id": "huggyllama/llama-7b", "quantization": "fp8"},
+            engine="lmi-tensorrt-llm",
+            version="0.27",
+        ),
+        "fp8 needs compute capability 8.9 or more here; the NVIDIA A100",
+    ),
+    Broken(
+        "quantization-fits-files",
+        "error",
+        "model.quantization",
+        on("ml.g6.2xlarge", {"id": "TheBloke/Llama-2-7B-GPTQ", "quantization": "awq"}),
+        "awq is not how TheBloke/Llama-2-7B-GPTQ is quantized (gptq); use gptq",
+    ),
+    Broken(
+        "quantization-fits-files",
+        "error",
+        "model.quantization",
+        on("ml.g6.2xlarge", {"id": "NousResearch/Llama-2-7b-hf", "quantization": "gptq"}),
+        "those of NousResearch/Llama-2-7b-hf are not; use a repository with such weights",
+    ),
+    Broken(
+        "quantization-is-said",
+        "error",
+        "model.quantization",
+        on("ml.g6.2xlarge", {"id": "TheBloke/Llama-2-7B-GPTQ"}, engine="tgi", version="2.0.2"),
+        "is missing: TGI 2.0.2 does not read from the files of TheBloke/Llama-2-7B-GPTQ that they are quantized",
+    ),
+    Broken(
+        "quantization-fits-engine",
+        "error",
+        "model.id",
+        on(
+            "ml.g6e.2xlarge",
+            {"id": "RedHatAI/Meta-Llama-3.1-8B-Instruct-quantized.w8a8"},
+            engine="tgi",
+            version="2.4.0",
+        ),
+        "holds compressed tensors, which TGI 2.4.0 can't read; use 3.0.1 or vllm",
+    ),
+    Broken(
+        "quantization-fits-accelerator",
+        "error",
+        "model.quantization",
+        on(
+            "ml.p3.2xlarge",
+            {"id": "RedHatAI/Meta-Llama-3.1-8B-Instruct-quantized.w8a8"},
+            engine="vllm",
+            version="0.12",
+            max_model_len=4096,
+        ),
+        "int8 needs compute capability 7.5",
+    ),
+]
+
+KEPT = [
+    Kept(
+        "quantization-fits-engine",
+        on("ml.g6.2xlarge", engine="tgi", version="0.6.0", environment={"HF_MODEL_QUANTIZE": "true"}),
+    ),
+    Kept(
+        "quantization-fits-engine",
+        {
+            "model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "fp16"},
+            "serving": {"environment": {"OPTION_QUANTIZE": "awq"}},
+        },
+    ),
+    Kept("quantization-fits-engine", {"model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "bf16"}}),
+    Kept("quantization-fits-accelerator", on("ml.g5.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm")),
+    Kept(
+        "quantization-fits-accelerator",
+        on("ml.g4dn.2xlarge", {"id": "TheBloke/Llama-2-7B-AWQ"}, version="0.33.0-lmi15"),
+    ),
+    Kept("quantization-fits-accelerator", on("ml.g6.12xlarge", {"id": "openai/gpt-oss-20b"}, version="0.34.0-lmi16")),
+    Kept(
+        "quantization-fits-files",
+        on("ml.g6.2xlarge", {"id": "TheBloke/Llama-2-7B-AWQ", "quantization": "gptq"}, engine="tgi", version="2.0.2"),
+    ),
+    Kept("quantization-is-said", on("ml.g6.2xlarge", {"id": "TheBloke/Llama-2-7B-GPTQ"}, engine="tgi")),
+    Kept(
+        "quantization-is-said",
+        on("ml.g6.2xlarge", {"id": "TheBloke/Llama-2-7B-GPTQ"}, engine="tgi", **image("tgi:own")),
+    ),
+    Kept(
+        "quantization-fits-files",
+        on(
+            "ml.g6.2xlarge", {"id": "NousResearch/Llama-2-7b-hf", "quantization": "gptq", "weights": "s3://bucket/own/"}
+        ),
+    ),
+    Kept("quantization-fits-files", on("ml.g6.2xlarge", {"id": "nobody/own-7b", "quantization": "awq"})),
+    Kept(
+        "quantization-fits-engine",
+        on(
+            "ml.g6.2xlarge",
+            {"id": "openai-community/gpt2", "quantization": "bitsandbytes8"},
+            engine="tgi",
+            version="2.0.2",
+        ),
+    ),
+]
