@@ -52,7 +52,7 @@ synth: .venv/.ready node_modules/.ready  ## write DEPLOYMENT's template to cdk.o
 	@cdk synth --quiet -c deployment=$(DEPLOYMENT)
 
 test: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run all tests
-	@python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
+	@python -m pytest
 
 test-models: .venv-models/.ready  ## run the plain handler of model_src with real torch and transformers
 	@.venv-models/bin/python -m pytest --confcutdir tests/models tests/models

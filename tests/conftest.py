@@ -27,13 +27,10 @@ hypothesis.settings.load_profile("shared")
 
 
 @pytest.fixture(scope="session")
-def assembly(worker_id: str) -> Path:
-    """Every shipped deployment, every variant, the account settings and a staging, from one run of app.py.
-
-    worker_id: of pytest-xdist; each of its processes has a cloud and templates of its own.
-    """
+def assembly() -> Path:
+    """Every shipped deployment, every variant, the account settings and a staging, from one run of app.py."""
     names = [*SHIPPED, *map(str, VARIANT_FILES), ACCOUNT_SETTINGS, f"slipway-staging-{STAGED_FILE}"]
-    return synthesize(names, ROOT / "cdk.out" / "tests" / worker_id)
+    return synthesize(names, ROOT / "cdk.out" / "tests")
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,30 @@
 """The shipped handlers under random faults, and in the situations that jobs were made for: no promise is broken."""
 
 from collections import Counter
+from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
+from simulation.burst import JOBS, PLACES
 from simulation.callers import Habits
 from simulation.faults import Rates
 from simulation.invariants.check import breaches
+from simulation.scorecard import Scorecard
 from simulation.trial import MODES, Trial
 from simulation.world import World
+
+FAULTS_OF_BOTH = {
+    *("crash before", "crash after", "error without effect", "error after the effect"),
+    *("throttled", "function throttled"),
+    *("transaction conflict", "two sweepers at once", "table throttled for seconds", "event refused"),
+    *("message doubled", "message lost", "message slow", "model crashed", "model error", "model slow", "answer empty"),
+}
+FAULTS_OF_MODE = {
+    "async": {"output missing", "output written twice", "failure object missing"},
+    "realtime": {"queue counts wrong"},
+}
+Running = dict[str, Future[Any]]
 
 
 def run(trial: Trial) -> World:
@@ -119,3 +135,31 @@ def test_dead_letters_that_are_redriven_end_what_has_not_ended(sweeps: bool) -> 
     assert world.faults.injected["dead letter redriven"] > 20
     assert set(ends(world)) == {"SUCCEEDED"}
     assert (world.log.metrics["JobsEndedBySweeper"] > 0) is sweeps
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_fault_breaks_a_promise(running: Running, mode: str) -> None:
+    card: Scorecard = running[mode].result()
+    print(card)
+    assert card.is_clean, str(card)
+    assert card.jobs >= 1000
+    assert {"SUCCEEDED", "FAILED", "CANCELLED"} <= set(card.ends)
+    # A fault that is never injected proves nothing.
+    kinds = FAULTS_OF_BOTH | FAULTS_OF_MODE[mode]
+    assert {kind for kind in kinds if not any(fault.startswith(kind) for fault in card.faults)} == set()
+
+
+def test_a_burst_waits_forty_minutes_and_nothing_else_happens_to_it(running: Running) -> None:
+    """Never more in flight than the bound, none dispatched twice, none failed, none sent again."""
+    outcome = running["burst"].result()
+    assert outcome.breaches == []
+    assert outcome.ends == {"SUCCEEDED": JOBS}
+    assert outcome.most_workers == outcome.most_in_flight == PLACES
+    assert outcome.refused_by_the_endpoint == 0
+    assert outcome.most_runs_of_a_job == 1
+    # Once more only to be on the safe side, when it is nearly too late to start.
+    assert outcome.taken_for_lost_early == 0
+    assert outcome.messages_sent == JOBS + outcome.taken_for_lost
+    assert outcome.taken_for_lost < JOBS / 100
+    assert outcome.ended_by_the_sweeper == 0
+    assert outcome.longest_wait_in_seconds > 40 * 60
