@@ -7,6 +7,7 @@ from ..deployment import Deployment
 from ..deployment_file import DeploymentError, Problem, parse
 from . import (  # noqa: F401  (registers the rules)
     api_rules,
+    djl_rules,
     fit_rules,
     hardware_rules,
     hosting_rules,
@@ -17,6 +18,7 @@ from . import (  # noqa: F401  (registers the rules)
     quantization_rules,
     serving_rules,
     start_rules,
+    tgi_rules,
 )
 from .finding import RULES, Finding, error
 from .nearest import nearest

@@ -47,7 +47,9 @@ _CONSENT = {
     "vllm": "SM_VLLM_TRUST_REMOTE_CODE",
     "sglang": "SM_SGLANG_TRUST_REMOTE_CODE",
     "tgi": "HF_MODEL_TRUST_REMOTE_CODE",
+    "huggingface": "HF_TRUST_REMOTE_CODE",
 }
+_TGI_HANDS_ON_FROM = (0, 9)  # before, its SageMaker entry point forgot HF_MODEL_TRUST_REMOTE_CODE (TGI#493)
 _CONSENT_BY_OTHER_NAMES = ("TRUST_REMOTE_CODE", "HF_TRUST_REMOTE_CODE")
 _FIRST_SHARDS, _LARGEST_FILE_IN_GB = (4, 18), 10  # release notes of transformers; the size of its shards
 
@@ -176,10 +178,10 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 @warning
 def adapter_needs_its_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """vLLM and SGLang read the config.json of a whole model, which a repository of LoRA weights has not."""
+    """Engines but TGI read the config.json of a whole model, which a repository of LoRA weights has not."""
     plan = container(deployment)
     named = _ADAPTER.search(plan.model_id)
-    if named and plan.shape is None and (plan.runs_vllm or plan.engine in ("sglang", "lmi-tensorrt-llm")):
+    if named and plan.shape is None and plan.server not in ("own", "tgi", "llama-cpp"):
         yield (
             "model.id",
             f"{plan.model_id!r} looks like an adapter ({named[0]}), which {plan.engine} can't load as a model; use the "
@@ -203,20 +205,21 @@ def gguf_needs_llama_cpp(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def remote_code_needs_consent(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The container runs code from the model's repository only when told to."""
     plan = container(deployment)
-    names = (*_CONSENT.values(), *_CONSENT_BY_OTHER_NAMES)
+    forgets = plan.engine == "tgi" and plan.version is not None and numbers(plan.version.label) < _TGI_HANDS_ON_FROM
+    names = _CONSENT_BY_OTHER_NAMES if forgets else (*_CONSENT.values(), *_CONSENT_BY_OTHER_NAMES)
     consent = any(plan.environment.get(name, "").lower() in ("true", "1") for name in names)
     if _brings_own_code(plan) and not consent:
         yield (
             "serving.environment",
             f"{plan.model_id} brings code of its own, which the engine refuses to run unasked; read that code, pin "
-            f"model.revision, and set {_CONSENT.get(plan.server, 'TRUST_REMOTE_CODE')} to 'true'.",
+            f"model.revision, and set {'TRUST_REMOTE_CODE' if forgets else _CONSENT[plan.server]} to 'true'.",
         )
 
 
 def _brings_own_code(plan: Plan) -> bool:
     architecture = plan.shape.architecture if plan.shape else ""
     if architecture in _OWN_CODE:
-        return plan.server in ("djl", "vllm", "sglang")
+        return plan.server in ("djl", "vllm", "sglang", "huggingface")
     number = numbers(plan.version.label) if plan.version else (99,)
     was_new = (plan.engine == "tgi" and number < (1,)) or (plan.server == "djl" and number < (0, 24))
     return architecture in _OWN_CODE_AT_FIRST and was_new

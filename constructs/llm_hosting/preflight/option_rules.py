@@ -1,4 +1,4 @@
-"""Rules over what the container is told: settings, handlers, options of DJL Serving, limits of TGI."""
+"""Rules over what the container is told, whichever engine is in it."""
 
 from collections.abc import Iterator
 
@@ -7,15 +7,9 @@ from ..container_settings import image_version, is_read
 from ..deployment import Deployment
 from .finding import error, warning
 from .memory import UTILIZATIONS
-from .nearest import nearest
-from .plan import Plan, container
+from .plan import container
 
-# Values of option.rolling_batch that end (djl-serving, branches 0.23.0-dlc to 0.36.0).
-_ROLLING_BATCH_GONE = {"lmi-dist": (0, 33), "scheduler": (0, 33), "deepspeed": (0, 28)}
-_FIRST_ROLLING_BATCH = (0, 23)
 _S3URL_GONE_FROM = (0, 28)  # deprecated from 0.22.1 on, and read on (djl-serving, ModelInfo.java, LmiUtils.java)
-_DEFAULT_INPUT, _DEFAULT_TOTAL, _DEFAULT_PREFILL = 1024, 2048, 4096  # TGI before 2.0
-_FIRST_LIMITS_BY_MODEL = (2,)
 _FIRST_CHAT_BY_SHAPE = (2, 4)  # from here on TGI's /invocations takes chat bodies unasked
 _FIRST_NAMED_TOKENS = (3,)
 _PASSES_ALL_FROM = (0, 33)  # what LMI does not know is handed to vLLM from here on
@@ -72,131 +66,6 @@ def memory_share_is_possible(deployment: Deployment) -> Iterator[tuple[str, str]
         share = plan.number(name)
         if share is not None and not 0 < share <= 1:
             yield f"serving.environment.{name}", f"{share:g} is no share of the memory; use more than 0 and at most 1."
-
-
-@error
-def handler_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Only DJL Serving runs a handler of one's own."""
-    serving = deployment.serving
-    if serving.handler and engine(serving.engine).server != "djl":
-        yield (
-            "serving.handler",
-            f"{serving.handler!r} does not run on {serving.engine}: only DJL Serving takes a model.py; use an engine "
-            "lmi-..., or remove it.",
-        )
-
-
-@error
-def handler_takes_single_requests(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """DJL Serving hands a batch to a handler as one call, which the handlers of model_src/ do not take apart."""
-    serving = deployment.serving
-    if serving.handler and (serving.max_batch_size or 1) > 1:
-        yield "serving.max_batch_size", f"{serving.max_batch_size} is refused with serving.handler; remove it."
-
-
-@error
-def handler_fits_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Names of built-in handlers come and go with versions of the image."""
-    plan = container(deployment)
-    name = _entry_point(plan)
-    version = plan.version
-    if not (version and name and plan.server == "djl" and name.startswith("djl_python.")):
-        return
-    if name not in version.handlers:
-        yield (
-            "serving.environment.OPTION_ENTRYPOINT",
-            f"{name!r} is no handler of {version.engine} {version.label}; use {nearest(name, version.handlers)}.",
-        )
-
-
-@error
-def option_fits_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Options of DJL Serving that a version does not know yet, or no more."""
-    plan = container(deployment)
-    version, environment = plan.version, plan.environment
-    if plan.server != "djl" or version is None:
-        return
-    number = numbers(version.label)
-    where = f"of {version.engine} {version.label}"
-    if "OPTION_S3URL" in environment and number >= _S3URL_GONE_FROM:
-        yield (
-            "serving.environment.OPTION_S3URL",
-            f"is not read any more by the image {where}: option.s3url ended with 0.27; set model.weights instead, "
-            "or OPTION_MODEL_ID to the S3 URI.",
-        )
-    rolling = environment.get("OPTION_ROLLING_BATCH", "")
-    if rolling in _ROLLING_BATCH_GONE and number >= _ROLLING_BATCH_GONE[rolling]:
-        yield (
-            "serving.environment.OPTION_ROLLING_BATCH",
-            f"{rolling!r} is gone from the image {where}; remove it, or use vllm.",
-        )
-    elif rolling not in ("", "disable", "auto") and number < _FIRST_ROLLING_BATCH:
-        yield (
-            "serving.environment.OPTION_ROLLING_BATCH",
-            f"{rolling!r} is not known to the image {where}: rolling batches came with 0.23; use a newer version.",
-        )
-    started_by = environment.get("SERVING_ENGINE") or environment.get("OPTION_ENGINE")
-    if rolling == "deepspeed" and "MPI" in (environment.get("OPTION_ENGINE"), started_by):
-        yield (
-            "serving.environment.OPTION_ROLLING_BATCH",
-            "'deepspeed' is refused by what the engine MPI starts; remove OPTION_ENGINE, or use another.",
-        )
-    is_async = environment.get("OPTION_ASYNC_MODE", "").lower() == "true"
-    if is_async and number < (0, 33):
-        yield (
-            "serving.environment.OPTION_ASYNC_MODE",
-            f"true is not known to the image {where}: it came with LMI 15 (0.33); use a newer version.",
-        )
-
-
-@error
-def fastertransformer_needs_code(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """The first image with FasterTransformer has no handler for it (djl-serving, branch 0.21.0-dlc)."""
-    version = image_version(deployment.serving)
-    own = deployment.serving.handler or "OPTION_ENTRYPOINT" in deployment.serving.environment
-    if version and version.engine == "lmi-fastertransformer" and version.handler is None and not own:
-        yield (
-            "serving.version",
-            f"{version.label!r} of lmi-fastertransformer has no built-in handler; use 0.22.1 or newer, or bring your "
-            "own with serving.handler.",
-        )
-
-
-@error
-def tgi_limits(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """TGI ends at once when input, prefill and total do not go together (the checks of its launcher)."""
-    plan = container(deployment)
-    if plan.engine == "tgi" and plan.version:
-        yield from _tgi_limits(plan, has_defaults=numbers(plan.version.label) < _FIRST_LIMITS_BY_MODEL)
-
-
-def _tgi_limits(plan: Plan, *, has_defaults: bool) -> Iterator[tuple[str, str]]:
-    """From 2.0 on, what is not given follows from the model and from what is."""
-    name = "MAX_INPUT_TOKENS" if "MAX_INPUT_TOKENS" in plan.environment else "MAX_INPUT_LENGTH"
-    most = plan.number(name) or (_DEFAULT_INPUT if has_defaults else None)
-    total = plan.number("MAX_TOTAL_TOKENS") or (_DEFAULT_TOTAL if has_defaults else None)
-    prefill = plan.number("MAX_BATCH_PREFILL_TOKENS") or (_DEFAULT_PREFILL if has_defaults else None)
-    batch_total = plan.number("MAX_BATCH_TOTAL_TOKENS")
-    if most and total and most >= total:
-        yield (
-            f"serving.environment.{name}",
-            f"{most:,.0f} tokens of input leave none of {total:,.0f} (MAX_TOTAL_TOKENS) for the answer; TGI wants "
-            f"input < total: use {total - 1:,.0f} or less, or a larger total.",
-        )
-    if most and prefill and prefill < most:
-        yield (
-            "serving.environment.MAX_BATCH_PREFILL_TOKENS",
-            f"{prefill:,.0f} is less than the longest input, {most:,.0f} ({name}), at which TGI ends; use {most:,.0f} "
-            "or more.",
-        )
-    if batch_total and total and batch_total < total:
-        yield (
-            "serving.environment.MAX_BATCH_TOTAL_TOKENS",
-            f"{batch_total:,.0f} is less than MAX_TOTAL_TOKENS, {total:,.0f}, at which TGI ends; use {total:,.0f} or "
-            "more.",
-        )
-    if not has_defaults and {"MAX_INPUT_LENGTH", "MAX_INPUT_TOKENS"} <= plan.environment.keys():
-        yield "serving.environment.MAX_INPUT_LENGTH", "is refused beside MAX_INPUT_TOKENS, its new name; remove one."
 
 
 @warning
@@ -257,8 +126,3 @@ def setting_is_read(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 "serving.environment.MAX_INPUT_LENGTH",
                 "is called MAX_INPUT_TOKENS since TGI 3; rename it, or leave it out to have it computed from memory.",
             )
-
-
-def _entry_point(plan: Plan) -> str | None:
-    named = plan.environment.get("OPTION_ENTRYPOINT")
-    return None if plan.deployment.serving.handler else named

@@ -1,0 +1,108 @@
+"""Rules over DJL Serving, the server of LMI: handlers, engines and options of its versions."""
+
+from collections.abc import Iterator
+
+from ..catalog.engines import engine, numbers
+from ..container_settings import image_version
+from ..deployment import Deployment
+from .finding import error
+from .nearest import nearest
+from .plan import Plan, container
+
+# Values of option.rolling_batch that end (djl-serving, branches 0.23.0-dlc to 0.36.0).
+_ROLLING_BATCH_GONE = {"lmi-dist": (0, 33), "scheduler": (0, 33), "deepspeed": (0, 28)}
+_FIRST_ROLLING_BATCH = (0, 23)
+_S3URL_GONE_FROM = (0, 28)  # deprecated from 0.22.1 on, and read on (djl-serving, ModelInfo.java, LmiUtils.java)
+
+
+@error
+def handler_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Only DJL Serving runs a handler of one's own."""
+    serving = deployment.serving
+    if serving.handler and engine(serving.engine).server != "djl":
+        yield (
+            "serving.handler",
+            f"{serving.handler!r} does not run on {serving.engine}: only DJL Serving takes a model.py; use an engine "
+            "lmi-..., or remove it.",
+        )
+
+
+@error
+def handler_takes_single_requests(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """DJL Serving hands a batch to a handler as one call, which the handlers of model_src/ do not take apart."""
+    serving = deployment.serving
+    if serving.handler and (serving.max_batch_size or 1) > 1:
+        yield "serving.max_batch_size", f"{serving.max_batch_size} is refused with serving.handler; remove it."
+
+
+@error
+def handler_fits_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Names of built-in handlers come and go with versions of the image."""
+    plan = container(deployment)
+    name = _entry_point(plan)
+    version = plan.version
+    if not (version and name and plan.server == "djl" and name.startswith("djl_python.")):
+        return
+    if name not in version.handlers:
+        yield (
+            "serving.environment.OPTION_ENTRYPOINT",
+            f"{name!r} is no handler of {version.engine} {version.label}; use {nearest(name, version.handlers)}.",
+        )
+
+
+@error
+def option_fits_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Options of DJL Serving that a version does not know yet, or no more."""
+    plan = container(deployment)
+    version, environment = plan.version, plan.environment
+    if plan.server != "djl" or version is None:
+        return
+    number = numbers(version.label)
+    where = f"of {version.engine} {version.label}"
+    if "OPTION_S3URL" in environment and number >= _S3URL_GONE_FROM:
+        yield (
+            "serving.environment.OPTION_S3URL",
+            f"is not read any more by the image {where}: option.s3url ended with 0.27; set model.weights instead, "
+            "or OPTION_MODEL_ID to the S3 URI.",
+        )
+    rolling = environment.get("OPTION_ROLLING_BATCH", "")
+    if rolling in _ROLLING_BATCH_GONE and number >= _ROLLING_BATCH_GONE[rolling]:
+        yield (
+            "serving.environment.OPTION_ROLLING_BATCH",
+            f"{rolling!r} is gone from the image {where}; remove it, or use vllm.",
+        )
+    elif rolling not in ("", "disable", "auto") and number < _FIRST_ROLLING_BATCH:
+        yield (
+            "serving.environment.OPTION_ROLLING_BATCH",
+            f"{rolling!r} is not known to the image {where}: rolling batches came with 0.23; use a newer version.",
+        )
+    started_by = environment.get("SERVING_ENGINE") or environment.get("OPTION_ENGINE")
+    if rolling == "deepspeed" and "MPI" in (environment.get("OPTION_ENGINE"), started_by):
+        yield (
+            "serving.environment.OPTION_ROLLING_BATCH",
+            "'deepspeed' is refused by what the engine MPI starts; remove OPTION_ENGINE, or use another.",
+        )
+    is_async = environment.get("OPTION_ASYNC_MODE", "").lower() == "true"
+    if is_async and number < (0, 33):
+        yield (
+            "serving.environment.OPTION_ASYNC_MODE",
+            f"true is not known to the image {where}: it came with LMI 15 (0.33); use a newer version.",
+        )
+
+
+@error
+def fastertransformer_needs_code(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """The first image with FasterTransformer has no handler for it (djl-serving, branch 0.21.0-dlc)."""
+    version = image_version(deployment.serving)
+    own = deployment.serving.handler or "OPTION_ENTRYPOINT" in deployment.serving.environment
+    if version and version.engine == "lmi-fastertransformer" and version.handler is None and not own:
+        yield (
+            "serving.version",
+            f"{version.label!r} of lmi-fastertransformer has no built-in handler; use 0.22.1 or newer, or bring your "
+            "own with serving.handler.",
+        )
+
+
+def _entry_point(plan: Plan) -> str | None:
+    named = plan.environment.get("OPTION_ENTRYPOINT")
+    return None if plan.deployment.serving.handler else named

@@ -1,0 +1,48 @@
+"""Rules over the limits that TGI is told, on GPUs and on Neuron."""
+
+from collections.abc import Iterator
+
+from ..catalog.engines import numbers
+from ..deployment import Deployment
+from .finding import error
+from .plan import Plan, container
+
+_DEFAULT_INPUT, _DEFAULT_TOTAL, _DEFAULT_PREFILL = 1024, 2048, 4096  # TGI before 2.0
+_FIRST_LIMITS_BY_MODEL = (2,)
+
+
+@error
+def tgi_limits(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """TGI ends at once when input, prefill and total do not go together (the checks of its launcher)."""
+    plan = container(deployment)
+    if plan.engine == "tgi" and plan.version:
+        yield from _tgi_limits(plan, has_defaults=numbers(plan.version.label) < _FIRST_LIMITS_BY_MODEL)
+
+
+def _tgi_limits(plan: Plan, *, has_defaults: bool) -> Iterator[tuple[str, str]]:
+    """From 2.0 on, what is not given follows from the model and from what is."""
+    name = "MAX_INPUT_TOKENS" if "MAX_INPUT_TOKENS" in plan.environment else "MAX_INPUT_LENGTH"
+    most = plan.number(name) or (_DEFAULT_INPUT if has_defaults else None)
+    total = plan.number("MAX_TOTAL_TOKENS") or (_DEFAULT_TOTAL if has_defaults else None)
+    prefill = plan.number("MAX_BATCH_PREFILL_TOKENS") or (_DEFAULT_PREFILL if has_defaults else None)
+    batch_total = plan.number("MAX_BATCH_TOTAL_TOKENS")
+    if most and total and most >= total:
+        yield (
+            f"serving.environment.{name}",
+            f"{most:,.0f} tokens of input leave none of {total:,.0f} (MAX_TOTAL_TOKENS) for the answer; TGI wants "
+            f"input < total: use {total - 1:,.0f} or less, or a larger total.",
+        )
+    if most and prefill and prefill < most:
+        yield (
+            "serving.environment.MAX_BATCH_PREFILL_TOKENS",
+            f"{prefill:,.0f} is less than the longest input, {most:,.0f} ({name}), at which TGI ends; use {most:,.0f} "
+            "or more.",
+        )
+    if batch_total and total and batch_total < total:
+        yield (
+            "serving.environment.MAX_BATCH_TOTAL_TOKENS",
+            f"{batch_total:,.0f} is less than MAX_TOTAL_TOKENS, {total:,.0f}, at which TGI ends; use {total:,.0f} or "
+            "more.",
+        )
+    if not has_defaults and {"MAX_INPUT_LENGTH", "MAX_INPUT_TOKENS"} <= plan.environment.keys():
+        yield "serving.environment.MAX_INPUT_LENGTH", "is refused beside MAX_INPUT_TOKENS, its new name; remove one."

@@ -1,0 +1,56 @@
+"""Of TGI's limits."""
+
+from rule_cases import Broken, Kept
+from rule_cases.option_rules import LLAMA, tgi
+
+BROKEN = [
+    Broken(
+        "tgi-limits",
+        "error",
+        "serving.environment.MAX_INPUT_LENGTH",
+        tgi("1.4.0", MAX_INPUT_LENGTH="2048"),
+        "2,048 tokens of input leave none of 2,048 (MAX_TOTAL_TOKENS) for the answer; TGI wants input < total: use "
+        "2,047 or less",
+    ),
+    Broken(
+        "tgi-limits",
+        "error",
+        "serving.environment.MAX_BATCH_PREFILL_TOKENS",
+        tgi("1.4.0", MAX_INPUT_LENGTH="4097", MAX_TOTAL_TOKENS="4200"),
+        "4,096 is less than the longest input, 4,097 (MAX_INPUT_LENGTH), at which TGI ends; use 4,097 or more",
+    ),
+    Broken(
+        "tgi-limits",
+        "error",
+        "serving.environment.MAX_BATCH_TOTAL_TOKENS",
+        tgi("2.0.2", MAX_TOTAL_TOKENS="2048", MAX_BATCH_TOTAL_TOKENS="2047"),
+        "2,047 is less than MAX_TOTAL_TOKENS, 2,048",
+    ),
+    Broken(
+        "tgi-limits",
+        "error",
+        "serving.environment.MAX_INPUT_LENGTH",
+        tgi("2.0.2", MAX_INPUT_LENGTH="2000", MAX_INPUT_TOKENS="2000"),
+        "is refused beside MAX_INPUT_TOKENS, its new name; remove one",
+    ),
+]
+
+KEPT = [
+    Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="2047")),
+    Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="4096", MAX_TOTAL_TOKENS="4097")),
+    Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="8k")),
+    Kept("tgi-limits", tgi("2.0.2", MAX_TOTAL_TOKENS="2048", MAX_BATCH_TOTAL_TOKENS="2048")),
+    Kept("tgi-limits", {"model": LLAMA, "serving": {"engine": "tgi", "version": "1.4.0", "max_model_len": 8192}}),
+    Kept(  # the limit by its new name keeps away the one that we would derive
+        "tgi-limits",
+        {
+            "model": LLAMA,
+            "serving": {
+                "engine": "tgi",
+                "version": "2.0.2",
+                "max_model_len": 4096,
+                "environment": {"MAX_INPUT_TOKENS": "4000"},
+            },
+        },
+    ),
+]
