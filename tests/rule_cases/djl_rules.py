@@ -67,9 +67,25 @@ BROKEN = [
         djl("lmi-fastertransformer", "0.21.0"),
         "'0.21.0' of lmi-fastertransformer has no built-in handler; use 0.22.1 or newer, or bring your own",
     ),
+    Broken(
+        "library-is-in-image",
+        "error",
+        "serving.environment.OPTION_ROLLING_BATCH",
+        djl("lmi-fastertransformer", "0.24.0", OPTION_ROLLING_BATCH="vllm"),
+        "'vllm' is not in djl-inference:0.24.0-fastertransformer5.3.0-cu118; remove it, or use an image for lmi or",
+    ),
+    Broken(
+        "library-is-in-image",
+        "error",
+        "serving.environment.OPTION_ENGINE",
+        djl("lmi-vllm", "0.29.0-lmi11", OPTION_ENGINE="DeepSpeed"),
+        "'DeepSpeed' is not in djl-inference:0.29.0-lmi11.0.0-cu124; remove it, or use an image for deepspeed",
+    ),
 ]
 
 KEPT = [
+    Kept("library-is-in-image", djl("lmi-deepspeed", "0.25.0", OPTION_ENGINE="DeepSpeed")),
+    Kept("library-is-in-image", djl("lmi-vllm", "0.29.0-lmi11", OPTION_ENGINE="MPI")),
     Kept("handler-fits-engine", serving(engine="lmi-huggingface", handler="mine")),
     Kept("handler-takes-single-requests", serving(engine="lmi-huggingface", handler="mine", max_batch_size=1)),
     Kept("handler-takes-single-requests", serving(engine="lmi-huggingface", max_batch_size=2)),

@@ -193,6 +193,20 @@ BROKEN = [
         "32,768 tokens need 4.3 GB of KV cache on each accelerator of ml.inf2.8xlarge",
     ),
     Broken(
+        "pipelines-load-32-bits",
+        "warning",
+        "serving.version",
+        on("ml.g5.2xlarge", "NousResearch/Llama-2-7b-hf", engine="huggingface", version="4.37.0-gpu"),
+        "loads NousResearch/Llama-2-7b-hf in 32 bits: 27.0 GB, where ml.g5.2xlarge gives 23.6 GB",
+    ),
+    Broken(
+        "weights-need-a-volume",
+        "warning",
+        "hosting.volume_size_in_gb",
+        on("ml.inf2.48xlarge", "NousResearch/Llama-2-70b-hf", engine="tgi-neuronx"),
+        "is not set, and SageMaker's default of about 30 GB on ml.inf2.48xlarge does not hold the 138.0 GB",
+    ),
+    Broken(
         "images-fit-memory",
         "warning",
         "serving.max_batch_size",
@@ -225,6 +239,12 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept(
+        "pipelines-load-32-bits",
+        on("ml.g5.2xlarge", "NousResearch/Llama-2-7b-hf", engine="huggingface", version="2.6.0-transformers5.5.3-gpu"),
+    ),
+    Kept("weights-need-a-volume", on("ml.g6e.12xlarge", "NousResearch/Llama-2-70b-hf")),
+    Kept("weights-need-a-volume", on("ml.inf2.8xlarge", "NousResearch/Llama-2-7b-hf", engine="tgi-neuronx")),
     Kept(
         "prefill-fits-memory",
         {

@@ -11,7 +11,8 @@ NEURON_MODEL = {"id": "nomic-ai/gpt4all-j", "dtype": "fp16"}
 
 def neuron(engine: str = "lmi-neuronx", **settings: Any) -> Changes:
     model = NEURON_MODEL if engine == "lmi-neuronx" else LLAMA
-    return {"model": model, "serving": {"engine": engine, **settings}, "hosting": {"instance_type": "ml.inf2.8xlarge"}}
+    hosting = {"instance_type": "ml.inf2.8xlarge", "startup_timeout_in_seconds": 1800}
+    return {"model": model, "serving": {"engine": engine, **settings}, "hosting": hosting}
 
 
 BROKEN = [
@@ -33,7 +34,7 @@ BROKEN = [
         {
             "model": {"id": "NousResearch/Meta-Llama-3-8B"},
             "serving": {"engine": "lmi-neuronx", "tensor_parallel_degree": 12, "max_model_len": 2048},
-            "hosting": {"instance_type": "ml.inf2.24xlarge"},
+            "hosting": {"instance_type": "ml.inf2.24xlarge", "startup_timeout_in_seconds": 1800},
         },
         "12 cores can't share the 8 key and value heads of NousResearch/Meta-Llama-3-8B evenly; such models were seen "
         "to fail: use one of 1, 2, 4, 8",
@@ -42,8 +43,15 @@ BROKEN = [
         "weights-pass-host-memory",
         "warning",
         "hosting.instance_type",
-        neuron() | {"model": LLAMA, "hosting": {"instance_type": "ml.inf2.xlarge"}},
+        neuron() | {"model": LLAMA, "hosting": {"instance_type": "ml.inf2.xlarge", "startup_timeout_in_seconds": 1800}},
         "'ml.inf2.xlarge' has 16 GiB of memory beside its cores, through which the 13.5 GB of",
+    ),
+    Broken(
+        "compilation-fits-timeout",
+        "warning",
+        "hosting.startup_timeout_in_seconds",
+        neuron() | {"hosting": {"instance_type": "ml.inf2.8xlarge", "startup_timeout_in_seconds": 600}},
+        "600 s may be too short to compile nomic-ai/gpt4all-j at the start; use 1800 or more",
     ),
     Broken(
         "neuron-positions",
@@ -84,7 +92,15 @@ BROKEN = [
 ]
 
 KEPT = [
-    Kept("heads-fit-cores", neuron(max_model_len=2048) | {"hosting": {"instance_type": "ml.inf2.24xlarge"}}),
+    Kept(
+        "compilation-fits-timeout",
+        neuron() | {"hosting": {"instance_type": "ml.inf2.8xlarge", "startup_timeout_in_seconds": 1800}},
+    ),
+    Kept(
+        "heads-fit-cores",
+        neuron(max_model_len=2048)
+        | {"hosting": {"instance_type": "ml.inf2.24xlarge", "startup_timeout_in_seconds": 1800}},
+    ),
     Kept(
         "heads-fit-cores",
         {

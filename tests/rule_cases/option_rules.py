@@ -23,7 +23,8 @@ def tgi(version: str, **environment: str) -> Changes:
 
 def neuron(engine: str = "lmi-neuronx", **settings: Any) -> Changes:
     model = NEURON_MODEL if engine == "lmi-neuronx" else LLAMA
-    return {"model": model, "serving": {"engine": engine, **settings}, "hosting": {"instance_type": "ml.inf2.8xlarge"}}
+    hosting = {"instance_type": "ml.inf2.8xlarge", "startup_timeout_in_seconds": 1800}
+    return {"model": model, "serving": {"engine": engine, **settings}, "hosting": hosting}
 
 
 def djl(engine: str, version: str, **environment: str) -> Changes:

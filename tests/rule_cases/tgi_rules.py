@@ -1,7 +1,7 @@
 """Of TGI's limits."""
 
 from rule_cases import Broken, Kept
-from rule_cases.option_rules import LLAMA, tgi
+from rule_cases.option_rules import LLAMA, neuron, tgi
 
 BROKEN = [
     Broken(
@@ -33,9 +33,24 @@ BROKEN = [
         tgi("2.0.2", MAX_INPUT_LENGTH="2000", MAX_INPUT_TOKENS="2000"),
         "is refused beside MAX_INPUT_TOKENS, its new name; remove one",
     ),
+    Broken(
+        "tgi-limits",
+        "error",
+        "serving.environment.MAX_TOTAL_TOKENS",
+        neuron("tgi-neuronx", environment={"HF_SEQUENCE_LENGTH": "2048", "MAX_TOTAL_TOKENS": "4096"}),
+        "4,096 is more than the 2,048 that the model is compiled for (HF_SEQUENCE_LENGTH); use 2,048",
+    ),
+    Broken(
+        "tgi-limits",
+        "error",
+        "serving.environment.MAX_INPUT_LENGTH",
+        neuron("tgi-neuronx", environment={"MAX_INPUT_LENGTH": "2048", "MAX_TOTAL_TOKENS": "2048"}),
+        "2,048 tokens of input leave none of 2,048 (MAX_TOTAL_TOKENS) for the answer",
+    ),
 ]
 
 KEPT = [
+    Kept("tgi-limits", neuron("tgi-neuronx", environment={"HF_SEQUENCE_LENGTH": "4096", "MAX_TOTAL_TOKENS": "4096"})),
     Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="2047")),
     Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="4096", MAX_TOTAL_TOKENS="4097")),
     Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="8k")),

@@ -11,6 +11,14 @@ from .plan import Plan, container
 
 # Values of option.rolling_batch that end (djl-serving, branches 0.23.0-dlc to 0.36.0).
 _ROLLING_BATCH_GONE = {"lmi-dist": (0, 33), "scheduler": (0, 33), "deepspeed": (0, 28)}
+# Words for engines and rolling batches, and how the tags of the images that hold them are called.
+_IN_IMAGES = {
+    "vllm": ("lmi", "deepspeed", "neuronx"),
+    "lmi-dist": ("lmi", "deepspeed"),
+    "trtllm": ("tensorrtllm",),
+    "DeepSpeed": ("deepspeed",),
+    "FasterTransformer": ("fastertransformer",),
+}
 _FIRST_ROLLING_BATCH = (0, 23)
 _S3URL_GONE_FROM = (0, 28)  # deprecated from 0.22.1 on, and read on (djl-serving, ModelInfo.java, LmiUtils.java)
 
@@ -88,6 +96,21 @@ def option_fits_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
             "serving.environment.OPTION_ASYNC_MODE",
             f"true is not known to the image {where}: it came with LMI 15 (0.33); use a newer version.",
         )
+
+
+@error
+def library_is_in_image(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Each image of DJL Serving holds one or two libraries, and can't be told to use another."""
+    plan = container(deployment)
+    tag = (plan.version.tag if plan.version else None) or ""
+    for name in ("OPTION_ROLLING_BATCH", "OPTION_ENGINE", "SERVING_ENGINE"):
+        word = deployment.serving.environment.get(name, "")
+        images = _IN_IMAGES.get(word, ())
+        if plan.server == "djl" and tag and images and not any(image in tag for image in images):
+            yield (
+                f"serving.environment.{name}",
+                f"{word!r} is not in djl-inference:{tag}; remove it, or use an image for {' or '.join(images)}.",
+            )
 
 
 @error

@@ -14,6 +14,7 @@ _ROOT_DISK_IN_GB = 30
 _SURE_BY_ID = 1.1  # where only the model's name says how large it is: names round
 _WITH_SHARDS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
 _MOST_WITH_IMAGES = 32
+_LOADS_AS_STORED_FROM = (5,)
 _KEEPS_WINDOWS_FROM = (0, 8)
 _DEFAULT_PREFILL_TOKENS = 4096  # of TGI before 3.0
 _CHECKS_CONTEXT_FROM = (0, 2, 7)  # from here on vLLM ends when its cache can't hold one request of the whole context
@@ -211,6 +212,36 @@ def weights_fit_disk(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 "hosting.volume_size_in_gb" if volume else "hosting.instance_type",
                 f"{disk} GB of disk on {plan.instance.type} do not hold the {_gb(size)} of {plan.model_id}; {fix}.",
             )
+
+
+@warning
+def pipelines_load_32_bits(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Before transformers 5 a pipeline takes fp32, whatever the files have, unless code of one's own says otherwise."""
+    for plan in plans(deployment):
+        version, size, need = plan.version, plan.parameters_in_billions, memory(plan)
+        is_old = version is not None and numbers(version.transformers or "5") < _LOADS_AS_STORED_FROM
+        is_gpu = plan.engine == "huggingface" and plan.instance.kind == "gpu" and plan.dtype is None
+        if is_gpu and is_old and size and size * 4 * GB > need.available >= (need.weights or 0):
+            yield (
+                "serving.version",
+                f"{version.label if version else ''} loads {plan.model_id} in 32 bits: {_gb(size * 4 * GB)}, where "
+                f"{plan.instance.type} gives {_gb(need.available)}; use one with transformers 5, another engine, or an "
+                "inference.py that says torch_dtype.",
+            )
+
+
+@warning
+def weights_need_a_volume(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """AWS: above about 30 GB, types without a disk of their own need a volume (large model hosting)."""
+    for plan in plans(deployment):
+        size = weights_in_files(plan)
+        if plan.instance.volume_size_allowed and _disk_in_gb(plan) is None and (size or 0) > _ROOT_DISK_IN_GB * GB:
+            yield (
+                "hosting.volume_size_in_gb",
+                f"is not set, and SageMaker's default of about {_ROOT_DISK_IN_GB} GB on {plan.instance.type} does not "
+                f"hold the {_gb(size or 0)} of {plan.model_id}; set it above them.",
+            )
+            return
 
 
 @warning

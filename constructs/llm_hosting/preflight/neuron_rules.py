@@ -14,6 +14,7 @@ _TOPOLOGIES = {
     "ml.inf2": (1, 2, 3, 4, 6, 8, 10, 12, 24),
 }
 _PADS_FROM = (0, 24)  # djl-serving, branch 0.24.0-dlc: djl_python/transformers_neuronx.py
+_COMPILES_SOON, _COMPILATION_IN_SECONDS = 3.0, 1800  # billions of parameters; what LMI's own samples give
 _SHARE_OF_HOST_MEMORY = 0.75  # 13.5 GB were killed on the 16 GiB of ml.inf2.xlarge
 _NEURON_BATCH_IS_FIXED = {"lmi-neuronx", "tgi-neuronx"}
 
@@ -73,6 +74,20 @@ def neuron_positions(deployment: Deployment) -> Iterator[tuple[str, str]]:
             "serving.max_model_len",
             f"{plan.max_model_len:,} positions are more than the {context:,} of {plan.model_id}; use {context} or "
             "less.",
+        )
+
+
+@warning
+def compilation_fits_timeout(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """LMI compiles at the start, unless the weights are compiled already: minutes for each billion parameters."""
+    plan = container(deployment)
+    given = deployment.hosting.startup_timeout_in_seconds
+    size = plan.parameters_in_billions or 0
+    if plan.engine == "lmi-neuronx" and size > _COMPILES_SOON and given < _COMPILATION_IN_SECONDS:
+        yield (
+            "hosting.startup_timeout_in_seconds",
+            f"{given} s may be too short to compile {plan.model_id} at the start; use {_COMPILATION_IN_SECONDS} or "
+            "more, or weights that are compiled already.",
         )
 
 

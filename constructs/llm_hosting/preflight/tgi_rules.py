@@ -17,6 +17,15 @@ def tgi_limits(deployment: Deployment) -> Iterator[tuple[str, str]]:
     plan = container(deployment)
     if plan.engine == "tgi" and plan.version:
         yield from _tgi_limits(plan, has_defaults=numbers(plan.version.label) < _FIRST_LIMITS_BY_MODEL)
+    compiled, total = plan.number("HF_SEQUENCE_LENGTH"), plan.number("MAX_TOTAL_TOKENS")
+    if plan.engine == "tgi-neuronx":
+        yield from _tgi_limits(plan, has_defaults=False)
+        if compiled and total and total > compiled:
+            yield (
+                "serving.environment.MAX_TOTAL_TOKENS",
+                f"{total:,.0f} is more than the {compiled:,.0f} that the model is compiled for (HF_SEQUENCE_LENGTH); "
+                f"use {compiled:,.0f}, or compile for more.",
+            )
 
 
 def _tgi_limits(plan: Plan, *, has_defaults: bool) -> Iterator[tuple[str, str]]:
