@@ -5,6 +5,16 @@ from rule_cases.option_rules import djl, neuron, serving, variables
 
 BROKEN = [
     Broken(
+        "option-is-read",
+        "warning",
+        "serving.environment.OPTION_QUANTIZATION",
+        {
+            "serving": {"version": "0.32.0-lmi14", "environment": {"OPTION_QUANTIZATION": "fp8"}},
+            "model": {"id": "Qwen/Qwen2.5-7B-Instruct"},
+        },
+        "is not read by lmi-vllm 0.32.0-lmi14; use OPTION_QUANTIZE",
+    ),
+    Broken(
         "handler-fits-engine",
         "error",
         "serving.handler",
@@ -81,9 +91,18 @@ BROKEN = [
         djl("lmi-vllm", "0.29.0-lmi11", OPTION_ENGINE="DeepSpeed"),
         "'DeepSpeed' is not in djl-inference:0.29.0-lmi11.0.0-cu124; remove it, or use an image for deepspeed",
     ),
+    Broken(
+        "option-is-read",
+        "warning",
+        "serving.environment.OPTION_TASK",
+        djl("lmi-deepspeed", "0.23.0", OPTION_TASK="question-answering"),
+        "'question-answering' makes the handler load facebook/opt-6.7b by a class that models which generate text",
+    ),
 ]
 
 KEPT = [
+    Kept("option-is-read", djl("lmi-deepspeed", "0.23.0", OPTION_TASK="text-generation")),
+    Kept("option-is-read", {"serving": {"version": "0.33.0", "environment": {"OPTION_QUANTIZATION": "fp8"}}}),
     Kept("library-is-in-image", djl("lmi-deepspeed", "0.25.0", OPTION_ENGINE="DeepSpeed")),
     Kept("library-is-in-image", djl("lmi-vllm", "0.29.0-lmi11", OPTION_ENGINE="MPI")),
     Kept("handler-fits-engine", serving(engine="lmi-huggingface", handler="mine")),

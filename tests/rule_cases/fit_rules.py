@@ -193,6 +193,19 @@ BROKEN = [
         "32,768 tokens need 4.3 GB of KV cache on each accelerator of ml.inf2.8xlarge",
     ),
     Broken(
+        "context-fits-memory",
+        "error",
+        "serving.max_model_len",
+        on(
+            "ml.inf2.8xlarge",
+            "NousResearch/Llama-2-7b-hf",
+            engine="lmi-neuronx",
+            max_model_len=4096,
+            environment={"OPTION_MAX_ROLLING_BATCH_SIZE": "32"},
+        ),
+        "32 requests of 4,096 tokens need 34.4 GB of KV cache on each accelerator of ml.inf2.8xlarge, where",
+    ),
+    Broken(
         "pipelines-load-32-bits",
         "warning",
         "serving.version",

@@ -178,6 +178,16 @@ KEPT = [
         {"model": {"id": "bartowski/Qwen2.5-7B-Instruct-GGUF"}, "serving": {"engine": "llama-cpp"}},
     ),
     Kept("files-fit-engine", {"model": {"id": "meta-llama/Llama-2-7b-hf"}}),
+    Kept("files-fit-engine", {"model": {"id": "ggml-org/gpt-oss-20b-GGUF"}, "serving": {"engine": "llama-cpp"}}),
+    Kept("files-fit-engine", {"model": {"id": "somebody/llama-7b-exl2"}, "serving": {"engine": "tgi"}}),
+    Kept("files-fit-engine", {"model": {"id": "somebody/t5-ct2"}, "serving": {"handler": "own"}}),
+    Kept(  # transformers computes, not vLLM
+        "architecture-fits-engine",
+        {
+            "model": {"id": "google/flan-t5-xl"},
+            "serving": {"version": "0.30.0", "environment": {"OPTION_ROLLING_BATCH": "disable"}},
+        },
+    ),
     Kept("adapter-needs-its-model", {"model": {"id": "somebody/exploration-8b"}}),
     Kept("adapter-needs-its-model", {"model": {"id": "somebody/summaries-lora"}, "serving": {"engine": "tgi"}}),
     Kept(

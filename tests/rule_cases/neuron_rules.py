@@ -40,6 +40,22 @@ BROKEN = [
         "to fail: use one of 1, 2, 4, 8",
     ),
     Broken(
+        "heads-fit-cores",
+        "warning",
+        "serving.tensor_parallel_degree",
+        {
+            "model": {"id": "NousResearch/Meta-Llama-3-8B"},
+            "serving": {
+                "engine": "lmi-neuronx",
+                "tensor_parallel_degree": 24,
+                "environment": {"OPTION_ROLLING_BATCH": "vllm"},
+            },
+            "hosting": {"instance_type": "ml.inf2.48xlarge", "startup_timeout_in_seconds": 1800},
+        },
+        "24 cores don't divide the 32 heads of NousResearch/Meta-Llama-3-8B, on which vLLM insists; use a divisor",
+        beside=frozenset({"environment-wins"}),
+    ),
+    Broken(
         "weights-pass-host-memory",
         "warning",
         "hosting.instance_type",

@@ -35,16 +35,6 @@ def djl(engine: str, version: str, **environment: str) -> Changes:
 
 BROKEN = [
     Broken(
-        "setting-is-read",
-        "warning",
-        "serving.environment.OPTION_QUANTIZATION",
-        {
-            "serving": {"version": "0.32.0-lmi14", "environment": {"OPTION_QUANTIZATION": "fp8"}},
-            "model": {"id": "Qwen/Qwen2.5-7B-Instruct"},
-        },
-        "is not read by lmi-vllm 0.32.0-lmi14; use OPTION_QUANTIZE",
-    ),
-    Broken(
         "memory-share-is-possible",
         "error",
         "serving.environment.OPTION_GPU_MEMORY_UTILIZATION",
@@ -110,20 +100,6 @@ BROKEN = [
         variables(SM_VLLM_MAX_MODEL_LEN="8192"),
         "has no effect on lmi-vllm; remove it",
     ),
-    Broken(
-        "setting-is-read",
-        "warning",
-        "serving.environment.MESSAGES_API_ENABLED",
-        tgi("2.4.0", MESSAGES_API_ENABLED="true"),
-        "has no effect on TGI 2.4.0: it is read from 1.4 to 2.3",
-    ),
-    Broken(
-        "setting-is-read",
-        "warning",
-        "serving.environment.MAX_INPUT_LENGTH",
-        tgi("3.0.1", MAX_INPUT_LENGTH="2000"),
-        "is called MAX_INPUT_TOKENS since TGI 3; rename it",
-    ),
 ]
 
 KEPT = [
@@ -135,8 +111,6 @@ KEPT = [
     Kept("legacy-engine", {"serving": {"engine": "vllm"}}),
     Kept("custom-needs-image", serving(engine="custom", image_uri=f"{OWN_REGISTRY}/own:1")),
     Kept("setting-is-read", serving(engine="huggingface", environment={"HF_TASK": "summarization"})),
-    Kept("setting-is-read", tgi("2.3.1", MESSAGES_API_ENABLED="true")),
-    Kept("setting-is-read", tgi("2.4.0", MAX_INPUT_LENGTH="2000")),
     Kept(
         "setting-is-read",
         serving(engine="custom", image_uri=f"{OWN_REGISTRY}/own:1", environment={"SM_VLLM_DTYPE": "auto"}),

@@ -18,7 +18,7 @@ BROKEN = [
         "quantization-fits-accelerator",
         "error",
         "model.quantization",
-        on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm"),
+        on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm", version="0.12.0"),
         "fp8 needs compute capability 8.0 or more here; the NVIDIA T4 of ml.g4dn.2xlarge has 7.5: use a newer type",
     ),
     Broken(
@@ -40,7 +40,7 @@ BROKEN = [
         "mxfp4 needs compute capability 9.0",
     ),
     Broken(
-        "quantization-fits-engine",
+        "quantization-fits-tgi",
         "error",
         "model.quantization",
         on(
@@ -49,7 +49,7 @@ BROKEN = [
         "int8 is not known to TGI 1.1.0; use a newer version, or one of bitsandbytes8, gptq, bitsandbytes4",
     ),
     Broken(
-        "quantization-fits-engine",
+        "quantization-fits-tgi",
         "error",
         "model.quantization",
         on(
@@ -61,11 +61,11 @@ BROKEN = [
         "TGI 2.0.2 leaves openai-community/gpt2 to transformers",
     ),
     Broken(
-        "quantization-fits-engine",
+        "quantization-fits-tgi",
         "error",
         "serving.environment.HF_MODEL_QUANTIZE",
         on("ml.g6.2xlarge", engine="tgi", version="0.9.3", environment={"HF_MODEL_QUANTIZE": "true"}),
-        "'true' is no format of TGI, which ends at once; use one of bitsandbytes8, gptq as model.quantization",
+        "'true' is no format of TGI, which ends at once; remove it, or use one of awq, bitsandbytes",
         beside=frozenset({"size-is-known"}),
     ),
     Broken(
@@ -79,6 +79,26 @@ BROKEN = [
             version="0.27",
         ),
         "fp8 needs compute capability 8.9 or more here; the NVIDIA A100",
+    ),
+    Broken(
+        "quantization-fits-engine",
+        "error",
+        "serving.tensor_parallel_degree",
+        on(
+            "ml.g5.12xlarge",
+            {"id": "NousResearch/Meta-Llama-3-8B", "quantization": "bitsandbytes4"},
+            version="0.29.0",
+            tensor_parallel_degree=4,
+            max_model_len=4096,
+        ),
+        "4: vLLM 0.5.3.post1 of this image does not split weights that bitsandbytes quantizes; use 1, or a newer",
+    ),
+    Broken(
+        "quantization-fits-files",
+        "error",
+        "model.id",
+        on("ml.g5.2xlarge", {"id": "TheBloke/CodeLlama-13B-AWQ"}, engine="lmi-tensorrt-llm", version="0.25.0"),
+        "holds awq weights, of which TensorRT-LLM in 0.25.0 can't build an engine; use the model",
     ),
     Broken(
         "quantization-fits-files",
@@ -98,11 +118,11 @@ BROKEN = [
         "quantization-is-said",
         "error",
         "model.quantization",
-        on("ml.g6.2xlarge", {"id": "TheBloke/Llama-2-7B-GPTQ"}, engine="tgi", version="2.0.2"),
-        "is missing: TGI 2.0.2 does not read from the files of TheBloke/Llama-2-7B-GPTQ that they are quantized",
+        on("ml.g6.2xlarge", {"id": "TheBloke/Llama-2-7B-GPTQ"}, engine="tgi", version="1.4.5"),
+        "is missing: TGI 1.4.5 does not read from the files of TheBloke/Llama-2-7B-GPTQ that they are quantized",
     ),
     Broken(
-        "quantization-fits-engine",
+        "quantization-fits-tgi",
         "error",
         "model.id",
         on(
@@ -111,7 +131,7 @@ BROKEN = [
             engine="tgi",
             version="2.4.0",
         ),
-        "holds compressed tensors, which TGI 2.4.0 can't read; use 3.0.1 or vllm",
+        "holds compressed tensors, which TGI 2.4.0 can't read; use 3.0.1 or newer, or vllm",
     ),
     Broken(
         "quantization-fits-accelerator",
@@ -129,8 +149,16 @@ BROKEN = [
 ]
 
 KEPT = [
-    Kept(
+    Kept("quantization-fits-accelerator", on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm")),
+    Kept(  # a scale for each channel, not for each block
         "quantization-fits-engine",
+        on("ml.g6.12xlarge", {"id": "neuralmagic/Qwen2-72B-Instruct-FP8"}, version="0.33.0", tensor_parallel_degree=4),
+    ),
+    Kept(
+        "quantization-is-said", on("ml.g6.2xlarge", {"id": "TheBloke/Llama-2-7B-GPTQ"}, engine="tgi", version="2.0.2")
+    ),
+    Kept(
+        "quantization-fits-tgi",
         on("ml.g6.2xlarge", engine="tgi", version="0.6.0", environment={"HF_MODEL_QUANTIZE": "true"}),
     ),
     Kept(
@@ -164,7 +192,7 @@ KEPT = [
     ),
     Kept("quantization-fits-files", on("ml.g6.2xlarge", {"id": "nobody/own-7b", "quantization": "awq"})),
     Kept(
-        "quantization-fits-engine",
+        "quantization-fits-tgi",
         on(
             "ml.g6.2xlarge",
             {"id": "openai-community/gpt2", "quantization": "bitsandbytes8"},

@@ -5,6 +5,20 @@ from rule_cases.option_rules import LLAMA, neuron, tgi
 
 BROKEN = [
     Broken(
+        "variable-is-of-version",
+        "warning",
+        "serving.environment.MESSAGES_API_ENABLED",
+        tgi("2.4.0", MESSAGES_API_ENABLED="true"),
+        "has no effect on TGI 2.4.0: it is read from 1.4 to 2.3",
+    ),
+    Broken(
+        "variable-is-of-version",
+        "warning",
+        "serving.environment.MAX_INPUT_LENGTH",
+        tgi("3.0.1", MAX_INPUT_LENGTH="2000"),
+        "is called MAX_INPUT_TOKENS since TGI 3; rename it",
+    ),
+    Broken(
         "tgi-limits",
         "error",
         "serving.environment.MAX_INPUT_LENGTH",
@@ -50,6 +64,9 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("tgi-limits", tgi("3.0.1", MAX_INPUT_TOKENS="3000", MAX_TOTAL_TOKENS="4000", MAX_BATCH_PREFILL_TOKENS="2048")),
+    Kept("variable-is-of-version", tgi("2.3.1", MESSAGES_API_ENABLED="true")),
+    Kept("variable-is-of-version", tgi("2.4.0", MAX_INPUT_LENGTH="2000")),
     Kept("tgi-limits", neuron("tgi-neuronx", environment={"HF_SEQUENCE_LENGTH": "4096", "MAX_TOTAL_TOKENS": "4096"})),
     Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="2047")),
     Kept("tgi-limits", tgi("1.4.0", MAX_INPUT_LENGTH="4096", MAX_TOTAL_TOKENS="4097")),

@@ -106,7 +106,11 @@ def test_an_image_is_found_by_any_of_its_tags(image: str, engine_name: str, labe
 
 
 @pytest.mark.parametrize(
-    "image", ["djl-inference:0.99.0-lmi99.0.0-cu130", "my-own:0.36.0-lmi28.0.0-cu130", "vllm:server"]
+    "image",
+    [
+        *("djl-inference:0.99.0-lmi99.0.0-cu130", "djl-inference:0.33.0", "my-own:0.36.0-lmi28.0.0-cu130"),
+        "vllm:server",
+    ],
 )
 def test_another_image_is_not_found(image: str) -> None:
     assert find_image(f"123456789012.dkr.ecr.us-east-1.amazonaws.com/{image}") is None
@@ -119,6 +123,9 @@ def test_another_image_is_not_found(image: str) -> None:
         ("tgi", "1.1.0", "1.1.0"),
         ("lmi-vllm", "0.33.0", "0.33.0-lmi15"),
         ("lmi-vllm", "0.33.0-lmi15.0.0", "0.33.0-lmi15"),
+        ("lmi-deepspeed", "0.22", "0.22.1"),
+        ("lmi-deepspeed", "0.21", "0.21.0"),
+        ("lmi-neuronx", "0.22", "0.22.1"),
         ("huggingface", "4.26.0-cpu", "1.13.1-transformers4.26.0-cpu"),
         ("huggingface", "4.26.0", None),  # a GPU's or a CPU's?
         ("tgi", "2", "2.4.0"),

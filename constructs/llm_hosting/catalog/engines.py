@@ -184,7 +184,8 @@ def _is_same_image(tag: str, known: str) -> bool:
     """
     if known.startswith("server-"):
         return tag == known or tag.startswith(f"{known}.") or known.startswith(f"{tag}.")
-    return f"{_BUILD.sub('', known)}-".startswith(f"{_BUILD.sub('', tag)}-")
+    tag, known = _BUILD.sub("", tag), _BUILD.sub("", known)
+    return tag == known or ("-" in tag and known.startswith(f"{tag}-"))
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -16,7 +16,8 @@ class KnownFailure:
 
     engine: one of the catalog's, or `vllm` for vLLM in whichever image. first, last: its versions, both included.
     models: how their ids on the Hub begin, in lower case. families: of instance types. quantizations: of the weights.
-    least_degree: of tensor parallelism. None and () stand for all.
+    least_degree: of tensor parallelism. unless: variables that mend it: with one of them set, nothing is said.
+    None and () stand for all.
     """
 
     engine: str
@@ -29,23 +30,26 @@ class KnownFailure:
     families: tuple[str, ...] = ()
     quantizations: tuple[str, ...] = ()
     least_degree: int = 1
+    unless: tuple[str, ...] = ()
 
-    def covers(self, version: str) -> bool:
-        """Whether this version of the engine is among those that fail."""
+    def covers(self, version: str | None) -> bool:
+        """Whether this version of the engine is among those that fail; None = unknown."""
+        if version is None:
+            return self.first is None and self.last is None
         here = numbers(version)
         return numbers(self.first or "0") <= here and (self.last is None or here <= numbers(self.last))
 
 
 def known_failures(
-    versions: Mapping[str, str], family: str, model_id: str, quantization: str | None, degree: int
+    versions: Mapping[str, str | None], family: str, model_id: str, quantization: str | None, degree: int
 ) -> Iterator[KnownFailure]:
     """What was reported of a deployment like this one.
 
-    versions: of the engine and, by the name `vllm`, of vLLM in its image.
+    versions: of the engine and, by the name `vllm`, of vLLM in its image; None = not known.
     """
     for failure in _failures():
-        version = versions.get(failure.engine)
-        if version is None or not failure.covers(version) or degree < failure.least_degree:
+        is_engine = failure.engine in versions and failure.covers(versions[failure.engine])
+        if not is_engine or degree < failure.least_degree:
             continue
         is_model = not failure.models or model_id.lower().startswith(failure.models)
         is_format = not failure.quantizations or quantization in failure.quantizations
@@ -60,5 +64,5 @@ def _failures() -> tuple[KnownFailure, ...]:
 
 
 def _failure(row: dict[str, Any]) -> KnownFailure:
-    lists: dict[str, Any] = {name: tuple(row[name]) for name in ("models", "families", "quantizations") if name in row}
-    return KnownFailure(**{**row, **lists})
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+    return KnownFailure(**values)

@@ -15,6 +15,16 @@ _QUANTIZED = re.compile(
     r"(?i)(?P<awq>awq)|(?P<gptq>gptq|w4a16|int4)|(?P<mxfp4>mxfp4)|(?P<nvfp4>fp4)|(?P<fp8>fp8)|(?P<int8>w8a8|w8a16|int8)|(?P<bitsandbytes4>bnb-4bit|nf4)|"
     r"(?P<gguf>gguf)"
 )
+# Formats of other programs, by what their repositories are called.
+_FOREIGN_FORMATS = {
+    "llama.cpp of 2023 (GGML)": re.compile(r"(?i)/[^/]*ggml"),
+    "ExLlama": re.compile(r"(?i)exl[23]($|[-_.])"),
+    "MLX": re.compile(r"(?i)^mlx-community/.*bit|mlx-\d+bit"),
+    "ONNX Runtime": re.compile(r"(?i)[-_]onnx($|[-_])|^onnx-community/"),
+    "OpenVINO": re.compile(r"(?i)^OpenVINO/|[-_]openvino($|[-_])|[-_]ov$"),
+    "CTranslate2": re.compile(r"(?i)(^|/)ct2|[-_]ct2($|[-_])"),
+    "LiteRT": re.compile(r"(?i)^litert-community/|[-_](litert|tflite)($|[-_])"),
+}
 _SIZE = re.compile(r"(?i)(?:^|[-_/.])(?:(?P<experts>\d+)x)?(?P<size>\d+(?:\.\d+)?)(?P<unit>[bm])(?=$|[-_.])")
 
 
@@ -42,6 +52,11 @@ def family_of(hub_id: str) -> ModelShape | None:
     """A model of the family that the name holds: its architecture and what that needs, whatever its size."""
     name = hub_id.rpartition("/")[2].lower()
     return next((model_shape(example) for words, example in _FAMILIES if re.search(words, name)), None)
+
+
+def foreign_format(hub_id: str) -> str | None:
+    """The program that alone loads the files of a repository called so; None = the name says nothing of the kind."""
+    return next((name for name, words in _FOREIGN_FORMATS.items() if words.search(hub_id)), None)
 
 
 def is_gated_by_name(hub_id: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ..catalog.engines import engine, numbers
 from ..container_settings import image_version
 from ..deployment import Deployment
-from .finding import error
+from .finding import error, warning
 from .nearest import nearest
 from .plan import Plan, container
 
@@ -20,6 +20,7 @@ _IN_IMAGES = {
     "FasterTransformer": ("fastertransformer",),
 }
 _FIRST_ROLLING_BATCH = (0, 23)
+_PASSES_ALL_FROM = (0, 33)  # what LMI does not know is handed to vLLM from here on
 _S3URL_GONE_FROM = (0, 28)  # deprecated from 0.22.1 on, and read on (djl-serving, ModelInfo.java, LmiUtils.java)
 
 
@@ -95,6 +96,32 @@ def option_fits_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
         yield (
             "serving.environment.OPTION_ASYNC_MODE",
             f"true is not known to the image {where}: it came with LMI 15 (0.33); use a newer version.",
+        )
+
+
+@warning
+def option_is_read(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Options that are about to go, or that LMI calls by another name."""
+    plan = container(deployment)
+    given, version = deployment.serving.environment, plan.version
+    if plan.server != "djl" or version is None:
+        return
+    if "OPTION_S3URL" in given and (0, 22) <= numbers(version.label) < _S3URL_GONE_FROM:
+        yield (
+            "serving.environment.OPTION_S3URL",
+            "is deprecated since 0.22.1, and some images no longer read it; set model.weights instead.",
+        )
+    task = given.get("OPTION_TASK", "text")
+    if not task.startswith("text"):
+        yield (
+            "serving.environment.OPTION_TASK",
+            f"{task!r} makes the handler load {plan.model_id} by a class that models which generate text do not have; "
+            "use text-generation.",
+        )
+    if "OPTION_QUANTIZATION" in given and numbers(version.label) < _PASSES_ALL_FROM:
+        yield (
+            "serving.environment.OPTION_QUANTIZATION",
+            f"is not read by {version.engine} {version.label}; use OPTION_QUANTIZE, which is LMI's name for it.",
         )
 
 

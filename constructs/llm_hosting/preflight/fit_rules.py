@@ -124,12 +124,14 @@ def context_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
             continue
         if need.cached_tokens < tokens:
             said = "" if plan.max_model_len else " (not set, so the context of the model)"
-            left, fitting = max(0, need.left_for_cache or 0), _round(need.cached_tokens)
+            left, requests = max(0, need.left_for_cache or 0), tokens // (need.context or tokens)
+            each, fitting = f"{requests} requests of " if requests > 1 else "", _round(need.cached_tokens // requests)
             yield (
                 "serving.max_model_len",
-                f"{tokens:,}{said} tokens need {_gb(tokens * (need.per_token or 0))} of KV cache on each accelerator "
-                f"of {plan.instance.type}, where {_gb(left)} is left beside the weights; use "
-                f"{f'{fitting} or less, or ' if fitting else ''}a type with more memory.",
+                f"{each}{tokens // requests:,}{said} tokens need {_gb(tokens * (need.per_token or 0))} of KV cache on "
+                f"each accelerator of {plan.instance.type}, where {_gb(left)} is left beside the weights; use "
+                f"{f'{fitting} or less, ' if fitting else ''}{'fewer requests at once, ' if each else ''}"
+                f"{'or ' if fitting or each else ''}a type with more memory.",
             )
 
 

@@ -168,16 +168,24 @@ def cuda_13_needs_turing(deployment: Deployment) -> Iterator[tuple[str, str]]:
 @warning
 def published_failure(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Combinations that people reported as failing."""
+    said = set()
     for plan in plans(deployment):
-        label = plan.version.label if plan.version else "0"
-        versions = {plan.engine: label, **({"vllm": plan.vllm} if plan.vllm else {})}
+        versions = {plan.engine: plan.version.label if plan.version else None}
+        versions |= {"vllm": plan.vllm} if plan.vllm else {}
         like = (plan.instance.family, plan.model_id, plan.quantization, plan.degree)
         for failure in known_failures(versions, *like):
-            what = f"{plan.instance.type} with " if failure.families else ""
-            yield (
-                "hosting.instance_type" if failure.families else "serving.version",
-                f"{what}{failure.engine} {versions[failure.engine]} {failure.what} ({failure.source}); {failure.fix}.",
+            if plan.environment.keys() & set(failure.unless):
+                continue
+            where = f"{plan.instance.type} with " if failure.families else ""
+            field = "serving.version" if failure.first or failure.last else "model.id"
+            said.add(
+                (
+                    "hosting.instance_type" if failure.families else field,
+                    f"{where}{failure.engine} {versions[failure.engine] or 'of an own image'} {failure.what} "
+                    f"({failure.source}); {failure.fix}.",
+                )
             )
+    yield from sorted(said)
 
 
 @error

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ..catalog.engines import numbers
+from ..catalog.model_names import foreign_format
 from .plan import BYTES_PER_PARAMETER, Plan
 
 GB, MIB = 10**9, 2**20
@@ -75,7 +76,7 @@ def weights_in_files(plan: Plan) -> float | None:
     """Bytes that are downloaded and lie on the disk."""
     if plan.shape and plan.shape.weights_in_gb:
         return plan.shape.weights_in_gb * GB
-    if plan.parameters_in_billions is None:
+    if plan.parameters_in_billions is None or foreign_format(plan.model_id):
         return None
     return plan.parameters_in_billions * GB * BYTES_PER_PARAMETER[plan.stored_quantization or "fp16"]
 
@@ -132,7 +133,7 @@ def _weights_in_memory(plan: Plan) -> float | None:
     if stored_as_is and shape and shape.weights_in_gb:
         padding = _MXFP4_PADDING if asked == "mxfp4" and plan.runs_vllm else 1
         return shape.weights_in_gb * GB * padding
-    if plan.parameters_in_billions is None or plan.unknown_format:
+    if plan.parameters_in_billions is None or plan.unknown_format or foreign_format(plan.model_id):
         return None
     return plan.parameters_in_billions * GB * BYTES_PER_PARAMETER[asked or _type_in_memory(plan)]
 

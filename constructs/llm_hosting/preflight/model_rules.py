@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ..catalog.engines import numbers
+from ..catalog.model_names import foreign_format
 from ..deployment import Deployment
 from .finding import error, unknown, warning
 from .memory import GB, weights_in_files
@@ -18,16 +19,6 @@ _CLASS_NOT_OF_TEXT = re.compile(
 )
 _ADAPTER = re.compile(r"(?i)(?<![a-z])(q?lora|adapters?|peft)(?![a-z])")
 _META_CHECKPOINT = re.compile(r"meta-llama/Llama-2-\d+b(-chat)?", re.IGNORECASE)
-# Formats of other programs, by what their repositories are called.
-_FOREIGN_FORMATS = {
-    "llama.cpp of 2023 (GGML)": re.compile(r"(?i)ggml"),
-    "ExLlama": re.compile(r"(?i)exl[23]($|[-_.])"),
-    "MLX": re.compile(r"(?i)^mlx-community/.*bit|mlx-\d+bit"),
-    "ONNX Runtime": re.compile(r"(?i)[-_]onnx($|[-_])|^onnx-community/"),
-    "OpenVINO": re.compile(r"(?i)^OpenVINO/|[-_]openvino($|[-_])|[-_]ov$"),
-    "CTranslate2": re.compile(r"(?i)(^|/)ct2|[-_]ct2($|[-_])"),
-    "LiteRT": re.compile(r"(?i)^litert-community/|[-_](litert|tflite)($|[-_])"),
-}
 _OWN_CODE = {
     "QWenLMHeadModel",
     "Phi3SmallForCausalLM",
@@ -51,6 +42,7 @@ _CONSENT = {
 }
 _TGI_HANDS_ON_FROM = (0, 9)  # before, its SageMaker entry point forgot HF_MODEL_TRUST_REMOTE_CODE (TGI#493)
 _CONSENT_BY_OTHER_NAMES = ("TRUST_REMOTE_CODE", "HF_TRUST_REMOTE_CODE")
+_TGI_LOADS_EXL2_FROM = (2, 1)  # on one GPU (its launcher, Quantization::Exl2)
 _FIRST_SHARDS, _LARGEST_FILE_IN_GB = (4, 18), 10  # release notes of transformers; the size of its shards
 
 
@@ -58,8 +50,9 @@ _FIRST_SHARDS, _LARGEST_FILE_IN_GB = (4, 18), 10  # release notes of transformer
 def architecture_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Each version of an engine runs the models that were written by then."""
     plan = container(deployment)
-    embeds = plan.environment.get("HF_TASK", "").startswith("text-embedding")  # not by vLLM
-    reason = None if deployment.serving.handler or embeds else _why_not_run(plan)
+    # DJL Serving embeds by other libraries than those that generate.
+    embeds = plan.server == "djl" and plan.environment.get("HF_TASK", "").startswith("text-embedding")
+    reason = None if plan.has_own_code or embeds else _why_not_run(plan)
     if reason and plan.kin and plan.version:
         yield (
             "serving.version" if " from " in reason else "serving.engine",
@@ -133,6 +126,8 @@ def length_fits_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Most engines load what transformers saves: not Meta's own checkpoints, not GGUF files, not what others packed."""
     plan = container(deployment)
+    if plan.has_own_code:
+        return
     version = plan.version
     if _META_CHECKPOINT.fullmatch(plan.model_id):
         yield (
@@ -161,8 +156,10 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
             f"transformers {version.transformers if version else ''} of this image reads one file, and {plan.model_id} "
             "comes in shards; use an image with 4.18 or newer.",
         )
-    foreign = next((name for name, words in _FOREIGN_FORMATS.items() if words.search(plan.model_id)), None)
-    if foreign and plan.server not in ("huggingface", "own"):
+    foreign = foreign_format(plan.model_id)
+    is_new = plan.version is not None and numbers(plan.version.label) >= _TGI_LOADS_EXL2_FROM
+    loads_it = foreign == "ExLlama" and plan.engine == "tgi" and plan.degree == 1 and is_new
+    if foreign and not loads_it and plan.server not in ("huggingface", "own"):
         yield (
             "model.id",
             f"{plan.model_id!r} holds weights for {foreign}, which {plan.engine} does not load; use the model that "

@@ -37,6 +37,14 @@ def heads_fit_cores(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Groups of key and value heads are spread or copied evenly over cores (aws-neuron/transformers-neuronx#92)."""
     for plan in plans(deployment):
         known, shape = _TOPOLOGIES.get(plan.instance.family), plan.shape
+        by_vllm = plan.environment.get("OPTION_ROLLING_BATCH") == "vllm"
+        if known and by_vllm and shape and shape.heads and shape.heads % plan.degree:
+            yield (
+                "serving.tensor_parallel_degree",
+                f"{plan.degree} cores don't divide the {shape.heads} heads of {plan.model_id}, on which vLLM insists; "
+                "use a divisor, or another OPTION_ROLLING_BATCH.",
+            )
+            continue
         groups = shape.kv_heads if shape and shape.kv_heads != shape.heads else None
         if known and groups and not _even(groups, plan.degree):
             fitting = [n for n in known if n <= plan.devices and _even(groups, n)]
@@ -79,11 +87,12 @@ def neuron_positions(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 @warning
 def compilation_fits_timeout(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """LMI compiles at the start, unless the weights are compiled already: minutes for each billion parameters."""
+    """LMI compiles at the start what is not compiled already: minutes for each billion parameters."""
     plan = container(deployment)
     given = deployment.hosting.startup_timeout_in_seconds
     size = plan.parameters_in_billions or 0
-    if plan.engine == "lmi-neuronx" and size > _COMPILES_SOON and given < _COMPILATION_IN_SECONDS:
+    is_compiled = plan.environment.keys() & {"OPTION_LOAD_SPLIT_MODEL", "OPTION_COMPILED_GRAPH_PATH"}
+    if plan.engine == "lmi-neuronx" and not is_compiled and size > _COMPILES_SOON and given < _COMPILATION_IN_SECONDS:
         yield (
             "hosting.startup_timeout_in_seconds",
             f"{given} s may be too short to compile {plan.model_id} at the start; use {_COMPILATION_IN_SECONDS} or "

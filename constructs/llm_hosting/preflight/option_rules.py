@@ -2,17 +2,12 @@
 
 from collections.abc import Iterator
 
-from ..catalog.engines import EngineVersion, engine, numbers
+from ..catalog.engines import EngineVersion, engine
 from ..container_settings import image_version, is_read
 from ..deployment import Deployment
 from .finding import error, warning
 from .memory import UTILIZATIONS
 from .plan import container
-
-_S3URL_GONE_FROM = (0, 28)  # deprecated from 0.22.1 on, and read on (djl-serving, ModelInfo.java, LmiUtils.java)
-_FIRST_CHAT_BY_SHAPE = (2, 4)  # from here on TGI's /invocations takes chat bodies unasked
-_FIRST_NAMED_TOKENS = (3,)
-_PASSES_ALL_FROM = (0, 33)  # what LMI does not know is handed to vLLM from here on
 
 
 @warning
@@ -90,39 +85,9 @@ def custom_needs_image(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 @warning
 def setting_is_read(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Variables that belong to another container, or to another version of this one."""
+    """Variables that belong to another container."""
     plan = container(deployment)
-    given, version = deployment.serving.environment, plan.version
     task_is_read = plan.server in ("huggingface", "own") or plan.engine == "lmi-huggingface"
-    for name in given:
+    for name in deployment.serving.environment:
         if (name == "HF_TASK" and not task_is_read) or not is_read(name, plan.server):
             yield f"serving.environment.{name}", f"has no effect on {plan.engine}; remove it."
-    deprecated = plan.server == "djl" and version and (0, 22) <= numbers(version.label) < _S3URL_GONE_FROM
-    if "OPTION_S3URL" in given and deprecated:
-        yield (
-            "serving.environment.OPTION_S3URL",
-            "is deprecated since 0.22.1, and some images no longer read it; set model.weights instead.",
-        )
-    if (
-        "OPTION_QUANTIZATION" in given
-        and plan.server == "djl"
-        and version
-        and numbers(version.label) < _PASSES_ALL_FROM
-    ):
-        yield (
-            "serving.environment.OPTION_QUANTIZATION",
-            f"is not read by {version.engine} {version.label}; use OPTION_QUANTIZE, which is LMI's name for it.",
-        )
-    if plan.engine == "tgi" and version:
-        number = numbers(version.label)
-        if "MESSAGES_API_ENABLED" in given and not (1, 4) <= number < _FIRST_CHAT_BY_SHAPE:
-            yield (
-                "serving.environment.MESSAGES_API_ENABLED",
-                f"has no effect on TGI {version.label}: it is read from 1.4 to 2.3, and from 2.4 on chats are "
-                "known by their shape; remove it.",
-            )
-        if "MAX_INPUT_LENGTH" in given and number >= _FIRST_NAMED_TOKENS:
-            yield (
-                "serving.environment.MAX_INPUT_LENGTH",
-                "is called MAX_INPUT_TOKENS since TGI 3; rename it, or leave it out to have it computed from memory.",
-            )

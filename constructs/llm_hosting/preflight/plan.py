@@ -39,6 +39,7 @@ _QUANTIZATIONS = {
     "gguf": ("gguf",),
 }
 _OWN_BRANCH = ("lmi-dist", "auto")  # LMI's own, which takes more models than vLLM
+_VLLM_BY_ITSELF_FROM = (0, 33)  # in LMI; before, without a rolling batch, transformers computes
 _TGI_SPLITS_ALL_FROM = (3,)  # by the plans that transformers has for tensor parallelism
 _COUNT = re.compile(r"[0-9]{1,9}")
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([kK]?)")
@@ -89,13 +90,20 @@ class Plan:
         return engine(self.engine).server
 
     @property
+    def has_own_code(self) -> bool:
+        """Whether DJL Serving runs a handler that did not come with the image."""
+        entry_point = self.deployment.serving.environment.get("OPTION_ENTRYPOINT", "djl_python.")
+        return self.deployment.serving.handler is not None or not entry_point.startswith("djl_python.")
+
+    @property
     def runs_vllm(self) -> bool:
         """Whether vLLM, or LMI's own branch of it, computes: by the engine, or by what DJL Serving is told."""
         rolling = self.environment.get("OPTION_ROLLING_BATCH", "")
-        if self.deployment.serving.handler:
+        if self.has_own_code:
             return False
         if self.engine == "lmi-vllm":
-            return rolling in ("", "vllm", "lmi-dist", "auto", "disable")
+            by_itself = self.version is None or numbers(self.version.label) >= _VLLM_BY_ITSELF_FROM
+            return rolling in ("", "vllm", "lmi-dist", "auto") or (rolling == "disable" and by_itself)
         return self.engine == "vllm" or (self.server == "djl" and rolling in ("vllm", "lmi-dist"))
 
     @property
@@ -131,7 +139,9 @@ class Plan:
         own_branch = self.environment.get("OPTION_ROLLING_BATCH") in _OWN_BRANCH and self.instance.kind == "gpu"
         if version is None or own_branch:
             return None
-        return architectures("vllm", version.vllm) if self.runs_vllm and version.vllm else version.architectures
+        if self.runs_vllm and version.vllm:
+            return architectures("vllm", version.vllm)
+        return None if self.engine == "lmi-vllm" else version.architectures
 
     @property
     def is_left_to_transformers(self) -> bool:

@@ -11,87 +11,93 @@ from .hardware_rules import ADA, AMPERE, HOPPER, TURING
 from .plan import Plan, container, plans
 
 # Least compute capability of the kernels: vLLM docs, features/quantization, "supported hardware"; TGI docs,
-# conceptual/quantization. FP8 weights run on Ampere too, through Marlin.
+# conceptual/quantization. FP8 weights run on older GPUs too, through Marlin.
 _LEAST_CAPABILITY = {"awq": TURING, "fp8": AMPERE, "mxfp4": AMPERE, "nvfp4": AMPERE}
-# What versions of vLLM before these need: FP8 weights by Marlin (vllm#6689), MXFP4 by Triton (vllm#22331).
-_LEAST_BY_VLLM = {"fp8": (((0, 5), HOPPER), ((0, 5, 3), ADA)), "mxfp4": (((0, 10, 2), HOPPER),)}
+# What versions of vLLM before these need: FP8 weights by Marlin (vllm#6689, on Turing vllm#29901), MXFP4 by Triton
+# (vllm#22331). None = what the table above says.
+_LEAST_BY_VLLM = {
+    "fp8": (((0, 5), HOPPER), ((0, 5, 3), ADA), ((0, 13), AMPERE), (None, TURING)),
+    "mxfp4": (((0, 10, 2), HOPPER),),
+    "int8": ((None, TURING),),
+}
 _BY_MARLIN = re.compile(r"w[48]a16", re.IGNORECASE)
-_BLOCKS = {"awq": 128, "gptq": 128, "fp8": 128}
-_FIRST_BITSANDBYTES, _SPLITS_BITSANDBYTES_FROM = (0, 5), (0, 9)
+# Whose files have one scale for each block of 128; others have one for each tensor or channel.
+_BLOCKWISE_FP8 = ("qwen/", "deepseek-ai/", "moonshotai/", "zai-org/", "minimaxai/")
+_BLOCK = 128
+# bitsandbytes in vLLM: at all, and over several GPUs: what it quantizes at load, what is quantized in the files.
+_FIRST_BITSANDBYTES, _SPLITS_FROM = (0, 5), ((0, 6, 2), (0, 9))
 _AWQ_BY_MARLIN_FROM = (0, 5, 4)  # its kernels take bf16, where nobody asks for the plain ones
 _MADE_BEFORE = {"awq", "gptq"}  # by who packed the weights; the other formats, engines can make at load
-# What reads the format from the files: TGI's launcher (get_max_positions_quantize), vLLM's config.py.
-_TGI_READS_FORMAT_FROM, _VLLM_READS_FORMAT_FROM = (2, 2), (0, 2, 2)
+# What reads the format from the files: TGI (text-generation-inference#1719), vLLM (vllm#1695).
+_TGI_READS_FORMAT_FROM, _VLLM_READS_FORMAT_FROM = (2, 0), (0, 2, 2)
+_IN_TENSORS = ("redhatai/", "neuralmagic/")  # compressed tensors, whose schemes need Ampere
+_TRTLLM_READS_FILES_FROM = (0, 28)  # certain up to 0.27
 _COMPRESSED_TENSORS = re.compile(r"quantized\.w\d+a\d+", re.IGNORECASE)  # how Neural Magic and Red Hat name them
 _TGI_READS_THEM_FROM = (3,)
 # The values of its launcher's `quantize`; that of 0.6.0 was a switch.
-_TGI_WORDS = {
-    "",
-    "awq",
-    "eetq",
-    "exl2",
-    "gptq",
-    "marlin",
-    "bitsandbytes",
-    "bitsandbytes-nf4",
-    "bitsandbytes-fp4",
-    "fp8",
-}
-_TGI_WORDS |= {"compressed-tensors"}
+_TGI_WORDS = ("awq", "bitsandbytes", "bitsandbytes-fp4", "bitsandbytes-nf4", "eetq", "exl2", "fp8", "gptq", "marlin")
 _TGI_NAMES_FORMATS_FROM = (0, 8)
 _NOT_OF_AUTO_MODEL = {"awq", "gptq", "bitsandbytes4"}  # what TGI leaves to transformers (its models/__init__.py)
 
 
 @error
 def quantization_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Versions of TGI know formats by name; vLLM's kernels for AWQ, asked for by name, compute in fp16 only."""
+    """Versions of vLLM load some formats, split some, and compute with some in fp16 only."""
     plan = container(deployment)
-    quantization = plan.quantization
-    known = plan.version.quantizations if plan.version and plan.engine == "tgi" else ()
-    label = plan.version.label if plan.version else ""
-    word = (plan.by_hand("quantization") or "").lower()
+    yield from _bitsandbytes(plan)
+    yield from _blocks(plan)
+    named = (plan.by_hand("quantization") or "").lower() == "awq"
+    implied = plan.quantization == "awq" and numbers(plan.vllm or "9") < _AWQ_BY_MARLIN_FROM
+    if plan.dtype == "bf16" and plan.runs_vllm and (named or implied):
+        yield "model.dtype", "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16, or leave it out."
+
+
+@error
+def quantization_fits_tgi(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Versions of TGI know formats by name, and only for the models that TGI has code of its own for."""
+    plan = container(deployment)
+    if plan.engine != "tgi" or plan.version is None:
+        return
+    label, known, quantization = plan.version.label, plan.version.quantizations, plan.quantization
+    word = plan.by_hand("quantization") or ""
     is_switch = word in ("true", "false") and numbers(label) < _TGI_NAMES_FORMATS_FROM
-    if known and word not in _TGI_WORDS and not is_switch:
+    if word and word not in (*_TGI_WORDS, "compressed-tensors") and not is_switch:
         yield (
             "serving.environment.HF_MODEL_QUANTIZE",
-            f"{word!r} is no format of TGI, which ends at once; use one of {', '.join(known)} as model.quantization, "
-            "or remove it.",
+            f"{word!r} is no format of TGI, which ends at once; remove it, or use one of {', '.join(_TGI_WORDS)}.",
         )
-    if known and quantization not in (None, "gguf", *known):
+    elif quantization not in (None, "gguf", *known):
         yield (
             "model.quantization",
             f"{quantization} is not known to TGI {label}; use a newer version, or one of {', '.join(known)}.",
         )
-    elif plan.engine == "tgi" and quantization in _NOT_OF_AUTO_MODEL and plan.is_left_to_transformers:
+    elif quantization in _NOT_OF_AUTO_MODEL and plan.is_left_to_transformers:
         yield (
             "model.quantization",
             f"{quantization} is refused: TGI {label} leaves {plan.model_id} to transformers, without such kernels; use "
             "other weights, or another engine.",
         )
-    if (
-        plan.engine == "tgi"
-        and _COMPRESSED_TENSORS.search(plan.model_id)
-        and numbers(label or "99") < _TGI_READS_THEM_FROM
-    ):
+    elif _COMPRESSED_TENSORS.search(plan.model_id) and numbers(label) < _TGI_READS_THEM_FROM:
         yield (
             "model.id",
-            f"{plan.model_id!r} holds compressed tensors, which TGI {label} can't read; use 3.0.1 or vllm.",
+            f"{plan.model_id!r} holds compressed tensors, which TGI {label} can't read; use 3.0.1 or newer, or vllm.",
         )
-    yield from _bitsandbytes(plan)
-    yield from _blocks(plan)
-    named = (plan.by_hand("quantization") or "").lower() == "awq"
-    implied = quantization == "awq" and numbers(plan.vllm or "9") < _AWQ_BY_MARLIN_FROM
-    if plan.dtype == "bf16" and plan.runs_vllm and (named or implied):
-        yield "model.dtype", "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16, or leave it out."
 
 
 @error
 def quantization_fits_files(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Asked for one format, engines end at once when the files have another; older TGI has to be told which it is."""
     plan = container(deployment)
+    asked, stored = plan.asked_quantization, plan.stored_quantization
+    label = plan.version.label if plan.version else "99"
+    if plan.engine == "lmi-tensorrt-llm" and stored in _MADE_BEFORE and numbers(label) < _TRTLLM_READS_FILES_FROM:
+        yield (
+            "model.id",
+            f"{plan.model_id!r} holds {stored} weights, of which TensorRT-LLM in {label} can't build an engine; use "
+            "the model that they were made from, with model.quantization: awq.",
+        )
     if not plan.comes_from_hub or not (plan.vllm or plan.engine in ("tgi", "sglang")):
         return
-    asked, stored = plan.asked_quantization, plan.stored_quantization
     converts = plan.engine == "tgi" and (asked, stored) == ("gptq", "awq")  # for the faster kernels
     listed = model_shape(plan.model_id) is not None and plan.revision is None
     if asked and stored in _MADE_BEFORE and asked != stored and not converts:
@@ -128,10 +134,9 @@ def quantization_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str,
     for plan in plans(deployment):
         capability, quantization = plan.instance.compute_capability, plan.quantization or ""
         least = _least_capability(quantization, plan.vllm)
-        if plan.runs_vllm and _BY_MARLIN.search(plan.model_id):
-            least = AMPERE
-        elif plan.runs_vllm and quantization == "int8":
-            least = TURING
+        in_tensors = _BY_MARLIN.search(plan.model_id) or plan.model_id.lower().startswith(_IN_TENSORS)
+        if plan.runs_vllm and in_tensors and quantization != "int8":
+            least = max(AMPERE, least or AMPERE)
         elif plan.engine == "lmi-tensorrt-llm" and quantization == "fp8":
             least = ADA
         if capability and least and capability < least:
@@ -143,33 +148,36 @@ def quantization_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str,
 
 
 def _least_capability(quantization: str, vllm: str | None) -> float | None:
-    eras = _LEAST_BY_VLLM.get(quantization, ())
-    early = next((least for before, least in eras if vllm and numbers(vllm) < before), None)
-    return early or _LEAST_CAPABILITY.get(quantization)
+    eras = _LEAST_BY_VLLM.get(quantization, ()) if vllm else ()
+    early = (least for before, least in eras if before is None or numbers(vllm or "") < before)
+    return next(early, _LEAST_CAPABILITY.get(quantization))
 
 
 def _blocks(plan: Plan) -> Iterator[tuple[str, str]]:
     """Formats with a scale for each block of weights can't be split within one."""
-    width = plan.shape.intermediate_size if plan.shape else None
-    block = _BLOCKS.get(plan.stored_quantization or "")
-    splits = plan.runs_vllm or plan.engine in ("sglang", "tgi")
-    if block and width and splits and plan.degree > 1 and (width % plan.degree or (width // plan.degree) % block):
+    width, stored = plan.shape.intermediate_size if plan.shape else None, plan.stored_quantization
+    # Another branch of a repository may have smaller groups.
+    in_blocks = (stored in _MADE_BEFORE and not plan.revision) or (
+        stored == "fp8" and plan.model_id.lower().startswith(_BLOCKWISE_FP8)
+    )
+    splits = plan.degree > 1 and (plan.runs_vllm or plan.engine in ("sglang", "tgi"))
+    if in_blocks and width and splits and (width % plan.degree or (width // plan.degree) % _BLOCK):
         yield (
             "serving.tensor_parallel_degree",
-            f"{plan.degree} splits the {width:,} rows of {plan.model_id} within blocks of {block}, which share a scale "
-            f"in {plan.stored_quantization}; use a lower degree, or weights that are not quantized.",
+            f"{plan.degree} splits the {width:,} rows of {plan.model_id} within blocks of {_BLOCK}, which share a "
+            f"scale in {stored}; use a lower degree, or weights that are not quantized.",
         )
 
 
 def _bitsandbytes(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Release notes of vLLM: bitsandbytes came with 0.5.0, splitting files that are quantized already with 0.9."""
+    """Release notes of vLLM: bitsandbytes came with 0.5.0, splitting with 0.6.2, of quantized files with 0.9."""
     if plan.quantization != "bitsandbytes4" or plan.vllm is None:
         return
     if numbers(plan.vllm) < _FIRST_BITSANDBYTES:
         yield "model.quantization", f"bitsandbytes is not known to vLLM {plan.vllm} of this image; use a newer version."
-    elif plan.stored_quantization and plan.degree > 1 and numbers(plan.vllm) < _SPLITS_BITSANDBYTES_FROM:
+    elif plan.degree > 1 and numbers(plan.vllm) < _SPLITS_FROM[plan.stored_quantization is not None]:
         yield (
             "serving.tensor_parallel_degree",
-            f"{plan.degree}: vLLM {plan.vllm} of this image does not split files that are quantized by bitsandbytes "
-            "already; use 1, or a newer version.",
+            f"{plan.degree}: vLLM {plan.vllm} of this image does not split weights that bitsandbytes quantizes"
+            f"{' already' if plan.stored_quantization else ''}; use 1, or a newer version.",
         )
