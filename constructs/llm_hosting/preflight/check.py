@@ -7,11 +7,13 @@ from ..deployment import Deployment
 from ..deployment_file import DeploymentError, Problem, parse
 from . import (  # noqa: F401  (registers the rules)
     api_rules,
+    degree_rules,
+    disk_rules,
     djl_rules,
-    fit_rules,
     hardware_rules,
     hosting_rules,
     jobs_rules,
+    memory_rules,
     model_rules,
     neuron_rules,
     option_rules,

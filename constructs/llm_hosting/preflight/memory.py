@@ -7,6 +7,7 @@ from ..catalog.model_names import foreign_format
 from .plan import BYTES_PER_PARAMETER, Plan
 
 GB, MIB = 10**9, 2**20
+_MARGIN_BY_NAME = 1.1
 # What CUDA sees of what EC2 reports: ECC, reserved memory (a T4 shows 15,095 of 16,384 MiB, an A10G 22,731 of 22,888).
 _SEEN = {"NVIDIA T4": 0.92}
 _SEEN_OTHERWISE = 0.985
@@ -156,3 +157,14 @@ def _per_token(plan: Plan) -> float | None:
         return None
     shards = min(plan.degree, shape.kv_heads)
     return 2 * shape.layers * shape.kv_heads * shape.head_size * size / shards / plan.stages
+
+
+def margin(plan: Plan) -> float:
+    """How far a size may be off: more where only the model's name says it, because names round."""
+    known = plan.shape is not None or plan.deployment.model.parameters_in_billions is not None
+    return 1 if known else _MARGIN_BY_NAME
+
+
+def in_gb(size: float) -> str:
+    """For people, of bytes."""
+    return f"{size / GB:.1f} GB"

@@ -1,4 +1,4 @@
-"""Of size: accelerator memory, heads, host memory, disk."""
+"""Of memory: of accelerators and machines."""
 
 from typing import Any
 
@@ -16,11 +16,6 @@ def sized(parameters_in_billions: float, instance_type: str = "ml.g6.2xlarge", *
     return changes | {"model": {"id": "nobody/knows-this", "parameters_in_billions": parameters_in_billions}}
 
 
-def with_volume(size_in_gb: int) -> Changes:
-    changes = on("ml.inf2.24xlarge", "facebook/opt-66b", engine="lmi-neuronx")
-    return changes | {"hosting": {"instance_type": "ml.inf2.24xlarge", "volume_size_in_gb": size_in_gb}}
-
-
 def concurrent(requests: int) -> Changes:
     scaling = {"concurrent_requests_per_instance": requests}
     changes = on("ml.g6.2xlarge", "Qwen/Qwen3-8B", max_model_len=8192)
@@ -28,6 +23,18 @@ def concurrent(requests: int) -> Changes:
 
 
 BROKEN = [
+    Broken(
+        "tokens-fit-memory",
+        "warning",
+        "serving.environment.MAX_BATCH_TOTAL_TOKENS",
+        on(
+            "ml.g5.2xlarge",
+            "NousResearch/Llama-2-7b-hf",
+            engine="tgi",
+            environment={"MAX_TOTAL_TOKENS": "4096", "MAX_BATCH_TOTAL_TOKENS": "40000"},
+        ),
+        "40,000 tokens are likely to need 21.0 GB of KV cache on each accelerator of ml.g5.2xlarge, where",
+    ),
     Broken(
         "prefill-fits-memory",
         "warning",
@@ -42,60 +49,6 @@ BROKEN = [
             "hosting": {"instance_type": "ml.g5.12xlarge"},
         },
         "20,000 tokens at once are likely to need",
-    ),
-    Broken(
-        "degree-fits-instance",
-        "error",
-        "serving.tensor_parallel_degree",
-        on("ml.g6.12xlarge", "Qwen/Qwen3-4B", tensor_parallel_degree=8),
-        "8 is more than the 4 accelerator(s) of ml.g6.12xlarge; use at most 4 or a larger type",
-    ),
-    Broken(
-        "degree-fits-instance",
-        "error",
-        "serving.tensor_parallel_degree",
-        on("ml.inf2.8xlarge", "nomic-ai/gpt4all-j", engine="lmi-neuronx", tensor_parallel_degree=4),
-        "4 is more than the 2 NeuronCores of ml.inf2.8xlarge",
-    ),
-    Broken(  # as the container reads it
-        "degree-fits-instance",
-        "error",
-        "serving.tensor_parallel_degree",
-        on("ml.g6.2xlarge", "Qwen/Qwen3-4B", environment={"OPTION_TENSOR_PARALLEL_DEGREE": "4"}),
-        "4 is more than the 1 accelerator(s)",
-    ),
-    Broken(
-        "degree-is-said-for-pools",
-        "error",
-        "serving.tensor_parallel_degree",
-        on(["ml.g6.12xlarge", "ml.g6.48xlarge"], "Qwen/Qwen3-4B"),
-        "is needed: the types of hosting.instance_type have 4, 8 accelerators; use 4, or types",
-    ),
-    Broken(
-        "heads-divisible-by-degree",
-        "error",
-        "serving.tensor_parallel_degree",
-        on("ml.g6.48xlarge", "Qwen/Qwen2.5-7B-Instruct", tensor_parallel_degree=8),
-        "8 does not divide the 28 attention heads of Qwen/Qwen2.5-7B-Instruct; use one of 1, 2, 4.",
-    ),
-    Broken(
-        "heads-divisible-by-degree",
-        "error",
-        "serving.tensor_parallel_degree",
-        on(
-            "ml.g6.12xlarge",
-            "microsoft/Phi-3-medium-128k-instruct",
-            tensor_parallel_degree=4,
-            max_model_len=8192,
-        ),
-        "4 does not divide the 10 key and value heads of microsoft/Phi-3-medium-128k-instruct; use one of 1, 2.",
-    ),
-    Broken(
-        "heads-divisible-by-degree",
-        "error",
-        "serving.tensor_parallel_degree",
-        on("ml.g5.12xlarge", "tiiuae/falcon-7b", engine="tgi", tensor_parallel_degree=4),
-        "4 does not divide the 71 attention heads of tiiuae/falcon-7b; use 1.",
     ),
     Broken(
         "weights-fit-memory",
@@ -148,14 +101,6 @@ BROKEN = [
         sized(7),
         "'nobody/knows-this' is not in the catalog, so its KV cache, and whether lmi-vllm runs it, are not checked; "
         "docs/models.md shows how to add it",
-    ),
-    Broken(
-        "weights-fit-root-disk",
-        "warning",
-        "serving.engine",
-        on("ml.p4d.24xlarge", "nobody/knows-this-16b", engine="huggingface", environment={"DTYPE": "fp16"}),
-        "'huggingface' copies the 32.0 GB of nobody/knows-this-16b to a root disk of about 30 GB, where larger models "
-        "did not fit; use another engine",
     ),
     Broken(
         "answer-fits-context",
@@ -213,13 +158,6 @@ BROKEN = [
         "loads NousResearch/Llama-2-7b-hf in 32 bits: 27.0 GB, where ml.g5.2xlarge gives 23.6 GB",
     ),
     Broken(
-        "weights-need-a-volume",
-        "warning",
-        "hosting.volume_size_in_gb",
-        on("ml.inf2.48xlarge", "NousResearch/Llama-2-70b-hf", engine="tgi-neuronx"),
-        "is not set, and SageMaker's default of about 30 GB on ml.inf2.48xlarge does not hold the 138.0 GB",
-    ),
-    Broken(
         "images-fit-memory",
         "warning",
         "serving.max_batch_size",
@@ -241,23 +179,17 @@ BROKEN = [
         "'ml.m7i.2xlarge' has 32 GiB of memory; the weights of Qwen/Qwen3-14B need 59.1 GB of it; use a type with more "
         "memory, or a smaller model",
     ),
-    Broken(
-        "weights-fit-disk",
-        "error",
-        "hosting.volume_size_in_gb",
-        with_volume(131),
-        "131 GB of disk on ml.inf2.24xlarge do not hold the 131.7 GB of facebook/opt-66b; set "
-        "hosting.volume_size_in_gb above it",
-    ),
 ]
 
 KEPT = [
     Kept(
+        "tokens-fit-memory",
+        on("ml.g5.2xlarge", "NousResearch/Llama-2-7b-hf", engine="tgi", environment={"MAX_TOTAL_TOKENS": "4096"}),
+    ),
+    Kept(
         "pipelines-load-32-bits",
         on("ml.g5.2xlarge", "NousResearch/Llama-2-7b-hf", engine="huggingface", version="2.6.0-transformers5.5.3-gpu"),
     ),
-    Kept("weights-need-a-volume", on("ml.g6e.12xlarge", "NousResearch/Llama-2-70b-hf")),
-    Kept("weights-need-a-volume", on("ml.inf2.8xlarge", "NousResearch/Llama-2-7b-hf", engine="tgi-neuronx")),
     Kept(
         "prefill-fits-memory",
         {
@@ -283,31 +215,6 @@ KEPT = [
         "context-fits-memory",
         {"model": {"id": "Qwen/Qwen3-8B"}, "serving": {"environment": {"OPTION_MAX_MODEL_LEN": "-1"}}},
     ),
-    Kept("degree-fits-instance", on("ml.g6.12xlarge", "Qwen/Qwen3-4B", tensor_parallel_degree=4)),
-    Kept("degree-fits-instance", on("ml.g6.2xlarge", "Qwen/Qwen3-4B", environment={"TENSOR_PARALLEL_DEGREE": "max"})),
-    Kept(
-        "degree-is-said-for-pools",
-        on(["ml.g6.12xlarge", "ml.g6.48xlarge"], "Qwen/Qwen3-4B", tensor_parallel_degree=4),
-    ),
-    Kept(
-        "degree-is-said-for-pools",
-        on(["ml.g6.12xlarge", "ml.g6.48xlarge"], "Qwen/Qwen3-4B", environment={"TENSOR_PARALLEL_DEGREE": "max"}),
-    ),
-    Kept("degree-is-said-for-pools", on(["ml.g6.12xlarge", "ml.g5.12xlarge"], "Qwen/Qwen3-4B")),
-    Kept(
-        "heads-divisible-by-degree",
-        on("ml.g6.48xlarge", "Qwen/Qwen2.5-7B-Instruct", tensor_parallel_degree=4),
-    ),
-    Kept("heads-divisible-by-degree", on("ml.g6.48xlarge", "Qwen/Qwen2.5-7B-Instruct")),  # the degree follows the heads
-    Kept("heads-divisible-by-degree", on("ml.g6.12xlarge", "microsoft/Phi-3-medium-128k-instruct")),
-    Kept(  # 4 key and value heads are copied to 8 accelerators
-        "heads-divisible-by-degree",
-        on("ml.g6.48xlarge", "Qwen/Qwen3-30B-A3B", tensor_parallel_degree=8),
-    ),
-    Kept(  # transformers-neuronx pads
-        "heads-divisible-by-degree",
-        on("ml.inf2.24xlarge", "facebook/opt-30b", engine="lmi-neuronx", tensor_parallel_degree=12),
-    ),
     Kept("weights-fit-memory", sized(10.2)),
     Kept("weights-fit-memory", sized(22, "ml.g6.12xlarge", tensor_parallel_degree=4)),
     Kept("weights-fit-memory", on("ml.g6.2xlarge", "nobody/knows-this-11b")),
@@ -327,10 +234,7 @@ KEPT = [
     Kept("requests-fit-memory", concurrent(3)),
     Kept("requests-fit-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", max_model_len=8192)),  # the default is no promise
     Kept("host-memory", on("ml.m7i.4xlarge", "Qwen/Qwen3-14B", engine="huggingface", version=CPU)),
-    Kept("weights-fit-disk", with_volume(132)),
     Kept("shape-is-known", on("ml.g6.2xlarge", "Qwen/Qwen3-4B")),
-    Kept("weights-fit-root-disk", on("ml.g6.12xlarge", "nobody/knows-this-14b", engine="tgi")),
-    Kept("weights-fit-root-disk", on("ml.g6.12xlarge", "nobody/knows-this-13b", engine="huggingface")),
     Kept("answer-fits-context", on("ml.g6.2xlarge", "Qwen/Qwen3-4B", max_model_len=257, max_new_tokens=256)),
     Kept("answer-fits-context", on("ml.g6.2xlarge", "Qwen/Qwen3-4B", max_new_tokens=256)),
 ]

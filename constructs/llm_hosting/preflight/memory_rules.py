@@ -1,67 +1,20 @@
-"""Rules over size: accelerator memory, heads, host memory, disk."""
+"""Rules over memory: of accelerators and machines, for weights, KV cache and what the engine needs beside them."""
 
 from collections.abc import Iterator
 
 from ..catalog.engines import numbers
-from ..container_settings import heads_divide
 from ..deployment import Deployment
 from .finding import error, unknown, warning
-from .memory import GB, Memory, memory, weights_in_files
+from .memory import GB, Memory, in_gb, margin, memory
 from .plan import Plan, container, plans
 
 _CLOSE = 0.92  # of the memory that there is
-_ROOT_DISK_IN_GB = 30
-_SURE_BY_ID = 1.1  # where only the model's name says how large it is: names round
-_WITH_SHARDS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
 _MOST_WITH_IMAGES = 32
 _LOADS_AS_STORED_FROM = (5,)
 _KEEPS_WINDOWS_FROM = (0, 8)
+_TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
 _DEFAULT_PREFILL_TOKENS = 4096  # of TGI before 3.0
 _CHECKS_CONTEXT_FROM = (0, 2, 7)  # from here on vLLM ends when its cache can't hold one request of the whole context
-
-
-@error
-def degree_fits_instance(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """The tensor parallel degree is at most the number of accelerators; on Neuron, of their cores."""
-    for plan in plans(deployment):
-        if plan.devices and plan.degree > plan.devices:
-            what = "NeuronCores" if plan.instance.kind == "neuron" else "accelerator(s)"
-            yield (
-                "serving.tensor_parallel_degree",
-                f"{plan.degree} is more than the {plan.devices} {what} of {plan.instance.type}; "
-                f"use at most {plan.devices} or a larger type.",
-            )
-
-
-@error
-def degree_is_said_for_pools(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """One model configuration serves all types of a pool."""
-    pool = list(plans(deployment))
-    counts = sorted({plan.devices for plan in pool if plan.devices})
-    said = deployment.serving.tensor_parallel_degree or any(plan.by_hand("tensor_parallel_degree") for plan in pool)
-    if len(counts) > 1 and not said:
-        yield (
-            "serving.tensor_parallel_degree",
-            f"is needed: the types of hosting.instance_type have {', '.join(map(str, counts))} accelerators; "
-            f"use {counts[0]}, or types that have the same number.",
-        )
-
-
-@error
-def heads_divisible_by_degree(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Tensor parallelism gives each accelerator the same number of attention heads."""
-    for plan in plans(deployment):
-        shape, degree = plan.shape, plan.degree
-        if not (shape and shape.heads and plan.engine in _WITH_SHARDS and 1 < degree <= max(plan.devices, 1)):
-            continue
-        heads, groups = shape.heads, shape.kv_heads or shape.heads
-        if heads % degree or (plan.runs_vllm and not heads_divide(shape, degree)):
-            fitting = [n for n in range(1, plan.devices + 1) if heads_divide(shape, n) and plan.devices % n == 0]
-            what = f"{heads} attention heads" if heads % degree else f"{groups} key and value heads"
-            yield (
-                "serving.tensor_parallel_degree",
-                f"{degree} does not divide the {what} of {plan.model_id}; use {_one_of(fitting)}.",
-            )
 
 
 @error
@@ -69,7 +22,7 @@ def weights_fit_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The weights of one shard, and the least that an engine needs beside them, fit into an accelerator's memory."""
     for plan in plans(deployment):
         need = memory(plan)
-        if plan.instance.kind != "cpu" and need.weights is not None and _exceeds(need) > _sure(plan):
+        if plan.instance.kind != "cpu" and need.weights is not None and _exceeds(need) > margin(plan):
             yield "hosting.instance_type", f"{_too_large(plan, need)}; {_larger(plan)}."
 
 
@@ -78,7 +31,7 @@ def weights_barely_fit(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Close to the limit, what the engine really needs decides."""
     for plan in plans(deployment):
         need = memory(plan)
-        if need.weights is not None and _CLOSE < _exceeds(need) <= _sure(plan):
+        if need.weights is not None and _CLOSE < _exceeds(need) <= margin(plan):
             yield "hosting.instance_type", f"{_too_large(plan, need)}, which may not start; {_larger(plan)}."
 
 
@@ -128,8 +81,8 @@ def context_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
             each, fitting = f"{requests} requests of " if requests > 1 else "", _round(need.cached_tokens // requests)
             yield (
                 "serving.max_model_len",
-                f"{each}{tokens // requests:,}{said} tokens need {_gb(tokens * (need.per_token or 0))} of KV cache on "
-                f"each accelerator of {plan.instance.type}, where {_gb(left)} is left beside the weights; use "
+                f"{each}{tokens // requests:,}{said} tokens need {in_gb(tokens * (need.per_token or 0))} of KV cache "
+                f"on each accelerator of {plan.instance.type}, where {in_gb(left)} is left beside the weights; use "
                 f"{f'{fitting} or less, ' if fitting else ''}{'fewer requests at once, ' if each else ''}"
                 f"{'or ' if fitting or each else ''}a type with more memory.",
             )
@@ -159,9 +112,24 @@ def prefill_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
         if tokens * each > (need.left_for_cache or 0):
             yield (
                 "serving.environment.MAX_BATCH_PREFILL_TOKENS",
-                f"{tokens:,.0f} tokens at once are likely to need {_gb(tokens * each)} on each accelerator of "
-                f"{plan.instance.type} beside the weights, where {_gb(need.left_for_cache or 0)} is left; set it "
+                f"{tokens:,.0f} tokens at once are likely to need {in_gb(tokens * each)} on each accelerator of "
+                f"{plan.instance.type} beside the weights, where {in_gb(need.left_for_cache or 0)} is left; set it "
                 "lower, and MAX_INPUT_LENGTH with it, or use a larger type.",
+            )
+
+
+@warning
+def tokens_fit_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """TGI ends after its warm-up when the cache can't hold the tokens that it is told to take."""
+    for plan in plans(deployment):
+        name = max(_TGI_TOKENS, key=lambda name: plan.number(name) or 0)
+        tokens, need = plan.number(name), memory(plan)
+        if plan.engine == "tgi" and tokens and need.cached_tokens is not None and 0 < need.cached_tokens < tokens:
+            yield (
+                f"serving.environment.{name}",
+                f"{tokens:,.0f} tokens are likely to need {in_gb(tokens * (need.per_token or 0))} of KV cache on each "
+                f"accelerator of {plan.instance.type}, where {in_gb(need.left_for_cache or 0)} is left beside the "
+                f"weights; use {_round(need.cached_tokens)} or less, or a larger type.",
             )
 
 
@@ -193,26 +161,11 @@ def host_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """A model on a CPU lies in the memory of the machine."""
     for plan in plans(deployment):
         need = memory(plan)
-        if plan.instance.kind == "cpu" and need.weights is not None and _exceeds(need) > _sure(plan):
+        if plan.instance.kind == "cpu" and need.weights is not None and _exceeds(need) > margin(plan):
             yield (
                 "hosting.instance_type",
                 f"{plan.instance.type!r} has {plan.instance.memory_in_gib} GiB of memory; the weights of "
-                f"{plan.model_id} need {_gb(need.weights)} of it; use a type with more memory, or a smaller model.",
-            )
-
-
-@error
-def weights_fit_disk(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Weights are downloaded before they are loaded."""
-    for plan in plans(deployment):
-        size, disk = weights_in_files(plan), _disk_in_gb(plan)
-        sure = _sure(plan)
-        if size is not None and disk is not None and size > disk * GB * sure:
-            volume = plan.instance.volume_size_allowed
-            fix = "set hosting.volume_size_in_gb above it" if volume else "use a larger type of the family"
-            yield (
-                "hosting.volume_size_in_gb" if volume else "hosting.instance_type",
-                f"{disk} GB of disk on {plan.instance.type} do not hold the {_gb(size)} of {plan.model_id}; {fix}.",
+                f"{plan.model_id} need {in_gb(need.weights)} of it; use a type with more memory, or a smaller model.",
             )
 
 
@@ -226,38 +179,10 @@ def pipelines_load_32_bits(deployment: Deployment) -> Iterator[tuple[str, str]]:
         if is_gpu and is_old and size and size * 4 * GB > need.available >= (need.weights or 0):
             yield (
                 "serving.version",
-                f"{version.label if version else ''} loads {plan.model_id} in 32 bits: {_gb(size * 4 * GB)}, where "
-                f"{plan.instance.type} gives {_gb(need.available)}; use one with transformers 5, another engine, or an "
-                "inference.py that says torch_dtype.",
+                f"{version.label if version else ''} loads {plan.model_id} in 32 bits: {in_gb(size * 4 * GB)}, where "
+                f"{plan.instance.type} gives {in_gb(need.available)}; use one with transformers 5, another engine, or "
+                "an inference.py that says torch_dtype.",
             )
-
-
-@warning
-def weights_need_a_volume(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """AWS: above about 30 GB, types without a disk of their own need a volume (large model hosting)."""
-    for plan in plans(deployment):
-        size = weights_in_files(plan)
-        if plan.instance.volume_size_allowed and _disk_in_gb(plan) is None and (size or 0) > _ROOT_DISK_IN_GB * GB:
-            yield (
-                "hosting.volume_size_in_gb",
-                f"is not set, and SageMaker's default of about {_ROOT_DISK_IN_GB} GB on {plan.instance.type} does not "
-                f"hold the {_gb(size or 0)} of {plan.model_id}; set it above them.",
-            )
-            return
-
-
-@warning
-def weights_fit_root_disk(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Hugging Face's toolkit copies a model to the root disk, whatever the volume (its issue #80)."""
-    for plan in plans(deployment):
-        size = weights_in_files(plan)
-        if plan.engine == "huggingface" and size and size > _ROOT_DISK_IN_GB * GB:
-            yield (
-                "serving.engine",
-                f"'huggingface' copies the {_gb(size)} of {plan.model_id} to a root disk of about {_ROOT_DISK_IN_GB} "
-                "GB, where larger models did not fit; use another engine.",
-            )
-            return
 
 
 @error
@@ -296,18 +221,13 @@ def _exceeds(need: Memory) -> float:
     return ((need.weights or 0) + need.overhead) / need.available if need.available else 0
 
 
-def _sure(plan: Plan) -> float:
-    known = plan.shape is not None or plan.deployment.model.parameters_in_billions is not None
-    return 1 if known else _SURE_BY_ID
-
-
 def _too_large(plan: Plan, need: Memory) -> str:
     shared = f" on each of {plan.degree} accelerators" if plan.degree > 1 else ""
     kind = plan.quantization or plan.dtype or (plan.version and plan.version.default_dtype) or "16-bit"
-    guessed = ", going by its name," if _sure(plan) == _SURE_BY_ID else ""
+    guessed = ", going by its name," if margin(plan) > 1 else ""
     return (
-        f"{plan.instance.type!r} gives the engine {_gb(need.available)}{shared}; the {kind} weights of "
-        f"{plan.model_id}{guessed} need {_gb(need.weights or 0)} there and the engine {_gb(need.overhead)} beside"
+        f"{plan.instance.type!r} gives the engine {in_gb(need.available)}{shared}; the {kind} weights of "
+        f"{plan.model_id}{guessed} need {in_gb(need.weights or 0)} there and the engine {in_gb(need.overhead)} beside"
     )
 
 
@@ -316,17 +236,5 @@ def _larger(plan: Plan) -> str:
     return f"use {more}a type with more memory, or quantized weights"
 
 
-def _disk_in_gb(plan: Plan) -> int | None:
-    return plan.instance.local_nvme_in_gb or plan.deployment.hosting.volume_size_in_gb
-
-
-def _gb(size: float) -> str:
-    return f"{size / GB:.1f} GB"
-
-
 def _round(tokens: int) -> int:
     return tokens // 256 * 256
-
-
-def _one_of(choices: list[int]) -> str:
-    return f"one of {', '.join(map(str, choices))}" if len(choices) > 1 else "1"
