@@ -62,7 +62,7 @@ def _title(report: Report, deployment: Deployment | None) -> Text:
     title = Text.assemble((f" {verdict} ", style), (f" {report.name}", "bold"))
     if deployment:
         version = image_version(deployment.serving)
-        what = deployment.serving.version or (version.label if version else "")
+        what = version.label if version else deployment.serving.version or ""
         own = ", own image" if deployment.serving.image_uri else f" {what}"
         title.append(f": {report.model} on {deployment.serving.engine}{own}")
     return title
