@@ -78,6 +78,13 @@ BROKEN = [
         "'0.21.0' of lmi-fastertransformer has no built-in handler; use 0.22.1 or newer, or bring your own",
     ),
     Broken(
+        "option-fits-version",
+        "error",
+        "serving.environment.OPTION_ROLLING_BATCH",
+        djl("lmi-deepspeed", "0.23.0", OPTION_ROLLING_BATCH="vllm"),
+        "'vllm' is not in the image of lmi-deepspeed 0.23.0: it came with 0.24; use a newer version, or lmi-dist",
+    ),
+    Broken(
         "library-is-in-image",
         "error",
         "serving.environment.OPTION_ROLLING_BATCH",

@@ -94,6 +94,18 @@ BROKEN = [
         "4: vLLM 0.5.3.post1 of this image does not split weights that bitsandbytes quantizes; use 1, or a newer",
     ),
     Broken(
+        "quantization-fits-engine",
+        "error",
+        "model.dtype",
+        on(
+            "ml.g5.2xlarge",
+            {"id": "TheBloke/Llama-2-7B-GPTQ", "quantization": "gptq", "dtype": "bf16"},
+            version="0.27.0",
+            max_model_len=4096,
+        ),
+        "bf16 is refused with GPTQ, whose kernels compute in fp16; use fp16",
+    ),
+    Broken(
         "quantization-fits-files",
         "error",
         "model.id",
@@ -149,6 +161,7 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("quantization-fits-engine", on("ml.g6.2xlarge", {"id": "TheBloke/Llama-2-7B-GPTQ", "dtype": "bf16"})),
     Kept("quantization-fits-accelerator", on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm")),
     Kept(  # a scale for each channel, not for each block
         "quantization-fits-engine",

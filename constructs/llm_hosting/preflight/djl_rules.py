@@ -19,7 +19,7 @@ _IN_IMAGES = {
     "DeepSpeed": ("deepspeed",),
     "FasterTransformer": ("fastertransformer",),
 }
-_FIRST_ROLLING_BATCH = (0, 23)
+_FIRST_ROLLING_BATCH, _FIRST_VLLM = (0, 23), (0, 24)
 _PASSES_ALL_FROM = (0, 33)  # what LMI does not know is handed to vLLM from here on
 _S3URL_GONE_FROM = (0, 28)  # deprecated from 0.22.1 on, and read on (djl-serving, ModelInfo.java, LmiUtils.java)
 
@@ -84,6 +84,11 @@ def option_fits_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
         yield (
             "serving.environment.OPTION_ROLLING_BATCH",
             f"{rolling!r} is not known to the image {where}: rolling batches came with 0.23; use a newer version.",
+        )
+    elif rolling == "vllm" and number < _FIRST_VLLM:
+        yield (
+            "serving.environment.OPTION_ROLLING_BATCH",
+            f"'vllm' is not in the image {where}: it came with 0.24; use a newer version, or lmi-dist.",
         )
     started_by = environment.get("SERVING_ENGINE") or environment.get("OPTION_ENGINE")
     if rolling == "deepspeed" and "MPI" in (environment.get("OPTION_ENGINE"), started_by):

@@ -14,7 +14,7 @@ from .plan import Plan, container, plans
 # conceptual/quantization. FP8 weights run on older GPUs too, through Marlin.
 _LEAST_CAPABILITY = {"awq": TURING, "fp8": AMPERE, "mxfp4": AMPERE, "nvfp4": AMPERE}
 # What versions of vLLM before these need: FP8 weights by Marlin (vllm#6689, on Turing vllm#29901), MXFP4 by Triton
-# (vllm#22331). None = what the table above says.
+# (vllm#22331). None = all later ones.
 _LEAST_BY_VLLM = {
     "fp8": (((0, 5), HOPPER), ((0, 5, 3), ADA), ((0, 13), AMPERE), (None, TURING)),
     "mxfp4": (((0, 10, 2), HOPPER),),
@@ -26,7 +26,7 @@ _BLOCKWISE_FP8 = ("qwen/", "deepseek-ai/", "moonshotai/", "zai-org/", "minimaxai
 _BLOCK = 128
 # bitsandbytes in vLLM: at all, and over several GPUs: what it quantizes at load, what is quantized in the files.
 _FIRST_BITSANDBYTES, _SPLITS_FROM = (0, 5), ((0, 6, 2), (0, 9))
-_AWQ_BY_MARLIN_FROM = (0, 5, 4)  # its kernels take bf16, where nobody asks for the plain ones
+_BY_MARLIN_FROM = {"awq": (0, 5, 4), "gptq": (0, 4, 2)}  # its kernels take bf16, where nobody names the plain ones
 _MADE_BEFORE = {"awq", "gptq"}  # by who packed the weights; the other formats, engines can make at load
 # What reads the format from the files: TGI (text-generation-inference#1719), vLLM (vllm#1695).
 _TGI_READS_FORMAT_FROM, _VLLM_READS_FORMAT_FROM = (2, 0), (0, 2, 2)
@@ -46,10 +46,14 @@ def quantization_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]
     plan = container(deployment)
     yield from _bitsandbytes(plan)
     yield from _blocks(plan)
-    named = (plan.by_hand("quantization") or "").lower() == "awq"
-    implied = plan.quantization == "awq" and numbers(plan.vllm or "9") < _AWQ_BY_MARLIN_FROM
-    if plan.dtype == "bf16" and plan.runs_vllm and (named or implied):
-        yield "model.dtype", "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16, or leave it out."
+    quantization = plan.quantization or ""
+    named = (plan.by_hand("quantization") or "").lower() == quantization
+    by_plain_kernels = named or numbers(plan.vllm or "9") < _BY_MARLIN_FROM.get(quantization, ())
+    if plan.dtype == "bf16" and plan.runs_vllm and quantization in _MADE_BEFORE and by_plain_kernels:
+        yield (
+            "model.dtype",
+            f"bf16 is refused with {quantization.upper()}, whose kernels compute in fp16; use fp16, or leave it out.",
+        )
 
 
 @error
