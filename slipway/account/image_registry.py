@@ -28,7 +28,8 @@ def image_in_registry(deployment: Deployment, report: Report, account: Account) 
     image = _URI.fullmatch(uri)
     if image is None or image["region"] != account.region:
         return  # a rule has refused it
-    wanted = {"imageDigest": image["digest"]} if image["digest"] else {"imageTag": image["tag"]}
+    tag = image["tag"] or "latest"
+    wanted = {"imageDigest": image["digest"]} if image["digest"] else {"imageTag": tag}
     try:
         request = {"registryId": image["account"], "repositoryName": image["repository"], "imageIds": [wanted]}
         is_there = bool(account.clients("ecr").batch_get_image(**request)["images"])
@@ -42,5 +43,5 @@ def image_in_registry(deployment: Deployment, report: Report, account: Account) 
             "error",
             "serving.image_uri" if own else "serving.version",
             f"the registry of account {image['account']} in {account.region} has no {image['repository']} "
-            f"{image['digest'] or image['tag']}; {fix}.",
+            f"{image['digest'] or tag}; {fix}.",
         )

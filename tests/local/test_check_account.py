@@ -188,6 +188,8 @@ class TestAPreparedAccount:
         found = check(serving={"image_uri": f"{uri}2-cu130"}).of("image-in-registry")
         assert (found.level, found.field) == ("error", "serving.image_uri")
         assert f"account {ACCOUNT} in {REGION} has no team/own 2-cu130" in found.message
+        untagged = check(serving={"image_uri": uri.removesuffix(":")}).of("image-in-registry")
+        assert f"account {ACCOUNT} in {REGION} has no team/own latest" in untagged.message
 
 
 def asked_level(asked: Asked, rule: str) -> str:
