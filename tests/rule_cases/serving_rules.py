@@ -73,6 +73,14 @@ BROKEN = [
         "looks like its makers' own image, most of which do not answer as SageMaker asks",
     ),
     Broken(
+        "image-answers-sagemaker",
+        "warning",
+        "serving.image_uri",
+        serving(image_uri=f"{OWN_REGISTRY}/vllm-openai", engine="custom"),
+        "looks like its makers' own image, most of which do not answer as SageMaker asks",
+        frozenset({"image-is-pinned"}),
+    ),
+    Broken(
         "image-tag-is-known",
         "warning",
         "serving.image_uri",

@@ -8,12 +8,12 @@ from .models import ModelShape, model_shape, model_shapes
 
 # Words that name a format, a stage of training or a release, not another model.
 _BESIDE_THE_MODEL = re.compile(
-    r"hf|chat|instruct|it|base|pt|awq|gptq|gguf|ggml|fp8|(mx|nv)?fp4|fp16|bf16|int[48]|[48]bit|bnb|nf4|w[48]a\d+|g?128g?|dynamic|meta|"
-    r"quantized|marlin|unsloth|v\d+|true|act|actorder|safetensors|sharded"
+    r"hf|chat|instruct|it|base|pt|awq|gptq|gguf|ggml|fp8|(mx|nv)?fp4|fp16|bf16|int[48]|[48]bit|bnb|nf4|w[48]a\d+|g?128g?|dynamic|"
+    r"meta|quantized|marlin|unsloth|v\d+|true|act|actorder|safetensors|sharded"
 )
 _QUANTIZED = re.compile(
-    r"(?i)(?P<awq>awq)|(?P<gptq>gptq|w4a16|int4)|(?P<mxfp4>mxfp4)|(?P<nvfp4>fp4)|(?P<fp8>fp8)|(?P<int8>w8a8|w8a16|int8)|(?P<bitsandbytes4>bnb-4bit|nf4)|"
-    r"(?P<gguf>gguf)"
+    r"(?i)(?P<awq>awq)|(?P<gptq>gptq|w4a16|int4)|(?P<mxfp4>mxfp4)|(?P<nvfp4>fp4)|(?P<fp8>fp8)|"
+    r"(?P<int8>w8a8|w8a16|int8)|(?P<bitsandbytes4>bnb-4bit|nf4)|(?P<gguf>gguf)"
 )
 # Formats of other programs, by what their repositories are called.
 _FOREIGN_FORMATS = {
@@ -26,13 +26,8 @@ _FOREIGN_FORMATS = {
     "LiteRT": re.compile(r"(?i)^litert-community/|[-_](litert|tflite)($|[-_])"),
 }
 _SIZE = re.compile(r"(?i)(?:^|[-_/.])(?:(?P<experts>\d+)x)?(?P<size>\d+(?:\.\d+)?)(?P<unit>[bm])(?=$|[-_.])")
-
-
-def shape_of(hub_id: str) -> ModelShape | None:
-    """The catalog's row, or that of the model which the name holds, without what only its own files say."""
-    return model_shape(hub_id) or _shape_by_name(hub_id)
-
-
+# Qwen of 2023: a fine-tune with `Qwen-7B` in its name is of whichever Qwen was new then.
+_NAMED_LIKE_THEIR_SUCCESSORS = {"QWenLMHeadModel"}
 # Families of which fine-tunes are named, with a repository whose architecture they have; the first that fits.
 _FAMILIES = (
     (r"t5gemma|(?<![a-z])m?t5(?![a-z])|ul2|byt5", "google/flan-t5-xl"),
@@ -46,6 +41,11 @@ _FAMILIES = (
     (r"gemma-?3(?![\dn])", "google/gemma-3-4b-it"),
     (r"falcon-(7|40|180)b", "tiiuae/falcon-7b"),
 )
+
+
+def shape_of(hub_id: str) -> ModelShape | None:
+    """The catalog's row, or that of the model which the name holds, without what only its own files say."""
+    return model_shape(hub_id) or _shape_by_name(hub_id)
 
 
 def family_of(hub_id: str) -> ModelShape | None:
@@ -77,10 +77,6 @@ def size_in_name(hub_id: str) -> float | None:
         return None
     size = float(found["size"]) / (1000 if found["unit"] in "mM" else 1)
     return size * int(found["experts"]) * 0.82 if found["experts"] else size
-
-
-# Qwen of 2023: a fine-tune with `Qwen-7B` in its name is of whichever Qwen was new then.
-_NAMED_LIKE_THEIR_SUCCESSORS = {"QWenLMHeadModel"}
 
 
 @cache

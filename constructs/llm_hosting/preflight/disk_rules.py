@@ -14,7 +14,7 @@ _ROOT_DISK_IN_GB = 30
 def weights_fit_disk(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Weights are downloaded before they are loaded."""
     for plan in plans(deployment):
-        size, disk = weights_in_files(plan), _disk_inin_gb(plan)
+        size, disk = weights_in_files(plan), _disk_in_gb(plan)
         sure = margin(plan)
         if size is not None and disk is not None and size > disk * GB * sure:
             volume = plan.instance.volume_size_allowed
@@ -30,7 +30,7 @@ def weights_need_a_volume(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """AWS: above about 30 GB, types without a disk of their own need a volume (large model hosting)."""
     for plan in plans(deployment):
         size = weights_in_files(plan)
-        if plan.instance.volume_size_allowed and _disk_inin_gb(plan) is None and (size or 0) > _ROOT_DISK_IN_GB * GB:
+        if plan.instance.volume_size_allowed and _disk_in_gb(plan) is None and (size or 0) > _ROOT_DISK_IN_GB * GB:
             yield (
                 "hosting.volume_size_in_gb",
                 f"is not set, and SageMaker's default of about {_ROOT_DISK_IN_GB} GB on {plan.instance.type} does not "
@@ -53,5 +53,5 @@ def weights_fit_root_disk(deployment: Deployment) -> Iterator[tuple[str, str]]:
             return
 
 
-def _disk_inin_gb(plan: Plan) -> int | None:
+def _disk_in_gb(plan: Plan) -> int | None:
     return plan.instance.local_nvme_in_gb or plan.deployment.hosting.volume_size_in_gb

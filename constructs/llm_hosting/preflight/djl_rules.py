@@ -7,7 +7,7 @@ from ..container_settings import image_version
 from ..deployment import Deployment
 from .finding import error, warning
 from .nearest import nearest
-from .plan import Plan, container
+from .plan import container
 
 # Values of option.rolling_batch that end (djl-serving, branches 0.23.0-dlc to 0.36.0).
 _ROLLING_BATCH_GONE = {"lmi-dist": (0, 33), "scheduler": (0, 33), "deepspeed": (0, 28)}
@@ -48,9 +48,8 @@ def handler_takes_single_requests(deployment: Deployment) -> Iterator[tuple[str,
 def handler_fits_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Names of built-in handlers come and go with versions of the image."""
     plan = container(deployment)
-    name = _entry_point(plan)
-    version = plan.version
-    if not (version and name and plan.server == "djl" and name.startswith("djl_python.")):
+    name, version = plan.environment.get("OPTION_ENTRYPOINT"), plan.version
+    if plan.server != "djl" or version is None or name is None or plan.has_own_code:
         return
     if name not in version.handlers:
         yield (
@@ -156,8 +155,3 @@ def fastertransformer_needs_code(deployment: Deployment) -> Iterator[tuple[str, 
             f"{version.label!r} of lmi-fastertransformer has no built-in handler; use 0.22.1 or newer, or bring your "
             "own with serving.handler.",
         )
-
-
-def _entry_point(plan: Plan) -> str | None:
-    named = plan.environment.get("OPTION_ENTRYPOINT")
-    return None if plan.deployment.serving.handler else named

@@ -133,13 +133,6 @@ def tokens_fit_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
             )
 
 
-def _prefill_tokens(plan: Plan) -> float | None:
-    if plan.engine != "tgi" or plan.version is None or numbers(plan.version.label) >= (3,):
-        return None
-    asked = plan.number("MAX_INPUT_TOKENS", "MAX_INPUT_LENGTH")
-    return plan.number("MAX_BATCH_PREFILL_TOKENS") or max(asked or 0, _DEFAULT_PREFILL_TOKENS)
-
-
 @warning
 def requests_fit_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Requests beyond what the cache holds wait in the engine."""
@@ -209,6 +202,13 @@ def _tokens_needed_at_once(plan: Plan) -> int | None:
         and (plan.vllm is None or numbers(plan.vllm) >= _CHECKS_CONTEXT_FROM)
     )
     return memory(plan).context if checks else None
+
+
+def _prefill_tokens(plan: Plan) -> float | None:
+    if plan.engine != "tgi" or plan.version is None or numbers(plan.version.label) >= (3,):
+        return None
+    asked = plan.number("MAX_INPUT_TOKENS", "MAX_INPUT_LENGTH")
+    return plan.number("MAX_BATCH_PREFILL_TOKENS") or max(asked or 0, _DEFAULT_PREFILL_TOKENS)
 
 
 def _has_windows(plan: Plan) -> bool:

@@ -10,7 +10,6 @@ from .finding import error, unknown, warning
 from .memory import GB, weights_in_files
 from .plan import Plan, container
 
-# Their repositories hold code that transformers does not have.
 _NOT_OF_TEXT = re.compile(
     r"(?i)whisper|stable-diffusion|sdxl|\bclip\b|(?<![a-z])(ro|distil|de)?berta?-|minilm|(?<![a-z])bge-|nllb|wav2vec|\bvit-"
 )
@@ -19,6 +18,7 @@ _CLASS_NOT_OF_TEXT = re.compile(
 )
 _ADAPTER = re.compile(r"(?i)(?<![a-z])(q?lora|adapters?|peft)(?![a-z])")
 _META_CHECKPOINT = re.compile(r"meta-llama/Llama-2-\d+b(-chat)?", re.IGNORECASE)
+# Their repositories hold code that transformers does not have.
 _OWN_CODE = {
     "QWenLMHeadModel",
     "Phi3SmallForCausalLM",
@@ -157,7 +157,7 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
             "comes in shards; use an image with 4.18 or newer.",
         )
     foreign = foreign_format(plan.model_id)
-    is_new = plan.version is not None and numbers(plan.version.label) >= _TGI_LOADS_EXL2_FROM
+    is_new = version is not None and numbers(version.label) >= _TGI_LOADS_EXL2_FROM
     loads_it = foreign == "ExLlama" and plan.engine == "tgi" and plan.degree == 1 and is_new
     if foreign and not loads_it and plan.server not in ("huggingface", "own"):
         yield (

@@ -1,11 +1,11 @@
-"""Rules over compiled models on Neuron: cores, positions, batches."""
+"""Rules over models on Neuron: cores, heads, memory of the host, compilation, positions, batches."""
 
 from collections.abc import Iterator
 
 from ..catalog.engines import numbers
 from ..deployment import Deployment
 from .finding import error, warning
-from .memory import GB, weights_in_files
+from .memory import in_gb, weights_in_files
 from .plan import Plan, container, plans
 
 _TOPOLOGIES = {
@@ -68,7 +68,7 @@ def weights_pass_host_memory(deployment: Deployment) -> Iterator[tuple[str, str]
             yield (
                 "hosting.instance_type",
                 f"{plan.instance.type!r} has {plan.instance.memory_in_gib:g} GiB of memory beside its cores, through "
-                f"which the {size / GB:.1f} GB of {plan.model_id} are loaded: use a larger type of the family.",
+                f"which the {in_gb(size)} of {plan.model_id} are loaded: use a larger type of the family.",
             )
 
 

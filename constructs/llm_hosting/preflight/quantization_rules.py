@@ -90,7 +90,7 @@ def quantization_fits_tgi(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 @error
 def quantization_fits_files(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Asked for one format, engines end at once when the files have another; older TGI has to be told which it is."""
+    """Asked for one format, engines end at once when the files have another."""
     plan = container(deployment)
     asked, stored = plan.asked_quantization, plan.stored_quantization
     label = plan.version.label if plan.version else "99"

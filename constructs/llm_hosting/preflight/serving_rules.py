@@ -17,7 +17,7 @@ _SECRET_VALUE = re.compile(
 # LMI by the repository that AWS keeps it in, or by what its tags name after the version.
 _LMI_IMAGE = re.compile(r"djl-inference:|-(lmi|deepspeed|fastertransformer|neuronx|tensorrtllm)")
 _UPSTREAM_IMAGE = re.compile(
-    r"/(text-generation-inference|vllm-openai|lmsysorg/sglang|ollama(/ollama)?|llama\.cpp)[:@]"
+    r"/(text-generation-inference|vllm-openai|lmsysorg/sglang|ollama(/ollama)?|llama\.cpp)([:@]|$)"
 )
 _VERSION_IN_TAG = re.compile(r":(\d+)\.(\d+)\.\d+")
 _FIRST_LMI_FOR_ASYNC = (0, 31)

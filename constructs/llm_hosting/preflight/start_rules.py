@@ -22,9 +22,8 @@ _TOKEN_NAMES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_TOKEN")
 def gated_model_needs_token(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The Hub answers 401 for a gated model without a token, and the container ends."""
     plan = container(deployment)
-    token = deployment.model.hub_token_secret_arn or any(name in plan.environment for name in _TOKEN_NAMES)
     gated = plan.shape.gated if plan.shape else is_gated_by_name(plan.model_id)
-    if gated and plan.comes_from_hub and not token:
+    if gated and plan.comes_from_hub and not _has_token(plan):
         yield (
             "model.hub_token_secret_arn",
             f"is missing: {plan.model_id} is gated on the Hub; copy the weights to S3 once (`python -m slipway "
@@ -36,8 +35,7 @@ def gated_model_needs_token(deployment: Deployment) -> Iterator[tuple[str, str]]
 def model_became_gated(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Mistral AI asks for consent for its first models since April 2024; what ran without a token no longer starts."""
     plan = container(deployment)
-    token = deployment.model.hub_token_secret_arn or any(name in plan.environment for name in _TOKEN_NAMES)
-    if plan.comes_from_hub and not token and _BECAME_GATED.match(plan.model_id):
+    if plan.comes_from_hub and not _has_token(plan) and _BECAME_GATED.match(plan.model_id):
         yield (
             "model.hub_token_secret_arn",
             f"is missing: {plan.model_id} was open once and then gated; name the secret with a token, or copy the "
@@ -132,6 +130,11 @@ def answer_fits_endpoint(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 f"longer than a real-time endpoint may ({REALTIME_TIMEOUT_IN_SECONDS} s); use hosting.mode: async, "
                 "which serves jobs, or ask for fewer tokens.",
             )
+
+
+def _has_token(plan: Plan) -> bool:
+    named = plan.deployment.model.hub_token_secret_arn is not None
+    return named or any(name in plan.environment for name in _TOKEN_NAMES)
 
 
 class _Stage(NamedTuple):

@@ -1,4 +1,4 @@
-"""Rules over the limits that TGI is told, on GPUs and on Neuron."""
+"""Rules over what TGI is told, on GPUs and on Neuron: limits, and the names of variables by version."""
 
 from collections.abc import Iterator
 
