@@ -166,29 +166,6 @@ BROKEN = [
         "1 needs compute capability 8.0 with vLLM 0.7.1; the NVIDIA V100 of ml.p3.2xlarge has 7.0: remove it",
     ),
     Broken(
-        "published-failure",
-        "warning",
-        "serving.version",
-        on("ml.g5.12xlarge", {"id": "microsoft/Phi-3-medium-4k-instruct"}, engine="tgi", version="2.0.2"),
-        "tgi 2.0.2 loads the attention weights of Phi-3-medium as if it had no grouped queries",
-        beside=frozenset({"accelerator-is-used"}),
-    ),
-    Broken(
-        "published-failure",
-        "warning",
-        "hosting.instance_type",
-        on("ml.g4dn.2xlarge"),
-        "ml.g4dn.2xlarge with lmi-vllm 0.36.0-lmi28 failed on T4 GPUs, where ml.g6.2xlarge was the smallest type "
-        "that worked (aws/sagemaker-python-sdk#6141); use ml.g6.xlarge or ml.g5.xlarge",
-    ),
-    Broken(
-        "published-failure",
-        "warning",
-        "hosting.instance_type",
-        on("ml.g6.2xlarge", engine="lmi-tensorrt-llm", version="0.33.0"),
-        "(aws/deep-learning-containers#5253); use lmi-vllm",
-    ),
-    Broken(
         "dtype-fits-accelerator",
         "error",
         "model.dtype",
@@ -248,13 +225,7 @@ KEPT = [
     Kept("ami-is-known", on("ml.m5.xlarge", engine="custom", **image("own:1"))),
     Kept("cuda-13-needs-turing", on("ml.p3.2xlarge", version="0.33.0-lmi15")),
     Kept("cuda-13-needs-turing", on("ml.g4dn.2xlarge")),
-    Kept("published-failure", on("ml.g5.2xlarge")),
-    Kept(
-        "published-failure",
-        on("ml.g5.12xlarge", {"id": "microsoft/Phi-3-medium-4k-instruct"}, engine="tgi", version="2.2.0"),
-    ),
     Kept("first-v1-needs-ampere", on("ml.g5.2xlarge", version="0.32.0-lmi14", environment={"VLLM_USE_V1": "1"})),
-    Kept("published-failure", on("ml.g6.2xlarge", engine="lmi-tensorrt-llm", version="0.32.0")),
     Kept("dtype-fits-accelerator", on("ml.g5.2xlarge", SMALL | {"dtype": "bf16"}, engine="vllm")),
     Kept("dtype-fits-accelerator", on("ml.g4dn.2xlarge", SMALL | {"dtype": "fp16"}, engine="vllm")),
     Kept("dtype-fits-accelerator", on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen2.5-0.5B-Instruct"}, engine="vllm")),

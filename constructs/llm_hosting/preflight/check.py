@@ -10,17 +10,20 @@ from . import (  # noqa: F401  (registers the rules)
     degree_rules,
     disk_rules,
     djl_rules,
+    environment_rules,
     hardware_rules,
     hosting_rules,
+    image_rules,
     jobs_rules,
+    known_failure_rules,
     memory_rules,
     model_rules,
     neuron_rules,
     option_rules,
     quantization_rules,
-    serving_rules,
     start_rules,
     tgi_rules,
+    weights_rules,
 )
 from .finding import RULES, Finding, error
 from .nearest import nearest

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from ..catalog.engines import numbers
 from ..catalog.instances import Instance
-from ..catalog.known_failures import known_failures
 from ..container_settings import heads_divide, image_version
 from ..deployment import Deployment
 from ..resolution import container_cuda, resolved_inference_ami
@@ -163,29 +162,6 @@ def cuda_13_needs_turing(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 f"{plan.instance.type!r} has V100 GPUs, which the CUDA 13 of this image no longer drives; use a newer "
                 "type or an older serving.version.",
             )
-
-
-@warning
-def published_failure(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Combinations that people reported as failing."""
-    said = set()
-    for plan in plans(deployment):
-        versions = {plan.engine: plan.version.label if plan.version else None}
-        versions |= {"vllm": plan.vllm} if plan.vllm else {}
-        like = (plan.instance.family, plan.model_id, plan.quantization, plan.degree)
-        for failure in known_failures(versions, *like):
-            if plan.environment.keys() & set(failure.unless):
-                continue
-            where = f"{plan.instance.type} with " if failure.families else ""
-            field = "serving.version" if failure.first or failure.last else "model.id"
-            said.add(
-                (
-                    "hosting.instance_type" if failure.families else field,
-                    f"{where}{failure.engine} {versions[failure.engine] or 'of an own image'} {failure.what} "
-                    f"({failure.source}); {failure.fix}.",
-                )
-            )
-    yield from sorted(said)
 
 
 @error

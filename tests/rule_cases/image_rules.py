@@ -1,21 +1,16 @@
-"""Of model and container: versions, images, weights, environment."""
+"""Of the container image: versions, regions, tags."""
 
 from typing import Any
 
-from rule_cases import ASYNC, KEY, OWN_REGISTRY, SECRET, Broken, Changes, Kept
+from rule_cases import ASYNC, OWN_REGISTRY, Broken, Changes, Kept
 
 AWS_REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
 OWN_IMAGE = f"{OWN_REGISTRY}/lmi:1-cu130"
 SMALL = {"id": "facebook/opt-1.3b"}
-WEIGHTS = "s3://bucket/prefix/"
 
 
 def serving(**settings: Any) -> Changes:
     return {"serving": settings}
-
-
-def variables(**environment: str) -> Changes:
-    return {"serving": {"environment": environment}}
 
 
 def async_lmi(**settings: Any) -> Changes:
@@ -23,14 +18,6 @@ def async_lmi(**settings: Any) -> Changes:
 
 
 BROKEN = [
-    Broken(
-        "weights-can-be-read",
-        "warning",
-        "serving.environment.HF_MODEL_ID",
-        variables(HF_MODEL_ID="s3://bucket/prefix/"),
-        "'s3://bucket/prefix/' can't be read by the endpoint's role; set model.weights to it instead",
-        beside=frozenset({"environment-wins"}),
-    ),
     Broken(
         "known-engine-version",
         "error",
@@ -122,106 +109,9 @@ BROKEN = [
         async_lmi(image_uri=f"{OWN_REGISTRY}/team/llm:0.27.0-deepspeed0.12.6-cu121", engine="lmi-deepspeed"),
         "use 0.31.0 or newer",
     ),
-    Broken(
-        "isolation-needs-no-installation",
-        "error",
-        "hosting.network_isolation",
-        {
-            "model": {"weights": WEIGHTS},
-            "serving": {"engine": "lmi-huggingface", "handler": "mine"},
-            "hosting": {"network_isolation": True},
-        },
-        "true keeps serving.handler from its packages and from S3; use false",
-    ),
-    Broken(
-        "key-needs-weights",
-        "error",
-        "model.weights_kms_key_arn",
-        {"region": "us-east-1", "model": {"weights_kms_key_arn": KEY}},
-        "has nothing to decrypt: model.weights is not set; set it or remove the key",
-    ),
-    Broken(
-        "revision-needs-hub",
-        "warning",
-        "model.revision",
-        {"model": {"revision": "main", "weights": WEIGHTS}},
-        "'main' has no effect: the weights come from s3://bucket/prefix/",
-    ),
-    Broken(
-        "no-secret-in-environment",
-        "error",
-        "serving.environment.HF_TOKEN",
-        variables(HF_TOKEN="hf_AbCdEfGhIjKlMnOpQrStUvWxYz01234567"),
-        "looks like a secret, which anyone who may describe the model could read; copy gated weights to S3 once and "
-        "set model.weights instead",
-    ),
-    Broken(
-        "no-secret-in-environment",
-        "error",
-        "serving.environment.EXTRA",
-        variables(EXTRA="hf_abcdefghij"),
-        "looks like a secret",
-    ),
-    Broken(
-        "no-secret-in-environment",
-        "error",
-        "serving.environment.EXTRA",
-        variables(EXTRA="{{resolve:secretsmanager:token}}"),
-        "looks like a secret",
-    ),
-    Broken(
-        "placeholder-in-environment",
-        "warning",
-        "serving.environment.HF_TOKEN",
-        variables(HF_TOKEN="<your token>"),
-        "'<your token>' stands for a secret, which does not belong here; name it in model.hub_token_secret_arn",
-    ),
-    Broken(
-        "environment-fits",
-        "error",
-        "serving.environment",
-        variables(**{f"V{n}": "x" * 1000 for n in range(33)}),
-        "SageMaker takes 32,768: move long values into a file beside the weights",
-    ),
-    Broken(
-        "environment-fits",
-        "error",
-        "serving.environment",
-        variables(**{f"V{n}": "x" for n in range(100)}),
-        "SageMaker takes 100: move some into a file",
-    ),
-    Broken(
-        "environment-wins",
-        "warning",
-        "serving.environment.SERVING_FAIL_FAST",
-        variables(SERVING_FAIL_FAST="false"),
-        "wins over 'true', which the deployment says or would set itself; remove one of them",
-    ),
-    Broken(
-        "environment-wins",
-        "warning",
-        "serving.environment.OPTION_MAX_MODEL_LEN",
-        serving(max_model_len=8192, environment={"OPTION_MAX_MODEL_LEN": "4096"}),
-        "wins over '8192'",
-    ),
-    Broken(  # under its other name
-        "environment-wins",
-        "warning",
-        "serving.environment.OPTION_TENSOR_PARALLEL_DEGREE",
-        serving(tensor_parallel_degree=1, environment={"OPTION_TENSOR_PARALLEL_DEGREE": "max"}),
-        "wins over '1'",
-    ),
-    Broken(
-        "environment-wins",
-        "warning",
-        "serving.environment.HF_MODEL_ID",
-        variables(HF_MODEL_ID="Qwen/Qwen3-0.6B"),
-        "wins over 'Qwen/Qwen3-4B'",
-    ),
 ]
 
 KEPT = [
-    Kept("weights-can-be-read", variables(HF_MODEL_ID="Qwen/Qwen3-8B")),
     Kept("known-engine-version", serving(engine="tgi", version="1.4.0")),
     Kept("region-has-images", {"region": "eu-west-3"}),
     Kept("region-has-images", {"region": "eu-west-9", "serving": {"image_uri": OWN_IMAGE}}),
@@ -246,22 +136,4 @@ KEPT = [
     Kept("lmi-answers-async", async_lmi(image_uri=f"{OWN_REGISTRY}/djl-inference:0.31.0-lmi13.0.0-cu124")),
     Kept("lmi-answers-async", async_lmi(engine="tgi", version="0.9.3")),
     Kept("lmi-answers-async", {"model": SMALL, "serving": {"version": "0.30.0-lmi12"}}),
-    Kept(
-        "isolation-needs-no-installation",
-        {"model": {"weights": WEIGHTS}, "hosting": {"network_isolation": True}},
-    ),
-    Kept("key-needs-weights", {"model": {"weights_kms_key_arn": KEY, "weights": WEIGHTS}}),
-    Kept("revision-needs-hub", {"model": {"revision": "main"}}),
-    Kept("no-secret-in-environment", variables(HF_TOKEN="<your token>")),
-    Kept("no-secret-in-environment", variables(HF_TOKEN="hf_x")),
-    Kept("no-secret-in-environment", variables(HUGGING_FACE_HUB_TOKEN="REDACTED")),
-    Kept("no-secret-in-environment", variables(TOKENIZERS_PARALLELISM="false")),
-    Kept("no-secret-in-environment", {"model": {"hub_token_secret_arn": SECRET}}),
-    Kept("placeholder-in-environment", variables(GREETING="<your name>")),
-    Kept("environment-fits", variables(**{f"V{n}": "x" * 1000 for n in range(31)})),
-    Kept("environment-fits", variables(**{f"V{n}": "x" for n in range(90)})),
-    Kept("environment-wins", variables(SERVING_FAIL_FAST="true")),
-    Kept("environment-wins", variables(TENSOR_PARALLEL_DEGREE="max")),  # the file says nothing else
-    Kept("environment-wins", variables(OPTION_MODEL_LOADING_TIMEOUT="600")),  # loading-fits-timeout
-    Kept("environment-wins", serving(max_model_len=8192, environment={"OPTION_MAX_MODEL_LEN": "8192"})),
 ]
