@@ -92,8 +92,9 @@ _PROPERTIES = {
     "OPTION_ENTRYPOINT": "option.entryPoint",
 }
 _TEXT_TO_TEXT = {"T5ForConditionalGeneration", "BartForConditionalGeneration"}
-_FIRST_ROLLING_BATCH = (0, 23)
+FIRST_ROLLING_BATCH = (0, 23)  # version of DJL Serving
 _FIRST_TGI_WITH_OWN_LIMITS = (3,)
+TGI_INPUT, TGI_TOTAL, TGI_PREFILL = 1024, 2048, 4096  # TGI's defaults, in tokens, unless the model gives them
 _SERVER_VARIABLES = {"SERVING_FAIL_FAST", "SERVING_LOAD_MODELS", "SERVING_OPTS"}  # of DJL Serving, not of one model
 
 
@@ -189,7 +190,7 @@ def derived_environment(deployment: Deployment) -> dict[str, str]:
         derived["HF_TASK"] = "text2text-generation"
     if version.handler and not serving.handler:
         derived["OPTION_ENTRYPOINT"] = version.handler
-    if serving.handler and numbers(version.label) >= _FIRST_ROLLING_BATCH:
+    if serving.handler and numbers(version.label) >= FIRST_ROLLING_BATCH:
         # Or DJL Serving would hand the model to its own rolling batch, from LMI 17 on to vLLM.
         derived["OPTION_ROLLING_BATCH"] = "disable"
     for setting, variable in version.variables.items():
@@ -200,9 +201,9 @@ def derived_environment(deployment: Deployment) -> dict[str, str]:
     total = None if _by_hand("max_model_len", serving, version) else serving.max_model_len
     is_old_tgi = version.engine == "tgi" and numbers(version.label) < _FIRST_TGI_WITH_OWN_LIMITS
     if is_old_tgi and total and "MAX_INPUT_TOKENS" not in serving.environment:
-        # Before 3.0 TGI ends at once unless input < total and prefill >= input; its defaults are 1024 and 4096.
+        # Before 3.0 TGI ends at once unless input < total and prefill >= input.
         derived["MAX_INPUT_LENGTH"] = str(total - 1)
-        derived["MAX_BATCH_PREFILL_TOKENS"] = str(max(4096, total))
+        derived["MAX_BATCH_PREFILL_TOKENS"] = str(max(TGI_PREFILL, total))
     if serving.handler and deployment.model.weights:
         bucket, prefix = deployment.model.weights.removeprefix("s3://").split("/", 1)
         derived |= {"MODEL_S3_BUCKET": bucket, "MODEL_S3_PREFIX": prefix}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ..catalog.engines import engine, numbers
-from ..container_settings import image_version
+from ..container_settings import FIRST_ROLLING_BATCH, image_version
 from ..deployment import Deployment
 from .finding import error, warning
 from .nearest import nearest
@@ -19,7 +19,7 @@ _IN_IMAGES = {
     "DeepSpeed": ("deepspeed",),
     "FasterTransformer": ("fastertransformer",),
 }
-_FIRST_ROLLING_BATCH, _FIRST_VLLM = (0, 23), (0, 24)
+_FIRST_VLLM = (0, 24)
 _PASSES_ALL_FROM = (0, 33)  # what LMI does not know is handed to vLLM from here on
 _S3URL_GONE_FROM = (0, 28)  # deprecated from 0.22.1 on, and read on (djl-serving, ModelInfo.java, LmiUtils.java)
 
@@ -79,7 +79,7 @@ def option_fits_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
             "serving.environment.OPTION_ROLLING_BATCH",
             f"{rolling!r} is gone from the image {where}; remove it, or use vllm.",
         )
-    elif rolling not in ("", "disable", "auto") and number < _FIRST_ROLLING_BATCH:
+    elif rolling not in ("", "disable", "auto") and number < FIRST_ROLLING_BATCH:
         yield (
             "serving.environment.OPTION_ROLLING_BATCH",
             f"{rolling!r} is not known to the image {where}: rolling batches came with 0.23; use a newer version.",

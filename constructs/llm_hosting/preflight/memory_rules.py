@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ..catalog.engines import numbers
+from ..container_settings import TGI_PREFILL
 from ..deployment import Deployment
 from .finding import error, unknown, warning
 from .memory import GB, Memory, in_gb, margin, memory
@@ -13,7 +14,6 @@ _MOST_WITH_IMAGES = 32
 _LOADS_AS_STORED_FROM = (5,)
 _KEEPS_WINDOWS_FROM = (0, 8)
 _TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
-_DEFAULT_PREFILL_TOKENS = 4096  # of TGI before 3.0
 _CHECKS_CONTEXT_FROM = (0, 2, 7)  # from here on vLLM ends when its cache can't hold one request of the whole context
 
 
@@ -208,7 +208,7 @@ def _prefill_tokens(plan: Plan) -> float | None:
     if plan.engine != "tgi" or plan.version is None or numbers(plan.version.label) >= (3,):
         return None
     asked = plan.number("MAX_INPUT_TOKENS", "MAX_INPUT_LENGTH")
-    return plan.number("MAX_BATCH_PREFILL_TOKENS") or max(asked or 0, _DEFAULT_PREFILL_TOKENS)
+    return plan.number("MAX_BATCH_PREFILL_TOKENS") or max(asked or 0, TGI_PREFILL)
 
 
 def _has_windows(plan: Plan) -> bool:

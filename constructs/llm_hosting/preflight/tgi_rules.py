@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from ..catalog.engines import numbers
+from ..container_settings import TGI_INPUT, TGI_PREFILL, TGI_TOTAL
 from ..deployment import Deployment
 from .finding import error, warning
 from .plan import Plan, container
 
-_DEFAULT_INPUT, _DEFAULT_TOTAL, _DEFAULT_PREFILL = 1024, 2048, 4096  # TGI before 2.0
 _FIRST_LIMITS_BY_MODEL = (2,)
 _CHUNKS_PROMPTS_FROM = (2, 4)
 _FIRST_CHAT_BY_SHAPE = (2, 4)  # from here on TGI's /invocations takes chat bodies unasked
@@ -34,9 +34,9 @@ def tgi_limits(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def _tgi_limits(plan: Plan, *, has_defaults: bool) -> Iterator[tuple[str, str]]:
     """From 2.0 on, what is not given follows from the model and from what is."""
     name = "MAX_INPUT_TOKENS" if "MAX_INPUT_TOKENS" in plan.environment else "MAX_INPUT_LENGTH"
-    most = plan.number(name) or (_DEFAULT_INPUT if has_defaults else None)
-    total = plan.number("MAX_TOTAL_TOKENS") or (_DEFAULT_TOTAL if has_defaults else None)
-    prefill = plan.number("MAX_BATCH_PREFILL_TOKENS") or (_DEFAULT_PREFILL if has_defaults else None)
+    most = plan.number(name) or (TGI_INPUT if has_defaults else None)
+    total = plan.number("MAX_TOTAL_TOKENS") or (TGI_TOTAL if has_defaults else None)
+    prefill = plan.number("MAX_BATCH_PREFILL_TOKENS") or (TGI_PREFILL if has_defaults else None)
     batch_total = plan.number("MAX_BATCH_TOTAL_TOKENS")
     chunks = plan.version is not None and plan.engine == "tgi" and numbers(plan.version.label) >= _CHUNKS_PROMPTS_FROM
     if most and total and most >= total:
