@@ -1,5 +1,6 @@
 """Fixtures shared by all tests; imports no CDK, so that unit tests need not wait for it."""
 
+import hashlib
 import json
 import signal
 from collections.abc import Callable, Iterator
@@ -10,11 +11,15 @@ from typing import Any
 import hypothesis
 import pytest
 
+from hub_server import HubServer
 from known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGED_FILE, VARIANT_FILES
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import ROOT, Stack, read_stacks, synthesize
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
+from s3_recorder import S3Recorder
+from small_stacks import REGION
+from staging_runs import BUCKET, FILES, MODEL, Staging
 
 assert not (ROOT / "constructs" / "__init__.py").exists(), "constructs/__init__.py hides the CDK's package of that name"
 
@@ -78,3 +83,22 @@ def apis(cloud: LocalCloud, stacks: dict[str, Stack]) -> Callable[[str], ApiClie
         return connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
 
     return api
+
+
+@pytest.fixture(scope="session")
+def staged_weights_bucket(bare_cloud: LocalCloud) -> str:
+    """The bucket into which tests stage weights."""
+    bare_cloud.client("s3", region=REGION).create_bucket(Bucket=BUCKET)
+    return BUCKET
+
+
+@pytest.fixture
+def staging(
+    bare_cloud: LocalCloud, staged_weights_bucket: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Staging]:
+    """A staging of a model of a few small files; `indirect` parametrization gives other files."""
+    name = f"s{hashlib.sha256(request.node.name.encode()).hexdigest()[:12]}"
+    with HubServer(MODEL, getattr(request, "param", FILES)) as hub, S3Recorder(bare_cloud.url) as s3:
+        made = Staging(bare_cloud, hub, s3, tmp_path, name)
+        made.write()
+        yield made
