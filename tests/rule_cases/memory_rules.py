@@ -95,6 +95,13 @@ BROKEN = [
         "'hqq' is a format whose size is not known, so memory is not checked",
     ),
     Broken(
+        "size-is-known",
+        "unknown",
+        "model.id",
+        on("ml.g6.2xlarge", "turboderp/Llama-3.1-8B-Instruct-exl2", engine="lmi-huggingface", handler="mine"),
+        "holds weights for ExLlama, whose size is not known, so memory is not checked",
+    ),
+    Broken(
         "shape-is-known",
         "unknown",
         "model.id",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ..catalog.engines import numbers
+from ..catalog.model_names import foreign_format
 from ..container_settings import TGI_PREFILL
 from ..deployment import Deployment
 from .finding import error, unknown, warning
@@ -49,6 +50,12 @@ def size_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
             "model.quantization",
             f"{plan.unknown_format!r} is a format whose size is not known, so memory is not checked; look at the "
             f"files of {plan.model_id}.",
+        )
+    elif foreign := foreign_format(plan.model_id):
+        yield (
+            "model.id",
+            f"{plan.model_id!r} holds weights for {foreign}, whose size is not known, so memory is not checked; look "
+            "at its files.",
         )
 
 
