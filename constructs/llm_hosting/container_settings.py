@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .catalog.engines import EngineVersion, Variable, engine, find_image, numbers
+from .catalog.engines import EngineVersion, Machine, Variable, engine, find_image, numbers
 from .catalog.instances import Instance, instances
 from .catalog.model_names import family_of, shape_of
 from .catalog.models import ModelShape
-from .deployment import Deployment, Serving
+from .deployment import Deployment, Hosting, Serving
 
 WEIGHTS_FOLDER = "/opt/ml/model"  # where SageMaker puts model data
 REALTIME_TIMEOUT_IN_SECONDS = 60  # SageMaker's own limit on a call of a real-time endpoint
@@ -109,7 +109,7 @@ class ContainerSettings:
 def container_settings(deployment: Deployment) -> ContainerSettings:
     """What the container gets: the derived settings, under those that the deployment gives by hand."""
     environment = {**derived_environment(deployment), **deployment.serving.environment}
-    if not needs_archive(deployment.serving):
+    if not needs_archive(deployment):
         return ContainerSettings(environment, None)
     properties = properties_of(environment)
     if deployment.serving.handler:
@@ -128,17 +128,24 @@ def properties_of(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in named if name}
 
 
-def needs_archive(serving: Serving) -> bool:
+def needs_archive(deployment: Deployment) -> bool:
     """Whether model data must hold a handler, or settings that the container reads from a file only."""
-    version = image_version(serving)
-    return serving.handler is not None or (version is not None and version.settings_in == "archive")
+    version = image_version(deployment)
+    return deployment.serving.handler is not None or (version is not None and version.settings_in == "archive")
 
 
-def image_version(serving: Serving) -> EngineVersion | None:
+def image_version(deployment: Deployment) -> EngineVersion | None:
     """The catalog's row of the image; None for an image, or a version, that it does not know."""
+    serving = deployment.serving
     if serving.image_uri:
         return find_image(serving.image_uri, serving.engine)
-    return engine(serving.engine).version(serving.version)
+    return engine(serving.engine).version(serving.version, machine(deployment.hosting))
+
+
+def machine(hosting: Hosting) -> Machine | None:
+    """What images are made for, of the first instance type that the catalog knows."""
+    known = next((instances()[name] for name in hosting.instance_types if name in instances()), None)
+    return (known.kind, known.arch) if known else None
 
 
 def degree_of(deployment: Deployment, instance: Instance | None) -> int:
@@ -151,7 +158,7 @@ def degree_of(deployment: Deployment, instance: Instance | None) -> int:
     devices, shape, version = (
         parallel_devices(instance),
         shape_of(deployment.model.id),
-        image_version(deployment.serving),
+        image_version(deployment),
     )
     if shape and version and version.architectures and shape.architecture in version.architectures.unsplit:
         return 1
@@ -182,7 +189,7 @@ def invocation_timeout_in_seconds(deployment: Deployment) -> int:
 def derived_environment(deployment: Deployment) -> dict[str, str]:
     """The container's variables that follow from other settings, but for those given by hand under any name."""
     serving = deployment.serving
-    version = image_version(serving) or _default_version(serving)
+    version = image_version(deployment) or _default_version(serving)
     settings = _settings(deployment)
     derived = dict(version.constants)
     kin = shape_of(deployment.model.id) or family_of(deployment.model.id)
@@ -216,7 +223,7 @@ def _settings(deployment: Deployment) -> dict[str, object]:
     known = [instances()[name] for name in hosting.instance_types if name in instances()]
     smallest = min(known, key=parallel_devices, default=None)
     is_async = hosting.mode == "async"
-    archive = needs_archive(serving)
+    archive = needs_archive(deployment)
     return {
         "model": _source(deployment, archive),
         "weights": model.weights if archive and not serving.handler else None,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from .catalog.engines import EngineVersion, engine
 from .catalog.instances import Instance, instances
-from .container_settings import container_settings, image_version
-from .deployment import Deployment, Hosting, Serving
+from .container_settings import container_settings, image_version, machine
+from .deployment import Deployment
 
 GPU_4_1_FAMILIES = {"g4dn", "g5", "g6", "g6e", "g7", "g7e", "p4d", "p4de", "p5", "p5e", "p5en"}
 # sagemaker-serve 1.27.0's list; g7 and g7e from aws-samples/sagemaker-genai-hosting-examples (2026-08)
@@ -36,12 +36,12 @@ def resolve(deployment: Deployment) -> Resolution:
     Raises KeyError for an engine version that the catalog does not know.
     """
     serving = deployment.serving
-    version = _spoken(serving)
+    version = _spoken(deployment)
     settings = container_settings(deployment)
     return Resolution(
         image=serving.image_uri or (f"{version.repository}:{version.tag}" if version.tag else ""),
         version="" if serving.image_uri else version.label,
-        inference_ami_version=resolved_inference_ami(serving, deployment.hosting),
+        inference_ami_version=resolved_inference_ami(deployment),
         environment=settings.environment,
         properties=settings.properties,
         bodies=version.bodies,
@@ -49,13 +49,14 @@ def resolve(deployment: Deployment) -> Resolution:
     )
 
 
-def _spoken(serving: Serving) -> EngineVersion:
+def _spoken(deployment: Deployment) -> EngineVersion:
     """The version whose request bodies the image takes."""
+    serving = deployment.serving
     known = engine(serving.engine)
     if serving.engine == "custom":  # whatever its owner calls its versions
         return known.versions[known.default_version]
-    named = None if serving.version else image_version(serving)
-    spoken = named or known.version(serving.version)
+    named = None if serving.version else image_version(deployment)
+    spoken = named or known.version(serving.version, machine(deployment.hosting))
     if spoken is None:
         raise KeyError(serving.version)
     return spoken
@@ -91,19 +92,19 @@ def _hardware(instance: Instance) -> str:
     return f"{instance.accelerator_count} x {instance.accelerator}, {memory} GiB each"
 
 
-def container_cuda(serving: Serving) -> int | None:
+def container_cuda(deployment: Deployment) -> int | None:
     """Major version of CUDA in the container; None = none, or the image does not say."""
-    version = image_version(serving)
+    version = image_version(deployment)
     if version:
         return int(version.cuda) if version.cuda else None
-    named = re.search(r"cu(\d{2})\d", serving.image_uri or "")
+    named = re.search(r"cu(\d{2})\d", deployment.serving.image_uri or "")
     return int(named[1]) if named else None
 
 
-def resolved_inference_ami(serving: Serving, hosting: Hosting) -> str | None:
+def resolved_inference_ami(deployment: Deployment) -> str | None:
     """A container on an older driver dies without a log line, so the host image follows the container's CUDA."""
+    hosting, cuda = deployment.hosting, container_cuda(deployment)
     known = [instances()[name] for name in hosting.instance_types if name in instances()]
-    cuda = container_cuda(serving)
     if hosting.inference_ami_version or not known or any(instance.kind != "gpu" for instance in known):
         return hosting.inference_ami_version
     if cuda == 13 and all(instance.family.removeprefix("ml.") in GPU_4_1_FAMILIES for instance in known):

@@ -61,7 +61,7 @@ def _title(report: Report, deployment: Deployment | None) -> Text:
     verdict, style = ("READY", "bold black on green") if report.verdict == "ready" else ("REFUSED", "bold white on red")
     title = Text.assemble((f" {verdict} ", style), (f" {report.name}", "bold"))
     if deployment:
-        version = image_version(deployment.serving)
+        version = image_version(deployment)
         what = version.label if version else deployment.serving.version or ""
         own = ", own image" if deployment.serving.image_uri else f" {what}"
         title.append(f": {report.model} on {deployment.serving.engine}{own}")

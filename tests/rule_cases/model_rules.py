@@ -22,6 +22,24 @@ BROKEN = [
     Broken(
         "files-fit-engine",
         "error",
+        "model.id",
+        {"model": {"id": "somebody/ct2-small-1b"}, "serving": {"engine": "huggingface"}},
+        "holds weights for CTranslate2, which huggingface does not load",
+    ),
+    Broken(
+        "remote-code-needs-consent",
+        "warning",
+        "serving.environment",
+        {
+            "model": {"id": "internlm/internlm2_5-7b-chat"},
+            "serving": {"engine": "tgi", "version": "2.2.0"},
+            "hosting": {"instance_type": "ml.g5.2xlarge"},
+        },
+        "brings code of its own, which the engine refuses to run unasked",
+    ),
+    Broken(
+        "files-fit-engine",
+        "error",
         "serving.version",
         {
             "model": {"id": "google/flan-t5-xl"},
@@ -36,13 +54,6 @@ BROKEN = [
         "model.id",
         {"model": {"id": "somebody/small-7b-ggml"}, "serving": {"engine": "tgi"}},
         "holds weights for llama.cpp of 2023 (GGML), which tgi does not load",
-    ),
-    Broken(
-        "adapter-needs-its-model",
-        "warning",
-        "model.id",
-        {"model": {"id": "somebody/summaries-lora", "parameters_in_billions": 8}},
-        "looks like an adapter (lora), which lmi-vllm can't load as a model",
     ),
     Broken(
         "model-generates-text",
@@ -178,6 +189,24 @@ KEPT = [
         {"model": {"id": "bartowski/Qwen2.5-7B-Instruct-GGUF"}, "serving": {"engine": "llama-cpp"}},
     ),
     Kept("files-fit-engine", {"model": {"id": "meta-llama/Llama-2-7b-hf"}}),
+    Kept(  # whose archive may hold code that loads them
+        "files-fit-engine",
+        {
+            "model": {"id": "somebody/ct2-small-1b", "weights": "s3://bucket/prefix/"},
+            "serving": {"engine": "huggingface"},
+        },
+    ),
+    Kept(  # which a requirements.txt beside the script may bring
+        "architecture-fits-engine",
+        {
+            "model": {"id": "Qwen/Qwen3-VL-2B-Instruct", "weights": "s3://bucket/prefix/"},
+            "serving": {
+                "engine": "huggingface",
+                "version": "4.49.0",
+                "environment": {"SAGEMAKER_PROGRAM": "inference.py"},
+            },
+        },
+    ),
     Kept("files-fit-engine", {"model": {"id": "ggml-org/gpt-oss-20b-GGUF"}, "serving": {"engine": "llama-cpp"}}),
     Kept("files-fit-engine", {"model": {"id": "somebody/llama-7b-exl2"}, "serving": {"engine": "tgi"}}),
     Kept("files-fit-engine", {"model": {"id": "somebody/t5-ct2"}, "serving": {"handler": "own"}}),
@@ -188,8 +217,6 @@ KEPT = [
             "serving": {"version": "0.30.0", "environment": {"OPTION_ROLLING_BATCH": "disable"}},
         },
     ),
-    Kept("adapter-needs-its-model", {"model": {"id": "somebody/exploration-8b"}}),
-    Kept("adapter-needs-its-model", {"model": {"id": "somebody/summaries-lora"}, "serving": {"engine": "tgi"}}),
     Kept(
         "model-can-be-split",
         {

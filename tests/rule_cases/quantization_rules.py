@@ -7,6 +7,20 @@ BROKEN = [
     Broken(
         "quantization-fits-engine",
         "error",
+        "model.quantization",
+        on("ml.g5.2xlarge", {"id": "unsloth/Qwen2-7B-Instruct-bnb-4bit"}, version="0.31.0-lmi13", max_model_len=8192),
+        "bitsandbytes is not made for Qwen2ForCausalLM in vLLM 0.6.3.post1 of this image; use a newer version",
+    ),
+    Broken(
+        "quantization-fits-accelerator",
+        "error",
+        "model.quantization",
+        on("ml.g5.4xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="huggingface", version="4.51.3"),
+        "fp8 needs compute capability 8.9 or more here; the NVIDIA A10G of ml.g5.4xlarge has 8.6",
+    ),
+    Broken(
+        "quantization-fits-engine",
+        "error",
         "model.dtype",
         {
             "model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "bf16"},
@@ -161,6 +175,18 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept(
+        "quantization-fits-engine",
+        on("ml.g5.2xlarge", {"id": "unsloth/Qwen2-7B-Instruct-bnb-4bit"}, version="0.32.0-lmi14", max_model_len=8192),
+    ),
+    Kept(
+        "quantization-fits-accelerator",
+        on("ml.g6.4xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="huggingface", version="4.51.3"),
+    ),
+    Kept(
+        "quantization-fits-accelerator",
+        on("ml.g5.4xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="huggingface", version="5.5.3"),
+    ),
     Kept("quantization-fits-engine", on("ml.g6.2xlarge", {"id": "TheBloke/Llama-2-7B-GPTQ", "dtype": "bf16"})),
     Kept("quantization-fits-accelerator", on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm")),
     Kept(  # a scale for each channel, not for each block

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 import llm_hosting.catalog
-from llm_hosting.catalog.engines import ENGINES, Engine, EngineVersion, engine, find_image
+from llm_hosting.catalog.engines import ENGINES, Engine, EngineVersion, Machine, engine, find_image
 from llm_hosting.catalog.instances import instances
 from llm_hosting.catalog.regions import container_accounts, image_regions
 from llm_hosting.deployment import Serving
@@ -136,6 +136,27 @@ def test_another_image_is_not_found(image: str) -> None:
 )
 def test_a_version_may_be_named_by_how_it_begins(name: str, begins: str | None, label: str | None) -> None:
     found = engine(name).version(begins)
+    assert (found.label if found else None) == label
+
+
+@pytest.mark.parametrize(
+    ("name", "begins", "machine", "label"),
+    [
+        ("huggingface", "4.26.0", ("cpu", "x86_64"), "1.13.1-transformers4.26.0-cpu"),
+        ("huggingface", "4.26.0", ("gpu", "x86_64"), "1.13.1-transformers4.26.0-gpu"),
+        ("huggingface", "4.26.0", ("neuron", "x86_64"), None),
+        ("huggingface", "4.26.0-gpu", ("cpu", "x86_64"), "1.13.1-transformers4.26.0-gpu"),
+        ("huggingface", None, ("cpu", "x86_64"), "2.6.0-transformers5.5.3-cpu"),
+        ("huggingface", None, ("neuron", "x86_64"), "2.6.0-transformers5.5.3-gpu"),
+        ("llama-cpp", None, ("cpu", "arm64"), "1.0.1-cpu-arm64"),
+        ("llama-cpp", None, ("gpu", "x86_64"), "1.0.1-cuda"),
+        ("tgi", "2.0", ("cpu", "x86_64"), "2.0.2"),
+    ],
+)
+def test_of_images_that_go_by_one_name_the_one_for_the_machine_is_meant(
+    name: str, begins: str | None, machine: Machine, label: str | None
+) -> None:
+    found = engine(name).version(begins, machine)
     assert (found.label if found else None) == label
 
 

@@ -203,7 +203,7 @@ def test_a_file_says_what_the_variables_say(environment: dict[str, str]) -> None
 def test_nothing_is_lost_between_environment_and_file(any_deployment: Deployment) -> None:
     said = {**derived_environment(any_deployment), **any_deployment.serving.environment}
     found = container_settings(any_deployment)
-    assert (found.properties is not None) == needs_archive(any_deployment.serving)
+    assert (found.properties is not None) == needs_archive(any_deployment)
     lost = {name for name in said if name not in found.environment and name not in ("OPTION_ENTRYPOINT",)}
     kept = set(variables_of(found.properties or {}))
     assert {CANONICAL.get(name, name).upper() for name in lost} <= kept

@@ -108,7 +108,7 @@ def test_a_host_image_that_is_said_is_taken() -> None:
     ],
 )
 def test_cuda_is_the_catalogs_or_in_the_name_of_the_image(serving: dict[str, Any], cuda: int | None) -> None:
-    assert container_cuda(built(**serving).serving) == cuda
+    assert container_cuda(built(**serving)) == cuda
 
 
 def test_people_are_told_what_bills_all_night() -> None:

@@ -13,7 +13,8 @@ from typing import Any
 class Architectures:
     """What one version of a library runs, by the names in the `architectures` of a model's config.json.
 
-    known: runs by the library's own list. refused: does not, with the reason. Anything else: the catalog can't say.
+    known: runs by the library's own list. refused: does not, with the reason.
+    others: why anything else does not run, where that list is whole; None = the catalog can't say.
     unsplit: runs on one accelerator only, so that a tensor parallel degree above 1 ends the container.
     """
 
@@ -21,6 +22,7 @@ class Architectures:
     version: str
     known: frozenset[str]
     refused: Mapping[str, str]
+    others: str | None
     unsplit: frozenset[str]
 
     def reason_against(self, architecture: str, needs: Mapping[str, str]) -> str | None:
@@ -33,7 +35,7 @@ class Architectures:
         since = needs.get(self.table)
         if since and _number(self.version) < _number(since):
             return f"{_tables()[self.table]['title']} runs it from {since} on"
-        return None
+        return None if architecture in self.known else self.others
 
 
 @cache
@@ -57,6 +59,7 @@ def architectures(table: str, version: str) -> Architectures:
         version=version,
         known=frozenset(rows["since"]) - frozenset(refused),
         refused=refused,
+        others=rows.get("others"),
         unsplit=frozenset(name for name, since in splits if since is None or here < _number(since)),
     )
 

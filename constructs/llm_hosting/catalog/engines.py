@@ -28,6 +28,8 @@ ENGINES: tuple[str, ...] = (
 )
 
 Platform = Literal["gpu", "cpu", "neuron"]
+Processor = Literal["x86_64", "arm64"]
+Machine = tuple[Platform | None, Processor | None]
 _BUILD = re.compile(r"-v\d+(\.\d+)*$")
 
 
@@ -86,7 +88,7 @@ class EngineVersion:
     repository: str
     tag: str | None
     platform: Platform | None
-    arch: Literal["x86_64", "arm64"] | None
+    arch: Processor | None
     cuda: float | None
     regions: frozenset[str] | None
     bodies: tuple[str, ...]
@@ -129,16 +131,22 @@ class Engine:
     parameters: Mapping[str, Mapping[str, float]]
     versions: Mapping[str, EngineVersion]
 
-    def version(self, name: str | None) -> EngineVersion | None:
+    def version(self, name: str | None, machine: Machine | None = None) -> EngineVersion | None:
         """The version of that label, else the newest whose label or image tag begins with it: "2.0", "0.36.0".
 
-        name: None = the default version. None is the answer, too, where a beginning fits images of several platforms.
+        name: None = the default version.
+        machine: of several that go by the same name, the one made for it is meant, in place of the default, too.
+        None is the answer, too, where a beginning fits images for several machines, and none of them is this one.
         """
-        if name is None:
-            return self.versions[self.default_version]
-        longer = [known for known in self.versions.values() if known.begins_with(name)]
-        platforms = {(known.platform, known.arch) for known in longer}
-        return self.versions.get(name) or (longer[-1] if len(platforms) == 1 else None)
+        if name is not None and name in self.versions:
+            return self.versions[name]
+        fitting = [known for known in self.versions.values() if name is None or known.begins_with(name)]
+        made_for = [known for known in fitting if (known.platform, known.arch) == machine]
+        default = self.versions[self.default_version]
+        if name is None and (default in made_for or not made_for):
+            return default
+        machines = {(known.platform, known.arch) for known in fitting}
+        return made_for[-1] if made_for else fitting[-1] if len(machines) == 1 else None
 
 
 @cache

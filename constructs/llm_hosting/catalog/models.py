@@ -28,6 +28,8 @@ class ModelShape:
     sliding_window: tokens that some or all layers look back; the others keep the whole context.
     intermediate_size: width of the MLP; in a mixture of one expert, the shared one included: the narrower.
     vocabulary: rows of the embeddings (vocab_size).
+    latent_size: of the one vector that latent attention keeps of a token (kv_lora_rank + qk_rope_head_dim); None = it
+    has none, or that of its architecture.
     needs: by the name of a table in architectures.json, the first version that runs this model, where that is later
     than for its architecture.
     """
@@ -50,6 +52,7 @@ class ModelShape:
     active_parameters_in_billions: float | None = None
     intermediate_size: int | None = None
     vocabulary: int | None = None
+    latent_size: int | None = None
     needs: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from ..deployment import Deployment
 from ..deployment_file import DeploymentError, Problem, parse
 from . import (  # noqa: F401  (registers the rules)
+    adapter_rules,
     api_rules,
     degree_rules,
     disk_rules,

@@ -147,7 +147,7 @@ def library_is_in_image(deployment: Deployment) -> Iterator[tuple[str, str]]:
 @error
 def fastertransformer_needs_code(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The first image with FasterTransformer has no handler for it (djl-serving, branch 0.21.0-dlc)."""
-    version = image_version(deployment.serving)
+    version = image_version(deployment)
     own = deployment.serving.handler or "OPTION_ENTRYPOINT" in deployment.serving.environment
     if version and version.engine == "lmi-fastertransformer" and version.handler is None and not own:
         yield (

@@ -80,7 +80,7 @@ def environment_wins(deployment: Deployment) -> Iterator[tuple[str, str]]:
     serving = deployment.serving
     bare = serving.model_copy(update={"environment": {}})
     ours = derived_environment(deployment.model_copy(update={"serving": bare}))
-    version = image_version(serving)
+    version = image_version(deployment)
     server = engine(version.engine if version else serving.engine).server
     setting_of = {name: setting for setting, names in NAMES.items() for name in names if is_read(name, server)}
     for name, value in serving.environment.items():

@@ -102,9 +102,9 @@ def host_image_fits_platform(deployment: Deployment) -> Iterator[tuple[str, str]
 @warning
 def driver_fits_image(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Evidence on mixed CUDA versions is mixed: some pairs stay in Creating without a log line, some run."""
-    version, cuda = deployment.hosting.inference_ami_version, container_cuda(deployment.serving)
+    version, cuda = deployment.hosting.inference_ami_version, container_cuda(deployment)
     name = version.partition("inference-")[2] if version else ""
-    host, image = _CUDA_OF_AMI.get(name), image_version(deployment.serving)
+    host, image = _CUDA_OF_AMI.get(name), image_version(deployment)
     is_old = name.startswith("gpu-2") and image is not None and (image.cuda or 0) >= _NEWEST_FOR_DRIVER_535
     if host and cuda and cuda >= 12 and (host != cuda or is_old):
         exact = image.cuda if image and image.cuda else cuda
@@ -118,11 +118,11 @@ def driver_fits_image(deployment: Deployment) -> Iterator[tuple[str, str]]:
 @note
 def host_image_is_derived(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The default driver of some types is older than the image's CUDA: such endpoints die without a log line."""
-    version = resolved_inference_ami(deployment.serving, deployment.hosting)
+    version = resolved_inference_ami(deployment)
     if version and deployment.hosting.inference_ami_version is None:
         yield (
             "hosting.inference_ami_version",
-            f"is not set, so {version} is derived: the image holds CUDA {container_cuda(deployment.serving)}, for "
+            f"is not set, so {version} is derived: the image holds CUDA {container_cuda(deployment)}, for "
             f"which the default driver of {', '.join(deployment.hosting.instance_types)} may be too old.",
         )
 
@@ -130,22 +130,17 @@ def host_image_is_derived(deployment: Deployment) -> Iterator[tuple[str, str]]:
 @unknown
 def ami_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """A container whose CUDA is newer than the host's driver dies without a log line."""
-    serving, hosting = deployment.serving, deployment.hosting
+    cuda = container_cuda(deployment)
     for plan in plans(deployment):
-        if (
-            plan.instance.kind != "gpu"
-            or _platform(plan) not in ("gpu", None)
-            or resolved_inference_ami(serving, hosting)
-        ):
+        if plan.instance.kind != "gpu" or _platform(plan) not in ("gpu", None) or resolved_inference_ami(deployment):
             continue
-        cuda = container_cuda(serving)
         if cuda == 13:
             yield (
                 "hosting.inference_ami_version",
                 f"is not known for a CUDA 13 image on {plan.instance.type}; find out which host image brings driver "
                 "580 or newer there and set it.",
             )
-        if cuda is None and serving.image_uri:
+        if cuda is None and deployment.serving.image_uri:
             yield (
                 "hosting.inference_ami_version",
                 "can't be derived, because serving.image_uri names no CUDA version (cu128, say); set it.",
@@ -156,7 +151,7 @@ def ami_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def cuda_13_needs_turing(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """CUDA 13 dropped the V100's architecture (CUDA 13.0 release notes)."""
     for plan in plans(deployment):
-        if plan.instance.family == "ml.p3" and container_cuda(deployment.serving) == 13:
+        if plan.instance.family == "ml.p3" and container_cuda(deployment) == 13:
             yield (
                 "hosting.instance_type",
                 f"{plan.instance.type!r} has V100 GPUs, which the CUDA 13 of this image no longer drives; use a newer "

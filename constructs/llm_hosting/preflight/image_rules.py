@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..catalog.engines import engine, find_image, image_tags
 from ..catalog.regions import container_accounts
-from ..container_settings import image_version
+from ..container_settings import image_version, machine
 from ..deployment import Deployment
 from .finding import error, warning
 from .nearest import nearest
@@ -24,7 +24,7 @@ def known_engine_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """`serving.version` is in the catalog."""
     serving = deployment.serving
     name, known = serving.version, engine(serving.engine)
-    if name is not None and known.version(name) is None and known.name != "custom":
+    if name is not None and known.version(name, machine(deployment.hosting)) is None and known.name != "custom":
         yield "serving.version", f"{name!r} is not a version of {known.name}; use {nearest(name, known.versions)}."
 
 
@@ -100,7 +100,7 @@ def image_answers_sagemaker(deployment: Deployment) -> Iterator[tuple[str, str]]
 @warning
 def image_is_published_there(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Regions get images at different times, by the lists of AWS's own SDK."""
-    region, version = deployment.region, image_version(deployment.serving)
+    region, version = deployment.region, image_version(deployment)
     if deployment.serving.image_uri or region not in container_accounts() or version is None:
         return
     if version.regions is not None and region not in version.regions:
@@ -125,7 +125,7 @@ def image_uri_wins(deployment: Deployment) -> Iterator[tuple[str, str]]:
 @warning
 def lmi_answers_async(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Before 0.31.0 LMI's answers lack the Content-Length that async endpoints need (djl-serving#2567); some ran."""
-    serving, version = deployment.serving, image_version(deployment.serving)
+    serving, version = deployment.serving, image_version(deployment)
     uri = serving.image_uri or f"djl-inference:{version.tag if version else ''}"
     number = _VERSION_IN_TAG.search(uri) if _LMI_IMAGE.search(uri) else None
     is_lmi = serving.image_uri is not None or serving.engine.startswith("lmi-")

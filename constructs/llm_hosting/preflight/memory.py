@@ -16,13 +16,14 @@ VLLM_UTILIZATION = 0.9  # gpu_memory_utilization of vLLM; 0.92 from 0.14 on is w
 # Context and CUDA graphs of vLLM, and the activations of a step: the least that users report.
 _OVERHEAD, _TOKENS_PER_STEP = 0.55 * GB, 2048
 # Before vLLM 0.8 a step had to take a whole prompt: zephyr-7b with 32,768 tokens then needs 6 GB (djl-serving#1724).
+_CHUNKS_WHEN_ASKED = ("OPTION_ENABLE_CHUNKED_PREFILL", "SM_VLLM_ENABLE_CHUNKED_PREFILL")
 _CHUNKS_PROMPTS_FROM, _CHUNKS_LONG_PROMPTS_FROM, _CHUNKS_LONGER_PROMPTS = (0, 8), (0, 6), 32_768
 _ACTIVATIONS_PER_HIDDEN = 40  # bytes, per token
 _LOGITS_PER_WORD = 256 * 2 * 4  # bytes: the sampler holds those of 256 requests twice
 _LEAST_OVERHEAD = 0.4 * GB
 _MXFP4_PADDING = 1.15  # gpt-oss-120b leaves 1.7 of 76 GiB free on one H100, vLLM 0.11
 _LATENT = ("DeepseekV2", "DeepseekV3", "GlmMoeDsa", "Glm4MoeLite", "KimiK25", "KimiVL", "MistralLarge3")
-_LATENT_HEAD = 512 + 64  # multi-head latent attention: one compressed vector and one rotary key per token
+_LATENT_SIZE = 512 + 64  # multi-head latent attention: one compressed vector and one rotary key per token
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def memory(plan: Plan) -> Memory:
         overhead=_overhead(plan),
         whole_prompt=_whole_prompt(plan),
         per_token=_per_token(plan),
-        context=plan.max_model_len or (plan.shape.context if plan.shape else None),
+        context=longest(plan),
     )
 
 
@@ -90,14 +91,22 @@ def _overhead(plan: Plan) -> float:
     return _OVERHEAD + _TOKENS_PER_STEP * hidden * _ACTIVATIONS_PER_HIDDEN + vocabulary * _LOGITS_PER_WORD
 
 
-def _whole_prompt(plan: Plan) -> float:
-    shape, vllm = plan.shape, numbers(plan.vllm or "99")
-    length = plan.max_model_len or (shape.context if shape else None) or 0
+def whole_prompt_in_tokens(plan: Plan) -> int:
+    """The longest prompt, where vLLM takes it in one step; 0 = in pieces, or not known."""
+    length, vllm = longest(plan) or 0, numbers(plan.vllm or "99")
+    is_asked = any(plan.environment.get(name, "").lower() == "true" for name in _CHUNKS_WHEN_ASKED)
     chunks_long = length > _CHUNKS_LONGER_PROMPTS and vllm >= _CHUNKS_LONG_PROMPTS_FROM
-    if not plan.runs_vllm or vllm >= _CHUNKS_PROMPTS_FROM or chunks_long:
-        return 0
-    more_tokens = max(0, length / plan.degree - _TOKENS_PER_STEP)
-    return more_tokens * ((shape.hidden_size if shape else None) or 0) * _ACTIVATIONS_PER_HIDDEN
+    return 0 if not plan.runs_vllm or vllm >= _CHUNKS_PROMPTS_FROM or chunks_long or is_asked else length
+
+
+def longest(plan: Plan) -> int | None:
+    """Tokens that one request may have; None = not known."""
+    return plan.max_model_len or (plan.shape.context if plan.shape else None)
+
+
+def _whole_prompt(plan: Plan) -> float:
+    more_tokens = max(0, whole_prompt_in_tokens(plan) / plan.degree - _TOKENS_PER_STEP)
+    return more_tokens * ((plan.shape.hidden_size if plan.shape else None) or 0) * _ACTIVATIONS_PER_HIDDEN
 
 
 def _available(plan: Plan) -> float:
@@ -151,8 +160,9 @@ def _per_token(plan: Plan) -> float | None:
         return None
     cache_type = (plan.environment.get("OPTION_KV_CACHE_DTYPE") or plan.environment.get("SM_VLLM_KV_CACHE_DTYPE")) or ""
     size = 1 if cache_type.startswith("fp8") else 2
-    if shape.architecture.startswith(_LATENT):
-        return shape.layers * _LATENT_HEAD * size / plan.stages
+    latent = shape.latent_size or (_LATENT_SIZE if shape.architecture.startswith(_LATENT) else 0)
+    if latent:
+        return shape.layers * latent * size / plan.stages
     if not (shape.kv_heads and shape.head_size):
         return None
     shards = min(plan.degree, shape.kv_heads)

@@ -16,7 +16,6 @@ _NOT_OF_TEXT = re.compile(
 _CLASS_NOT_OF_TEXT = re.compile(
     r"^(XLM|Distil)?(Bert|Roberta)\w*|^(MistralModel|Gemma3TextModel|Whisper\w*)|\w+For(\w+Classification|QuestionAnswering)"
 )
-_ADAPTER = re.compile(r"(?i)(?<![a-z])(q?lora|adapters?|peft)(?![a-z])")
 _META_CHECKPOINT = re.compile(r"meta-llama/Llama-2-\d+b(-chat)?", re.IGNORECASE)
 # Their repositories hold code that transformers does not have.
 _OWN_CODE = {
@@ -30,6 +29,7 @@ _OWN_CODE = {
     "InternLM2ForCausalLM",
     "XverseForCausalLM",
     "InternVLChatModel",
+    "GPT2LMHeadCustomModel",
 }
 # In transformers from 4.33 on; before, their repositories brought it.
 _OWN_CODE_AT_FIRST = {"FalconForCausalLM", "RWForCausalLM", "MptForCausalLM", "MPTForCausalLM"}
@@ -75,7 +75,7 @@ def architecture_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """What the engine says of this architecture is not in the catalog."""
     plan = container(deployment)
     library, name = plan.library, plan.shape.architecture if plan.shape else ""
-    if name and library and name not in library.known and name not in library.refused:
+    if name and library and name not in library.known and _why_not_run(plan) is None:
         yield (
             "serving.engine",
             f"whether {plan.engine} runs {name} is not in the catalog; look at its list of models.",
@@ -159,7 +159,8 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     foreign = foreign_format(plan.model_id)
     is_new = version is not None and numbers(version.label) >= _TGI_LOADS_EXL2_FROM
     loads_it = foreign == "ExLlama" and plan.engine == "tgi" and plan.degree == 1 and is_new
-    if foreign and not loads_it and plan.server not in ("huggingface", "own"):
+    may_have_code = plan.server == "own" or (plan.server == "huggingface" and not plan.comes_from_hub)
+    if foreign and not loads_it and not may_have_code:
         yield (
             "model.id",
             f"{plan.model_id!r} holds weights for {foreign}, which {plan.engine} does not load; use the model that "
@@ -170,19 +171,6 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
             "model.id",
             f"{plan.model_id!r} holds GGUF files, which {plan.engine} does not load; use llama-cpp, or the model "
             "that they were made from.",
-        )
-
-
-@warning
-def adapter_needs_its_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Engines but TGI read the config.json of a whole model, which a repository of LoRA weights has not."""
-    plan = container(deployment)
-    named = _ADAPTER.search(plan.model_id)
-    if named and plan.shape is None and plan.server not in ("own", "tgi", "llama-cpp"):
-        yield (
-            "model.id",
-            f"{plan.model_id!r} looks like an adapter ({named[0]}), which {plan.engine} can't load as a model; use the "
-            "model that it was trained on and load the adapter beside it, or merge the two.",
         )
 
 
@@ -216,7 +204,7 @@ def remote_code_needs_consent(deployment: Deployment) -> Iterator[tuple[str, str
 def _brings_own_code(plan: Plan) -> bool:
     architecture = plan.shape.architecture if plan.shape else ""
     if architecture in _OWN_CODE:
-        return plan.server in ("djl", "vllm", "sglang", "huggingface")
+        return plan.server in ("djl", "vllm", "sglang", "huggingface") or plan.is_left_to_transformers
     number = numbers(plan.version.label) if plan.version else (99,)
     was_new = (plan.engine == "tgi" and number < (1,)) or (plan.server == "djl" and number < (0, 24))
     return architecture in _OWN_CODE_AT_FIRST and was_new

@@ -2,12 +2,59 @@
 
 from collections.abc import Iterator
 
-from ..catalog.engines import EngineVersion, engine
+from ..catalog.engines import EngineVersion, engine, numbers
 from ..container_settings import image_version, is_read
 from ..deployment import Deployment
 from .finding import error, warning
-from .memory import UTILIZATIONS
+from .memory import UTILIZATIONS, whole_prompt_in_tokens
+from .nearest import nearest
 from .plan import container
+
+# LMI's own name for it, and vLLM's, which LMI passes on from 0.33.
+_BATCHED_TOKENS = (
+    "OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS",
+    "OPTION_MAX_NUM_BATCHED_TOKENS",
+    "SM_VLLM_MAX_NUM_BATCHED_TOKENS",
+)
+_PASSES_ALL_FROM = (0, 33)
+# transformers, pipelines/__init__.py: SUPPORTED_TASKS and TASK_ALIASES of 4.6 to 5.5.
+_TASKS = {
+    "any-to-any",
+    "audio-classification",
+    "automatic-speech-recognition",
+    "conversational",
+    "depth-estimation",
+    "document-question-answering",
+    "feature-extraction",
+    "fill-mask",
+    "image-classification",
+    "image-feature-extraction",
+    "image-segmentation",
+    "image-text-to-text",
+    "image-to-image",
+    "image-to-text",
+    "keypoint-matching",
+    "mask-generation",
+    "ner",
+    "object-detection",
+    "question-answering",
+    "sentiment-analysis",
+    "summarization",
+    "table-question-answering",
+    "text-classification",
+    "text-generation",
+    "text-to-audio",
+    "text-to-speech",
+    "text2text-generation",
+    "token-classification",
+    "video-classification",
+    "visual-question-answering",
+    "vqa",
+    "zero-shot-audio-classification",
+    "zero-shot-classification",
+    "zero-shot-image-classification",
+    "zero-shot-object-detection",
+}
 
 
 @warning
@@ -39,7 +86,7 @@ def values_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 def _said(deployment: Deployment) -> Iterator[tuple[str, object, EngineVersion]]:
     """Settings of the engine that the file says: field, value, the version that has to take it."""
-    version, serving = image_version(deployment.serving), deployment.serving
+    version, serving = image_version(deployment), deployment.serving
     values: dict[str, object] = {
         "model.dtype": deployment.model.dtype,
         "model.quantization": deployment.model.quantization,
@@ -81,6 +128,36 @@ def custom_needs_image(deployment: Deployment) -> Iterator[tuple[str, str]]:
     serving = deployment.serving
     if serving.engine == "custom" and serving.image_uri is None:
         yield "serving.image_uri", "is needed with serving.engine: custom; name the image in Amazon ECR."
+
+
+@error
+def batched_tokens_fit_requests(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Until it takes prompts in pieces, vLLM ends when a step may have fewer tokens than a prompt (its config.py)."""
+    plan = container(deployment)
+    passes = plan.server != "djl" or (plan.version and numbers(plan.version.label) >= _PASSES_ALL_FROM)
+    names = _BATCHED_TOKENS if passes else _BATCHED_TOKENS[:1]
+    name = next((name for name in names if plan.number(name)), "")
+    tokens, prompt, batch = plan.number(name), whole_prompt_in_tokens(plan), plan.batch or 0
+    if plan.vllm and tokens and tokens < max(prompt, batch):
+        needed = f"{prompt:,} of the longest prompt" if prompt > batch else f"{batch:,} requests that run together"
+        yield (
+            f"serving.environment.{name}",
+            f"{tokens:,.0f} is less than the {needed}, at which vLLM {plan.vllm} ends; use {max(prompt, batch)} or "
+            "more, or remove it.",
+        )
+
+
+@warning
+def task_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """The toolkit makes a pipeline of transformers of the task, and answers 400 to all requests if there is none."""
+    plan = container(deployment)
+    task = plan.environment.get("HF_TASK", "")
+    known = task in _TASKS or task.startswith("translation")
+    if plan.server == "huggingface" and not plan.has_own_code and plan.comes_from_hub and not known:
+        yield (
+            "serving.environment.HF_TASK",
+            f"{task!r} is no task of transformers' pipelines; use {nearest(task, _TASKS)}.",
+        )
 
 
 @warning

@@ -77,7 +77,7 @@ class Plan:
     @cached_property
     def version(self) -> EngineVersion | None:
         """The catalog's row of the image; None = an image that it does not know."""
-        return image_version(self.deployment.serving)
+        return image_version(self.deployment)
 
     @property
     def engine(self) -> str:
@@ -91,7 +91,9 @@ class Plan:
 
     @property
     def has_own_code(self) -> bool:
-        """Whether DJL Serving runs a handler that did not come with the image."""
+        """Whether code runs that did not come with the image: a handler of DJL Serving, a script of the toolkit."""
+        if self.server == "huggingface":
+            return bool(self.environment.get("SAGEMAKER_PROGRAM"))
         entry_point = self.deployment.serving.environment.get("OPTION_ENTRYPOINT", "djl_python.")
         return self.deployment.serving.handler is not None or not entry_point.startswith("djl_python.")
 
@@ -161,7 +163,7 @@ class Plan:
     def sagemaker_downloads(self) -> bool:
         """Whether the weights are the model data, which SageMaker fetches before it starts the container."""
         deployment = self.deployment
-        return deployment.model.weights is not None and not needs_archive(deployment.serving)
+        return deployment.model.weights is not None and not needs_archive(deployment)
 
     @cached_property
     def shape(self) -> ModelShape | None:

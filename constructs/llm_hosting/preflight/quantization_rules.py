@@ -22,10 +22,16 @@ _LEAST_BY_VLLM = {
 }
 _BY_MARLIN = re.compile(r"w[48]a16", re.IGNORECASE)
 # Whose files have one scale for each block of 128; others have one for each tensor or channel.
-_BLOCKWISE_FP8 = ("qwen/", "deepseek-ai/", "moonshotai/", "zai-org/", "minimaxai/")
+_BLOCKWISE_FP8 = ("qwen/", "deepseek-ai/", "moonshotai/", "minimaxai/")
 _BLOCK = 128
 # bitsandbytes in vLLM: at all, and over several GPUs: what it quantizes at load, what is quantized in the files.
 _FIRST_BITSANDBYTES, _SPLITS_FROM = (0, 5), ((0, 6, 2), (0, 9))
+# The models that it came to later (vllm#8941, #8338, #11687).
+_BITSANDBYTES_OF = {
+    "Qwen2ForCausalLM": (0, 6, 4),
+    "Gemma2ForCausalLM": (0, 6, 2),
+    "Qwen2VLForConditionalGeneration": (0, 7),
+}
 _BY_MARLIN_FROM = {"awq": (0, 5, 4), "gptq": (0, 4, 2)}  # its kernels take bf16, where nobody names the plain ones
 _MADE_BEFORE = {"awq", "gptq"}  # by who packed the weights; the other formats, engines can make at load
 # What reads the format from the files: TGI (text-generation-inference#1719), vLLM (vllm#1695).
@@ -34,6 +40,7 @@ _IN_TENSORS = ("redhatai/", "neuralmagic/")  # compressed tensors, whose schemes
 _TRTLLM_READS_FILES_FROM = (0, 28)  # certain up to 0.27
 _COMPRESSED_TENSORS = re.compile(r"quantized\.w\d+a\d+", re.IGNORECASE)  # how Neural Magic and Red Hat name them
 _TGI_READS_THEM_FROM = (3,)
+_UNPACKS_FP8_FROM = (5,)  # transformers, quantizer_finegrained_fp8.py
 # The values of its launcher's `quantize`; that of 0.6.0 was a switch.
 _TGI_WORDS = ("awq", "bitsandbytes", "bitsandbytes-fp4", "bitsandbytes-nf4", "eetq", "exl2", "fp8", "gptq", "marlin")
 _TGI_NAMES_FORMATS_FROM = (0, 8)
@@ -141,7 +148,7 @@ def quantization_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str,
         in_tensors = _BY_MARLIN.search(plan.model_id) or plan.model_id.lower().startswith(_IN_TENSORS)
         if plan.runs_vllm and in_tensors and quantization != "int8":
             least = max(AMPERE, least or AMPERE)
-        elif plan.engine == "lmi-tensorrt-llm" and quantization == "fp8":
+        elif quantization == "fp8" and (plan.engine == "lmi-tensorrt-llm" or _needs_fp8_cores(plan, in_tensors)):
             least = ADA
         if capability and least and capability < least:
             yield (
@@ -149,6 +156,12 @@ def quantization_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str,
                 f"{quantization} needs compute capability {least} or more here; the {plan.instance.accelerator} of "
                 f"{plan.instance.type} has {capability}: use a newer type, a newer image, or other weights.",
             )
+
+
+def _needs_fp8_cores(plan: Plan, in_tensors: object) -> bool:
+    """Whether transformers computes in FP8: before 5, which unpacks such weights where the GPU has no such cores."""
+    version = plan.version.transformers if plan.version else None
+    return plan.server == "huggingface" and not in_tensors and numbers(version or "5") < _UNPACKS_FP8_FROM
 
 
 def _least_capability(quantization: str, vllm: str | None) -> float | None:
@@ -184,4 +197,10 @@ def _bitsandbytes(plan: Plan) -> Iterator[tuple[str, str]]:
             "serving.tensor_parallel_degree",
             f"{plan.degree}: vLLM {plan.vllm} of this image does not split weights that bitsandbytes quantizes"
             f"{' already' if plan.stored_quantization else ''}; use 1, or a newer version.",
+        )
+    elif plan.kin and numbers(plan.vllm) < _BITSANDBYTES_OF.get(plan.kin.architecture, ()):
+        yield (
+            "model.quantization",
+            f"bitsandbytes is not made for {plan.kin.architecture} in vLLM {plan.vllm} of this image; use a newer "
+            "version, or AWQ weights.",
         )

@@ -149,7 +149,7 @@ def _figures(plan: Plan) -> Figures:
         start_in_seconds=_rounded(start.likely),
         start_timeout_in_seconds=hosting.startup_timeout_in_seconds,
         answer_in_seconds=_rounded(answer.likely) if answer else None,
-        host_image=resolved_inference_ami(plan.deployment.serving, hosting),
+        host_image=resolved_inference_ami(plan.deployment),
         usd_per_hour=instance.usd_per_hour,
     )
 
