@@ -50,6 +50,13 @@ BROKEN = [
         },
         "20,000 tokens at once are likely to need",
     ),
+    Broken(  # 16,000 tokens by default
+        "prefill-fits-memory",
+        "warning",
+        "serving.environment.MAX_BATCH_PREFILL_TOKENS",
+        on("ml.g5.2xlarge", "huggyllama/llama-7b", engine="tgi", version="0.9.3"),
+        "4,096 tokens at once, with a cache of 16,000, are likely to need",
+    ),
     Broken(
         "weights-fit-memory",
         "error",
@@ -204,6 +211,16 @@ KEPT = [
             "serving": {"engine": "tgi", "version": "2.3.1"},
             "hosting": {"instance_type": "ml.g5.12xlarge"},
         },
+    ),
+    Kept(
+        "prefill-fits-memory",
+        on(
+            "ml.g5.2xlarge",
+            "huggyllama/llama-7b",
+            engine="tgi",
+            version="0.9.3",
+            environment={"MAX_BATCH_TOTAL_TOKENS": "8192"},
+        ),
     ),
     Kept(  # two stages of pipeline parallelism on two GPUs each
         "weights-fit-memory",

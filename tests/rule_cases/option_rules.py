@@ -131,6 +131,20 @@ BROKEN = [
 
 KEPT = [
     Kept("batched-tokens-fit-requests", prefill("0.33.0-lmi15")),
+    Kept(
+        "batched-tokens-fit-requests",
+        {
+            "model": {"id": "tiiuae/falcon-7b-instruct"},
+            "serving": {
+                "engine": "lmi-deepspeed",
+                "version": "0.26.0",
+                "environment": {
+                    "OPTION_ROLLING_BATCH": "lmi-dist",
+                    "OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS": "1024",
+                },
+            },
+        },
+    ),
     Kept("batched-tokens-fit-requests", prefill("0.31.0-lmi13", max_model_len=2048)),
     Kept("batched-tokens-fit-requests", prefill("0.31.0-lmi13", "OPTION_MAX_NUM_BATCHED_TOKENS")),  # not passed on
     Kept("task-is-known", serving(engine="huggingface", environment={"HF_TASK": "translation_en_to_de"})),

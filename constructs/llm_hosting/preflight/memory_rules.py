@@ -15,6 +15,7 @@ _MOST_WITH_IMAGES = 32
 _LOADS_AS_STORED_FROM = (5,)
 _KEEPS_WINDOWS_FROM = (0, 8)
 _TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
+_COMPUTES_TOTAL_FROM, _FIRST_TOTAL = (0, 9, 4), 16_000  # MAX_BATCH_TOTAL_TOKENS of TGI (its launcher)
 _CHECKS_CONTEXT_FROM = (0, 2, 7)  # from here on vLLM ends when its cache can't hold one request of the whole context
 
 
@@ -115,13 +116,16 @@ def prefill_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
         need, tokens, shape = memory(plan), _prefill_tokens(plan), plan.shape
         if not (tokens and shape and shape.vocabulary and shape.hidden_size and need.per_token and need.weights):
             continue
-        each = need.per_token + shape.vocabulary * 6 + shape.hidden_size * 40
-        if tokens * each > (need.left_for_cache or 0):
+        cached = max(tokens, _cached_at_start(plan))
+        total = tokens * (shape.vocabulary * 6 + shape.hidden_size * 40) + cached * need.per_token
+        if total > (need.left_for_cache or 0):
+            beside = f", with a cache of {cached:,.0f}," if cached > tokens else ""
+            lower = "MAX_BATCH_TOTAL_TOKENS" if beside else "and MAX_INPUT_LENGTH with it"
             yield (
                 "serving.environment.MAX_BATCH_PREFILL_TOKENS",
-                f"{tokens:,.0f} tokens at once are likely to need {in_gb(tokens * each)} on each accelerator of "
+                f"{tokens:,.0f} tokens at once{beside} are likely to need {in_gb(total)} on each accelerator of "
                 f"{plan.instance.type} beside the weights, where {in_gb(need.left_for_cache or 0)} is left; set it "
-                "lower, and MAX_INPUT_LENGTH with it, or use a larger type.",
+                f"lower, {lower}, or use a larger type.",
             )
 
 
@@ -216,6 +220,13 @@ def _prefill_tokens(plan: Plan) -> float | None:
         return None
     asked = plan.number("MAX_INPUT_TOKENS", "MAX_INPUT_LENGTH")
     return plan.number("MAX_BATCH_PREFILL_TOKENS") or max(asked or 0, TGI_PREFILL)
+
+
+def _cached_at_start(plan: Plan) -> float:
+    """Tokens for which TGI keeps a cache at its warm-up; later versions take what is left for their default."""
+    given = plan.number("MAX_BATCH_TOTAL_TOKENS")
+    has_default = plan.version is not None and numbers(plan.version.label) < _COMPUTES_TOTAL_FROM
+    return given or (_FIRST_TOTAL if has_default else 0)
 
 
 def _has_windows(plan: Plan) -> bool:

@@ -138,7 +138,8 @@ def batched_tokens_fit_requests(deployment: Deployment) -> Iterator[tuple[str, s
     names = _BATCHED_TOKENS if passes else _BATCHED_TOKENS[:1]
     name = next((name for name in names if plan.number(name)), "")
     tokens, prompt, batch = plan.number(name), whole_prompt_in_tokens(plan), plan.batch or 0
-    if plan.vllm and tokens and tokens < max(prompt, batch):
+    is_plain = plan.environment.get("OPTION_ROLLING_BATCH") != "lmi-dist"  # LMI's own branch of vLLM
+    if plan.vllm and is_plain and tokens and tokens < max(prompt, batch):
         needed = f"{prompt:,} of the longest prompt" if prompt > batch else f"{batch:,} requests that run together"
         yield (
             f"serving.environment.{name}",
