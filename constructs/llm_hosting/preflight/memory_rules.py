@@ -16,6 +16,7 @@ _LOADS_AS_STORED_FROM = (5,)
 _KEEPS_WINDOWS_FROM = (0, 8)
 _TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
 _COMPUTES_TOTAL_FROM, _FIRST_TOTAL = (0, 9, 4), 16_000  # MAX_BATCH_TOTAL_TOKENS of TGI (its launcher)
+_LEAST_VOCABULARY = 32_000  # that of Llama 2
 _CHECKS_CONTEXT_FROM = (0, 2, 7)  # from here on vLLM ends when its cache can't hold one request of the whole context
 
 
@@ -114,10 +115,10 @@ def prefill_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Before 3.0, TGI warms up with its longest prefill, whose logits it holds in 16 and in 32 bits."""
     for plan in plans(deployment):
         need, tokens, shape = memory(plan), _prefill_tokens(plan), plan.shape
-        if not (tokens and shape and shape.vocabulary and shape.hidden_size and need.per_token and need.weights):
+        if not (tokens and shape and shape.hidden_size and need.per_token and need.weights):
             continue
         cached = max(tokens, _cached_at_start(plan))
-        total = tokens * (shape.vocabulary * 6 + shape.hidden_size * 40) + cached * need.per_token
+        total = tokens * ((shape.vocabulary or _LEAST_VOCABULARY) * 6 + shape.hidden_size * 40) + cached * need.per_token
         if total > (need.left_for_cache or 0):
             beside = f", with a cache of {cached:,.0f}," if cached > tokens else ""
             lower = "MAX_BATCH_TOTAL_TOKENS" if beside else "and MAX_INPUT_LENGTH with it"
