@@ -4,12 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from local_cloud.assembly import read_stacks
+from local_cloud.assembly import Stack, read_stacks
 from local_cloud.checks import TemplateError, lint
 
 # Standard, opt-in and absent from the CDK's account facts, China, GovCloud.
@@ -44,8 +45,11 @@ def test_every_acknowledgement_carries_a_reason_and_a_prefixed_id(nag_report: di
 
 
 def test_cfn_lint_is_silent_in_every_region(assembly: Path) -> None:
-    for stack in read_stacks(assembly):
+    def find(stack: Stack) -> None:
         lint(stack.template_path, [stack.region] if stack.name == "own-image" else REGIONS)
+
+    with ThreadPoolExecutor(os.cpu_count()) as processes:
+        list(processes.map(find, read_stacks(assembly)))
 
 
 def test_cfn_lint_finds_a_planted_fault(assembly: Path, tmp_path: Path) -> None:

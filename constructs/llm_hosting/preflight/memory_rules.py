@@ -118,7 +118,9 @@ def prefill_fits_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
         if not (tokens and shape and shape.hidden_size and need.per_token and need.weights):
             continue
         cached = max(tokens, _cached_at_start(plan))
-        total = tokens * ((shape.vocabulary or _LEAST_VOCABULARY) * 6 + shape.hidden_size * 40) + cached * need.per_token
+        total = (
+            tokens * ((shape.vocabulary or _LEAST_VOCABULARY) * 6 + shape.hidden_size * 40) + cached * need.per_token
+        )
         if total > (need.left_for_cache or 0):
             beside = f", with a cache of {cached:,.0f}," if cached > tokens else ""
             lower = "MAX_BATCH_TOTAL_TOKENS" if beside else "and MAX_INPUT_LENGTH with it"
