@@ -67,9 +67,20 @@ BROKEN = [
         beside("TheBloke/Llama-2-7B-Chat-GPTQ"),
         "it loads none for GPTQ weights",
     ),
+    Broken(
+        "adapters-fit-engine",
+        "warning",
+        "serving.environment.OPTION_ENABLE_LORA",
+        {
+            "model": {"id": "facebook/opt-1.3b"},
+            "serving": {"version": "0.32.0-lmi14", "environment": {"OPTION_ENABLE_LORA": "true"}},
+        },
+        "vLLM 0.7.1 of this image adds no adapters to OPTForCausalLM",
+    ),
 ]
 
 KEPT = [
+    Kept("adapters-fit-engine", {"serving": {"environment": {"OPTION_ENABLE_LORA": "true"}}}),
     Kept("adapter-needs-its-model", {"model": {"id": "somebody/exploration-8b"}}),
     Kept("adapter-needs-its-model", {"model": {"id": "somebody/summaries-lora"}, "serving": {"engine": "tgi"}}),
     Kept("adapters-fit-engine", beside()),

@@ -223,6 +223,14 @@ KEPT = [
     Kept("ami-is-known", on("ml.g6.2xlarge", **image("own:1-cu130"))),
     Kept("ami-is-known", on("ml.g6.2xlarge", **image("vllm:server-sagemaker-cuda-v2.2"))),
     Kept("ami-is-known", on("ml.m5.xlarge", engine="custom", **image("own:1"))),
+    Kept(
+        "image-fits-platform",
+        on(
+            "ml.inf1.xlarge",
+            engine="custom",
+            **image("huggingface-pytorch-inference:1.9.1-transformers4.12.3-neuron-py37-sdk1.17.1-ubuntu18.04"),
+        ),
+    ),
     Kept("cuda-13-needs-turing", on("ml.p3.2xlarge", version="0.33.0-lmi15")),
     Kept("cuda-13-needs-turing", on("ml.g4dn.2xlarge")),
     Kept("first-v1-needs-ampere", on("ml.g5.2xlarge", version="0.32.0-lmi14", environment={"VLLM_USE_V1": "1"})),

@@ -1,9 +1,16 @@
 """Of what others reported as failing."""
 
 from rule_cases import Broken, Kept
-from rule_cases.hardware_rules import on
+from rule_cases.hardware_rules import image, on
 
 BROKEN = [
+    Broken(
+        "published-failure",
+        "warning",
+        "serving.version",
+        on("ml.g5.2xlarge", {"id": "Alibaba-NLP/gte-x"}, engine="custom", **image("tei:2.0.1-tei1.2.3-gpu-cu122")),
+        "tei 1.2.3 does not know the model's architecture",
+    ),
     Broken(
         "published-failure",
         "warning",
@@ -30,6 +37,10 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept(
+        "published-failure",
+        on("ml.g5.2xlarge", {"id": "Alibaba-NLP/gte-x"}, engine="custom", **image("tei:1-tei1.4.0-gpu")),
+    ),
     Kept("published-failure", on("ml.g5.2xlarge")),
     Kept(
         "published-failure",

@@ -249,6 +249,15 @@ KEPT = [
     Kept("size-is-known", on("ml.g6.2xlarge", "nobody/knows-this-7b")),
     Kept("size-is-known", sized(7)),
     Kept("context-fits-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", max_model_len=26_000)),
+    Kept(
+        "context-fits-memory",
+        on(
+            "ml.g5.2xlarge",
+            "meta-llama/Llama-3.1-8B-Instruct",
+            version="0.29.0-lmi11",
+            environment={"OPTION_ROLLING_BATCH": "auto"},  # LMI's own branch of vLLM checks no context
+        ),
+    ),
     Kept("context-fits-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", engine="tgi")),  # computes its limits from memory
     Kept("context-fits-memory", on("ml.g6.2xlarge", "Qwen/Qwen3-8B", environment={"OPTION_MAX_MODEL_LEN": "8192"})),
     Kept(

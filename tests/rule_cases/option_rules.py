@@ -57,6 +57,13 @@ BROKEN = [
     Broken(
         "task-is-known",
         "warning",
+        "serving.environment",
+        {"model": {"id": "BAAI/bge-m3"}, "serving": {"engine": "huggingface"}},
+        "says no HF_TASK, so 'text-generation' is taken, which BAAI/bge-m3 (XLMRobertaModel) was not made for",
+    ),
+    Broken(
+        "task-is-known",
+        "warning",
         "serving.environment.HF_TASK",
         serving(engine="huggingface", environment={"HF_TASK": "sentence-similarity"}),
         "'sentence-similarity' is no task of transformers' pipelines; use one of",

@@ -5,6 +5,52 @@ from rule_cases.hardware_rules import image, on
 
 BROKEN = [
     Broken(
+        "kv-cache-fits-accelerator",
+        "warning",
+        "serving.environment",
+        on("ml.g5.2xlarge", engine="vllm", environment={"SM_VLLM_KV_CACHE_DTYPE": "fp8"}),
+        "fp8 for the KV cache needs compute capability 8.9",
+    ),
+    Broken(
+        "quantization-fits-engine",
+        "error",
+        "serving.environment",
+        on(
+            "ml.g6e.2xlarge",
+            {"id": "neuralmagic/Meta-Llama-3-8B-Instruct-FP8"},
+            version="0.30.0-lmi12",
+            environment={"OPTION_KV_CACHE_DTYPE": "fp8_e5m2"},
+        ),
+        "fp8_e5m2 for the KV cache is refused with weights in FP8; use fp8_e4m3",
+    ),
+    Broken(
+        "quantization-fits-engine",
+        "error",
+        "serving.version",
+        on(
+            "ml.g5.2xlarge",
+            {"id": "TheBloke/Llama-2-7B-Chat-GPTQ", "quantization": "gptq"},
+            engine="lmi-deepspeed",
+            version="0.25.0",
+            environment={"OPTION_ROLLING_BATCH": "vllm"},
+        ),
+        "holds vLLM 0.2.1, which does not know GPTQ yet; use a newer version",
+    ),
+    Broken(
+        "quantization-fits-engine",
+        "error",
+        "serving.tensor_parallel_degree",
+        on("ml.g5.48xlarge", {"id": "zai-org/GLM-4.5-Air-FP8"}, version="0.34.0-lmi16", max_model_len=8192),
+        "8 splits the 1,408 rows of zai-org/GLM-4.5-Air-FP8 within blocks of 32",
+    ),
+    Broken(
+        "quantization-fits-accelerator",
+        "error",
+        "model.quantization",
+        on("ml.p4de.24xlarge", {"id": "Qwen/Qwen3-30B-A3B-FP8"}, version="0.33.0-lmi15", tensor_parallel_degree=2),
+        "fp8 needs compute capability 8.9 or more here; the NVIDIA A100",
+    ),
+    Broken(
         "quantization-fits-engine",
         "error",
         "model.quantization",
@@ -175,6 +221,14 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept(
+        "kv-cache-fits-accelerator", on("ml.g6.2xlarge", engine="vllm", environment={"SM_VLLM_KV_CACHE_DTYPE": "fp8"})
+    ),
+    Kept("quantization-fits-engine", on("ml.p5.48xlarge", {"id": "zai-org/GLM-4.5V-FP8"}, tensor_parallel_degree=4)),
+    Kept(  # an own image may hold kernels of its own
+        "quantization-fits-accelerator",
+        on("ml.g4dn.xlarge", {"id": "somebody/gemma-w4a16"}, engine="vllm", **image("vllm:0.30.0-sm75")),
+    ),
     Kept(
         "quantization-fits-engine",
         on("ml.g5.2xlarge", {"id": "unsloth/Qwen2-7B-Instruct-bnb-4bit"}, version="0.32.0-lmi14", max_model_len=8192),

@@ -14,9 +14,10 @@ from .engines import numbers
 class KnownFailure:
     """`what` happened and the `fix`, as parts of a sentence; `source` is the report.
 
-    engine: one of the catalog's, or `vllm` for vLLM in whichever image. first, last: its versions, both included.
-    models: how their ids on the Hub begin, in lower case. families: of instance types. quantizations: of the weights.
-    least_degree: of tensor parallelism. unless: variables that mend it: with one of them set, nothing is said.
+    engine: one of the catalog's, `vllm` for vLLM in whichever image, or `tei` for Text Embeddings Inference in an own
+    one. first, last: its versions, both included. models: how their ids on the Hub begin, in lower case. families: of
+    instance types. quantizations: of the weights. least_degree: of tensor parallelism. unless: variables that mend it:
+    with one of them set, nothing is said.
     None and () stand for all.
     """
 

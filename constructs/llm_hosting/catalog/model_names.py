@@ -13,7 +13,7 @@ _BESIDE_THE_MODEL = re.compile(
 )
 _QUANTIZED = re.compile(
     r"(?i)(?P<awq>awq)|(?P<gptq>gptq|w4a16|int4)|(?P<mxfp4>mxfp4)|(?P<nvfp4>fp4)|(?P<fp8>fp8)|"
-    r"(?P<int8>w8a8|w8a16|int8)|(?P<bitsandbytes4>bnb-4bit|nf4)|(?P<gguf>gguf)"
+    r"(?P<int8>w8a8|w8a16|int8)|(?P<bitsandbytes4>bnb-4bit|nf4|(?<!awq)(?<!gptq)-4bit$)|(?P<gguf>gguf)"
 )
 # Formats of other programs, by what their repositories are called.
 _FOREIGN_FORMATS = {
@@ -22,7 +22,8 @@ _FOREIGN_FORMATS = {
     "MLX": re.compile(r"(?i)^mlx-community/.*bit|mlx-\d+bit"),
     "ONNX Runtime": re.compile(r"(?i)[-_]onnx($|[-_])|^onnx-community/"),
     "OpenVINO": re.compile(r"(?i)^OpenVINO/|[-_]openvino($|[-_])|[-_]ov$"),
-    "CTranslate2": re.compile(r"(?i)(^|/)ct2|[-_]ct2($|[-_])"),
+    "CTranslate2": re.compile(r"(?i)(^|/)ct2|[-_]ct2($|[-_])|/faster-whisper"),
+    "LLaVA's own server": re.compile(r"(?i)^liuhaotian/llava"),
     "LiteRT": re.compile(r"(?i)^litert-community/|[-_](litert|tflite)($|[-_])"),
 }
 _SIZE = re.compile(r"(?i)(?:^|[-_/.])(?:(?P<experts>\d+)x)?(?P<size>\d+(?:\.\d+)?)(?P<unit>[bm])(?=$|[-_.])")

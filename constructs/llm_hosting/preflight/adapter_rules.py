@@ -13,6 +13,14 @@ from .plan import Plan, container
 _ADAPTER = re.compile(r"(?i)(?<![a-z])(q?lora|adapters?|peft)(?![a-z])")
 _TGI_MERGES_FROM = (1, 0, 3)  # an adapter into its model (text-generation-inference#944)
 _TGI_ADDS_FROM = (2, 1)  # release notes: several adapters to a model
+_ASKED_OF_VLLM = ("OPTION_ENABLE_LORA", "SM_VLLM_ENABLE_LORA")
+# vLLM's list of supported models, column LoRA; None of these had it before.
+_VLLM_ADDS_FROM = {
+    "QWenLMHeadModel": (0, 6, 4),
+    **dict.fromkeys(
+        ("BloomForCausalLM", "GPT2LMHeadModel", "GPTJForCausalLM", "GPTNeoXForCausalLM", "OPTForCausalLM"), (0, 10)
+    ),
+}
 
 
 @warning
@@ -31,8 +39,19 @@ def adapter_needs_its_model(deployment: Deployment) -> Iterator[tuple[str, str]]
 
 @warning
 def adapters_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """TGI adds adapters to the text models that it runs by flash attention, and to weights that are not GPTQ's."""
+    """TGI adds adapters to the text models that it runs by flash attention, and to weights that are not GPTQ's.
+
+    vLLM adds them to the models whose code is prepared for it.
+    """
     plan = container(deployment)
+    name = next((name for name in _ASKED_OF_VLLM if plan.environment.get(name, "").lower() == "true"), "")
+    architecture = plan.shape.architecture if plan.shape else ""
+    if plan.vllm and name and numbers(plan.vllm) < _VLLM_ADDS_FROM.get(architecture, ()):
+        yield (
+            f"serving.environment.{name}",
+            f"true is refused: vLLM {plan.vllm} of this image adds no adapters to {architecture}; use a newer version, "
+            "or merge them into the model.",
+        )
     if plan.engine != "tgi" or plan.version is None or "LORA_ADAPTERS" not in plan.environment:
         return
     if numbers(plan.version.label) < _TGI_ADDS_FROM:

@@ -22,6 +22,7 @@ from . import (  # noqa: F401  (registers the rules)
     neuron_rules,
     option_rules,
     quantization_rules,
+    speculation_rules,
     start_rules,
     tgi_rules,
     weights_rules,

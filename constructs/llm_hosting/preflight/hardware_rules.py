@@ -51,7 +51,7 @@ def image_fits_platform(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 f"{_WORDS[platform]}; use {_INSTEAD[platform]}, or an engine whose image is made for "
                 f"{_WORDS[instance.kind]}{_engines_for(instance)}.",
             )
-        elif platform == "neuron" and instance.family == "ml.inf1":
+        elif platform == "neuron" and instance.family == "ml.inf1" and not _is_for_inferentia_1(plan):
             yield (
                 "hosting.instance_type",
                 f"{instance.type!r} has first-generation Inferentia, which the neuronx image does not drive; use "
@@ -232,6 +232,11 @@ def _platform(plan: Plan) -> str | None:
     if re.search(r"cu\d{3}|-gpu-|-cuda", uri):
         return "gpu"
     return "cpu" if re.search(r"[:-]cpu-|-cpu\b", uri) else None
+
+
+def _is_for_inferentia_1(plan: Plan) -> bool:
+    """Whether the image is one of the first Neuron SDK's, which drives nothing newer."""
+    return plan.version is None and "-neuron-" in (plan.deployment.serving.image_uri or "")
 
 
 def _engines_for(instance: Instance) -> str:

@@ -1,11 +1,14 @@
 """The rule over what others reported as failing."""
 
+import re
 from collections.abc import Iterator
 
 from ..catalog.known_failures import known_failures
 from ..deployment import Deployment
 from .finding import warning
 from .plan import plans
+
+_TEXT_EMBEDDINGS_INFERENCE = re.compile(r"[:-]tei(\d+\.\d+\.\d+)")
 
 
 @warning
@@ -15,6 +18,8 @@ def published_failure(deployment: Deployment) -> Iterator[tuple[str, str]]:
     for plan in plans(deployment):
         versions = {plan.engine: plan.version.label if plan.version else None}
         versions |= {"vllm": plan.vllm} if plan.vllm else {}
+        if embeds := _TEXT_EMBEDDINGS_INFERENCE.search(deployment.serving.image_uri or ""):
+            versions["tei"] = embeds[1]
         like = (plan.instance.family, plan.model_id, plan.quantization, plan.degree)
         for failure in known_failures(versions, *like):
             if plan.environment.keys() & set(failure.unless):

@@ -158,8 +158,7 @@ def _per_token(plan: Plan) -> float | None:
     shape = plan.shape
     if shape is None or not shape.layers:
         return None
-    cache_type = (plan.environment.get("OPTION_KV_CACHE_DTYPE") or plan.environment.get("SM_VLLM_KV_CACHE_DTYPE")) or ""
-    size = 1 if cache_type.startswith("fp8") else 2
+    size = 1 if plan.kv_cache_type.startswith("fp8") else 2
     latent = shape.latent_size or (_LATENT_SIZE if shape.architecture.startswith(_LATENT) else 0)
     if latent:
         return shape.layers * latent * size / plan.stages

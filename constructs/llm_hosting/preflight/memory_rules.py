@@ -213,6 +213,7 @@ def _tokens_needed_at_once(plan: Plan) -> int | None:
     checks = (
         plan.runs_vllm
         and not plan.length_is_automatic
+        and not plan.runs_own_branch
         and (plan.vllm is None or numbers(plan.vllm) >= _CHECKS_CONTEXT_FROM)
     )
     return memory(plan).context if checks else None

@@ -13,8 +13,8 @@ from .plan import Plan, container
 _NOT_OF_TEXT = re.compile(
     r"(?i)whisper|stable-diffusion|sdxl|\bclip\b|(?<![a-z])(ro|distil|de)?berta?-|minilm|(?<![a-z])bge-|nllb|wav2vec|\bvit-"
 )
-_CLASS_NOT_OF_TEXT = re.compile(
-    r"^(XLM|Distil)?(Bert|Roberta)\w*|^(MistralModel|Gemma3TextModel|Whisper\w*)|\w+For(\w+Classification|QuestionAnswering)"
+CLASS_NOT_OF_TEXT = re.compile(
+    r"^(XLM|Distil|Modern)?(Bert|Roberta|RoBERTa)\w*|^(MistralModel|Gemma3TextModel|Whisper\w*)|\w+For(\w+Classification|QuestionAnswering)"
 )
 _META_CHECKPOINT = re.compile(r"meta-llama/Llama-2-\d+b(-chat)?", re.IGNORECASE)
 # Their repositories hold code that transformers does not have.
@@ -100,7 +100,7 @@ def model_generates_text(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Models that see, hear, embed or classify answer in shapes of their own."""
     plan = container(deployment)
     shape = plan.shape
-    named = _CLASS_NOT_OF_TEXT.search(shape.architecture) if shape else _NOT_OF_TEXT.search(plan.model_id)
+    named = CLASS_NOT_OF_TEXT.search(shape.architecture) if shape else _NOT_OF_TEXT.search(plan.model_id)
     if named and plan.server not in ("huggingface", "own"):
         yield (
             "model.id",
@@ -163,8 +163,8 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     if foreign and not loads_it and not may_have_code:
         yield (
             "model.id",
-            f"{plan.model_id!r} holds weights for {foreign}, which {plan.engine} does not load; use the model that "
-            "they were made from.",
+            f"{plan.model_id!r} holds weights for {foreign}, which {plan.engine} does not load; use a repository of "
+            "the same model that transformers loads.",
         )
     if plan.stored_quantization == "gguf" and plan.engine not in ("llama-cpp", "custom") and not plan.runs_vllm:
         yield (

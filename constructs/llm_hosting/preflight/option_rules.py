@@ -7,6 +7,7 @@ from ..container_settings import image_version, is_read
 from ..deployment import Deployment
 from .finding import error, warning
 from .memory import UTILIZATIONS, whole_prompt_in_tokens
+from .model_rules import CLASS_NOT_OF_TEXT
 from .nearest import nearest
 from .plan import container
 
@@ -138,8 +139,7 @@ def batched_tokens_fit_requests(deployment: Deployment) -> Iterator[tuple[str, s
     names = _BATCHED_TOKENS if passes else _BATCHED_TOKENS[:1]
     name = next((name for name in names if plan.number(name)), "")
     tokens, prompt, batch = plan.number(name), whole_prompt_in_tokens(plan), plan.batch or 0
-    is_plain = plan.environment.get("OPTION_ROLLING_BATCH") != "lmi-dist"  # LMI's own branch of vLLM
-    if plan.vllm and is_plain and tokens and tokens < max(prompt, batch):
+    if plan.vllm and not plan.runs_own_branch and tokens and tokens < max(prompt, batch):
         needed = f"{prompt:,} of the longest prompt" if prompt > batch else f"{batch:,} requests that run together"
         yield (
             f"serving.environment.{name}",
@@ -153,8 +153,16 @@ def task_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The toolkit makes a pipeline of transformers of the task, and answers 400 to all requests if there is none."""
     plan = container(deployment)
     task = plan.environment.get("HF_TASK", "")
-    known = task in _TASKS or task.startswith("translation")
-    if plan.server == "huggingface" and not plan.has_own_code and plan.comes_from_hub and not known:
+    if plan.server != "huggingface" or plan.has_own_code or not plan.comes_from_hub:
+        return
+    name = plan.shape.architecture if plan.shape else ""
+    if "HF_TASK" not in deployment.serving.environment and CLASS_NOT_OF_TEXT.search(name):
+        yield (
+            "serving.environment",
+            f"says no HF_TASK, so {task!r} is taken, which {plan.model_id} ({name}) was not made for; set it, to "
+            "feature-extraction or fill-mask for example.",
+        )
+    elif task not in _TASKS and not task.startswith("translation"):
         yield (
             "serving.environment.HF_TASK",
             f"{task!r} is no task of transformers' pipelines; use {nearest(task, _TASKS)}.",

@@ -135,11 +135,15 @@ class Plan:
         return self.by_hand("revision") or self.deployment.model.revision
 
     @property
+    def runs_own_branch(self) -> bool:
+        """Whether LMI is told to compute by its own branch of vLLM."""
+        return self.environment.get("OPTION_ROLLING_BATCH") in _OWN_BRANCH and self.instance.kind == "gpu"
+
+    @property
     def library(self) -> Architectures | None:
         """The models that what computes can run; None = unknown."""
         version = self.version
-        own_branch = self.environment.get("OPTION_ROLLING_BATCH") in _OWN_BRANCH and self.instance.kind == "gpu"
-        if version is None or own_branch:
+        if version is None or self.runs_own_branch:
             return None
         if self.runs_vllm and version.vllm:
             return architectures("vllm", version.vllm)
@@ -212,6 +216,12 @@ class Plan:
         """The type that the engine computes in; None = nothing public says."""
         given = self.by_hand("dtype") or self.deployment.model.dtype
         return _normal(given, _DTYPES) if given else None
+
+    @property
+    def kv_cache_type(self) -> str:
+        """As vLLM is told it: `fp8`, `fp8_e5m2` and so on; empty = that of the model."""
+        named = (self.environment.get(name) for name in ("OPTION_KV_CACHE_DTYPE", "SM_VLLM_KV_CACHE_DTYPE"))
+        return next((each for each in named if each), "")
 
     @property
     def degree(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ..catalog.engines import numbers
 from ..catalog.models import model_shape
 from ..deployment import Deployment
-from .finding import error
+from .finding import error, warning
 from .hardware_rules import ADA, AMPERE, HOPPER, TURING
 from .plan import Plan, container, plans
 
@@ -22,8 +22,9 @@ _LEAST_BY_VLLM = {
 }
 _BY_MARLIN = re.compile(r"w[48]a16", re.IGNORECASE)
 # Whose files have one scale for each block of 128; others have one for each tensor or channel.
-_BLOCKWISE_FP8 = ("qwen/", "deepseek-ai/", "moonshotai/", "minimaxai/")
+_BLOCKWISE_FP8 = ("qwen/", "deepseek-ai/", "moonshotai/", "minimaxai/", "stepfun-ai/")
 _BLOCK = 128
+_TILE = 32  # of Marlin, which computes FP8 on GPUs without such cores: 64 rows of two matrices in one (GLM-4.5#94)
 # bitsandbytes in vLLM: at all, and over several GPUs: what it quantizes at load, what is quantized in the files.
 _FIRST_BITSANDBYTES, _SPLITS_FROM = (0, 5), ((0, 6, 2), (0, 9))
 # The models that it came to later (vllm#8941, #8338, #11687).
@@ -32,6 +33,9 @@ _BITSANDBYTES_OF = {
     "Gemma2ForCausalLM": (0, 6, 2),
     "Qwen2VLForConditionalGeneration": (0, 7),
 }
+_FIRST_BY_VLLM = {"awq": (0, 2), "gptq": (0, 2, 6), "fp8": (0, 4, 1)}  # its release notes
+_SPLITS_EXPERTS_IN_FP8_FROM = (0, 9)  # before, mixtures of experts had no Marlin (sgl-project/sglang#989)
+_V1_ALONE_FROM = (0, 10)  # whose attention computes an FP8 cache by cores for it (vllm#26431)
 _BY_MARLIN_FROM = {"awq": (0, 5, 4), "gptq": (0, 4, 2)}  # its kernels take bf16, where nobody names the plain ones
 _MADE_BEFORE = {"awq", "gptq"}  # by who packed the weights; the other formats, engines can make at load
 # What reads the format from the files: TGI (text-generation-inference#1719), vLLM (vllm#1695).
@@ -54,6 +58,17 @@ def quantization_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]
     yield from _bitsandbytes(plan)
     yield from _blocks(plan)
     quantization = plan.quantization or ""
+    if numbers(plan.vllm or "9") < _FIRST_BY_VLLM.get(quantization, ()):
+        yield (
+            "serving.version",
+            f"{plan.version.label if plan.version else ''} holds vLLM {plan.vllm}, which does not know "
+            f"{quantization.upper()} yet; use a newer version.",
+        )
+    if plan.stored_quantization == "fp8" and plan.kv_cache_type == "fp8_e5m2" and plan.runs_vllm:
+        yield (
+            "serving.environment",
+            "fp8_e5m2 for the KV cache is refused with weights in FP8; use fp8_e4m3, or fp8.",
+        )
     named = (plan.by_hand("quantization") or "").lower() == quantization
     by_plain_kernels = named or numbers(plan.vllm or "9") < _BY_MARLIN_FROM.get(quantization, ())
     if plan.dtype == "bf16" and plan.runs_vllm and quantization in _MADE_BEFORE and by_plain_kernels:
@@ -145,10 +160,10 @@ def quantization_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str,
     for plan in plans(deployment):
         capability, quantization = plan.instance.compute_capability, plan.quantization or ""
         least = _least_capability(quantization, plan.vllm)
-        in_tensors = _BY_MARLIN.search(plan.model_id) or plan.model_id.lower().startswith(_IN_TENSORS)
-        if plan.runs_vllm and in_tensors and quantization != "int8":
+        in_tensors = bool(_BY_MARLIN.search(plan.model_id)) or plan.model_id.lower().startswith(_IN_TENSORS)
+        if plan.runs_vllm and plan.version and in_tensors and quantization != "int8":
             least = max(AMPERE, least or AMPERE)
-        elif quantization == "fp8" and (plan.engine == "lmi-tensorrt-llm" or _needs_fp8_cores(plan, in_tensors)):
+        if quantization == "fp8" and _needs_fp8_cores(plan, in_tensors=in_tensors):
             least = ADA
         if capability and least and capability < least:
             yield (
@@ -158,10 +173,32 @@ def quantization_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str,
             )
 
 
-def _needs_fp8_cores(plan: Plan, in_tensors: object) -> bool:
-    """Whether transformers computes in FP8: before 5, which unpacks such weights where the GPU has no such cores."""
-    version = plan.version.transformers if plan.version else None
-    return plan.server == "huggingface" and not in_tensors and numbers(version or "5") < _UNPACKS_FP8_FROM
+@warning
+def kv_cache_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """A KV cache in FP8 is computed by cores for it, which came with Ada and Hopper."""
+    for plan in plans(deployment):
+        capability, in_fp8 = plan.instance.compute_capability, plan.kv_cache_type in ("fp8", "fp8_e4m3")
+        if in_fp8 and capability and capability < ADA and numbers(plan.vllm or "0") >= _V1_ALONE_FROM:
+            yield (
+                "serving.environment",
+                f"{plan.kv_cache_type} for the KV cache needs compute capability 8.9 with vLLM {plan.vllm}; the "
+                f"{plan.instance.accelerator} of {plan.instance.type} has {capability}: leave it out, or use a newer "
+                "type.",
+            )
+
+
+def _needs_fp8_cores(plan: Plan, *, in_tensors: bool) -> bool:
+    """Whether nothing but the GPU's own cores for FP8 computes it.
+
+    In vLLM, mixtures of experts before 0.9; in transformers before 5, all but compressed tensors.
+    """
+    if plan.engine == "lmi-tensorrt-llm":
+        return True
+    if plan.server == "huggingface":
+        transformers = plan.version.transformers if plan.version else None
+        return not in_tensors and numbers(transformers or "5") < _UNPACKS_FP8_FROM
+    is_mixture = plan.shape is not None and plan.shape.active_parameters_in_billions is not None
+    return is_mixture and plan.vllm is not None and numbers(plan.vllm) < _SPLITS_EXPERTS_IN_FP8_FROM
 
 
 def _least_capability(quantization: str, vllm: str | None) -> float | None:
@@ -177,11 +214,13 @@ def _blocks(plan: Plan) -> Iterator[tuple[str, str]]:
     in_blocks = (stored in _MADE_BEFORE and not plan.revision) or (
         stored == "fp8" and plan.model_id.lower().startswith(_BLOCKWISE_FP8)
     )
+    is_before_ada = (plan.instance.compute_capability or ADA) < ADA
+    block = _BLOCK if in_blocks else _TILE if stored == "fp8" and plan.runs_vllm and is_before_ada else 1
     splits = plan.degree > 1 and (plan.runs_vllm or plan.engine in ("sglang", "tgi"))
-    if in_blocks and width and splits and (width % plan.degree or (width // plan.degree) % _BLOCK):
+    if block > 1 and width and splits and (width % plan.degree or (width // plan.degree) % block):
         yield (
             "serving.tensor_parallel_degree",
-            f"{plan.degree} splits the {width:,} rows of {plan.model_id} within blocks of {_BLOCK}, which share a "
+            f"{plan.degree} splits the {width:,} rows of {plan.model_id} within blocks of {block}, which share a "
             f"scale in {stored}; use a lower degree, or weights that are not quantized.",
         )
 
