@@ -20,7 +20,15 @@ from llm_hosting.preflight.plan import plans
 LIMIT_IN_SECONDS = 0.5
 NEAR = 0.05
 GIB = 2**30
-MEMORY_RULES = {"weights-fit-memory", "weights-barely-fit", "context-fits-memory", "host-memory"}
+MEMORY_RULES = {
+    "weights-fit-memory",
+    "weights-barely-fit",
+    "context-fits-memory",
+    "prefill-fits-memory",
+    "tokens-fit-memory",
+    "images-fit-memory",
+    "host-memory",
+}
 MOST_CHARACTERS = 52  # of the first column
 TELLING = 0.5  # of the memory: an estimate far below it says little
 
