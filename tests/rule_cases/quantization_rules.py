@@ -7,21 +7,21 @@ BROKEN = [
     Broken(
         "kv-cache-fits-accelerator",
         "warning",
-        "serving.environment",
+        "serving.environment.SM_VLLM_KV_CACHE_DTYPE",
         on("ml.g5.2xlarge", engine="vllm", environment={"SM_VLLM_KV_CACHE_DTYPE": "fp8"}),
         "fp8 for the KV cache needs compute capability 8.9",
     ),
     Broken(
         "quantization-fits-engine",
         "error",
-        "serving.environment",
+        "serving.environment.OPTION_KV_CACHE_DTYPE",
         on(
             "ml.g6e.2xlarge",
             {"id": "neuralmagic/Meta-Llama-3-8B-Instruct-FP8"},
             version="0.30.0-lmi12",
             environment={"OPTION_KV_CACHE_DTYPE": "fp8_e5m2"},
         ),
-        "fp8_e5m2 for the KV cache is refused with weights in FP8; use fp8_e4m3",
+        "fp8_e5m2 is refused with weights in FP8; use fp8_e4m3",
     ),
     Broken(
         "quantization-fits-engine",

@@ -38,6 +38,7 @@ _QUANTIZATIONS = {
     "nvfp4": ("nvfp4", "modelopt_fp4"),
     "gguf": ("gguf",),
 }
+KV_CACHE_TYPES = ("OPTION_KV_CACHE_DTYPE", "SM_VLLM_KV_CACHE_DTYPE")
 _OWN_BRANCH = ("lmi-dist", "auto")  # LMI's own, which takes more models than vLLM
 _VLLM_BY_ITSELF_FROM = (0, 33)  # in LMI; before, without a rolling batch, transformers computes
 _TGI_SPLITS_ALL_FROM = (3,)  # by the plans that transformers has for tensor parallelism
@@ -220,8 +221,7 @@ class Plan:
     @property
     def kv_cache_type(self) -> str:
         """As vLLM is told it: `fp8`, `fp8_e5m2` and so on; empty = that of the model."""
-        named = (self.environment.get(name) for name in ("OPTION_KV_CACHE_DTYPE", "SM_VLLM_KV_CACHE_DTYPE"))
-        return next((each for each in named if each), "")
+        return next((self.environment[name] for name in KV_CACHE_TYPES if self.environment.get(name)), "")
 
     @property
     def degree(self) -> int:

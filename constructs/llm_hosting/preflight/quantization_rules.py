@@ -8,7 +8,7 @@ from ..catalog.models import model_shape
 from ..deployment import Deployment
 from .finding import error, warning
 from .hardware_rules import ADA, AMPERE, HOPPER, TURING
-from .plan import Plan, container, plans
+from .plan import KV_CACHE_TYPES, Plan, container, plans
 
 # Least compute capability of the kernels: vLLM docs, features/quantization, "supported hardware"; TGI docs,
 # conceptual/quantization. FP8 weights run on older GPUs too, through Marlin.
@@ -65,10 +65,7 @@ def quantization_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]
             f"{quantization.upper()} yet; use a newer version.",
         )
     if plan.stored_quantization == "fp8" and plan.kv_cache_type == "fp8_e5m2" and plan.runs_vllm:
-        yield (
-            "serving.environment",
-            "fp8_e5m2 for the KV cache is refused with weights in FP8; use fp8_e4m3, or fp8.",
-        )
+        yield _cache_variable(plan), "fp8_e5m2 is refused with weights in FP8; use fp8_e4m3, or fp8."
     named = (plan.by_hand("quantization") or "").lower() == quantization
     by_plain_kernels = named or numbers(plan.vllm or "9") < _BY_MARLIN_FROM.get(quantization, ())
     if plan.dtype == "bf16" and plan.runs_vllm and quantization in _MADE_BEFORE and by_plain_kernels:
@@ -180,11 +177,15 @@ def kv_cache_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str, str
         capability, in_fp8 = plan.instance.compute_capability, plan.kv_cache_type in ("fp8", "fp8_e4m3")
         if in_fp8 and capability and capability < ADA and numbers(plan.vllm or "0") >= _V1_ALONE_FROM:
             yield (
-                "serving.environment",
+                _cache_variable(plan),
                 f"{plan.kv_cache_type} for the KV cache needs compute capability 8.9 with vLLM {plan.vllm}; the "
                 f"{plan.instance.accelerator} of {plan.instance.type} has {capability}: leave it out, or use a newer "
                 "type.",
             )
+
+
+def _cache_variable(plan: Plan) -> str:
+    return next(f"serving.environment.{name}" for name in KV_CACHE_TYPES if plan.environment.get(name))
 
 
 def _needs_fp8_cores(plan: Plan, *, in_tensors: bool) -> bool:
