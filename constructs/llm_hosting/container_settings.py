@@ -189,7 +189,7 @@ def invocation_timeout_in_seconds(deployment: Deployment) -> int:
 def derived_environment(deployment: Deployment) -> dict[str, str]:
     """The container's variables that follow from other settings, but for those given by hand under any name."""
     serving = deployment.serving
-    version = image_version(deployment) or _default_version(serving)
+    version = image_version(deployment) or engine(serving.engine).default(machine(deployment.hosting))
     settings = _settings(deployment)
     derived = dict(version.constants)
     kin = shape_of(deployment.model.id) or family_of(deployment.model.id)
@@ -269,11 +269,6 @@ def is_read(variable: str, server: str) -> bool:
 def _by_hand(setting: str, serving: Serving, version: EngineVersion) -> bool:
     server = engine(version.engine).server
     return any(name in serving.environment and is_read(name, server) for name in NAMES.get(setting, ()))
-
-
-def _default_version(serving: Serving) -> EngineVersion:
-    known = engine(serving.engine)
-    return known.versions[known.default_version]
 
 
 def _property(variable: str) -> str | None:

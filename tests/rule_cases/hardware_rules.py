@@ -6,6 +6,7 @@ from rule_cases import OWN_REGISTRY, Broken, Changes, Kept
 
 CPU_VERSION = "2.6.0-transformers5.5.3-cpu"
 GPU_3, GPU_4 = "al2-ami-sagemaker-inference-gpu-3-1", "al2023-ami-sagemaker-inference-gpu-4-1"
+FIRST_NEURON = "huggingface-pytorch-inference-neuron:1.9.1-transformers4.12.3-neuron-py37-sdk1.17.1-ubuntu18.04"
 NEURON = "al2-ami-sagemaker-inference-neuron-2"
 SMALL = {"id": "facebook/opt-1.3b"}
 
@@ -49,7 +50,14 @@ BROKEN = [
         "error",
         "hosting.instance_type",
         on("ml.inf1.6xlarge", engine="lmi-neuronx"),
-        "has first-generation Inferentia, which the neuronx image does not drive; use ml.inf2 or ml.trn1",
+        "'ml.inf1.6xlarge' is of another generation than what the neuronx image drives; use ml.inf2 or ml.trn1",
+    ),
+    Broken(
+        "image-fits-platform",
+        "error",
+        "hosting.instance_type",
+        on("ml.inf2.8xlarge", engine="custom", **image(FIRST_NEURON)),
+        "'ml.inf2.8xlarge' is of another generation than what the neuron image drives; use ml.inf1",
     ),
     Broken(
         "image-fits-platform",
@@ -228,7 +236,7 @@ KEPT = [
         on(
             "ml.inf1.xlarge",
             engine="custom",
-            **image("huggingface-pytorch-inference:1.9.1-transformers4.12.3-neuron-py37-sdk1.17.1-ubuntu18.04"),
+            **image(FIRST_NEURON),
         ),
     ),
     Kept("cuda-13-needs-turing", on("ml.p3.2xlarge", version="0.33.0-lmi15")),

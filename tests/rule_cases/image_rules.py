@@ -25,6 +25,13 @@ BROKEN = [
         serving(engine="tgi", version="1.4.9"),
         "'1.4.9' is not a version of tgi; use one of 1.4.5",
     ),
+    Broken(
+        "known-engine-version",
+        "error",
+        "serving.version",
+        {"serving": {"engine": "huggingface", "version": "4.26.0"}, "hosting": {"instance_type": "ml.inf2.xlarge"}},
+        "'4.26.0' of huggingface has images for cpu (x86_64), gpu (x86_64), and none for ml.inf2.xlarge",
+    ),
     Broken("region-has-images", "error", "region", {"region": "eu-west-9"}, "use one of eu-west-3"),
     Broken(
         "image-is-in-region",
@@ -113,6 +120,10 @@ BROKEN = [
 
 KEPT = [
     Kept("known-engine-version", serving(engine="tgi", version="1.4.0")),
+    Kept(  # a type that another rule refuses
+        "known-engine-version",
+        {"serving": {"engine": "huggingface", "version": "4.26.0"}, "hosting": {"instance_type": "ml.g5.2xlrge"}},
+    ),
     Kept("region-has-images", {"region": "eu-west-3"}),
     Kept("region-has-images", {"region": "eu-west-9", "serving": {"image_uri": OWN_IMAGE}}),
     Kept("image-is-in-region", {"region": "us-west-2", "serving": {"image_uri": OWN_IMAGE}}),

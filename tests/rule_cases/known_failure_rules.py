@@ -8,7 +8,12 @@ BROKEN = [
         "published-failure",
         "warning",
         "serving.version",
-        on("ml.g5.2xlarge", {"id": "Alibaba-NLP/gte-x"}, engine="custom", **image("tei:2.0.1-tei1.2.3-gpu-cu122")),
+        on(
+            "ml.g5.2xlarge",
+            {"id": "Alibaba-NLP/gte-large-en-v1.5"},
+            engine="custom",
+            **image("tei:1-tei1.2.3"),
+        ),
         "tei 1.2.3 does not know the model's architecture",
     ),
     Broken(
@@ -39,7 +44,7 @@ BROKEN = [
 KEPT = [
     Kept(
         "published-failure",
-        on("ml.g5.2xlarge", {"id": "Alibaba-NLP/gte-x"}, engine="custom", **image("tei:1-tei1.4.0-gpu")),
+        on("ml.g5.2xlarge", {"id": "BAAI/bge-base-en-v1.5"}, engine="custom", **image("tei:1-tei1.2.3")),
     ),
     Kept("published-failure", on("ml.g5.2xlarge")),
     Kept(

@@ -104,6 +104,14 @@ BROKEN = [
     Broken(
         "size-is-known",
         "unknown",
+        "model.quantization",
+        on("ml.g5.2xlarge", "kaitchup/Qwen2.5-7B-Instruct-AutoRound-4bit", max_model_len=8192),
+        "'AutoRound' is a format whose size is not known, so memory is not checked",
+        frozenset({"shape-is-known"}),
+    ),
+    Broken(
+        "size-is-known",
+        "unknown",
         "model.id",
         on("ml.g6.2xlarge", "turboderp/Llama-3.1-8B-Instruct-exl2", engine="lmi-huggingface", handler="mine"),
         "holds weights for ExLlama, whose size is not known, so memory is not checked",
@@ -196,6 +204,24 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept(  # 1.5 bits each, over four GPUs
+        "weights-fit-memory",
+        on(
+            "ml.g6e.12xlarge",
+            "unsloth/DeepSeek-R1-GGUF",
+            engine="llama-cpp",
+            environment={"SM_LLAMA_CPP_MODEL": "/opt/ml/model/DeepSeek-R1-UD-IQ1_S-00001-of-00003.gguf"},
+        ),
+    ),
+    Kept(  # a few layers on the GPU
+        "weights-fit-memory",
+        on(
+            "ml.g5.4xlarge",
+            "bartowski/Qwen2.5-72B-Instruct-GGUF",
+            engine="llama-cpp",
+            environment={"SM_LLAMA_CPP_N_GPU_LAYERS": "20"},
+        ),
+    ),
     Kept(
         "tokens-fit-memory",
         on("ml.g5.2xlarge", "NousResearch/Llama-2-7b-hf", engine="tgi", environment={"MAX_TOTAL_TOKENS": "4096"}),

@@ -13,6 +13,17 @@ def gpt2_on_four_gpus(version: str, degree: int) -> Changes:
 
 BROKEN = [
     Broken(
+        "architecture-needs-code",
+        "warning",
+        "serving.version",
+        {
+            "model": {"id": "Qwen/Qwen3-VL-2B-Instruct", "weights": "s3://bucket/prefix/"},
+            "serving": {"engine": "huggingface", "version": "4.49.0"},
+            "hosting": {"instance_type": "ml.g5.4xlarge"},
+        },
+        "use another version, unless code/inference.py and its requirements.txt bring what is needed",
+    ),
+    Broken(
         "files-fit-engine",
         "error",
         "model.id",
@@ -156,6 +167,27 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("files-fit-engine", {"model": {"id": "liuhaotian/llava-v1.5-7b"}, "serving": {"engine": "sglang"}}),
+    Kept(
+        "architecture-fits-engine",
+        {
+            "model": {"id": "NousResearch/Llama-2-7b-hf"},
+            "serving": {
+                "engine": "lmi-fastertransformer",
+                "version": "0.24.0",
+                "environment": {"OPTION_ENTRYPOINT": "djl_python.huggingface"},
+            },
+            "hosting": {"instance_type": "ml.g5.12xlarge"},
+        },
+    ),
+    Kept(
+        "architecture-fits-engine",
+        {
+            "model": {"id": "bigcode/starcoder"},
+            "serving": {"engine": "lmi-neuronx", "version": "0.29.0"},
+            "hosting": {"instance_type": "ml.inf2.48xlarge"},
+        },
+    ),
     Kept("model-generates-text", {"model": {"id": "nobody/liberta-7b"}}),
     Kept("gguf-needs-llama-cpp", {"model": {"id": "Qwen/Qwen2.5-7B-Instruct"}, "serving": {"max_model_len": 8192}}),
     Kept(

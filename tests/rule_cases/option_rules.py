@@ -66,7 +66,7 @@ BROKEN = [
         "warning",
         "serving.environment.HF_TASK",
         serving(engine="huggingface", environment={"HF_TASK": "sentence-similarity"}),
-        "'sentence-similarity' is no task of transformers' pipelines; use one of",
+        "'sentence-similarity' is no task of the toolkit's pipelines; use text-generation, or another",
     ),
     Broken(
         "memory-share-is-possible",
@@ -138,6 +138,8 @@ BROKEN = [
 
 KEPT = [
     Kept("batched-tokens-fit-requests", prefill("0.33.0-lmi15")),
+    Kept("batched-tokens-fit-requests", prefill("0.33.0-lmi15", "SM_VLLM_MAX_NUM_BATCHED_TOKENS", max_batch_size=4096)),
+    Kept("task-is-known", serving(engine="huggingface", environment={"HF_TASK": "text-to-image"})),
     Kept(
         "batched-tokens-fit-requests",
         {

@@ -5,6 +5,20 @@ from rule_cases.hardware_rules import image, on
 
 BROKEN = [
     Broken(
+        "quantization-fits-accelerator",
+        "error",
+        "model.quantization",
+        on("ml.p5en.48xlarge", {"id": "nvidia/DeepSeek-R1-FP4"}, version="0.33.0-lmi15", max_model_len=8192),
+        "nvfp4 needs compute capability 10.0",
+    ),
+    Broken(
+        "quantization-fits-files",
+        "error",
+        "model.quantization",
+        on("ml.g6e.2xlarge", {"id": "unsloth/gpt-oss-20b-BF16", "quantization": "mxfp4"}, engine="vllm"),
+        "mxfp4 needs weights that are quantized already, and those of unsloth/gpt-oss-20b-BF16 are not",
+    ),
+    Broken(
         "kv-cache-fits-accelerator",
         "warning",
         "serving.environment.SM_VLLM_KV_CACHE_DTYPE",
@@ -41,7 +55,27 @@ BROKEN = [
         "error",
         "serving.tensor_parallel_degree",
         on("ml.g5.48xlarge", {"id": "zai-org/GLM-4.5-Air-FP8"}, version="0.34.0-lmi16", max_model_len=8192),
-        "8 splits the 1,408 rows of zai-org/GLM-4.5-Air-FP8 within blocks of 32",
+        "8 splits the 1,408 rows of zai-org/GLM-4.5-Air-FP8 into parts that Marlin's tiles do not fit",
+    ),
+    Broken(  # by the second type of a pool
+        "quantization-fits-engine",
+        "error",
+        "serving.tensor_parallel_degree",
+        on(
+            ["ml.g6e.48xlarge", "ml.g5.48xlarge"],
+            {"id": "zai-org/GLM-4.5-Air-FP8"},
+            version="0.34.0-lmi16",
+            max_model_len=8192,
+            tensor_parallel_degree=8,
+        ),
+        "by which the NVIDIA A10G of ml.g5.48xlarge computes FP8",
+    ),
+    Broken(
+        "quantization-fits-engine",
+        "error",
+        "serving.tensor_parallel_degree",
+        on("ml.p5.48xlarge", {"id": "Qwen/Qwen3-235B-A22B-FP8"}, engine="vllm"),
+        "use a lower degree, or expert parallelism, or weights that are not quantized",
     ),
     Broken(
         "quantization-fits-accelerator",
@@ -225,6 +259,34 @@ KEPT = [
         "kv-cache-fits-accelerator", on("ml.g6.2xlarge", engine="vllm", environment={"SM_VLLM_KV_CACHE_DTYPE": "fp8"})
     ),
     Kept("quantization-fits-engine", on("ml.p5.48xlarge", {"id": "zai-org/GLM-4.5V-FP8"}, tensor_parallel_degree=4)),
+    Kept(
+        "quantization-fits-engine",
+        on(
+            "ml.p5.48xlarge",
+            {"id": "Qwen/Qwen3-235B-A22B-FP8"},
+            engine="vllm",
+            environment={"SM_VLLM_ENABLE_EXPERT_PARALLEL": "true"},
+        ),
+    ),
+    Kept(
+        "quantization-fits-engine",
+        on(
+            "ml.g5.2xlarge",
+            {"id": "TheBloke/Llama-2-7B-Chat-GPTQ", "quantization": "gptq"},
+            engine="lmi-deepspeed",
+            version="0.25.0",
+            environment={"OPTION_ROLLING_BATCH": "lmi-dist"},
+        ),
+    ),
+    Kept(
+        "quantization-fits-accelerator",
+        on(
+            "ml.g5.4xlarge",
+            {"id": "Qwen/Qwen3-4B-FP8", "weights": "s3://bucket/prefix/"},
+            engine="huggingface",
+            version="4.51.3",
+        ),
+    ),
     Kept(  # an own image may hold kernels of its own
         "quantization-fits-accelerator",
         on("ml.g4dn.xlarge", {"id": "somebody/gemma-w4a16"}, engine="vllm", **image("vllm:0.30.0-sm75")),

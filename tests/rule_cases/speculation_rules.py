@@ -2,6 +2,7 @@
 
 from rule_cases import Broken, Changes, Kept
 
+DRAFT = '{"model": "Qwen/Qwen3-0.6B", "num_speculative_tokens": 5}'
 QWEN_7B, QWEN_1B = "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B"
 
 
@@ -30,14 +31,30 @@ BROKEN = [
         "draft-fits-model",
         "error",
         "serving.environment.SM_VLLM_SPECULATIVE_CONFIG",
-        configured('{"model": "Qwen/Qwen3-0.6B", "num_speculative_tokens": 5}'),
+        configured(DRAFT),
         "names a draft model, Qwen/Qwen3-0.6B, which vLLM 0.13.0 of this image does not take; use ngram or eagle",
+    ),
+    Broken(
+        "draft-fits-model",
+        "error",
+        "serving.environment.SM_VLLM_SPECULATIVE_CONFIG",
+        configured('{"method": "draft_model", "model": "somebody/small"}', "0.11.2"),
+        "names a draft model, somebody/small",
     ),
 ]
 
 KEPT = [
     Kept("draft-fits-model", drafted("Qwen/Qwen2.5-1.5B-Instruct", "Qwen/Qwen2.5-0.5B-Instruct")),
+    Kept("draft-fits-model", drafted("Qwen/Qwen3-4B", "/opt/ml/additional-model-data-sources/draft", "0.34.0-lmi16")),
+    Kept("draft-fits-model", configured(DRAFT, "0.15.1")),
     Kept("draft-fits-model", configured('{"method": "ngram", "num_speculative_tokens": 5}')),
-    Kept("draft-fits-model", configured('{"method": "eagle3", "model": "somebody/Qwen3-4B_eagle3"}')),
+    Kept("draft-fits-model", configured('{"method": "eagle3", "model": "Qwen/Qwen3-0.6B"}')),
+    Kept("draft-fits-model", configured('{"model": "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B"}')),
+    Kept("draft-fits-model", configured('{"model": null}')),
     Kept("draft-fits-model", configured("no JSON")),
+    Kept("draft-fits-model", configured("[" * 1024)),
+    Kept(  # which vLLM's own image does not read
+        "draft-fits-model",
+        {"serving": {"engine": "vllm", "environment": {"OPTION_SPECULATIVE_DRAFT_MODEL": QWEN_1B}}},
+    ),
 ]

@@ -59,7 +59,8 @@ def test_the_catalog_has_every_engine_that_a_deployment_may_name() -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_an_engine_has_its_default_version_and_a_living_successor(name: str) -> None:
     known = engine(name)
-    assert known.default_version in known.versions
+    defaults = [known.versions[label] for label in (known.default_version, *known.other_defaults)]
+    assert len({(version.platform, version.arch) for version in defaults}) == len(defaults)
     if known.legacy:
         assert known.legacy.successor in set(ENGINES) - {name}
         assert re.fullmatch(r"20\d\d-[01]\d", known.legacy.since)
@@ -148,6 +149,8 @@ def test_a_version_may_be_named_by_how_it_begins(name: str, begins: str | None, 
         ("huggingface", "4.26.0-gpu", ("cpu", "x86_64"), "1.13.1-transformers4.26.0-gpu"),
         ("huggingface", None, ("cpu", "x86_64"), "2.6.0-transformers5.5.3-cpu"),
         ("huggingface", None, ("neuron", "x86_64"), "2.6.0-transformers5.5.3-gpu"),
+        ("huggingface", None, ("cpu", "arm64"), "2.6.0-transformers5.5.3-cpu"),
+        ("vllm", None, ("neuron", "x86_64"), "huggingface-neuronx-0.11.0"),
         ("llama-cpp", None, ("cpu", "arm64"), "1.0.1-cpu-arm64"),
         ("llama-cpp", None, ("gpu", "x86_64"), "1.0.1-cuda"),
         ("tgi", "2.0", ("cpu", "x86_64"), "2.0.2"),

@@ -119,6 +119,7 @@ class Engine:
     """What serves the model.
 
     server: the program in the container, which decides how settings and requests look.
+    other_defaults: for machines that the default version is not made for.
     parameters: the ranges that the engine itself enforces on the parameters of a request.
     """
 
@@ -128,6 +129,7 @@ class Engine:
     repository: str
     legacy: Legacy | None
     default_version: str
+    other_defaults: tuple[str, ...]
     parameters: Mapping[str, Mapping[str, float]]
     versions: Mapping[str, EngineVersion]
 
@@ -135,18 +137,29 @@ class Engine:
         """The version of that label, else the newest whose label or image tag begins with it: "2.0", "0.36.0".
 
         name: None = the default version.
-        machine: of several that go by the same name, the one made for it is meant, in place of the default, too.
-        None is the answer, too, where a beginning fits images for several machines, and none of them is this one.
+        machine: of images for several machines that go by one name, the one made for it is meant.
+        None is the answer, too, where there are several, and this machine is none of theirs.
         """
-        if name is not None and name in self.versions:
+        if name is None:
+            return self.default(machine)
+        if name in self.versions:
             return self.versions[name]
-        fitting = [known for known in self.versions.values() if name is None or known.begins_with(name)]
+        fitting = self.named(name)
         made_for = [known for known in fitting if (known.platform, known.arch) == machine]
-        default = self.versions[self.default_version]
-        if name is None and (default in made_for or not made_for):
-            return default
-        machines = {(known.platform, known.arch) for known in fitting}
-        return made_for[-1] if made_for else fitting[-1] if len(machines) == 1 else None
+        if len({(known.platform, known.arch) for known in fitting}) == 1:
+            made_for = fitting
+        return made_for[-1] if made_for else None
+
+    def named(self, name: str) -> list[EngineVersion]:
+        """All whose label, or image tag, begins so."""
+        return [known for known in self.versions.values() if known.begins_with(name)]
+
+    def default(self, machine: Machine | None = None) -> EngineVersion:
+        """What is meant where no version is named: on such a machine, if there is an image for it."""
+        defaults = [self.versions[label] for label in (self.default_version, *self.other_defaults)]
+        exact = (known for known in defaults if (known.platform, known.arch) == machine)
+        near = (known for known in defaults if machine and known.platform == machine[0])
+        return next(exact, None) or next(near, defaults[0])
 
 
 @cache
@@ -165,6 +178,7 @@ def engine(name: str) -> Engine:
         repository=data["repository"],
         legacy=Legacy(**data["legacy"]) if data["legacy"] else None,
         default_version=data["default_version"],
+        other_defaults=tuple(data.get("other_defaults", ())),
         parameters=data["parameters"],
         versions={label: _version(name, label, row, data) for label, row in data["versions"].items()},
     )

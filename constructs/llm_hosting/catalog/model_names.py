@@ -13,8 +13,9 @@ _BESIDE_THE_MODEL = re.compile(
 )
 _QUANTIZED = re.compile(
     r"(?i)(?P<awq>awq)|(?P<gptq>gptq|w4a16|int4)|(?P<mxfp4>mxfp4)|(?P<nvfp4>fp4)|(?P<fp8>fp8)|"
-    r"(?P<int8>w8a8|w8a16|int8)|(?P<bitsandbytes4>bnb-4bit|nf4|(?<!awq)(?<!gptq)-4bit$)|(?P<gguf>gguf)"
+    r"(?P<int8>w8a8|w8a16|int8)|(?P<bitsandbytes4>bnb-4bit|nf4)|(?P<gguf>gguf)"
 )
+_PACKED_SOMEHOW = re.compile(r"(?i)[2-8][-_]?bit|hqq|auto-?round|quanto(?!r)|aqlm|eetq")
 # Formats of other programs, by what their repositories are called.
 _FOREIGN_FORMATS = {
     "llama.cpp of 2023 (GGML)": re.compile(r"(?i)/[^/]*ggml"),
@@ -58,6 +59,12 @@ def family_of(hub_id: str) -> ModelShape | None:
 def foreign_format(hub_id: str) -> str | None:
     """The program that alone loads the files of a repository called so; None = the name says nothing of the kind."""
     return next((name for name, words in _FOREIGN_FORMATS.items() if words.search(hub_id)), None)
+
+
+def packing_in_name(hub_id: str) -> str | None:
+    """The word for a way of quantizing of which nothing more is known: "4bit", "HQQ"."""
+    named = None if quantization_in_name(hub_id) else _PACKED_SOMEHOW.search(hub_id)
+    return named[0] if named else None
 
 
 def is_gated_by_name(hub_id: str) -> bool:

@@ -44,7 +44,7 @@ def adapters_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     vLLM adds them to the models whose code is prepared for it.
     """
     plan = container(deployment)
-    name = next((name for name in _ASKED_OF_VLLM if plan.environment.get(name, "").lower() == "true"), "")
+    name = next((name for name in _ASKED_OF_VLLM if plan.says_yes(name)), "")
     architecture = plan.shape.architecture if plan.shape else ""
     if plan.vllm and name and numbers(plan.vllm) < _VLLM_ADDS_FROM.get(architecture, ()):
         yield (

@@ -19,7 +19,7 @@ _INSTEAD = {
     "neuron": "a Neuron type such as ml.inf2.8xlarge",
     "cpu": "a CPU type such as ml.c7i.2xlarge",
 }
-HOPPER, ADA, AMPERE, TURING = 9.0, 8.9, 8.0, 7.5
+BLACKWELL, HOPPER, ADA, AMPERE, TURING = 10.0, 9.0, 8.9, 8.0, 7.5
 _BF16_FALLS_BACK_FROM = (0, 8, 5)  # vLLM then takes fp16 where the accelerator has no bf16
 _CAPS_WITHOUT_FROM = (0, 8)
 _V1_ON_TURING_FROM = (0, 9)
@@ -51,11 +51,11 @@ def image_fits_platform(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 f"{_WORDS[platform]}; use {_INSTEAD[platform]}, or an engine whose image is made for "
                 f"{_WORDS[instance.kind]}{_engines_for(instance)}.",
             )
-        elif platform == "neuron" and instance.family == "ml.inf1" and not _is_for_inferentia_1(plan):
+        elif platform == "neuron" and (instance.family == "ml.inf1") != _is_for_inferentia_1(plan):
+            drives, other = ("neuron", "ml.inf1") if _is_for_inferentia_1(plan) else ("neuronx", "ml.inf2 or ml.trn1")
             yield (
                 "hosting.instance_type",
-                f"{instance.type!r} has first-generation Inferentia, which the neuronx image does not drive; use "
-                "ml.inf2 or ml.trn1.",
+                f"{instance.type!r} is of another generation than what the {drives} image drives; use {other}.",
             )
         arch = plan.version.arch if plan.version else None
         if arch and instance.arch and arch != instance.arch:
@@ -235,7 +235,7 @@ def _platform(plan: Plan) -> str | None:
 
 
 def _is_for_inferentia_1(plan: Plan) -> bool:
-    """Whether the image is one of the first Neuron SDK's, which drives nothing newer."""
+    """Whether the image is one of the first Neuron SDK; those of its successor are called neuronx."""
     return plan.version is None and "-neuron-" in (plan.deployment.serving.image_uri or "")
 
 

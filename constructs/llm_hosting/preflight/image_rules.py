@@ -22,9 +22,18 @@ _FIRST_LMI_FOR_ASYNC = (0, 31)
 @error
 def known_engine_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """`serving.version` is in the catalog."""
-    serving = deployment.serving
-    name, known = serving.version, engine(serving.engine)
-    if name is not None and known.version(name, machine(deployment.hosting)) is None and known.name != "custom":
+    serving, types = deployment.serving, deployment.hosting.instance_types
+    name, known, here = serving.version, engine(serving.engine), machine(deployment.hosting)
+    if name is None or known.name == "custom" or known.version(name, here):
+        return
+    if others := known.named(name):
+        made_for = ", ".join(sorted({f"{each.platform} ({each.arch})" for each in others}))
+        if here:  # or the type is misspelt, which another rule says
+            yield (
+                "serving.version",
+                f"{name!r} of {known.name} has images for {made_for}, and none for {types[0]}; use another type.",
+            )
+    else:
         yield "serving.version", f"{name!r} is not a version of {known.name}; use {nearest(name, known.versions)}."
 
 

@@ -1,5 +1,6 @@
 """Whether the model fits: weights, KV cache and what the engine needs beside them, per accelerator, in bytes."""
 
+import re
 from dataclasses import dataclass
 
 from ..catalog.engines import numbers
@@ -16,11 +17,13 @@ VLLM_UTILIZATION = 0.9  # gpu_memory_utilization of vLLM; 0.92 from 0.14 on is w
 # Context and CUDA graphs of vLLM, and the activations of a step: the least that users report.
 _OVERHEAD, _TOKENS_PER_STEP = 0.55 * GB, 2048
 # Before vLLM 0.8 a step had to take a whole prompt: zephyr-7b with 32,768 tokens then needs 6 GB (djl-serving#1724).
-_CHUNKS_WHEN_ASKED = ("OPTION_ENABLE_CHUNKED_PREFILL", "SM_VLLM_ENABLE_CHUNKED_PREFILL")
+_CHUNKS_WHEN_ASKED = ("OPTION_ENABLE_CHUNKED_PREFILL", "SM_VLLM_ENABLE_CHUNKED_PREFILL", "VLLM_USE_V1")
 _CHUNKS_PROMPTS_FROM, _CHUNKS_LONG_PROMPTS_FROM, _CHUNKS_LONGER_PROMPTS = (0, 8), (0, 6), 32_768
 _ACTIVATIONS_PER_HIDDEN = 40  # bytes, per token
 _LOGITS_PER_WORD = 256 * 2 * 4  # bytes: the sampler holds those of 256 requests twice
 _LEAST_OVERHEAD = 0.4 * GB
+_GGUF = re.compile(r"(?i)(?<![a-z0-9])i?t?q([1-8])_")
+_GPU_LAYERS = ("SM_LLAMA_CPP_N_GPU_LAYERS", "SM_LLAMACPP_N_GPU_LAYERS")
 _MXFP4_PADDING = 1.15  # gpt-oss-120b leaves 1.7 of 76 GiB free on one H100, vLLM 0.11
 _LATENT = ("DeepseekV2", "DeepseekV3", "GlmMoeDsa", "Glm4MoeLite", "KimiK25", "KimiVL", "MistralLarge3")
 _LATENT_SIZE = 512 + 64  # multi-head latent attention: one compressed vector and one rotary key per token
@@ -80,7 +83,7 @@ def weights_in_files(plan: Plan) -> float | None:
         return plan.shape.weights_in_gb * GB
     if plan.parameters_in_billions is None or foreign_format(plan.model_id):
         return None
-    return plan.parameters_in_billions * GB * BYTES_PER_PARAMETER[plan.stored_quantization or "fp16"]
+    return plan.parameters_in_billions * GB * _bytes_per_parameter(plan, plan.stored_quantization or "fp16")
 
 
 def _overhead(plan: Plan) -> float:
@@ -94,7 +97,7 @@ def _overhead(plan: Plan) -> float:
 def whole_prompt_in_tokens(plan: Plan) -> int:
     """The longest prompt, where vLLM takes it in one step; 0 = in pieces, or not known."""
     length, vllm = longest(plan) or 0, numbers(plan.vllm or "99")
-    is_asked = any(plan.environment.get(name, "").lower() == "true" for name in _CHUNKS_WHEN_ASKED)
+    is_asked = plan.says_yes(*_CHUNKS_WHEN_ASKED)
     chunks_long = length > _CHUNKS_LONGER_PROMPTS and vllm >= _CHUNKS_LONG_PROMPTS_FROM
     return 0 if not plan.runs_vllm or vllm >= _CHUNKS_PROMPTS_FROM or chunks_long or is_asked else length
 
@@ -145,7 +148,20 @@ def _weights_in_memory(plan: Plan) -> float | None:
         return shape.weights_in_gb * GB * padding
     if plan.parameters_in_billions is None or plan.unknown_format or foreign_format(plan.model_id):
         return None
-    return plan.parameters_in_billions * GB * BYTES_PER_PARAMETER[asked or _type_in_memory(plan)]
+    return plan.parameters_in_billions * GB * _bytes_per_parameter(plan, asked or _type_in_memory(plan)) * _share(plan)
+
+
+def _bytes_per_parameter(plan: Plan, kind: str) -> float:
+    """Of a GGUF file, its name says: `Q4_K_M` is four bits, and at least half of one for scales."""
+    said = " ".join([plan.model_id, plan.deployment.model.weights or "", *plan.environment.values()])
+    named = _GGUF.search(said) if kind == "gguf" else None
+    return (int(named[1]) + 0.5) / 8 if named else BYTES_PER_PARAMETER[kind]
+
+
+def _share(plan: Plan) -> float:
+    """Of the layers that llama.cpp keeps on GPUs; the rest stays in the memory of the machine."""
+    kept, layers = plan.number(*_GPU_LAYERS), plan.shape.layers if plan.shape else None
+    return min(1.0, kept / layers) if plan.server == "llama-cpp" and kept is not None and layers else 1.0
 
 
 def _type_in_memory(plan: Plan) -> str:

@@ -13,7 +13,7 @@ from .plan import Plan, container, plans
 _CLOSE = 0.92  # of the memory that there is
 _MOST_WITH_IMAGES = 32
 _LOADS_AS_STORED_FROM = (5,)
-_KEEPS_WINDOWS_FROM = (0, 8)
+_KEEPS_WINDOWS_FROM, _KEEPS_CHUNKS_FROM = (0, 8), (0, 10)  # vLLM, the latter for Llama 4 (vllm#19407)
 _TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
 _COMPUTES_TOTAL_FROM, _FIRST_TOTAL = (0, 9, 4), 16_000  # MAX_BATCH_TOTAL_TOKENS of TGI (its launcher)
 _LEAST_VOCABULARY = 32_000  # that of Llama 2
@@ -235,7 +235,9 @@ def _cached_at_start(plan: Plan) -> float:
 
 def _has_windows(plan: Plan) -> bool:
     """Layers with a window keep less than the formula says, since vLLM keeps a cache for each kind of layer."""
-    keeps_all = plan.vllm is not None and numbers(plan.vllm) < _KEEPS_WINDOWS_FROM
+    in_chunks = plan.shape is not None and plan.shape.architecture.startswith("Llama4")
+    first = _KEEPS_CHUNKS_FROM if in_chunks else _KEEPS_WINDOWS_FROM
+    keeps_all = plan.vllm is not None and numbers(plan.vllm) < first
     return plan.shape is not None and plan.shape.sliding_window is not None and not keeps_all
 
 

@@ -52,12 +52,26 @@ def architecture_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]
     plan = container(deployment)
     # DJL Serving embeds by other libraries than those that generate.
     embeds = plan.server == "djl" and plan.environment.get("HF_TASK", "").startswith("text-embedding")
-    reason = None if plan.has_own_code or embeds else _why_not_run(plan)
+    reason = None if plan.may_have_own_code or embeds else _why_not_run(plan)
     if reason and plan.kin and plan.version:
         yield (
             "serving.version" if " from " in reason else "serving.engine",
             f"{plan.version.engine} {plan.version.label} does not run {plan.model_id} ({plan.kin.architecture}): "
             f"{reason}; use another version or engine.",
+        )
+
+
+@warning
+def architecture_needs_code(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Weights in S3 may bring code and requirements of their own, without which the toolkit runs what it knows."""
+    plan = container(deployment)
+    reason = _why_not_run(plan) if plan.may_have_own_code and not plan.has_own_code else None
+    if reason and plan.kin and plan.version:
+        yield (
+            "serving.version",
+            f"{plan.version.engine} {plan.version.label} does not run {plan.model_id} ({plan.kin.architecture}) by "
+            f"itself: {reason}; use another version, unless code/inference.py and its requirements.txt bring what is "
+            "needed.",
         )
 
 
@@ -159,8 +173,8 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     foreign = foreign_format(plan.model_id)
     is_new = version is not None and numbers(version.label) >= _TGI_LOADS_EXL2_FROM
     loads_it = foreign == "ExLlama" and plan.engine == "tgi" and plan.degree == 1 and is_new
-    may_have_code = plan.server == "own" or (plan.server == "huggingface" and not plan.comes_from_hub)
-    if foreign and not loads_it and not may_have_code:
+    loads_it = loads_it or (foreign == "LLaVA's own server" and plan.engine == "sglang")  # by its README
+    if foreign and not loads_it and not plan.may_have_own_code:
         yield (
             "model.id",
             f"{plan.model_id!r} holds weights for {foreign}, which {plan.engine} does not load; use a repository of "

@@ -8,7 +8,6 @@ from ..deployment import Deployment
 from .finding import error, warning
 from .memory import UTILIZATIONS, whole_prompt_in_tokens
 from .model_rules import CLASS_NOT_OF_TEXT
-from .nearest import nearest
 from .plan import container
 
 # LMI's own name for it, and vLLM's, which LMI passes on from 0.33.
@@ -44,6 +43,7 @@ _TASKS = {
     "table-question-answering",
     "text-classification",
     "text-generation",
+    "text-to-image",
     "text-to-audio",
     "text-to-speech",
     "text2text-generation",
@@ -135,7 +135,7 @@ def custom_needs_image(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def batched_tokens_fit_requests(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Until it takes prompts in pieces, vLLM ends when a step may have fewer tokens than a prompt (its config.py)."""
     plan = container(deployment)
-    passes = plan.server != "djl" or (plan.version and numbers(plan.version.label) >= _PASSES_ALL_FROM)
+    passes = plan.server != "djl" or (plan.version is not None and numbers(plan.version.label) >= _PASSES_ALL_FROM)
     names = _BATCHED_TOKENS if passes else _BATCHED_TOKENS[:1]
     name = next((name for name in names if plan.number(name)), "")
     tokens, prompt, batch = plan.number(name), whole_prompt_in_tokens(plan), plan.batch or 0
@@ -150,10 +150,10 @@ def batched_tokens_fit_requests(deployment: Deployment) -> Iterator[tuple[str, s
 
 @warning
 def task_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """The toolkit makes a pipeline of transformers of the task, and answers 400 to all requests if there is none."""
+    """The toolkit makes a pipeline of the task, of transformers or diffusers, and answers 400 if there is none."""
     plan = container(deployment)
     task = plan.environment.get("HF_TASK", "")
-    if plan.server != "huggingface" or plan.has_own_code or not plan.comes_from_hub:
+    if plan.server != "huggingface" or plan.may_have_own_code:
         return
     name = plan.shape.architecture if plan.shape else ""
     if "HF_TASK" not in deployment.serving.environment and CLASS_NOT_OF_TEXT.search(name):
@@ -165,7 +165,7 @@ def task_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
     elif task not in _TASKS and not task.startswith("translation"):
         yield (
             "serving.environment.HF_TASK",
-            f"{task!r} is no task of transformers' pipelines; use {nearest(task, _TASKS)}.",
+            f"{task!r} is no task of the toolkit's pipelines; use text-generation, or another of them.",
         )
 
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from ..catalog.architectures import Architectures, architectures
 from ..catalog.engines import EngineVersion, engine, numbers
 from ..catalog.instances import Instance, instances
-from ..catalog.model_names import family_of, quantization_in_name, shape_of, size_in_name
-from ..catalog.models import ModelShape
+from ..catalog.model_names import family_of, packing_in_name, quantization_in_name, shape_of, size_in_name
+from ..catalog.models import ModelShape, model_shape
 from ..container_settings import (
     NAMES,
     degree_of,
@@ -99,6 +99,11 @@ class Plan:
         return self.deployment.serving.handler is not None or not entry_point.startswith("djl_python.")
 
     @property
+    def may_have_own_code(self) -> bool:
+        """Whether code may lie beside the weights, where the toolkit looks for it unasked (code/inference.py)."""
+        return self.has_own_code or self.server == "own" or (self.server == "huggingface" and not self.comes_from_hub)
+
+    @property
     def runs_vllm(self) -> bool:
         """Whether vLLM, or LMI's own branch of it, computes: by the engine, or by what DJL Serving is told."""
         rolling = self.environment.get("OPTION_ROLLING_BATCH", "")
@@ -116,8 +121,13 @@ class Plan:
 
     @cached_property
     def environment(self) -> dict[str, str]:
-        """All that the container is told, whether by its environment or by a serving.properties."""
-        return {**derived_environment(self.deployment), **self.deployment.serving.environment}
+        """All that the container is told and reads, whether by its environment or by a serving.properties."""
+        told = {**derived_environment(self.deployment), **self.deployment.serving.environment}
+        return {name: value for name, value in told.items() if is_read(name, self.server)}
+
+    def says_yes(self, *names: str) -> bool:
+        """Whether one of these variables is true, as pydantic and most parsers read it."""
+        return any(self.environment.get(name, "").lower() in ("true", "1", "yes", "on") for name in names)
 
     def by_hand(self, setting: str) -> str | None:
         """The value of a variable, given by hand, that says what this setting says."""
@@ -136,6 +146,12 @@ class Plan:
         return self.by_hand("revision") or self.deployment.model.revision
 
     @property
+    def by_another_handler(self) -> bool:
+        """Whether one of the handlers in the image is named that is not the version's own."""
+        named = self.environment.get("OPTION_ENTRYPOINT")
+        return named is not None and self.version is not None and named != self.version.handler
+
+    @property
     def runs_own_branch(self) -> bool:
         """Whether LMI is told to compute by its own branch of vLLM."""
         return self.environment.get("OPTION_ROLLING_BATCH") in _OWN_BRANCH and self.instance.kind == "gpu"
@@ -145,6 +161,8 @@ class Plan:
         """The models that what computes can run; None = unknown."""
         version = self.version
         if version is None or self.runs_own_branch:
+            return None
+        if self.server == "djl" and not self.runs_vllm and self.by_another_handler:
             return None
         if self.runs_vllm and version.vllm:
             return architectures("vllm", version.vllm)
@@ -201,9 +219,11 @@ class Plan:
 
     @property
     def unknown_format(self) -> str | None:
-        """The engine's word for a quantization of which nothing is known; the size in memory isn't either, then."""
+        """The word for a quantization of which nothing is known; the size in memory isn't either, then."""
         given = self.by_hand("quantization") or ""
-        return None if given.lower() in ("", "none") or self.quantization else given
+        if self.quantization or (given.lower() in ("", "none") and model_shape(self.model_id)):
+            return None
+        return given if given.lower() not in ("", "none") else packing_in_name(self.model_id)
 
     @cached_property
     def stored_quantization(self) -> str | None:
@@ -217,6 +237,11 @@ class Plan:
         """The type that the engine computes in; None = nothing public says."""
         given = self.by_hand("dtype") or self.deployment.model.dtype
         return _normal(given, _DTYPES) if given else None
+
+    @property
+    def is_mixture(self) -> bool:
+        """Whether the model is a mixture of experts."""
+        return self.shape is not None and self.shape.active_parameters_in_billions is not None
 
     @property
     def kv_cache_type(self) -> str:
@@ -236,8 +261,9 @@ class Plan:
 
     @property
     def stages(self) -> int:
-        """Stages of pipeline parallelism, each on devices of its own."""
-        return max(1, int(self.number(*_PIPELINE) or 1))
+        """Stages of pipeline parallelism, each on devices of its own; llama.cpp spreads layers over all, unasked."""
+        spread = self.devices if self.server == "llama-cpp" and self.instance.kind == "gpu" else 1
+        return max(1, int(self.number(*_PIPELINE) or spread))
 
     @property
     def shards(self) -> int:

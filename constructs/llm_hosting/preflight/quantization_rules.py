@@ -7,17 +7,18 @@ from ..catalog.engines import numbers
 from ..catalog.models import model_shape
 from ..deployment import Deployment
 from .finding import error, warning
-from .hardware_rules import ADA, AMPERE, HOPPER, TURING
+from .hardware_rules import ADA, AMPERE, BLACKWELL, HOPPER, TURING
 from .plan import KV_CACHE_TYPES, Plan, container, plans
 
 # Least compute capability of the kernels: vLLM docs, features/quantization, "supported hardware"; TGI docs,
 # conceptual/quantization. FP8 weights run on older GPUs too, through Marlin.
 _LEAST_CAPABILITY = {"awq": TURING, "fp8": AMPERE, "mxfp4": AMPERE, "nvfp4": AMPERE}
 # What versions of vLLM before these need: FP8 weights by Marlin (vllm#6689, on Turing vllm#29901), MXFP4 by Triton
-# (vllm#22331). None = all later ones.
+# (vllm#22331), NVFP4 by Marlin (vllm#18312). None = all later ones.
 _LEAST_BY_VLLM = {
     "fp8": (((0, 5), HOPPER), ((0, 5, 3), ADA), ((0, 13), AMPERE), (None, TURING)),
     "mxfp4": (((0, 10, 2), HOPPER),),
+    "nvfp4": (((0, 9), BLACKWELL),),
     "int8": ((None, TURING),),
 }
 _BY_MARLIN = re.compile(r"w[48]a16", re.IGNORECASE)
@@ -33,6 +34,8 @@ _BITSANDBYTES_OF = {
     "Gemma2ForCausalLM": (0, 6, 2),
     "Qwen2VLForConditionalGeneration": (0, 7),
 }
+_EXPERT_PARALLEL = ("OPTION_ENABLE_EXPERT_PARALLEL", "SM_VLLM_ENABLE_EXPERT_PARALLEL", "SM_SGLANG_ENABLE_EP_MOE")
+_EXPERT_PARALLEL_SIZE = "SM_SGLANG_EP_SIZE"
 _FIRST_BY_VLLM = {"awq": (0, 2), "gptq": (0, 2, 6), "fp8": (0, 4, 1)}  # its release notes
 _SPLITS_EXPERTS_IN_FP8_FROM = (0, 9)  # before, mixtures of experts had no Marlin (sgl-project/sglang#989)
 _V1_ALONE_FROM = (0, 10)  # whose attention computes an FP8 cache by cores for it (vllm#26431)
@@ -56,9 +59,10 @@ def quantization_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]
     """Versions of vLLM load some formats, split some, and compute with some in fp16 only."""
     plan = container(deployment)
     yield from _bitsandbytes(plan)
-    yield from _blocks(plan)
+    for each in plans(deployment):
+        yield from _blocks(each)
     quantization = plan.quantization or ""
-    if numbers(plan.vllm or "9") < _FIRST_BY_VLLM.get(quantization, ()):
+    if not plan.runs_own_branch and numbers(plan.vllm or "9") < _FIRST_BY_VLLM.get(quantization, ()):
         yield (
             "serving.version",
             f"{plan.version.label if plan.version else ''} holds vLLM {plan.vllm}, which does not know "
@@ -125,7 +129,7 @@ def quantization_fits_files(deployment: Deployment) -> Iterator[tuple[str, str]]
     listed = model_shape(plan.model_id) is not None and plan.revision is None
     if asked and stored in _MADE_BEFORE and asked != stored and not converts:
         yield "model.quantization", f"{asked} is not how {plan.model_id} is quantized ({stored}); use {stored}."
-    elif asked in _MADE_BEFORE and stored is None and listed:
+    elif asked in (*_MADE_BEFORE, "mxfp4") and stored is None and listed:
         yield (
             "model.quantization",
             f"{asked} needs weights that are quantized already, and those of {plan.model_id} are not; use a repository "
@@ -162,6 +166,8 @@ def quantization_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str,
             least = max(AMPERE, least or AMPERE)
         if quantization == "fp8" and _needs_fp8_cores(plan, in_tensors=in_tensors):
             least = ADA
+        if quantization == "nvfp4" and plan.engine == "lmi-tensorrt-llm":
+            least = BLACKWELL
         if capability and least and capability < least:
             yield (
                 "model.quantization",
@@ -197,9 +203,8 @@ def _needs_fp8_cores(plan: Plan, *, in_tensors: bool) -> bool:
         return True
     if plan.server == "huggingface":
         transformers = plan.version.transformers if plan.version else None
-        return not in_tensors and numbers(transformers or "5") < _UNPACKS_FP8_FROM
-    is_mixture = plan.shape is not None and plan.shape.active_parameters_in_billions is not None
-    return is_mixture and plan.vllm is not None and numbers(plan.vllm) < _SPLITS_EXPERTS_IN_FP8_FROM
+        return not in_tensors and not plan.may_have_own_code and numbers(transformers or "5") < _UNPACKS_FP8_FROM
+    return plan.is_mixture and plan.vllm is not None and numbers(plan.vllm) < _SPLITS_EXPERTS_IN_FP8_FROM
 
 
 def _least_capability(quantization: str, vllm: str | None) -> float | None:
@@ -215,20 +220,30 @@ def _blocks(plan: Plan) -> Iterator[tuple[str, str]]:
     in_blocks = (stored in _MADE_BEFORE and not plan.revision) or (
         stored == "fp8" and plan.model_id.lower().startswith(_BLOCKWISE_FP8)
     )
-    is_before_ada = (plan.instance.compute_capability or ADA) < ADA
-    block = _BLOCK if in_blocks else _TILE if stored == "fp8" and plan.runs_vllm and is_before_ada else 1
-    splits = plan.degree > 1 and (plan.runs_vllm or plan.engine in ("sglang", "tgi"))
-    if block > 1 and width and splits and (width % plan.degree or (width // plan.degree) % block):
+    is_spread = plan.says_yes(*_EXPERT_PARALLEL) or (plan.number(_EXPERT_PARALLEL_SIZE) or 1) > 1
+    if not width or plan.degree == 1 or (is_spread and plan.is_mixture):
+        return
+    rows, rest = divmod(width, plan.degree)
+    if in_blocks and (plan.runs_vllm or plan.engine in ("sglang", "tgi")) and (rest or rows % _BLOCK):
+        spread = ", or expert parallelism" if plan.is_mixture else ""
         yield (
             "serving.tensor_parallel_degree",
-            f"{plan.degree} splits the {width:,} rows of {plan.model_id} within blocks of {block}, which share a "
-            f"scale in {stored}; use a lower degree, or weights that are not quantized.",
+            f"{plan.degree} splits the {width:,} rows of {plan.model_id} within blocks of {_BLOCK}, which share a "
+            f"scale in {stored}; use a lower degree{spread}, or weights that are not quantized.",
+        )
+    capability = plan.instance.compute_capability or ADA
+    if stored == "fp8" and not in_blocks and plan.runs_vllm and capability < ADA and (rest or rows % _TILE):
+        yield (
+            "serving.tensor_parallel_degree",
+            f"{plan.degree} splits the {width:,} rows of {plan.model_id} into parts that Marlin's tiles do not fit, by "
+            f"which the {plan.instance.accelerator} of {plan.instance.type} computes FP8; use a lower degree, or a "
+            "type with cores for FP8 such as ml.g6e or ml.p5.",
         )
 
 
 def _bitsandbytes(plan: Plan) -> Iterator[tuple[str, str]]:
     """Release notes of vLLM: bitsandbytes came with 0.5.0, splitting with 0.6.2, of quantized files with 0.9."""
-    if plan.quantization != "bitsandbytes4" or plan.vllm is None:
+    if plan.quantization != "bitsandbytes4" or plan.vllm is None or plan.runs_own_branch:
         return
     if numbers(plan.vllm) < _FIRST_BITSANDBYTES:
         yield "model.quantization", f"bitsandbytes is not known to vLLM {plan.vllm} of this image; use a newer version."

@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from ..catalog.engines import numbers
-from ..catalog.model_names import shape_of
+from ..catalog.models import model_shape
 from ..deployment import Deployment
 from .finding import error
 from .plan import Plan, container
 
 _CONFIGS = ("OPTION_SPECULATIVE_CONFIG", "SM_VLLM_SPECULATIVE_CONFIG")
-_WITHOUT_DRAFTS = ((0, 10), (0, 16))  # versions of vLLM: V1 alone, and not yet with draft models (vllm#31883)
+_LMI_DRAFT = "OPTION_SPECULATIVE_DRAFT_MODEL"
+_WITHOUT_DRAFTS = ((0, 10), (0, 15))  # versions of vLLM: V1 alone (vllm#21797), until its own drafts (vllm#24322)
 
 
 @error
@@ -20,7 +22,7 @@ def draft_fits_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
     name, draft = _draft(plan)
     if not draft or not plan.runs_vllm or plan.vllm is None:
         return
-    ours, theirs = plan.shape, shape_of(draft)
+    ours, theirs = plan.shape, model_shape(draft)
     if _WITHOUT_DRAFTS[0] <= numbers(plan.vllm) < _WITHOUT_DRAFTS[1]:
         yield (
             f"serving.environment.{name}",
@@ -36,15 +38,23 @@ def draft_fits_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 
 def _draft(plan: Plan) -> tuple[str, str]:
-    """The variable, and the Hub id of the draft model that it names; empty = none."""
-    name = "OPTION_SPECULATIVE_DRAFT_MODEL"
-    if draft := plan.environment.get(name):
-        return name, draft
-    for name in _CONFIGS:
-        try:
-            config = json.loads(plan.environment.get(name, ""))
-        except json.JSONDecodeError:
-            continue
-        if isinstance(config, dict) and config.get("method", "draft_model") == "draft_model":
-            return name, str(config.get("model", ""))
+    """The variable, and the Hub id of the draft model that it names; empty = none, or nothing says that it is one.
+
+    Where no method is named, vLLM takes it from the files of what is: a whole model is a draft.
+    """
+    named = {_LMI_DRAFT: {"model": plan.environment.get(_LMI_DRAFT)}}
+    named |= {name: _config(plan.environment.get(name, "")) for name in _CONFIGS}
+    for name, config in named.items():
+        draft, method = config.get("model"), config.get("method")
+        is_draft = method == "draft_model" or (method is None and isinstance(draft, str) and model_shape(draft))
+        if isinstance(draft, str) and is_draft:
+            return name, draft
     return "", ""
+
+
+def _config(text: str) -> dict[str, Any]:
+    try:
+        config = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return config if isinstance(config, dict) else {}
