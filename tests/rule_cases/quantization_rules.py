@@ -5,25 +5,11 @@ from rule_cases.hardware_rules import image, on
 
 BROKEN = [
     Broken(
-        "quantization-fits-accelerator",
-        "error",
-        "model.quantization",
-        on("ml.p5en.48xlarge", {"id": "nvidia/DeepSeek-R1-FP4"}, version="0.33.0-lmi15", max_model_len=8192),
-        "nvfp4 needs compute capability 10.0",
-    ),
-    Broken(
         "quantization-fits-files",
         "error",
         "model.quantization",
         on("ml.g6e.2xlarge", {"id": "unsloth/gpt-oss-20b-BF16", "quantization": "mxfp4"}, engine="vllm"),
         "mxfp4 needs weights that are quantized already, and those of unsloth/gpt-oss-20b-BF16 are not",
-    ),
-    Broken(
-        "kv-cache-fits-accelerator",
-        "warning",
-        "serving.environment.SM_VLLM_KV_CACHE_DTYPE",
-        on("ml.g5.2xlarge", engine="vllm", environment={"SM_VLLM_KV_CACHE_DTYPE": "fp8"}),
-        "fp8 for the KV cache needs compute capability 8.9",
     ),
     Broken(
         "quantization-fits-engine",
@@ -53,50 +39,9 @@ BROKEN = [
     Broken(
         "quantization-fits-engine",
         "error",
-        "serving.tensor_parallel_degree",
-        on("ml.g5.48xlarge", {"id": "zai-org/GLM-4.5-Air-FP8"}, version="0.34.0-lmi16", max_model_len=8192),
-        "8 splits the 1,408 rows of zai-org/GLM-4.5-Air-FP8 into parts that Marlin's tiles do not fit",
-    ),
-    Broken(  # by the second type of a pool
-        "quantization-fits-engine",
-        "error",
-        "serving.tensor_parallel_degree",
-        on(
-            ["ml.g6e.48xlarge", "ml.g5.48xlarge"],
-            {"id": "zai-org/GLM-4.5-Air-FP8"},
-            version="0.34.0-lmi16",
-            max_model_len=8192,
-            tensor_parallel_degree=8,
-        ),
-        "by which the NVIDIA A10G of ml.g5.48xlarge computes FP8",
-    ),
-    Broken(
-        "quantization-fits-engine",
-        "error",
-        "serving.tensor_parallel_degree",
-        on("ml.p5.48xlarge", {"id": "Qwen/Qwen3-235B-A22B-FP8"}, engine="vllm"),
-        "use a lower degree, or expert parallelism, or weights that are not quantized",
-    ),
-    Broken(
-        "quantization-fits-accelerator",
-        "error",
-        "model.quantization",
-        on("ml.p4de.24xlarge", {"id": "Qwen/Qwen3-30B-A3B-FP8"}, version="0.33.0-lmi15", tensor_parallel_degree=2),
-        "fp8 needs compute capability 8.9 or more here; the NVIDIA A100",
-    ),
-    Broken(
-        "quantization-fits-engine",
-        "error",
         "model.quantization",
         on("ml.g5.2xlarge", {"id": "unsloth/Qwen2-7B-Instruct-bnb-4bit"}, version="0.31.0-lmi13", max_model_len=8192),
         "bitsandbytes is not made for Qwen2ForCausalLM in vLLM 0.6.3.post1 of this image; use a newer version",
-    ),
-    Broken(
-        "quantization-fits-accelerator",
-        "error",
-        "model.quantization",
-        on("ml.g5.4xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="huggingface", version="4.51.3"),
-        "fp8 needs compute capability 8.9 or more here; the NVIDIA A10G of ml.g5.4xlarge has 8.6",
     ),
     Broken(
         "quantization-fits-engine",
@@ -107,31 +52,6 @@ BROKEN = [
             "serving": {"environment": {"OPTION_QUANTIZE": "awq"}},
         },
         "bf16 is refused with AWQ, whose kernels compute in fp16; use fp16",
-    ),
-    Broken(
-        "quantization-fits-accelerator",
-        "error",
-        "model.quantization",
-        on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm", version="0.12.0"),
-        "fp8 needs compute capability 8.0 or more here; the NVIDIA T4 of ml.g4dn.2xlarge has 7.5: use a newer type",
-    ),
-    Broken(
-        "quantization-fits-accelerator",
-        "error",
-        "model.quantization",
-        on("ml.p3.2xlarge", {"id": "TheBloke/Llama-2-7B-AWQ"}, version="0.33.0-lmi15", max_model_len=2048),
-        "awq needs compute capability 7.5",
-    ),
-    Broken(  # before vLLM 0.10.2
-        "quantization-fits-accelerator",
-        "error",
-        "model.quantization",
-        on(
-            "ml.g6.12xlarge",
-            {"id": "nobody/knows-this", "parameters_in_billions": 20, "quantization": "mxfp4"},
-            version="0.33.0-lmi15",
-        ),
-        "mxfp4 needs compute capability 9.0",
     ),
     Broken(
         "quantization-fits-tgi",
@@ -161,18 +81,6 @@ BROKEN = [
         on("ml.g6.2xlarge", engine="tgi", version="0.9.3", environment={"HF_MODEL_QUANTIZE": "true"}),
         "'true' is no format of TGI, which ends at once; remove it, or use one of awq, bitsandbytes",
         beside=frozenset({"size-is-known"}),
-    ),
-    Broken(
-        "quantization-fits-accelerator",
-        "error",
-        "model.quantization",
-        on(
-            "ml.p4de.24xlarge",
-            {"id": "huggyllama/llama-7b", "quantization": "fp8"},
-            engine="lmi-tensorrt-llm",
-            version="0.27",
-        ),
-        "fp8 needs compute capability 8.9 or more here; the NVIDIA A100",
     ),
     Broken(
         "quantization-fits-engine",
@@ -239,35 +147,9 @@ BROKEN = [
         ),
         "holds compressed tensors, which TGI 2.4.0 can't read; use 3.0.1 or newer, or vllm",
     ),
-    Broken(
-        "quantization-fits-accelerator",
-        "error",
-        "model.quantization",
-        on(
-            "ml.p3.2xlarge",
-            {"id": "RedHatAI/Meta-Llama-3.1-8B-Instruct-quantized.w8a8"},
-            engine="vllm",
-            version="0.12",
-            max_model_len=4096,
-        ),
-        "int8 needs compute capability 7.5",
-    ),
 ]
 
 KEPT = [
-    Kept(
-        "kv-cache-fits-accelerator", on("ml.g6.2xlarge", engine="vllm", environment={"SM_VLLM_KV_CACHE_DTYPE": "fp8"})
-    ),
-    Kept("quantization-fits-engine", on("ml.p5.48xlarge", {"id": "zai-org/GLM-4.5V-FP8"}, tensor_parallel_degree=4)),
-    Kept(
-        "quantization-fits-engine",
-        on(
-            "ml.p5.48xlarge",
-            {"id": "Qwen/Qwen3-235B-A22B-FP8"},
-            engine="vllm",
-            environment={"SM_VLLM_ENABLE_EXPERT_PARALLEL": "true"},
-        ),
-    ),
     Kept(
         "quantization-fits-engine",
         on(
@@ -279,32 +161,10 @@ KEPT = [
         ),
     ),
     Kept(
-        "quantization-fits-accelerator",
-        on(
-            "ml.g5.4xlarge",
-            {"id": "Qwen/Qwen3-4B-FP8", "weights": "s3://bucket/prefix/"},
-            engine="huggingface",
-            version="4.51.3",
-        ),
-    ),
-    Kept(  # an own image may hold kernels of its own
-        "quantization-fits-accelerator",
-        on("ml.g4dn.xlarge", {"id": "somebody/gemma-w4a16"}, engine="vllm", **image("vllm:0.30.0-sm75")),
-    ),
-    Kept(
         "quantization-fits-engine",
         on("ml.g5.2xlarge", {"id": "unsloth/Qwen2-7B-Instruct-bnb-4bit"}, version="0.32.0-lmi14", max_model_len=8192),
     ),
-    Kept(
-        "quantization-fits-accelerator",
-        on("ml.g6.4xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="huggingface", version="4.51.3"),
-    ),
-    Kept(
-        "quantization-fits-accelerator",
-        on("ml.g5.4xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="huggingface", version="5.5.3"),
-    ),
     Kept("quantization-fits-engine", on("ml.g6.2xlarge", {"id": "TheBloke/Llama-2-7B-GPTQ", "dtype": "bf16"})),
-    Kept("quantization-fits-accelerator", on("ml.g4dn.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm")),
     Kept(  # a scale for each channel, not for each block
         "quantization-fits-engine",
         on("ml.g6.12xlarge", {"id": "neuralmagic/Qwen2-72B-Instruct-FP8"}, version="0.33.0", tensor_parallel_degree=4),
@@ -324,12 +184,6 @@ KEPT = [
         },
     ),
     Kept("quantization-fits-engine", {"model": {"id": "Qwen/Qwen2.5-7B-Instruct-AWQ", "dtype": "bf16"}}),
-    Kept("quantization-fits-accelerator", on("ml.g5.2xlarge", {"id": "Qwen/Qwen3-4B-FP8"}, engine="vllm")),
-    Kept(
-        "quantization-fits-accelerator",
-        on("ml.g4dn.2xlarge", {"id": "TheBloke/Llama-2-7B-AWQ"}, version="0.33.0-lmi15"),
-    ),
-    Kept("quantization-fits-accelerator", on("ml.g6.12xlarge", {"id": "openai/gpt-oss-20b"}, version="0.34.0-lmi16")),
     Kept(
         "quantization-fits-files",
         on("ml.g6.2xlarge", {"id": "TheBloke/Llama-2-7B-AWQ", "quantization": "gptq"}, engine="tgi", version="2.0.2"),

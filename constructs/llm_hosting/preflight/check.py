@@ -16,6 +16,7 @@ from . import (  # noqa: F401  (registers the rules)
     hosting_rules,
     image_rules,
     jobs_rules,
+    kernel_rules,
     known_failure_rules,
     memory_rules,
     model_rules,

@@ -38,7 +38,7 @@ _QUANTIZATIONS = {
     "nvfp4": ("nvfp4", "modelopt_fp4"),
     "gguf": ("gguf",),
 }
-KV_CACHE_TYPES = ("OPTION_KV_CACHE_DTYPE", "SM_VLLM_KV_CACHE_DTYPE")
+_KV_CACHE_TYPES = ("OPTION_KV_CACHE_DTYPE", "SM_VLLM_KV_CACHE_DTYPE")
 _OWN_BRANCH = ("lmi-dist", "auto")  # LMI's own, which takes more models than vLLM
 _VLLM_BY_ITSELF_FROM = (0, 33)  # in LMI; before, without a rolling batch, transformers computes
 _TGI_SPLITS_ALL_FROM = (3,)  # by the plans that transformers has for tensor parallelism
@@ -246,7 +246,12 @@ class Plan:
     @property
     def kv_cache_type(self) -> str:
         """As vLLM is told it: `fp8`, `fp8_e5m2` and so on; empty = that of the model."""
-        return next((self.environment[name] for name in KV_CACHE_TYPES if self.environment.get(name)), "")
+        return self.environment.get(self.kv_cache_variable, "")
+
+    @property
+    def kv_cache_variable(self) -> str:
+        """The variable that says so; empty = none."""
+        return next((name for name in _KV_CACHE_TYPES if self.environment.get(name)), "")
 
     @property
     def degree(self) -> int:

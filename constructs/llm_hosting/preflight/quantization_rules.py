@@ -6,26 +6,9 @@ from collections.abc import Iterator
 from ..catalog.engines import numbers
 from ..catalog.models import model_shape
 from ..deployment import Deployment
-from .finding import error, warning
-from .hardware_rules import ADA, AMPERE, BLACKWELL, HOPPER, TURING
-from .plan import KV_CACHE_TYPES, Plan, container, plans
+from .finding import error
+from .plan import Plan, container
 
-# Least compute capability of the kernels: vLLM docs, features/quantization, "supported hardware"; TGI docs,
-# conceptual/quantization. FP8 weights run on older GPUs too, through Marlin.
-_LEAST_CAPABILITY = {"awq": TURING, "fp8": AMPERE, "mxfp4": AMPERE, "nvfp4": AMPERE}
-# What versions of vLLM before these need: FP8 weights by Marlin (vllm#6689, on Turing vllm#29901), MXFP4 by Triton
-# (vllm#22331), NVFP4 by Marlin (vllm#18312). None = all later ones.
-_LEAST_BY_VLLM = {
-    "fp8": (((0, 5), HOPPER), ((0, 5, 3), ADA), ((0, 13), AMPERE), (None, TURING)),
-    "mxfp4": (((0, 10, 2), HOPPER),),
-    "nvfp4": (((0, 9), BLACKWELL),),
-    "int8": ((None, TURING),),
-}
-_BY_MARLIN = re.compile(r"w[48]a16", re.IGNORECASE)
-# Whose files have one scale for each block of 128; others have one for each tensor or channel.
-_BLOCKWISE_FP8 = ("qwen/", "deepseek-ai/", "moonshotai/", "minimaxai/", "stepfun-ai/")
-_BLOCK = 128
-_TILE = 32  # of Marlin, which computes FP8 on GPUs without such cores: 64 rows of two matrices in one (GLM-4.5#94)
 # bitsandbytes in vLLM: at all, and over several GPUs: what it quantizes at load, what is quantized in the files.
 _FIRST_BITSANDBYTES, _SPLITS_FROM = (0, 5), ((0, 6, 2), (0, 9))
 # The models that it came to later (vllm#8941, #8338, #11687).
@@ -34,20 +17,14 @@ _BITSANDBYTES_OF = {
     "Gemma2ForCausalLM": (0, 6, 2),
     "Qwen2VLForConditionalGeneration": (0, 7),
 }
-_EXPERT_PARALLEL = ("OPTION_ENABLE_EXPERT_PARALLEL", "SM_VLLM_ENABLE_EXPERT_PARALLEL", "SM_SGLANG_ENABLE_EP_MOE")
-_EXPERT_PARALLEL_SIZE = "SM_SGLANG_EP_SIZE"
 _FIRST_BY_VLLM = {"awq": (0, 2), "gptq": (0, 2, 6), "fp8": (0, 4, 1)}  # its release notes
-_SPLITS_EXPERTS_IN_FP8_FROM = (0, 9)  # before, mixtures of experts had no Marlin (sgl-project/sglang#989)
-_V1_ALONE_FROM = (0, 10)  # whose attention computes an FP8 cache by cores for it (vllm#26431)
 _BY_MARLIN_FROM = {"awq": (0, 5, 4), "gptq": (0, 4, 2)}  # its kernels take bf16, where nobody names the plain ones
-_MADE_BEFORE = {"awq", "gptq"}  # by who packed the weights; the other formats, engines can make at load
+MADE_BEFORE = {"awq", "gptq"}  # by who packed the weights; the other formats, engines can make at load
 # What reads the format from the files: TGI (text-generation-inference#1719), vLLM (vllm#1695).
 _TGI_READS_FORMAT_FROM, _VLLM_READS_FORMAT_FROM = (2, 0), (0, 2, 2)
-_IN_TENSORS = ("redhatai/", "neuralmagic/")  # compressed tensors, whose schemes need Ampere
 _TRTLLM_READS_FILES_FROM = (0, 28)  # certain up to 0.27
 _COMPRESSED_TENSORS = re.compile(r"quantized\.w\d+a\d+", re.IGNORECASE)  # how Neural Magic and Red Hat name them
 _TGI_READS_THEM_FROM = (3,)
-_UNPACKS_FP8_FROM = (5,)  # transformers, quantizer_finegrained_fp8.py
 # The values of its launcher's `quantize`; that of 0.6.0 was a switch.
 _TGI_WORDS = ("awq", "bitsandbytes", "bitsandbytes-fp4", "bitsandbytes-nf4", "eetq", "exl2", "fp8", "gptq", "marlin")
 _TGI_NAMES_FORMATS_FROM = (0, 8)
@@ -59,8 +36,6 @@ def quantization_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]
     """Versions of vLLM load some formats, split some, and compute with some in fp16 only."""
     plan = container(deployment)
     yield from _bitsandbytes(plan)
-    for each in plans(deployment):
-        yield from _blocks(each)
     quantization = plan.quantization or ""
     if not plan.runs_own_branch and numbers(plan.vllm or "9") < _FIRST_BY_VLLM.get(quantization, ()):
         yield (
@@ -69,10 +44,13 @@ def quantization_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]
             f"{quantization.upper()} yet; use a newer version.",
         )
     if plan.stored_quantization == "fp8" and plan.kv_cache_type == "fp8_e5m2" and plan.runs_vllm:
-        yield _cache_variable(plan), "fp8_e5m2 is refused with weights in FP8; use fp8_e4m3, or fp8."
+        yield (
+            f"serving.environment.{plan.kv_cache_variable}",
+            "fp8_e5m2 is refused with weights in FP8; use fp8_e4m3, or fp8.",
+        )
     named = (plan.by_hand("quantization") or "").lower() == quantization
     by_plain_kernels = named or numbers(plan.vllm or "9") < _BY_MARLIN_FROM.get(quantization, ())
-    if plan.dtype == "bf16" and plan.runs_vllm and quantization in _MADE_BEFORE and by_plain_kernels:
+    if plan.dtype == "bf16" and plan.runs_vllm and quantization in MADE_BEFORE and by_plain_kernels:
         yield (
             "model.dtype",
             f"bf16 is refused with {quantization.upper()}, whose kernels compute in fp16; use fp16, or leave it out.",
@@ -117,7 +95,7 @@ def quantization_fits_files(deployment: Deployment) -> Iterator[tuple[str, str]]
     plan = container(deployment)
     asked, stored = plan.asked_quantization, plan.stored_quantization
     label = plan.version.label if plan.version else "99"
-    if plan.engine == "lmi-tensorrt-llm" and stored in _MADE_BEFORE and numbers(label) < _TRTLLM_READS_FILES_FROM:
+    if plan.engine == "lmi-tensorrt-llm" and stored in MADE_BEFORE and numbers(label) < _TRTLLM_READS_FILES_FROM:
         yield (
             "model.id",
             f"{plan.model_id!r} holds {stored} weights, of which TensorRT-LLM in {label} can't build an engine; use "
@@ -127,9 +105,9 @@ def quantization_fits_files(deployment: Deployment) -> Iterator[tuple[str, str]]
         return
     converts = plan.engine == "tgi" and (asked, stored) == ("gptq", "awq")  # for the faster kernels
     listed = model_shape(plan.model_id) is not None and plan.revision is None
-    if asked and stored in _MADE_BEFORE and asked != stored and not converts:
+    if asked and stored in MADE_BEFORE and asked != stored and not converts:
         yield "model.quantization", f"{asked} is not how {plan.model_id} is quantized ({stored}); use {stored}."
-    elif asked in (*_MADE_BEFORE, "mxfp4") and stored is None and listed:
+    elif asked in (*MADE_BEFORE, "mxfp4") and stored is None and listed:
         yield (
             "model.quantization",
             f"{asked} needs weights that are quantized already, and those of {plan.model_id} are not; use a repository "
@@ -147,97 +125,11 @@ def quantization_is_said(deployment: Deployment) -> Iterator[tuple[str, str]]:
     else:
         name, is_old = f"vLLM {plan.vllm}", numbers(plan.vllm or "99") < _VLLM_READS_FORMAT_FROM
     stored = plan.stored_quantization
-    if is_old and stored in _MADE_BEFORE and not plan.asked_quantization and plan.comes_from_hub:
+    if is_old and stored in MADE_BEFORE and not plan.asked_quantization and plan.comes_from_hub:
         yield (
             "model.quantization",
             f"is missing: {name} does not read from the files of {plan.model_id} that they are quantized; set it to "
             f"{stored}.",
-        )
-
-
-@error
-def quantization_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Kernels of quantized formats need a generation of GPUs."""
-    for plan in plans(deployment):
-        capability, quantization = plan.instance.compute_capability, plan.quantization or ""
-        least = _least_capability(quantization, plan.vllm)
-        in_tensors = bool(_BY_MARLIN.search(plan.model_id)) or plan.model_id.lower().startswith(_IN_TENSORS)
-        if plan.runs_vllm and plan.version and in_tensors and quantization != "int8":
-            least = max(AMPERE, least or AMPERE)
-        if quantization == "fp8" and _needs_fp8_cores(plan, in_tensors=in_tensors):
-            least = ADA
-        if quantization == "nvfp4" and plan.engine == "lmi-tensorrt-llm":
-            least = BLACKWELL
-        if capability and least and capability < least:
-            yield (
-                "model.quantization",
-                f"{quantization} needs compute capability {least} or more here; the {plan.instance.accelerator} of "
-                f"{plan.instance.type} has {capability}: use a newer type, a newer image, or other weights.",
-            )
-
-
-@warning
-def kv_cache_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """A KV cache in FP8 is computed by cores for it, which came with Ada and Hopper."""
-    for plan in plans(deployment):
-        capability, in_fp8 = plan.instance.compute_capability, plan.kv_cache_type in ("fp8", "fp8_e4m3")
-        if in_fp8 and capability and capability < ADA and numbers(plan.vllm or "0") >= _V1_ALONE_FROM:
-            yield (
-                _cache_variable(plan),
-                f"{plan.kv_cache_type} for the KV cache needs compute capability 8.9 with vLLM {plan.vllm}; the "
-                f"{plan.instance.accelerator} of {plan.instance.type} has {capability}: leave it out, or use a newer "
-                "type.",
-            )
-
-
-def _cache_variable(plan: Plan) -> str:
-    return next(f"serving.environment.{name}" for name in KV_CACHE_TYPES if plan.environment.get(name))
-
-
-def _needs_fp8_cores(plan: Plan, *, in_tensors: bool) -> bool:
-    """Whether nothing but the GPU's own cores for FP8 computes it.
-
-    In vLLM, mixtures of experts before 0.9; in transformers before 5, all but compressed tensors.
-    """
-    if plan.engine == "lmi-tensorrt-llm":
-        return True
-    if plan.server == "huggingface":
-        transformers = plan.version.transformers if plan.version else None
-        return not in_tensors and not plan.may_have_own_code and numbers(transformers or "5") < _UNPACKS_FP8_FROM
-    return plan.is_mixture and plan.vllm is not None and numbers(plan.vllm) < _SPLITS_EXPERTS_IN_FP8_FROM
-
-
-def _least_capability(quantization: str, vllm: str | None) -> float | None:
-    eras = _LEAST_BY_VLLM.get(quantization, ()) if vllm else ()
-    early = (least for before, least in eras if before is None or numbers(vllm or "") < before)
-    return next(early, _LEAST_CAPABILITY.get(quantization))
-
-
-def _blocks(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Formats with a scale for each block of weights can't be split within one."""
-    width, stored = plan.shape.intermediate_size if plan.shape else None, plan.stored_quantization
-    # Another branch of a repository may have smaller groups.
-    in_blocks = (stored in _MADE_BEFORE and not plan.revision) or (
-        stored == "fp8" and plan.model_id.lower().startswith(_BLOCKWISE_FP8)
-    )
-    is_spread = plan.says_yes(*_EXPERT_PARALLEL) or (plan.number(_EXPERT_PARALLEL_SIZE) or 1) > 1
-    if not width or plan.degree == 1 or (is_spread and plan.is_mixture):
-        return
-    rows, rest = divmod(width, plan.degree)
-    if in_blocks and (plan.runs_vllm or plan.engine in ("sglang", "tgi")) and (rest or rows % _BLOCK):
-        spread = ", or expert parallelism" if plan.is_mixture else ""
-        yield (
-            "serving.tensor_parallel_degree",
-            f"{plan.degree} splits the {width:,} rows of {plan.model_id} within blocks of {_BLOCK}, which share a "
-            f"scale in {stored}; use a lower degree{spread}, or weights that are not quantized.",
-        )
-    capability = plan.instance.compute_capability or ADA
-    if stored == "fp8" and not in_blocks and plan.runs_vllm and capability < ADA and (rest or rows % _TILE):
-        yield (
-            "serving.tensor_parallel_degree",
-            f"{plan.degree} splits the {width:,} rows of {plan.model_id} into parts that Marlin's tiles do not fit, by "
-            f"which the {plan.instance.accelerator} of {plan.instance.type} computes FP8; use a lower degree, or a "
-            "type with cores for FP8 such as ml.g6e or ml.p5.",
         )
 
 
