@@ -23,7 +23,7 @@ BROKEN = [
         "error",
         "serving.tensor_parallel_degree",
         on("ml.g5.48xlarge", {"id": "zai-org/GLM-4.5-Air-FP8"}, version="0.34.0-lmi16", max_model_len=8192),
-        "8 splits the 1,408 rows of zai-org/GLM-4.5-Air-FP8 into parts that Marlin's tiles do not fit",
+        "8 splits the 1,408 rows of zai-org/GLM-4.5-Air-FP8 into parts that the tiles of Marlin do not fit",
     ),
     Broken(  # by the second type of a pool
         "blocks-fit-degree",

@@ -112,7 +112,7 @@ def blocks_fit_degree(deployment: Deployment) -> Iterator[tuple[str, str]]:
         if stored == "fp8" and not in_blocks and plan.runs_vllm and capability < ADA and (rest or rows % _TILE):
             yield (
                 "serving.tensor_parallel_degree",
-                f"{plan.degree} splits the {width:,} rows of {plan.model_id} into parts that the tiles of Marlin do not "
-                f"fit, by which the {plan.instance.accelerator} of {plan.instance.type} computes FP8; use a lower "
+                f"{plan.degree} splits the {width:,} rows of {plan.model_id} into parts that the tiles of Marlin do "
+                f"not fit, by which the {plan.instance.accelerator} of {plan.instance.type} computes FP8; use a lower "
                 "degree, or a type with cores for FP8 such as ml.g6e or ml.p5.",
             )
