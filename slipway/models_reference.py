@@ -76,11 +76,12 @@ def _legacy(known: Engine) -> str:
 
 
 def _versions() -> Iterator[str]:
-    yield "| Engine | Versions, the default in bold |"
+    yield "| Engine | Versions, the default in bold, one for each kind of machine |"
     yield "| --- | --- |"
     for known in map(engine, ENGINES):
         if known.name != "custom":
-            labels = (f"**`{label}`**" if label == known.default_version else f"`{label}`" for label in known.versions)
+            defaults = (known.default_version, *known.other_defaults)
+            labels = (f"**`{label}`**" if label in defaults else f"`{label}`" for label in known.versions)
             yield f"| `{known.name}` | {', '.join(labels)} |"
 
 

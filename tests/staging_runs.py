@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,7 +114,7 @@ class Staging:
         assert len(err.strip().splitlines()) == 1, err
         return err
 
-    def killed(self, when: Any) -> Counter[str]:
+    def killed(self, when: Callable[[Request], bool]) -> Counter[str]:
         """Run it until a request for which `when` says yes, which never arrives, and kill it there.
 
         Returns how often each operation reached S3.
@@ -155,11 +156,11 @@ class Staging:
         return uploads
 
 
-def operation(name: str, ending: str = "") -> Any:
+def operation(name: str, ending: str = "") -> Callable[[Request], bool]:
     return lambda request: request.operation == name and request.key.endswith(ending)
 
 
-def after(count: int, name: str) -> Any:
+def after(count: int, name: str) -> Callable[[Request], bool]:
     """Says yes to every further request of that kind."""
     seen: list[Request] = []
 

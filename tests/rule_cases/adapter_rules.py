@@ -80,6 +80,7 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("adapter-needs-its-model", {"model": {"id": "somebody/llama-2-7b-qlora-merged"}}),
     Kept("adapters-fit-engine", {"serving": {"environment": {"OPTION_ENABLE_LORA": "true"}}}),
     Kept("adapter-needs-its-model", {"model": {"id": "somebody/exploration-8b"}}),
     Kept("adapter-needs-its-model", {"model": {"id": "somebody/summaries-lora"}, "serving": {"engine": "tgi"}}),

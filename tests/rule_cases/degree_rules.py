@@ -61,6 +61,14 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept(  # llama.cpp spreads layers over what there is
+        "degree-is-said-for-pools",
+        {
+            "model": {"id": "bartowski/Qwen2.5-7B-Instruct-GGUF"},
+            "serving": {"engine": "llama-cpp"},
+            "hosting": {"instance_type": ["ml.g5.xlarge", "ml.g5.12xlarge"]},
+        },
+    ),
     Kept("degree-fits-instance", on("ml.g6.12xlarge", "Qwen/Qwen3-4B", tensor_parallel_degree=4)),
     Kept("degree-fits-instance", on("ml.g6.2xlarge", "Qwen/Qwen3-4B", environment={"TENSOR_PARALLEL_DEGREE": "max"})),
     Kept(

@@ -11,14 +11,6 @@ def with_volume(size_in_gb: int) -> Changes:
 
 BROKEN = [
     Broken(
-        "weights-fit-root-disk",
-        "warning",
-        "serving.engine",
-        on("ml.p4d.24xlarge", "nobody/knows-this-16b", engine="huggingface", environment={"DTYPE": "fp16"}),
-        "'huggingface' copies the 32.0 GB of nobody/knows-this-16b to a root disk of about 30 GB, where larger models "
-        "did not fit; use another engine",
-    ),
-    Broken(
         "weights-need-a-volume",
         "warning",
         "hosting.volume_size_in_gb",
@@ -39,6 +31,4 @@ KEPT = [
     Kept("weights-need-a-volume", on("ml.g6e.12xlarge", "NousResearch/Llama-2-70b-hf")),
     Kept("weights-need-a-volume", on("ml.inf2.8xlarge", "NousResearch/Llama-2-7b-hf", engine="tgi-neuronx")),
     Kept("weights-fit-disk", with_volume(132)),
-    Kept("weights-fit-root-disk", on("ml.g6.12xlarge", "nobody/knows-this-14b", engine="tgi")),
-    Kept("weights-fit-root-disk", on("ml.g6.12xlarge", "nobody/knows-this-13b", engine="huggingface")),
 ]

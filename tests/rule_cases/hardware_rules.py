@@ -73,12 +73,12 @@ BROKEN = [
         on("ml.m5.xlarge", **image("team/llm:7-gpu-py312")),
         "has no NVIDIA GPU",
     ),
-    Broken(  # each type of a pool is looked at
+    Broken(
         "image-fits-platform",
         "error",
         "hosting.instance_type",
         on(["ml.g6.2xlarge", "ml.m5.xlarge"], tensor_parallel_degree=1),
-        "'ml.m5.xlarge' has no NVIDIA GPU",
+        "one image serves all: ml.g6.2xlarge (gpu, x86_64), ml.m5.xlarge (cpu, x86_64); use one kind",
     ),
     Broken(
         "accelerator-is-used",
@@ -216,6 +216,10 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept(  # torch emulates it
+        "dtype-fits-accelerator",
+        on("ml.g4dn.2xlarge", SMALL | {"dtype": "bf16"}, engine="lmi-huggingface", version="0.27.0"),
+    ),
     Kept("image-fits-platform", on("ml.c7i.4xlarge", engine="huggingface", version=CPU_VERSION)),
     Kept("image-fits-platform", on("ml.inf2.8xlarge", engine="lmi-neuronx")),
     Kept("image-fits-platform", on("ml.c7g.4xlarge", engine="llama-cpp", version="1.0.1-cpu-arm64")),

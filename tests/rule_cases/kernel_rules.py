@@ -112,6 +112,20 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept(  # of an owner whose other models are compressed tensors
+        "quantization-fits-accelerator",
+        on("ml.g4dn.2xlarge", {"id": "RedHatAI/Llama-3.2-1B-Instruct", "dtype": "fp16"}, engine="vllm"),
+    ),
+    Kept(  # a flag
+        "blocks-fit-degree",
+        on(
+            "ml.p5.48xlarge",
+            {"id": "Qwen/Qwen3-235B-A22B-FP8"},
+            engine="vllm",
+            environment={"SM_VLLM_ENABLE_EXPERT_PARALLEL": ""},
+        ),
+    ),
+    Kept("blocks-fit-degree", on("ml.g5.48xlarge", {"id": "Qwen/Qwen2.5-72B-Instruct-GPTQ-Int8"}, max_model_len=4096)),
     Kept(
         "kv-cache-fits-accelerator", on("ml.g6.2xlarge", engine="vllm", environment={"SM_VLLM_KV_CACHE_DTYPE": "fp8"})
     ),

@@ -173,13 +173,6 @@ BROKEN = [
         "32 requests of 4,096 tokens need 34.4 GB of KV cache on each accelerator of ml.inf2.8xlarge, where",
     ),
     Broken(
-        "pipelines-load-32-bits",
-        "warning",
-        "serving.version",
-        on("ml.g5.2xlarge", "NousResearch/Llama-2-7b-hf", engine="huggingface", version="4.37.0-gpu"),
-        "loads NousResearch/Llama-2-7b-hf in 32 bits: 27.0 GB, where ml.g5.2xlarge gives 23.6 GB",
-    ),
-    Broken(
         "images-fit-memory",
         "warning",
         "serving.max_batch_size",
@@ -204,6 +197,47 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept(  # the type of the cache says nothing of the file
+        "weights-fit-memory",
+        on(
+            "ml.g5.2xlarge",
+            "Qwen/Qwen2.5-32B-Instruct-GGUF",
+            engine="llama-cpp",
+            environment={
+                "SM_LLAMA_CPP_CACHE_TYPE_K": "q8_0",
+                "SM_LLAMA_CPP_HF_FILE": "qwen2.5-32b-instruct-q4_k_m.gguf",
+            },
+        ),
+    ),
+    Kept(  # how much of it nobody knows
+        "weights-fit-memory",
+        on(
+            "ml.g5.8xlarge",
+            "unsloth/gpt-oss-120b-GGUF",
+            engine="llama-cpp",
+            environment={"SM_LLAMA_CPP_CPU_MOE": "true"},
+        ),
+    ),
+    Kept(
+        "weights-fit-memory",
+        on(
+            "ml.g5.2xlarge",
+            "nobody/a-70b-GGUF",
+            engine="llama-cpp",
+            environment={"SM_LLAMA_CPP_N_GPU_LAYERS": "20"},
+        ),
+    ),
+    Kept(  # LMI's own branch was TGI's then, and takes all of the memory
+        "weights-fit-memory",
+        on(
+            "ml.g5.48xlarge",
+            "tiiuae/falcon-40b",
+            engine="lmi-deepspeed",
+            version="0.23.0",
+            tensor_parallel_degree=4,
+            environment={"OPTION_ROLLING_BATCH": "lmi-dist"},
+        ),
+    ),
     Kept(  # 1.5 bits each, over four GPUs
         "weights-fit-memory",
         on(
@@ -225,10 +259,6 @@ KEPT = [
     Kept(
         "tokens-fit-memory",
         on("ml.g5.2xlarge", "NousResearch/Llama-2-7b-hf", engine="tgi", environment={"MAX_TOTAL_TOKENS": "4096"}),
-    ),
-    Kept(
-        "pipelines-load-32-bits",
-        on("ml.g5.2xlarge", "NousResearch/Llama-2-7b-hf", engine="huggingface", version="2.6.0-transformers5.5.3-gpu"),
     ),
     Kept(
         "prefill-fits-memory",

@@ -167,6 +167,13 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept(
+        "architecture-fits-engine",
+        {
+            "model": {"id": "google/flan-t5-base"},
+            "serving": {"engine": "huggingface", "environment": {"HF_TASK": "feature-extraction"}},
+        },
+    ),
     Kept("files-fit-engine", {"model": {"id": "liuhaotian/llava-v1.5-7b"}, "serving": {"engine": "sglang"}}),
     Kept(
         "architecture-fits-engine",

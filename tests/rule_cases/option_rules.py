@@ -33,41 +33,7 @@ def djl(engine: str, version: str, **environment: str) -> Changes:
     return {"model": {"id": known, "dtype": "fp16"}, "serving": serving}
 
 
-def prefill(version: str, name: str = "OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS", **settings: Any) -> Changes:
-    """A step of 2,048 tokens."""
-    changes = {"engine": "lmi-vllm", "version": version, "max_model_len": 8192, "environment": {name: "2048"}}
-    return {"serving": changes | settings, "model": {"id": "Qwen/Qwen2.5-0.5B-Instruct"}}
-
-
 BROKEN = [
-    Broken(
-        "batched-tokens-fit-requests",
-        "error",
-        "serving.environment.OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS",
-        prefill("0.31.0-lmi13"),
-        "2,048 is less than the 8,192 of the longest prompt, at which vLLM 0.6.3.post1 ends; use 8192 or more",
-    ),
-    Broken(
-        "batched-tokens-fit-requests",
-        "error",
-        "serving.environment.SM_VLLM_MAX_NUM_BATCHED_TOKENS",
-        serving(engine="vllm", max_batch_size=512, environment={"SM_VLLM_MAX_NUM_BATCHED_TOKENS": "256"}),
-        "256 is less than the 512 requests that run together",
-    ),
-    Broken(
-        "task-is-known",
-        "warning",
-        "serving.environment",
-        {"model": {"id": "BAAI/bge-m3"}, "serving": {"engine": "huggingface"}},
-        "says no HF_TASK, so 'text-generation' is taken, which BAAI/bge-m3 (XLMRobertaModel) was not made for",
-    ),
-    Broken(
-        "task-is-known",
-        "warning",
-        "serving.environment.HF_TASK",
-        serving(engine="huggingface", environment={"HF_TASK": "sentence-similarity"}),
-        "'sentence-similarity' is no task of the toolkit's pipelines; use text-generation, or another",
-    ),
     Broken(
         "memory-share-is-possible",
         "error",
@@ -137,33 +103,6 @@ BROKEN = [
 ]
 
 KEPT = [
-    Kept("batched-tokens-fit-requests", prefill("0.33.0-lmi15")),
-    Kept("batched-tokens-fit-requests", prefill("0.33.0-lmi15", "SM_VLLM_MAX_NUM_BATCHED_TOKENS", max_batch_size=4096)),
-    Kept("task-is-known", serving(engine="huggingface", environment={"HF_TASK": "text-to-image"})),
-    Kept(
-        "batched-tokens-fit-requests",
-        {
-            "model": {"id": "tiiuae/falcon-7b-instruct"},
-            "serving": {
-                "engine": "lmi-deepspeed",
-                "version": "0.26.0",
-                "environment": {
-                    "OPTION_ROLLING_BATCH": "lmi-dist",
-                    "OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS": "1024",
-                },
-            },
-        },
-    ),
-    Kept("batched-tokens-fit-requests", prefill("0.31.0-lmi13", max_model_len=2048)),
-    Kept("batched-tokens-fit-requests", prefill("0.31.0-lmi13", "OPTION_MAX_NUM_BATCHED_TOKENS")),  # not passed on
-    Kept("task-is-known", serving(engine="huggingface", environment={"HF_TASK": "translation_en_to_de"})),
-    Kept(
-        "task-is-known",
-        {
-            "model": {"weights": "s3://bucket/prefix/"},
-            "serving": {"engine": "huggingface", "environment": {"HF_TASK": "of-our-own"}},
-        },
-    ),
     Kept("memory-share-is-possible", {"serving": {"environment": {"OPTION_GPU_MEMORY_UTILIZATION": "1"}}}),
     Kept("settings-reach-engine", serving(engine="huggingface", tensor_parallel_degree=1)),
     Kept("settings-reach-engine", serving(engine="lmi-huggingface", max_batch_delay_in_ms=5)),

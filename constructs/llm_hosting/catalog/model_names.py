@@ -27,6 +27,10 @@ _FOREIGN_FORMATS = {
     "LLaVA's own server": re.compile(r"(?i)^liuhaotian/llava"),
     "LiteRT": re.compile(r"(?i)^litert-community/|[-_](litert|tflite)($|[-_])"),
 }
+# Classes that see, hear, embed or classify.
+CLASS_NOT_OF_TEXT = re.compile(
+    r"^(XLM|Distil|Modern)?(Bert|Roberta|RoBERTa)\w*|^(MistralModel|Gemma3TextModel|Whisper\w*)|\w+For(\w+Classification|QuestionAnswering)"
+)
 _SIZE = re.compile(r"(?i)(?:^|[-_/.])(?:(?P<experts>\d+)x)?(?P<size>\d+(?:\.\d+)?)(?P<unit>[bm])(?=$|[-_.])")
 # Qwen of 2023: a fine-tune with `Qwen-7B` in its name is of whichever Qwen was new then.
 _NAMED_LIKE_THEIR_SUCCESSORS = {"QWenLMHeadModel"}

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 from ..catalog.engines import numbers
+from ..catalog.instances import TURING
 from ..catalog.models import model_shape
 from ..deployment import Deployment
 from .finding import warning
-from .hardware_rules import TURING
 from .plan import Plan, container
 
 _ADAPTER = re.compile(r"(?i)(?<![a-z])(q?lora|adapters?|peft)(?![a-z])")
@@ -29,7 +29,8 @@ def adapter_needs_its_model(deployment: Deployment) -> Iterator[tuple[str, str]]
     plan = container(deployment)
     named = _ADAPTER.search(plan.model_id)
     merges = plan.server == "tgi" and (plan.version is None or numbers(plan.version.label) >= _TGI_MERGES_FROM)
-    if named and model_shape(plan.model_id) is None and not merges and plan.server not in ("own", "llama-cpp"):
+    is_whole = model_shape(plan.model_id) is not None or "merged" in plan.model_id.lower()
+    if named and not is_whole and not merges and plan.server not in ("own", "llama-cpp"):
         yield (
             "model.id",
             f"{plan.model_id!r} looks like an adapter ({named[0]}), which {plan.engine} can't load as a model; use the "

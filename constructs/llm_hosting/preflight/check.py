@@ -23,9 +23,10 @@ from . import (  # noqa: F401  (registers the rules)
     neuron_rules,
     option_rules,
     quantization_rules,
-    speculation_rules,
     start_rules,
     tgi_rules,
+    toolkit_rules,
+    vllm_rules,
     weights_rules,
 )
 from .finding import RULES, Finding, error

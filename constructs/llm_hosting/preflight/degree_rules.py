@@ -26,7 +26,7 @@ def degree_fits_instance(deployment: Deployment) -> Iterator[tuple[str, str]]:
 @error
 def degree_is_said_for_pools(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """One model configuration serves all types of a pool."""
-    pool = list(plans(deployment))
+    pool = [plan for plan in plans(deployment) if plan.version and "tensor_parallel_degree" in plan.version.variables]
     counts = sorted({plan.devices for plan in pool if plan.devices})
     said = deployment.serving.tensor_parallel_degree or any(plan.by_hand("tensor_parallel_degree") for plan in pool)
     if len(counts) > 1 and not said:

@@ -7,7 +7,7 @@ from .finding import error, warning
 from .memory import GB, in_gb, margin, weights_in_files
 from .plan import Plan, plans
 
-_ROOT_DISK_IN_GB = 30
+ROOT_DISK_IN_GB = 30
 
 
 @error
@@ -30,25 +30,11 @@ def weights_need_a_volume(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """AWS: above about 30 GB, types without a disk of their own need a volume (large model hosting)."""
     for plan in plans(deployment):
         size = weights_in_files(plan)
-        if plan.instance.volume_size_allowed and _disk_in_gb(plan) is None and (size or 0) > _ROOT_DISK_IN_GB * GB:
+        if plan.instance.volume_size_allowed and _disk_in_gb(plan) is None and (size or 0) > ROOT_DISK_IN_GB * GB:
             yield (
                 "hosting.volume_size_in_gb",
-                f"is not set, and SageMaker's default of about {_ROOT_DISK_IN_GB} GB on {plan.instance.type} does not "
+                f"is not set, and SageMaker's default of about {ROOT_DISK_IN_GB} GB on {plan.instance.type} does not "
                 f"hold the {in_gb(size or 0)} of {plan.model_id}; set it above them.",
-            )
-            return
-
-
-@warning
-def weights_fit_root_disk(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Hugging Face's toolkit copies a model to the root disk, whatever the volume (its issue #80)."""
-    for plan in plans(deployment):
-        size = weights_in_files(plan)
-        if plan.engine == "huggingface" and size and size > _ROOT_DISK_IN_GB * GB:
-            yield (
-                "serving.engine",
-                f"'huggingface' copies the {in_gb(size)} of {plan.model_id} to a root disk of about {_ROOT_DISK_IN_GB} "
-                "GB, where larger models did not fit; use another engine.",
             )
             return
 

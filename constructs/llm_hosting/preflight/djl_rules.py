@@ -20,7 +20,6 @@ _IN_IMAGES = {
     "FasterTransformer": ("fastertransformer",),
 }
 _FIRST_VLLM = (0, 24)
-_PASSES_ALL_FROM = (0, 33)  # what LMI does not know is handed to vLLM from here on
 _S3URL_GONE_FROM = (0, 28)  # deprecated from 0.22.1 on, and read on (djl-serving, ModelInfo.java, LmiUtils.java)
 
 
@@ -122,7 +121,7 @@ def option_is_read(deployment: Deployment) -> Iterator[tuple[str, str]]:
             f"{task!r} makes the handler load {plan.model_id} by a class that models which generate text do not have; "
             "use text-generation.",
         )
-    if "OPTION_QUANTIZATION" in given and numbers(version.label) < _PASSES_ALL_FROM:
+    if "OPTION_QUANTIZATION" in given and not plan.passes_options_on:
         yield (
             "serving.environment.OPTION_QUANTIZATION",
             f"is not read by {version.engine} {version.label}; use OPTION_QUANTIZE, which is LMI's name for it.",

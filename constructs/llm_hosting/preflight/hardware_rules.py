@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ..catalog.engines import numbers
-from ..catalog.instances import Instance
+from ..catalog.instances import AMPERE, TURING, Instance
 from ..container_settings import heads_divide, image_version
 from ..deployment import Deployment
 from ..resolution import container_cuda, resolved_inference_ami
@@ -19,7 +19,6 @@ _INSTEAD = {
     "neuron": "a Neuron type such as ml.inf2.8xlarge",
     "cpu": "a CPU type such as ml.c7i.2xlarge",
 }
-BLACKWELL, HOPPER, ADA, AMPERE, TURING = 10.0, 9.0, 8.9, 8.0, 7.5
 _BF16_FALLS_BACK_FROM = (0, 8, 5)  # vLLM then takes fp16 where the accelerator has no bf16
 _CAPS_WITHOUT_FROM = (0, 8)
 _V1_ON_TURING_FROM = (0, 9)
@@ -40,7 +39,12 @@ _NEEDS_FLASH_ATTENTION_2 = {
 @error
 def image_fits_platform(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """An image is built for NVIDIA GPUs, for Neuron or for CPUs, and for one processor architecture."""
-    for plan in plans(deployment):
+    pool = list(plans(deployment))
+    if len({(plan.instance.kind, plan.instance.arch) for plan in pool}) > 1:
+        kinds = ", ".join(f"{plan.instance.type} ({plan.instance.kind}, {plan.instance.arch})" for plan in pool)
+        yield "hosting.instance_type", f"is a pool of several kinds, and one image serves all: {kinds}; use one kind."
+        return
+    for plan in pool:
         instance, platform = plan.instance, _platform(plan)
         if platform in ("gpu", "neuron") and instance.kind != platform:
             has = {"cpu": "no accelerator", "gpu": f"{instance.accelerator} GPUs", "neuron": str(instance.accelerator)}
@@ -161,10 +165,11 @@ def cuda_13_needs_turing(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 @error
 def dtype_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Bfloat16 needs Ampere or newer: vLLM ends with a ValueError, and says to ask for float16."""
+    """Bfloat16 needs Ampere or newer: vLLM ends with a ValueError, TensorRT-LLM too; torch emulates it elsewhere."""
     for plan in plans(deployment):
         capability, vllm = plan.instance.compute_capability, plan.vllm
-        if capability is None or capability >= AMPERE:
+        needs_it = plan.runs_vllm or plan.engine in ("sglang", "lmi-tensorrt-llm")
+        if capability is None or capability >= AMPERE or not needs_it:
             continue
         implied = plan.dtype is None and plan.shape is not None and plan.shape.dtype == "bf16"
         too_old = vllm is not None and numbers(vllm) < _BF16_FALLS_BACK_FROM
@@ -240,4 +245,4 @@ def _is_for_inferentia_1(plan: Plan) -> bool:
 
 
 def _engines_for(instance: Instance) -> str:
-    return {"cpu": " (huggingface, llama-cpp)", "neuron": " (tgi-neuronx, lmi-neuronx)", "gpu": ""}[instance.kind]
+    return {"cpu": " (huggingface, llama-cpp)", "neuron": " (vllm)", "gpu": ""}[instance.kind]

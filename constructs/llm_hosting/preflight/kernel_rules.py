@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from ..catalog.engines import numbers
+from ..catalog.instances import ADA, AMPERE, BLACKWELL, HOPPER, TURING
 from ..deployment import Deployment
 from .finding import error, warning
-from .hardware_rules import ADA, AMPERE, BLACKWELL, HOPPER, TURING
 from .plan import Plan, plans
 from .quantization_rules import MADE_BEFORE
 
@@ -41,7 +41,7 @@ def quantization_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str,
         capability, quantization = plan.instance.compute_capability, plan.quantization or ""
         least = _least_capability(quantization, plan.vllm)
         in_tensors = bool(_BY_MARLIN.search(plan.model_id)) or plan.model_id.lower().startswith(_IN_TENSORS)
-        if plan.runs_vllm and plan.version and in_tensors and quantization != "int8":
+        if plan.runs_vllm and plan.version and in_tensors and quantization not in ("", "int8"):
             least = max(AMPERE, least or AMPERE)
         if quantization == "fp8" and _needs_fp8_cores(plan, in_tensors=in_tensors):
             least = ADA

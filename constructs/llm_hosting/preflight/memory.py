@@ -23,6 +23,9 @@ _ACTIVATIONS_PER_HIDDEN = 40  # bytes, per token
 _LOGITS_PER_WORD = 256 * 2 * 4  # bytes: the sampler holds those of 256 requests twice
 _LEAST_OVERHEAD = 0.4 * GB
 _GGUF = re.compile(r"(?i)(?<![a-z0-9])i?t?q([1-8])_")
+_NAMES_FILE = re.compile(r"_(HF_FILE|HF_REPO|MODEL)$")
+_KEEPS_PARTS = re.compile(r"_(N_)?CPU_MOE$|_OVERRIDE_TENSOR")
+_ALL_LAYERS = 999  # what the catalog sets
 _GPU_LAYERS = ("SM_LLAMA_CPP_N_GPU_LAYERS", "SM_LLAMACPP_N_GPU_LAYERS")
 _MXFP4_PADDING = 1.15  # gpt-oss-120b leaves 1.7 of 76 GiB free on one H100, vLLM 0.11
 _LATENT = ("DeepseekV2", "DeepseekV3", "GlmMoeDsa", "Glm4MoeLite", "KimiK25", "KimiVL", "MistralLarge3")
@@ -148,20 +151,30 @@ def _weights_in_memory(plan: Plan) -> float | None:
         return shape.weights_in_gb * GB * padding
     if plan.parameters_in_billions is None or plan.unknown_format or foreign_format(plan.model_id):
         return None
-    return plan.parameters_in_billions * GB * _bytes_per_parameter(plan, asked or _type_in_memory(plan)) * _share(plan)
+    share = _share_on_gpus(plan)
+    if share is None:
+        return None
+    return plan.parameters_in_billions * GB * _bytes_per_parameter(plan, asked or _type_in_memory(plan)) * share
 
 
 def _bytes_per_parameter(plan: Plan, kind: str) -> float:
     """Of a GGUF file, its name says: `Q4_K_M` is four bits, and at least half of one for scales."""
-    said = " ".join([plan.model_id, plan.deployment.model.weights or "", *plan.environment.values()])
+    files = (value for name, value in plan.environment.items() if _NAMES_FILE.search(name))
+    said = " ".join([*files, plan.deployment.model.weights or "", plan.model_id])
     named = _GGUF.search(said) if kind == "gguf" else None
     return (int(named[1]) + 0.5) / 8 if named else BYTES_PER_PARAMETER[kind]
 
 
-def _share(plan: Plan) -> float:
-    """Of the layers that llama.cpp keeps on GPUs; the rest stays in the memory of the machine."""
+def _share_on_gpus(plan: Plan) -> float | None:
+    """Of the weights, what llama.cpp keeps on GPUs; the rest stays in the memory of the machine. None = unknown."""
+    if plan.server != "llama-cpp" or plan.instance.kind != "gpu":
+        return 1
+    if any(_KEEPS_PARTS.search(name) for name in plan.environment):
+        return None
     kept, layers = plan.number(*_GPU_LAYERS), plan.shape.layers if plan.shape else None
-    return min(1.0, kept / layers) if plan.server == "llama-cpp" and kept is not None and layers else 1.0
+    if kept is None:
+        return None
+    return min(1.0, kept / layers) if layers else {0: 0.0, _ALL_LAYERS: 1.0}.get(int(kept))
 
 
 def _type_in_memory(plan: Plan) -> str:

@@ -7,12 +7,11 @@ from ..catalog.model_names import foreign_format
 from ..container_settings import TGI_PREFILL
 from ..deployment import Deployment
 from .finding import error, unknown, warning
-from .memory import GB, Memory, in_gb, margin, memory
+from .memory import Memory, in_gb, margin, memory
 from .plan import Plan, container, plans
 
 _CLOSE = 0.92  # of the memory that there is
 _MOST_WITH_IMAGES = 32
-_LOADS_AS_STORED_FROM = (5,)
 _KEEPS_WINDOWS_FROM, _KEEPS_CHUNKS_FROM = (0, 8), (0, 10)  # vLLM, the latter for Llama 4 (vllm#19407)
 _TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
 _COMPUTES_TOTAL_FROM, _FIRST_TOTAL = (0, 9, 4), 16_000  # MAX_BATCH_TOTAL_TOKENS of TGI (its launcher)
@@ -173,22 +172,6 @@ def host_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 "hosting.instance_type",
                 f"{plan.instance.type!r} has {plan.instance.memory_in_gib} GiB of memory; the weights of "
                 f"{plan.model_id} need {in_gb(need.weights)} of it; use a type with more memory, or a smaller model.",
-            )
-
-
-@warning
-def pipelines_load_32_bits(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Before transformers 5 a pipeline takes fp32, whatever the files have, unless code of one's own says otherwise."""
-    for plan in plans(deployment):
-        version, size, need = plan.version, plan.parameters_in_billions, memory(plan)
-        is_old = version is not None and numbers(version.transformers or "5") < _LOADS_AS_STORED_FROM
-        is_gpu = plan.engine == "huggingface" and plan.instance.kind == "gpu" and plan.dtype is None
-        if is_gpu and is_old and size and size * 4 * GB > need.available >= (need.weights or 0):
-            yield (
-                "serving.version",
-                f"{version.label if version else ''} loads {plan.model_id} in 32 bits: {in_gb(size * 4 * GB)}, where "
-                f"{plan.instance.type} gives {in_gb(need.available)}; use one with transformers 5, another engine, or "
-                "an inference.py that says torch_dtype.",
             )
 
 

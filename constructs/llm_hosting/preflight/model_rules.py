@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ..catalog.engines import numbers
-from ..catalog.model_names import foreign_format
+from ..catalog.model_names import CLASS_NOT_OF_TEXT, foreign_format
 from ..deployment import Deployment
 from .finding import error, unknown, warning
 from .memory import GB, weights_in_files
@@ -12,9 +12,6 @@ from .plan import Plan, container
 
 _NOT_OF_TEXT = re.compile(
     r"(?i)whisper|stable-diffusion|sdxl|\bclip\b|(?<![a-z])(ro|distil|de)?berta?-|minilm|(?<![a-z])bge-|nllb|wav2vec|\bvit-"
-)
-CLASS_NOT_OF_TEXT = re.compile(
-    r"^(XLM|Distil|Modern)?(Bert|Roberta|RoBERTa)\w*|^(MistralModel|Gemma3TextModel|Whisper\w*)|\w+For(\w+Classification|QuestionAnswering)"
 )
 _META_CHECKPOINT = re.compile(r"meta-llama/Llama-2-\d+b(-chat)?", re.IGNORECASE)
 # Their repositories hold code that transformers does not have.
@@ -50,8 +47,8 @@ _FIRST_SHARDS, _LARGEST_FILE_IN_GB = (4, 18), 10  # release notes of transformer
 def architecture_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Each version of an engine runs the models that were written by then."""
     plan = container(deployment)
-    # DJL Serving embeds by other libraries than those that generate.
-    embeds = plan.server == "djl" and plan.environment.get("HF_TASK", "").startswith("text-embedding")
+    # DJL Serving embeds by other libraries than those that generate; the toolkit, by the model's encoder alone.
+    embeds = plan.environment.get("HF_TASK", "").startswith(("text-embedding", "feature-extraction"))
     reason = None if plan.may_have_own_code or embeds else _why_not_run(plan)
     if reason and plan.kin and plan.version:
         yield (

@@ -2,60 +2,12 @@
 
 from collections.abc import Iterator
 
-from ..catalog.engines import EngineVersion, engine, numbers
+from ..catalog.engines import EngineVersion, engine
 from ..container_settings import image_version, is_read
 from ..deployment import Deployment
 from .finding import error, warning
-from .memory import UTILIZATIONS, whole_prompt_in_tokens
-from .model_rules import CLASS_NOT_OF_TEXT
+from .memory import UTILIZATIONS
 from .plan import container
-
-# LMI's own name for it, and vLLM's, which LMI passes on from 0.33.
-_BATCHED_TOKENS = (
-    "OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS",
-    "OPTION_MAX_NUM_BATCHED_TOKENS",
-    "SM_VLLM_MAX_NUM_BATCHED_TOKENS",
-)
-_PASSES_ALL_FROM = (0, 33)
-# transformers, pipelines/__init__.py: SUPPORTED_TASKS and TASK_ALIASES of 4.6 to 5.5.
-_TASKS = {
-    "any-to-any",
-    "audio-classification",
-    "automatic-speech-recognition",
-    "conversational",
-    "depth-estimation",
-    "document-question-answering",
-    "feature-extraction",
-    "fill-mask",
-    "image-classification",
-    "image-feature-extraction",
-    "image-segmentation",
-    "image-text-to-text",
-    "image-to-image",
-    "image-to-text",
-    "keypoint-matching",
-    "mask-generation",
-    "ner",
-    "object-detection",
-    "question-answering",
-    "sentiment-analysis",
-    "summarization",
-    "table-question-answering",
-    "text-classification",
-    "text-generation",
-    "text-to-image",
-    "text-to-audio",
-    "text-to-speech",
-    "text2text-generation",
-    "token-classification",
-    "video-classification",
-    "visual-question-answering",
-    "vqa",
-    "zero-shot-audio-classification",
-    "zero-shot-classification",
-    "zero-shot-image-classification",
-    "zero-shot-object-detection",
-}
 
 
 @warning
@@ -129,44 +81,6 @@ def custom_needs_image(deployment: Deployment) -> Iterator[tuple[str, str]]:
     serving = deployment.serving
     if serving.engine == "custom" and serving.image_uri is None:
         yield "serving.image_uri", "is needed with serving.engine: custom; name the image in Amazon ECR."
-
-
-@error
-def batched_tokens_fit_requests(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Until it takes prompts in pieces, vLLM ends when a step may have fewer tokens than a prompt (its config.py)."""
-    plan = container(deployment)
-    passes = plan.server != "djl" or (plan.version is not None and numbers(plan.version.label) >= _PASSES_ALL_FROM)
-    names = _BATCHED_TOKENS if passes else _BATCHED_TOKENS[:1]
-    name = next((name for name in names if plan.number(name)), "")
-    tokens, prompt, batch = plan.number(name), whole_prompt_in_tokens(plan), plan.batch or 0
-    if plan.vllm and not plan.runs_own_branch and tokens and tokens < max(prompt, batch):
-        needed = f"{prompt:,} of the longest prompt" if prompt > batch else f"{batch:,} requests that run together"
-        yield (
-            f"serving.environment.{name}",
-            f"{tokens:,.0f} is less than the {needed}, at which vLLM {plan.vllm} ends; use {max(prompt, batch)} or "
-            "more, or remove it.",
-        )
-
-
-@warning
-def task_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """The toolkit makes a pipeline of the task, of transformers or diffusers, and answers 400 if there is none."""
-    plan = container(deployment)
-    task = plan.environment.get("HF_TASK", "")
-    if plan.server != "huggingface" or plan.may_have_own_code:
-        return
-    name = plan.shape.architecture if plan.shape else ""
-    if "HF_TASK" not in deployment.serving.environment and CLASS_NOT_OF_TEXT.search(name):
-        yield (
-            "serving.environment",
-            f"says no HF_TASK, so {task!r} is taken, which {plan.model_id} ({name}) was not made for; set it, to "
-            "feature-extraction or fill-mask for example.",
-        )
-    elif task not in _TASKS and not task.startswith("translation"):
-        yield (
-            "serving.environment.HF_TASK",
-            f"{task!r} is no task of the toolkit's pipelines; use text-generation, or another of them.",
-        )
 
 
 @warning

@@ -40,6 +40,8 @@ _QUANTIZATIONS = {
 }
 _KV_CACHE_TYPES = ("OPTION_KV_CACHE_DTYPE", "SM_VLLM_KV_CACHE_DTYPE")
 _OWN_BRANCH = ("lmi-dist", "auto")  # LMI's own, which takes more models than vLLM
+_PASSES_ALL_FROM = (0, 33)
+_OF_VLLM_FROM = (0, 28)  # LMI's own branch, which was TGI's before
 _VLLM_BY_ITSELF_FROM = (0, 33)  # in LMI; before, without a rolling batch, transformers computes
 _TGI_SPLITS_ALL_FROM = (3,)  # by the plans that transformers has for tensor parallelism
 _COUNT = re.compile(r"[0-9]{1,9}")
@@ -99,6 +101,11 @@ class Plan:
         return self.deployment.serving.handler is not None or not entry_point.startswith("djl_python.")
 
     @property
+    def passes_options_on(self) -> bool:
+        """Whether LMI hands to vLLM what it does not know itself."""
+        return self.version is not None and numbers(self.version.label) >= _PASSES_ALL_FROM
+
+    @property
     def may_have_own_code(self) -> bool:
         """Whether code may lie beside the weights, where the toolkit looks for it unasked (code/inference.py)."""
         return self.has_own_code or self.server == "own" or (self.server == "huggingface" and not self.comes_from_hub)
@@ -107,7 +114,8 @@ class Plan:
     def runs_vllm(self) -> bool:
         """Whether vLLM, or LMI's own branch of it, computes: by the engine, or by what DJL Serving is told."""
         rolling = self.environment.get("OPTION_ROLLING_BATCH", "")
-        if self.has_own_code:
+        is_of_tgi = rolling == "lmi-dist" and numbers(self.version.label if self.version else "9") < _OF_VLLM_FROM
+        if self.has_own_code or is_of_tgi:
             return False
         if self.engine == "lmi-vllm":
             by_itself = self.version is None or numbers(self.version.label) >= _VLLM_BY_ITSELF_FROM
@@ -126,8 +134,9 @@ class Plan:
         return {name: value for name, value in told.items() if is_read(name, self.server)}
 
     def says_yes(self, *names: str) -> bool:
-        """Whether one of these variables is true, as pydantic and most parsers read it."""
-        return any(self.environment.get(name, "").lower() in ("true", "1", "yes", "on") for name in names)
+        """Whether one of these variables is true, as pydantic reads it; empty ones of vLLM's and SGLang's are flags."""
+        yes = {"true", "1", "yes", "on"} | ({""} if self.server in ("vllm", "sglang") else set())
+        return any(name in self.environment and self.environment[name].lower() in yes for name in names)
 
     def by_hand(self, setting: str) -> str | None:
         """The value of a variable, given by hand, that says what this setting says."""

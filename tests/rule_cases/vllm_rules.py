@@ -1,4 +1,6 @@
-"""Of draft models."""
+"""Of what vLLM is told: steps and draft models."""
+
+from typing import Any
 
 from rule_cases import Broken, Changes, Kept
 
@@ -19,7 +21,33 @@ def configured(config: str, version: str = "0.13.0") -> Changes:
     return {"serving": {"engine": "vllm", "version": version, "max_model_len": 8192, "environment": environment}}
 
 
+def prefill(version: str, name: str = "OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS", **settings: Any) -> Changes:
+    """A step of 2,048 tokens."""
+    changes = {"engine": "lmi-vllm", "version": version, "max_model_len": 8192, "environment": {name: "2048"}}
+    return {"serving": changes | settings, "model": {"id": "Qwen/Qwen2.5-0.5B-Instruct"}}
+
+
 BROKEN = [
+    Broken(
+        "batched-tokens-fit-requests",
+        "error",
+        "serving.environment.OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS",
+        prefill("0.31.0-lmi13"),
+        "2,048 is less than the 8,192 of the longest prompt, at which vLLM 0.6.3.post1 ends; use 8192 or more",
+    ),
+    Broken(
+        "batched-tokens-fit-requests",
+        "error",
+        "serving.environment.SM_VLLM_MAX_NUM_BATCHED_TOKENS",
+        {
+            "serving": {
+                "engine": "vllm",
+                "max_batch_size": 512,
+                "environment": {"SM_VLLM_MAX_NUM_BATCHED_TOKENS": "256"},
+            }
+        },
+        "256 is less than the 512 requests that run together",
+    ),
     Broken(
         "draft-fits-model",
         "error",
@@ -44,6 +72,24 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("batched-tokens-fit-requests", prefill("0.33.0-lmi15")),
+    Kept("batched-tokens-fit-requests", prefill("0.33.0-lmi15", "SM_VLLM_MAX_NUM_BATCHED_TOKENS", max_batch_size=4096)),
+    Kept(
+        "batched-tokens-fit-requests",
+        {
+            "model": {"id": "tiiuae/falcon-7b-instruct"},
+            "serving": {
+                "engine": "lmi-deepspeed",
+                "version": "0.26.0",
+                "environment": {
+                    "OPTION_ROLLING_BATCH": "lmi-dist",
+                    "OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS": "1024",
+                },
+            },
+        },
+    ),
+    Kept("batched-tokens-fit-requests", prefill("0.31.0-lmi13", max_model_len=2048)),
+    Kept("batched-tokens-fit-requests", prefill("0.31.0-lmi13", "OPTION_MAX_NUM_BATCHED_TOKENS")),  # not passed on
     Kept("draft-fits-model", drafted("Qwen/Qwen2.5-1.5B-Instruct", "Qwen/Qwen2.5-0.5B-Instruct")),
     Kept("draft-fits-model", drafted("Qwen/Qwen3-4B", "/opt/ml/additional-model-data-sources/draft", "0.34.0-lmi16")),
     Kept("draft-fits-model", configured(DRAFT, "0.15.1")),

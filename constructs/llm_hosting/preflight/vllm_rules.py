@@ -1,4 +1,4 @@
-"""Rules over speculative decoding: a draft model beside the model."""
+"""Rules over what vLLM is told of its steps and of a draft model."""
 
 import json
 from collections.abc import Iterator
@@ -8,11 +8,35 @@ from ..catalog.engines import numbers
 from ..catalog.models import model_shape
 from ..deployment import Deployment
 from .finding import error
+from .memory import whole_prompt_in_tokens
 from .plan import Plan, container
 
 _CONFIGS = ("OPTION_SPECULATIVE_CONFIG", "SM_VLLM_SPECULATIVE_CONFIG")
 _LMI_DRAFT = "OPTION_SPECULATIVE_DRAFT_MODEL"
 _WITHOUT_DRAFTS = ((0, 10), (0, 15))  # versions of vLLM: V1 alone (vllm#21797), until its own drafts (vllm#24322)
+# Tokens of a step: LMI's own name for them, and vLLM's, which LMI passes on from 0.33.
+_BATCHED_TOKENS = (
+    "OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS",
+    "OPTION_MAX_NUM_BATCHED_TOKENS",
+    "SM_VLLM_MAX_NUM_BATCHED_TOKENS",
+)
+
+
+@error
+def batched_tokens_fit_requests(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Until it takes prompts in pieces, vLLM ends when a step may have fewer tokens than a prompt (its config.py)."""
+    plan = container(deployment)
+    passes = plan.server != "djl" or plan.passes_options_on
+    names = _BATCHED_TOKENS if passes else _BATCHED_TOKENS[:1]
+    name = next((name for name in names if plan.number(name)), "")
+    tokens, prompt, batch = plan.number(name), whole_prompt_in_tokens(plan), plan.batch or 0
+    if plan.vllm and not plan.runs_own_branch and tokens and tokens < max(prompt, batch):
+        needed = f"{prompt:,} of the longest prompt" if prompt > batch else f"{batch:,} requests that run together"
+        yield (
+            f"serving.environment.{name}",
+            f"{tokens:,.0f} is less than the {needed}, at which vLLM {plan.vllm} ends; use {max(prompt, batch)} or "
+            "more, or remove it.",
+        )
 
 
 @error
