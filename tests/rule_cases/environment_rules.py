@@ -15,6 +15,13 @@ def variables(**environment: str) -> Changes:
 
 BROKEN = [
     Broken(
+        "variable-is-misspelt",
+        "warning",
+        "serving.environment.SM_NUM_GPU",
+        serving(engine="tgi", environment={"SM_NUM_GPU": "1"}),
+        "looks like a misspelt SM_NUM_GPUS; rename it",
+    ),
+    Broken(
         "no-secret-in-environment",
         "error",
         "serving.environment.HF_TOKEN",
@@ -88,6 +95,8 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("variable-is-misspelt", serving(engine="tgi", environment={"SM_NUM_GPUS": "1", "SM_NUM_CPUS": "4"})),
+    Kept("variable-is-misspelt", variables(OPTION_MAX_LORAS="4")),
     Kept("no-secret-in-environment", variables(HF_TOKEN="<your token>")),
     Kept("no-secret-in-environment", variables(HF_TOKEN="hf_x")),
     Kept("no-secret-in-environment", variables(HUGGING_FACE_HUB_TOKEN="REDACTED")),

@@ -13,6 +13,13 @@ def gpt2_on_four_gpus(version: str, degree: int) -> Changes:
 
 BROKEN = [
     Broken(
+        "files-fit-engine",
+        "error",
+        "serving.environment",
+        {"serving": {"environment": {"HF_MODEL_ID": "https://huggingface.co/Qwen/Qwen3-4B"}}},
+        "is an address, where a model is named owner/name; use model.id alone",
+    ),
+    Broken(
         "architecture-needs-code",
         "warning",
         "serving.version",

@@ -5,6 +5,13 @@ from rule_cases.option_rules import LLAMA, neuron, tgi
 
 BROKEN = [
     Broken(
+        "tgi-types",
+        "error",
+        "serving.environment.DTYPE",
+        tgi("2.2.0", DTYPE="fp16"),
+        "'fp16' is no type of TGI; use float16 or bfloat16",
+    ),
+    Broken(
         "variable-is-of-version",
         "warning",
         "serving.environment.MESSAGES_API_ENABLED",
@@ -64,6 +71,7 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("tgi-types", tgi("2.2.0", DTYPE="bfloat16")),
     Kept("tgi-limits", tgi("3.0.1", MAX_INPUT_TOKENS="3000", MAX_TOTAL_TOKENS="4000", MAX_BATCH_PREFILL_TOKENS="2048")),
     Kept("variable-is-of-version", tgi("2.3.1", MESSAGES_API_ENABLED="true")),
     Kept("variable-is-of-version", tgi("2.4.0", MAX_INPUT_LENGTH="2000")),

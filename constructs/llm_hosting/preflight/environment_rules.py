@@ -1,5 +1,6 @@
 """Rules over `serving.environment`: secrets, size, and what wins over the deployment's own settings."""
 
+import difflib
 import re
 from collections.abc import Iterator
 
@@ -17,6 +18,22 @@ _HUB_TOKEN_NAME = re.compile(r"^(HF|HUGGING_?FACE)\w*TOKEN$")
 _NO_SECRETS = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN"}
 _PLACEHOLDER = re.compile(r"[<>{}*]|\.\.\.|your|replace|x{5,}|^(hf_)?(hub_)?token$|^$", re.IGNORECASE)
 _FREE = {"startup_timeout_in_seconds"}  # the model's own timeout may be shorter than SageMaker's
+# Known to containers, beside what settings go by.
+_OTHERS_READ = {
+    "HF_MODEL_TRUST_REMOTE_CODE",
+    "HF_TASK",
+    "MAX_BATCH_PREFILL_TOKENS",
+    "MAX_BATCH_TOTAL_TOKENS",
+    "MAX_INPUT_LENGTH",
+    "MAX_INPUT_TOKENS",
+    "OPTION_ENTRYPOINT",
+    "OPTION_GPU_MEMORY_UTILIZATION",
+    "OPTION_ROLLING_BATCH",
+    "OPTION_TRUST_REMOTE_CODE",
+}
+# As near to one of those, and right.
+_NOT_MISSPELT = {"SM_NUM_CPUS", "SM_SGLANG_DP_SIZE", "SM_SGLANG_EP_SIZE", "SM_SGLANG_PP_SIZE"}
+_CLOSE = 0.9  # of 1, by difflib
 MOST_VARIABLES, MOST_BYTES = 100, 32 * 1024  # SageMaker's limits on the environment of a container
 
 
@@ -92,3 +109,13 @@ def environment_wins(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 f"serving.environment.{name}",
                 f"wins over {word!r}, which the deployment says or would set itself; remove one of them.",
             )
+
+
+@warning
+def variable_is_misspelt(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """A variable that nothing reads has no effect, and nobody says so."""
+    known = {name for names in NAMES.values() for name in names} | _OTHERS_READ
+    for name in deployment.serving.environment:
+        near = difflib.get_close_matches(name, known, n=1, cutoff=_CLOSE)
+        if near and name not in known | _NOT_MISSPELT:
+            yield f"serving.environment.{name}", f"looks like a misspelt {near[0]}; rename it, or silence this."

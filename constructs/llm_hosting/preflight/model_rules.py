@@ -140,6 +140,12 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     if plan.has_own_code:
         return
     version = plan.version
+    named_by_hand = plan.by_hand("model") or ""
+    if named_by_hand.startswith(("http://", "https://")):
+        yield (
+            "serving.environment",
+            f"{named_by_hand!r} is an address, where a model is named owner/name; use model.id alone.",
+        )
     if _META_CHECKPOINT.fullmatch(plan.model_id):
         yield (
             "model.id",

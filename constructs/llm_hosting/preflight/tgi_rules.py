@@ -62,6 +62,15 @@ def _tgi_limits(plan: Plan, *, has_defaults: bool) -> Iterator[tuple[str, str]]:
         yield "serving.environment.MAX_INPUT_LENGTH", "is refused beside MAX_INPUT_TOKENS, its new name; remove one."
 
 
+@error
+def tgi_types(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """TGI's launcher knows two types by their long names, and ends at any other word."""
+    plan = container(deployment)
+    word = plan.environment.get("DTYPE", "")
+    if plan.engine == "tgi" and word not in ("", "float16", "bfloat16"):
+        yield "serving.environment.DTYPE", f"{word!r} is no type of TGI; use float16 or bfloat16."
+
+
 @warning
 def variable_is_of_version(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Names that TGI no longer has, or did not have yet."""
