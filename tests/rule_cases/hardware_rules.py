@@ -78,7 +78,7 @@ BROKEN = [
         "error",
         "hosting.instance_type",
         on(["ml.g6.2xlarge", "ml.m5.xlarge"], tensor_parallel_degree=1),
-        "one image serves all: ml.g6.2xlarge (gpu, x86_64), ml.m5.xlarge (cpu, x86_64); use one kind",
+        "built for NVIDIA GPUs; use types of one kind, since one image serves the whole pool",
     ),
     Broken(
         "accelerator-is-used",
@@ -216,6 +216,8 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("image-fits-platform", on(["ml.c7i.2xlarge", "ml.g6.2xlarge"], engine="llama-cpp")),  # for CPUs, runs on both
+    Kept("image-fits-platform", on(["ml.c7i.2xlarge", "ml.g6.2xlarge"], engine="custom", **image("own:1"))),
     Kept(  # torch emulates it
         "dtype-fits-accelerator",
         on("ml.g4dn.2xlarge", SMALL | {"dtype": "bf16"}, engine="lmi-huggingface", version="0.27.0"),

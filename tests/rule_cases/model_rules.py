@@ -12,12 +12,12 @@ def gpt2_on_four_gpus(version: str, degree: int) -> Changes:
 
 
 BROKEN = [
-    Broken(
-        "files-fit-engine",
+    Broken(  # the task is read by other engines
+        "architecture-fits-engine",
         "error",
-        "serving.environment",
-        {"serving": {"environment": {"HF_MODEL_ID": "https://huggingface.co/Qwen/Qwen3-4B"}}},
-        "is an address, where a model is named owner/name; use model.id alone",
+        "serving.engine",
+        {"model": {"id": "google/flan-t5-base"}, "serving": {"environment": {"HF_TASK": "feature-extraction"}}},
+        "does not run google/flan-t5-base",
     ),
     Broken(
         "architecture-needs-code",

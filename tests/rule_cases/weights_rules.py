@@ -8,6 +8,13 @@ WEIGHTS = "s3://bucket/prefix/"
 
 BROKEN = [
     Broken(
+        "hub-id-is-no-address",
+        "error",
+        "serving.environment.HF_MODEL_ID",
+        variables(HF_MODEL_ID="https://huggingface.co/Qwen/Qwen3-4B"),
+        "'https://huggingface.co/Qwen/Qwen3-4B' is an address, not owner/name; use model.id instead",
+    ),
+    Broken(
         "weights-can-be-read",
         "warning",
         "serving.environment.HF_MODEL_ID",
@@ -43,6 +50,8 @@ BROKEN = [
 ]
 
 KEPT = [
+    Kept("hub-id-is-no-address", variables(HF_MODEL_ID="Qwen/Qwen3-8B")),
+    Kept("hub-id-is-no-address", variables(SERVING_LOAD_MODELS="https://models.example.com/own.zip")),  # DJL's own
     Kept("weights-can-be-read", variables(HF_MODEL_ID="Qwen/Qwen3-8B")),
     Kept(
         "isolation-needs-no-installation",

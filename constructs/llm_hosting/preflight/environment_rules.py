@@ -1,4 +1,4 @@
-"""Rules over `serving.environment`: secrets, size, and what wins over the deployment's own settings."""
+"""Rules over `serving.environment`: secrets, size, spelling, and what wins over other settings."""
 
 import difflib
 import re
@@ -115,7 +115,6 @@ def environment_wins(deployment: Deployment) -> Iterator[tuple[str, str]]:
 def variable_is_misspelt(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """A variable that nothing reads has no effect, and nobody says so."""
     known = {name for names in NAMES.values() for name in names} | _OTHERS_READ
-    for name in deployment.serving.environment:
-        near = difflib.get_close_matches(name, known, n=1, cutoff=_CLOSE)
-        if near and name not in known | _NOT_MISSPELT:
+    for name in sorted(deployment.serving.environment.keys() - known - _NOT_MISSPELT):
+        if near := difflib.get_close_matches(name, known, n=1, cutoff=_CLOSE):
             yield f"serving.environment.{name}", f"looks like a misspelt {near[0]}; rename it, or silence this."

@@ -14,6 +14,7 @@ from .plan import Plan, container, plans
 _REPLICAS = ("SM_VLLM_DATA_PARALLEL_SIZE", "SM_SGLANG_DP_SIZE", "OPTION_DATA_PARALLEL_SIZE")
 _WORDS = {"gpu": "NVIDIA GPUs", "neuron": "AWS Neuron", "cpu": "CPUs"}
 _CUDA_OF_AMI = {"gpu-2": 12, "gpu-2-1": 12, "gpu-3-1": 12, "gpu-4-1": 13}
+_ONE_KIND = "types of one kind, since one image serves the whole pool"
 _INSTEAD = {
     "gpu": "a GPU type such as ml.g5.xlarge or ml.g6.2xlarge",
     "neuron": "a Neuron type such as ml.inf2.8xlarge",
@@ -40,10 +41,7 @@ _NEEDS_FLASH_ATTENTION_2 = {
 def image_fits_platform(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """An image is built for NVIDIA GPUs, for Neuron or for CPUs, and for one processor architecture."""
     pool = list(plans(deployment))
-    if len({(plan.instance.kind, plan.instance.arch) for plan in pool}) > 1:
-        kinds = ", ".join(f"{plan.instance.type} ({plan.instance.kind}, {plan.instance.arch})" for plan in pool)
-        yield "hosting.instance_type", f"is a pool of several kinds, and one image serves all: {kinds}; use one kind."
-        return
+    is_mixed = len({(plan.instance.kind, plan.instance.arch) for plan in pool}) > 1
     for plan in pool:
         instance, platform = plan.instance, _platform(plan)
         if platform in ("gpu", "neuron") and instance.kind != platform:
@@ -52,8 +50,7 @@ def image_fits_platform(deployment: Deployment) -> Iterator[tuple[str, str]]:
             yield (
                 "hosting.instance_type",
                 f"{instance.type!r} {lacks} ({has[instance.kind]}), but the image of {plan.engine} is built for "
-                f"{_WORDS[platform]}; use {_INSTEAD[platform]}, or an engine whose image is made for "
-                f"{_WORDS[instance.kind]}{_engines_for(instance)}.",
+                f"{_WORDS[platform]}; use {_ONE_KIND if is_mixed else _way_out(platform, instance)}.",
             )
         elif platform == "neuron" and (instance.family == "ml.inf1") != _is_for_inferentia_1(plan):
             drives, other = ("neuron", "ml.inf1") if _is_for_inferentia_1(plan) else ("neuronx", "ml.inf2 or ml.trn1")
@@ -65,8 +62,8 @@ def image_fits_platform(deployment: Deployment) -> Iterator[tuple[str, str]]:
         if arch and instance.arch and arch != instance.arch:
             yield (
                 "hosting.instance_type",
-                f"{instance.type!r} has {instance.arch} processors, the image is built for {arch}; use another type, "
-                "or a version of the image for this processor.",
+                f"{instance.type!r} has {instance.arch} processors, the image is built for {arch}; use "
+                f"{_ONE_KIND if is_mixed else 'another type, or a version of the image for this processor'}.",
             )
 
 
@@ -244,5 +241,6 @@ def _is_for_inferentia_1(plan: Plan) -> bool:
     return plan.version is None and "-neuron-" in (plan.deployment.serving.image_uri or "")
 
 
-def _engines_for(instance: Instance) -> str:
-    return {"cpu": " (huggingface, llama-cpp)", "neuron": " (vllm)", "gpu": ""}[instance.kind]
+def _way_out(platform: str, instance: Instance) -> str:
+    engines = {"cpu": " (huggingface, llama-cpp)", "neuron": " (vllm)", "gpu": ""}[instance.kind]
+    return f"{_INSTEAD[platform]}, or an engine whose image is made for {_WORDS[instance.kind]}{engines}"

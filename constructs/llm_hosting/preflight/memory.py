@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from ..catalog.engines import numbers
 from ..catalog.model_names import foreign_format
-from .plan import BYTES_PER_PARAMETER, Plan
+from .formats import BYTES_PER_PARAMETER
+from .plan import Plan
 
 GB, MIB = 10**9, 2**20
 _MARGIN_BY_NAME = 1.1

@@ -48,7 +48,8 @@ def architecture_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]
     """Each version of an engine runs the models that were written by then."""
     plan = container(deployment)
     # DJL Serving embeds by other libraries than those that generate; the toolkit, by the model's encoder alone.
-    embeds = plan.environment.get("HF_TASK", "").startswith(("text-embedding", "feature-extraction"))
+    embedding = {"djl": "text-embedding", "huggingface": "feature-extraction"}.get(plan.server)
+    embeds = embedding is not None and plan.environment.get("HF_TASK", "").startswith(embedding)
     reason = None if plan.may_have_own_code or embeds else _why_not_run(plan)
     if reason and plan.kin and plan.version:
         yield (
@@ -140,12 +141,6 @@ def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
     if plan.has_own_code:
         return
     version = plan.version
-    named_by_hand = plan.by_hand("model") or ""
-    if named_by_hand.startswith(("http://", "https://")):
-        yield (
-            "serving.environment",
-            f"{named_by_hand!r} is an address, where a model is named owner/name; use model.id alone.",
-        )
     if _META_CHECKPOINT.fullmatch(plan.model_id):
         yield (
             "model.id",

@@ -20,26 +20,10 @@ from ..container_settings import (
     parallel_devices,
 )
 from ..deployment import Deployment
+from .formats import DTYPES, QUANTIZATIONS, normal
 
-_DTYPES = {
-    "fp32": ("fp32", "float32", "float", "f32"),
-    "fp16": ("fp16", "float16", "half", "f16"),
-    "bf16": ("bf16", "bfloat16"),
-    "int8": ("int8",),
-}
-_QUANTIZATIONS = {
-    "awq": ("awq", "awq_marlin"),
-    "gptq": ("gptq", "gptq_marlin", "marlin"),
-    "fp8": ("fp8", "fbgemm_fp8"),
-    "int8": ("int8", "eetq", "smoothquant", "static_int8", "dynamic_int8"),
-    "bitsandbytes8": ("bitsandbytes8", "bitsandbytes"),
-    "bitsandbytes4": ("bitsandbytes4", "bitsandbytes-nf4", "bitsandbytes-fp4"),
-    "mxfp4": ("mxfp4",),
-    "nvfp4": ("nvfp4", "modelopt_fp4"),
-    "gguf": ("gguf",),
-}
 _KV_CACHE_TYPES = ("OPTION_KV_CACHE_DTYPE", "SM_VLLM_KV_CACHE_DTYPE")
-_OWN_BRANCH = ("lmi-dist", "auto")  # LMI's own, which takes more models than vLLM
+_OWN_BRANCH = ("lmi-dist", "auto")  # which takes more models than vLLM
 _PASSES_ALL_FROM = (0, 33)
 _OF_VLLM_FROM = (0, 28)  # LMI's own branch, which was TGI's before
 _VLLM_BY_ITSELF_FROM = (0, 33)  # in LMI; before, without a rolling batch, transformers computes
@@ -53,21 +37,6 @@ _PIPELINE = (
     "SM_SGLANG_PP_SIZE",
 )
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
-BYTES_PER_PARAMETER = {
-    "fp32": 4.0,
-    "fp16": 2.0,
-    "bf16": 2.0,
-    "int8": 1.0,
-    "fp8": 1.0,
-    "bitsandbytes8": 1.05,
-    # Four bits and a scale per group; embeddings and norms stay in 16 bits.
-    "awq": 0.6,
-    "gptq": 0.6,
-    "bitsandbytes4": 0.6,
-    "mxfp4": 0.55,
-    "nvfp4": 0.6,
-    "gguf": 0.55,
-}
 
 
 @dataclass(frozen=True)
@@ -155,14 +124,8 @@ class Plan:
         return self.by_hand("revision") or self.deployment.model.revision
 
     @property
-    def by_another_handler(self) -> bool:
-        """Whether one of the handlers in the image is named that is not the version's own."""
-        named = self.environment.get("OPTION_ENTRYPOINT")
-        return named is not None and self.version is not None and named != self.version.handler
-
-    @property
     def runs_own_branch(self) -> bool:
-        """Whether LMI is told to compute by its own branch of vLLM."""
+        """Whether LMI is told to compute by its own branch: of TGI at first, of vLLM from 0.28 on."""
         return self.environment.get("OPTION_ROLLING_BATCH") in _OWN_BRANCH and self.instance.kind == "gpu"
 
     @property
@@ -171,8 +134,9 @@ class Plan:
         version = self.version
         if version is None or self.runs_own_branch:
             return None
-        if self.server == "djl" and not self.runs_vllm and self.by_another_handler:
-            return None
+        handler = self.environment.get("OPTION_ENTRYPOINT", version.handler)
+        if self.server == "djl" and not self.runs_vllm and handler != version.handler:
+            return None  # another of the image's handlers, with a library of its own
         if self.runs_vllm and version.vllm:
             return architectures("vllm", version.vllm)
         return None if self.engine == "lmi-vllm" else version.architectures
@@ -219,7 +183,7 @@ class Plan:
         if given == "bitsandbytes" and self.runs_vllm:
             return "bitsandbytes4"  # of which TGI makes eight bits
         if given:
-            return _normal(given, _QUANTIZATIONS)
+            return normal(given, QUANTIZATIONS)
         if self.environment.get("OPTION_LOAD_IN_8BIT", "").lower() == "true":
             return "bitsandbytes8"
         if self.environment.get("OPTION_LOAD_IN_4BIT", "").lower() == "true":
@@ -245,7 +209,7 @@ class Plan:
     def dtype(self) -> str | None:
         """The type that the engine computes in; None = nothing public says."""
         given = self.by_hand("dtype") or self.deployment.model.dtype
-        return _normal(given, _DTYPES) if given else None
+        return normal(given, DTYPES) if given else None
 
     @property
     def is_mixture(self) -> bool:
@@ -347,7 +311,3 @@ def _tokens(given: str) -> int | None:
     """vLLM takes `16384`, `16k` and `16K`: thousands, and 1,024s; None = `auto`, `-1` or no number."""
     named = _LENGTH.fullmatch(given)
     return int(float(named[1]) * {"": 1, "k": 1000, "K": 1024}[named[2]]) if named else None
-
-
-def _normal(given: str, known: dict[str, tuple[str, ...]]) -> str | None:
-    return next((name for name, words in known.items() if given.lower() in words), None)

@@ -8,7 +8,7 @@ from ..deployment import Deployment
 from .disk_rules import ROOT_DISK_IN_GB
 from .finding import warning
 from .memory import GB, in_gb, memory, weights_in_files
-from .plan import container, plans
+from .plan import Plan, container, plans
 
 # transformers, pipelines/__init__.py: SUPPORTED_TASKS and TASK_ALIASES of 4.6 to 5.5.
 _TASKS = {
@@ -49,10 +49,9 @@ _TASKS = {
     "zero-shot-image-classification",
     "zero-shot-object-detection",
 }
-_LOADS_AS_STORED_FROM = (5,)
-
-
-_GONE_WITH_5 = ("text2text-generation", "summarization", "translation")  # its migration guide
+# With 5, transformers loads weights in the type that they are stored in, and has fewer pipelines (its migration guide).
+_FIVE = (5,)
+_GONE_WITH_FIVE = ("text2text-generation", "summarization", "translation")
 
 
 @warning
@@ -69,7 +68,7 @@ def task_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
             f"says no HF_TASK, so {task!r} is taken, which {plan.model_id} ({name}) was not made for; set it, to "
             "feature-extraction or fill-mask for example.",
         )
-    elif task.startswith(_GONE_WITH_5) and numbers((plan.version and plan.version.transformers) or "4") >= (5,):
+    elif task.startswith(_GONE_WITH_FIVE) and _has_five(plan):
         yield (
             "serving.environment.HF_TASK",
             f"{task!r} has no pipeline in transformers 5 any more; use version 4.51.3.",
@@ -86,7 +85,7 @@ def pipelines_load_32_bits(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """Before transformers 5 a pipeline takes fp32, whatever the files have, unless code of one's own says otherwise."""
     for plan in plans(deployment):
         version, size, need = plan.version, plan.parameters_in_billions, memory(plan)
-        is_old = version is not None and numbers(version.transformers or "5") < _LOADS_AS_STORED_FROM
+        is_old = version is not None and not _has_five(plan)
         is_gpu = plan.engine == "huggingface" and plan.instance.kind == "gpu" and plan.dtype is None
         if is_gpu and is_old and size and size * 4 * GB > need.available >= (need.weights or 0):
             yield (
@@ -109,3 +108,7 @@ def weights_fit_root_disk(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 "GB, where larger models did not fit; use another engine.",
             )
             return
+
+
+def _has_five(plan: Plan) -> bool:
+    return plan.version is not None and numbers(plan.version.transformers or "0") >= _FIVE

@@ -6,6 +6,8 @@ from ..container_settings import NAMES
 from ..deployment import Deployment
 from .finding import error, warning
 
+_HUB_IDS = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL", "SM_SGLANG_MODEL_PATH")
+
 
 @warning
 def weights_can_be_read(deployment: Deployment) -> Iterator[tuple[str, str]]:
@@ -17,6 +19,15 @@ def weights_can_be_read(deployment: Deployment) -> Iterator[tuple[str, str]]:
                 f"serving.environment.{name}",
                 f"{uri!r} can't be read by the endpoint's role; set model.weights to it instead.",
             )
+
+
+@error
+def hub_id_is_no_address(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """Engines ask the Hub for a name; its web address is none (huggingface_hub's HFValidationError)."""
+    for name in _HUB_IDS:
+        given = deployment.serving.environment.get(name, "")
+        if given.startswith(("http://", "https://")):
+            yield f"serving.environment.{name}", f"{given!r} is an address, not owner/name; use model.id instead."
 
 
 @error
