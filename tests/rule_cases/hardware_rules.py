@@ -9,6 +9,7 @@ GPU_3, GPU_4 = "al2-ami-sagemaker-inference-gpu-3-1", "al2023-ami-sagemaker-infe
 FIRST_NEURON = "huggingface-pytorch-inference-neuron:1.9.1-transformers4.12.3-neuron-py37-sdk1.17.1-ubuntu18.04"
 NEURON = "al2-ami-sagemaker-inference-neuron-2"
 SMALL = {"id": "facebook/opt-1.3b"}
+BERT = {"id": "google-bert/bert-base-cased"}
 
 
 def on(instance_type: str | list[str], model: Changes | None = None, ami: str | None = None, **serving: Any) -> Changes:
@@ -159,12 +160,19 @@ BROKEN = [
         "can't be derived, because serving.image_uri names no CUDA version (cu128, say); set it",
     ),
     Broken(
-        "cuda-13-needs-turing",
+        "cuda-drives-accelerator",
         "error",
         "hosting.instance_type",
         on("ml.p3.2xlarge", ami=GPU_4),
-        "'ml.p3.2xlarge' has V100 GPUs, which the CUDA 13 of this image no longer drives; use a newer type or an older "
-        "serving.version",
+        "'ml.p3.2xlarge' has NVIDIA V100 GPUs, which the CUDA 13 of this image no longer drives; use a newer type or "
+        "an older serving.version",
+    ),
+    Broken(
+        "cuda-drives-accelerator",
+        "error",
+        "hosting.instance_type",
+        on("ml.p2.xlarge", BERT, engine="huggingface", version="2.3.0-transformers4.48.0-gpu"),
+        "'ml.p2.xlarge' has NVIDIA K80 GPUs, which the CUDA 12 of this image no longer drives",
     ),
     Broken(
         "first-v1-needs-ampere",
@@ -245,8 +253,12 @@ KEPT = [
             **image(FIRST_NEURON),
         ),
     ),
-    Kept("cuda-13-needs-turing", on("ml.p3.2xlarge", version="0.33.0-lmi15")),
-    Kept("cuda-13-needs-turing", on("ml.g4dn.2xlarge")),
+    Kept("cuda-drives-accelerator", on("ml.p3.2xlarge", version="0.33.0-lmi15")),
+    Kept("cuda-drives-accelerator", on("ml.g4dn.2xlarge")),
+    Kept(
+        "cuda-drives-accelerator",
+        on("ml.p2.xlarge", BERT, engine="huggingface", version="1.13.1-transformers4.26.0-gpu"),
+    ),
     Kept("first-v1-needs-ampere", on("ml.g5.2xlarge", version="0.32.0-lmi14", environment={"VLLM_USE_V1": "1"})),
     Kept("dtype-fits-accelerator", on("ml.g5.2xlarge", SMALL | {"dtype": "bf16"}, engine="vllm")),
     Kept("dtype-fits-accelerator", on("ml.g4dn.2xlarge", SMALL | {"dtype": "fp16"}, engine="vllm")),

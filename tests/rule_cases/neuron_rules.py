@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rule_cases import Broken, Changes, Kept
+from rule_cases import OWN_REGISTRY, Broken, Changes, Kept
 
 LLAMA = {"id": "NousResearch/Llama-2-7b-hf"}
 
@@ -15,7 +15,23 @@ def neuron(engine: str = "lmi-neuronx", **settings: Any) -> Changes:
     return {"model": model, "serving": {"engine": engine, **settings}, "hosting": hosting}
 
 
+def toolkit(instance_type: str, **environment: str) -> Changes:
+    image = f"{OWN_REGISTRY}/huggingface-pytorch-inference-neuron:1.9.1-transformers4.12.3-neuron-py37-sdk1.17.1"
+    return {
+        "serving": {"engine": "custom", "image_uri": image, "environment": environment},
+        "hosting": {"instance_type": instance_type},
+    }
+
+
 BROKEN = [
+    Broken(
+        "workers-fit-cores",
+        "warning",
+        "serving.environment.SAGEMAKER_MODEL_SERVER_WORKERS",
+        toolkit("ml.inf1.24xlarge"),
+        "96 workers need a core each, and ml.inf1.24xlarge has 64: the runtime then does not start; set it to 64 or "
+        "less",
+    ),
     Broken(
         "cores-form-a-topology",
         "error",
@@ -142,4 +158,6 @@ KEPT = [
     ),
     Kept("batch-fits-neuron", neuron(version="0.23.0", max_batch_size=1)),
     Kept("batch-fits-neuron", neuron("tgi-neuronx", environment={"HF_BATCH_SIZE": "4", "MAX_BATCH_SIZE": "4"})),
+    Kept("workers-fit-cores", toolkit("ml.inf1.xlarge")),
+    Kept("workers-fit-cores", toolkit("ml.inf1.24xlarge", SAGEMAKER_MODEL_SERVER_WORKERS="16")),
 ]

@@ -86,6 +86,11 @@ def test_a_compressed_cache_has_one_vector_per_token() -> None:
     assert need("deepseek-ai/DeepSeek-V3", "ml.p5en.48xlarge").per_token == 61 * (512 + 64) * 2
 
 
+def test_vllm_before_0_7_1_compresses_no_cache() -> None:
+    old = need("deepseek-ai/DeepSeek-V2", "ml.p5.48xlarge", version="0.29.0-lmi11")
+    assert old.per_token == 2 * 60 * 128 * 192 * 2 / 8
+
+
 def test_of_heads_that_are_not_stated_no_cache_follows() -> None:
     assert need("nvidia/Llama-3_3-Nemotron-Super-49B-v1", "ml.g6e.12xlarge").per_token is None
 

@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-BLACKWELL, HOPPER, ADA, AMPERE, TURING = 10.0, 9.0, 8.9, 8.0, 7.5  # the compute capability with which they begin
+# The compute capability with which they begin.
+BLACKWELL, HOPPER, ADA, AMPERE, TURING, MAXWELL = 10.0, 9.0, 8.9, 8.0, 7.5, 5.0
 
 
 @dataclass(frozen=True)

@@ -41,11 +41,19 @@ _FAMILIES = (
     (r"mistral-7b|zephyr-7b|openhermes", "mistralai/Mistral-7B-v0.1"),
     (r"llama-?3\.[123]", "meta-llama/Llama-3.1-8B"),
     (r"code-?llama|llama-?[23](?!\.)|vicuna|wizardlm", "NousResearch/Llama-2-7b-hf"),
+    (r"qwen2[._]5-?vl", "Qwen/Qwen2.5-VL-7B-Instruct"),
+    (r"qwen2-?vl", "Qwen/Qwen2-VL-7B-Instruct"),
+    (r"qwen3-?vl-\d+b(?!-a\d)", "Qwen/Qwen3-VL-8B-Instruct"),
+    (r"qwen3-\d+b-a\d+b", "Qwen/Qwen3-30B-A3B"),
     (r"qwen3(?![.-]?(5|next|vl|coder-next|omni))", "Qwen/Qwen3-8B"),
     (r"qwen(1\.5|2|2\.5)(?!.*(vl|moe|omni|audio|a\d+b))", "Qwen/Qwen2.5-7B"),
     (r"gemma-?2(?!\d)", "google/gemma-2-9b-it"),
     (r"gemma-?3(?![\dn])", "google/gemma-3-4b-it"),
     (r"falcon-(7|40|180)b", "tiiuae/falcon-7b"),
+    (r"gpt-oss", "openai/gpt-oss-20b"),
+    (r"deepseek-(v3|r1)(?!.*distill)", "deepseek-ai/DeepSeek-V3"),
+    (r"phi-3(\.5)?-m(ini|edium)", "microsoft/Phi-3-mini-4k-instruct"),
+    (r"starcoder2", "bigcode/starcoder2-3b"),
 )
 
 

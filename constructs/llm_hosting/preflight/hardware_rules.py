@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ..catalog.engines import numbers
-from ..catalog.instances import AMPERE, TURING, Instance
+from ..catalog.instances import AMPERE, MAXWELL, TURING, Instance
 from ..container_settings import heads_divide, image_version
 from ..deployment import Deployment
 from ..resolution import container_cuda, resolved_inference_ami
@@ -13,6 +13,7 @@ from .plan import Plan, container, plans
 
 _REPLICAS = ("SM_VLLM_DATA_PARALLEL_SIZE", "SM_SGLANG_DP_SIZE", "OPTION_DATA_PARALLEL_SIZE")
 _WORDS = {"gpu": "NVIDIA GPUs", "neuron": "AWS Neuron", "cpu": "CPUs"}
+_LEAST_BY_CUDA = {12: MAXWELL, 13: TURING}
 _CUDA_OF_AMI = {"gpu-2": 12, "gpu-2-1": 12, "gpu-3-1": 12, "gpu-4-1": 13}
 _ONE_KIND = "types of one kind, since one image serves the whole pool"
 _INSTEAD = {
@@ -149,14 +150,16 @@ def ami_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 
 @error
-def cuda_13_needs_turing(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """CUDA 13 dropped the V100's architecture (CUDA 13.0 release notes)."""
+def cuda_drives_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """CUDA 12 dropped the K80's architecture, CUDA 13 the V100's (release notes of 12.0 and 13.0)."""
+    cuda = container_cuda(deployment)
     for plan in plans(deployment):
-        if plan.instance.family == "ml.p3" and container_cuda(deployment) == 13:
+        capability = plan.instance.compute_capability
+        if cuda and capability and capability < _LEAST_BY_CUDA.get(cuda, 0):
             yield (
                 "hosting.instance_type",
-                f"{plan.instance.type!r} has V100 GPUs, which the CUDA 13 of this image no longer drives; use a newer "
-                "type or an older serving.version.",
+                f"{plan.instance.type!r} has {plan.instance.accelerator} GPUs, which the CUDA {cuda} of this image no "
+                "longer drives; use a newer type or an older serving.version.",
             )
 
 

@@ -30,7 +30,7 @@ _EXPERT_PARALLEL = ("OPTION_ENABLE_EXPERT_PARALLEL", "SM_VLLM_ENABLE_EXPERT_PARA
 _EXPERT_PARALLEL_SIZE = "SM_SGLANG_EP_SIZE"
 _SPLITS_EXPERTS_IN_FP8_FROM = (0, 9)  # before, mixtures of experts had no Marlin (sgl-project/sglang#989)
 _V1_ALONE_FROM = (0, 10)  # whose attention computes an FP8 cache by cores for it (vllm#26431)
-_IN_TENSORS = ("redhatai/", "neuralmagic/")  # compressed tensors, whose schemes need Ampere
+_IN_TENSORS = ("redhatai/", "neuralmagic/", "cpatonn/", "cyankiwi/")  # compressed tensors, whose schemes need Ampere
 _UNPACKS_FP8_FROM = (5,)  # transformers, quantizer_finegrained_fp8.py
 
 

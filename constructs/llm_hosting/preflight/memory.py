@@ -31,6 +31,7 @@ _GPU_LAYERS = ("SM_LLAMA_CPP_N_GPU_LAYERS", "SM_LLAMACPP_N_GPU_LAYERS")
 _MXFP4_PADDING = 1.15  # gpt-oss-120b leaves 1.7 of 76 GiB free on one H100, vLLM 0.11
 _LATENT = ("DeepseekV2", "DeepseekV3", "GlmMoeDsa", "Glm4MoeLite", "KimiK25", "KimiVL", "MistralLarge3")
 _LATENT_SIZE = 512 + 64  # multi-head latent attention: one compressed vector and one rotary key per token
+_KEEPS_LATENT_FROM = (0, 7, 1)  # vllm#12601; before, whole keys and values
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ def _per_token(plan: Plan) -> float | None:
         return None
     size = 1 if plan.kv_cache_type.startswith("fp8") else 2
     latent = shape.latent_size or (_LATENT_SIZE if shape.architecture.startswith(_LATENT) else 0)
-    if latent:
+    if latent and (plan.vllm is None or numbers(plan.vllm) >= _KEEPS_LATENT_FROM):
         return shape.layers * latent * size / plan.stages
     if not (shape.kv_heads and shape.head_size):
         return None

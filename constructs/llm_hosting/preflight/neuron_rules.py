@@ -16,6 +16,7 @@ _TOPOLOGIES = {
 _PADS_FROM = (0, 24)  # djl-serving, branch 0.24.0-dlc: djl_python/transformers_neuronx.py
 _COMPILES_SOON, _COMPILATION_IN_SECONDS = 3.0, 1800  # billions of parameters; what LMI's own samples give
 _SHARE_OF_HOST_MEMORY = 0.75  # 13.5 GB were killed on the 16 GiB of ml.inf2.xlarge
+_TOOLKIT, _WORKERS = "huggingface-pytorch-inference-neuron:", "SAGEMAKER_MODEL_SERVER_WORKERS"
 _NEURON_BATCH_IS_FIXED = {"lmi-neuronx", "tgi-neuronx"}
 
 
@@ -131,3 +132,21 @@ def _lmi_neuron_batch(plan: Plan) -> Iterator[tuple[str, str]]:
             f"{batch} without serving.max_batch_delay_in_ms: each call is padded to {batch} prompts and computed "
             "alone; set a delay, so that calls share a batch, or use 1.",
         )
+
+
+@warning
+def workers_fit_cores(deployment: Deployment) -> Iterator[tuple[str, str]]:
+    """The toolkit starts a worker for each vCPU, and on Inferentia 1 each takes a core (aws-neuron-sdk#471)."""
+    for plan in plans(deployment):
+        instance = plan.instance
+        workers = plan.number(_WORKERS) or instance.vcpu
+        if (
+            _TOOLKIT in (plan.deployment.serving.image_uri or "")
+            and instance.family == "ml.inf1"
+            and workers > plan.devices
+        ):
+            yield (
+                f"serving.environment.{_WORKERS}",
+                f"{int(workers)} workers need a core each, and {instance.type} has {plan.devices}: the runtime then "
+                f"does not start; set it to {plan.devices} or less.",
+            )
