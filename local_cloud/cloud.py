@@ -24,7 +24,7 @@ from .assembly import ROOT
 
 ACCOUNT = "111122223333"
 PYTHON = ROOT / ".venv-cloud" / "bin" / "python"
-START_TIMEOUT_IN_SECONDS = 30
+START_TIMEOUT_IN_SECONDS = 120
 
 
 class LocalCloudError(Exception):

@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from botocore.exceptions import ClientError
+
 from local_cloud.cloud import LocalCloud
 from small_stacks import REGION, Resources, arn_of, create, resource, role, statement
 
@@ -16,7 +18,7 @@ IMAGE = f"763104351884.dkr.ecr.{REGION}.amazonaws.com/djl-inference:0.36.0-lmi28
 PULL, READ, WRITE = statement("ecr:*"), statement("s3:GetObject"), statement("s3:PutObject")
 PUBLISH = statement("sns:Publish")
 EVERYTHING = [PULL, READ, WRITE, PUBLISH]
-PATIENCE_IN_SECONDS = 30
+PATIENCE_IN_SECONDS = 120
 T = TypeVar("T")
 
 
@@ -78,6 +80,7 @@ def variant() -> dict[str, Any]:
         "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]},
         "InstanceType": "ml.g6.2xlarge",
         "InitialInstanceCount": 1,
+        "ContainerStartupHealthCheckTimeoutInSeconds": 3600,  # the default of 480 is 4 s on the fastest clock
     }
 
 
@@ -160,12 +163,21 @@ class DeployedEndpoint:
 
     def scale_to(self, count: int) -> None:
         """Set the count by hand, and wait."""
-        self.sagemaker.update_endpoint_weights_and_capacities(
-            EndpointName=self.name,
-            DesiredWeightsAndCapacities=[{"VariantName": VARIANT, "DesiredInstanceCount": count}],
-        )
+        wait_for(lambda: self._set_count(count) or None, "an endpoint that nobody else is changing")
         self.wait_until_in_service()
         assert self.instances() == count
+
+    def _set_count(self, count: int) -> bool:
+        try:
+            self.sagemaker.update_endpoint_weights_and_capacities(
+                EndpointName=self.name,
+                DesiredWeightsAndCapacities=[{"VariantName": VARIANT, "DesiredInstanceCount": count}],
+            )
+        except ClientError as error:
+            if "in-progress" not in error.response["Error"]["Message"]:
+                raise
+            return False
+        return True
 
     def wait_until_in_service(self) -> None:
         wait_for(lambda: self.describe()["EndpointStatus"] == "InService" or None, "InService")

@@ -53,7 +53,7 @@ def function(source: str, role_id: str = "Role", **properties: Any) -> dict[str,
             "Runtime": "python3.13",
             "Handler": "index.handler",
             "Role": arn_of(role_id),
-            "Timeout": 10,
+            "Timeout": 30,
             "Code": {"ZipFile": source},
         }
         | properties,

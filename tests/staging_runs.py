@@ -84,6 +84,7 @@ class Staging:
             "AWS_ACCESS_KEY_ID": key.access_key_id,
             "AWS_SECRET_ACCESS_KEY": key.secret_access_key,
             "HF_ENDPOINT": self.hub.url,
+            "HF_HUB_DOWNLOAD_TIMEOUT": "120",  # a file is asked for once, however long this machine pauses
             "HF_HOME": str(self.folder / "hub"),
         } | variables
 
@@ -121,10 +122,10 @@ class Staging:
         """
         self.s3.cut = when
         process = self.start()
-        assert self.s3.is_cut.wait(30)
+        assert self.s3.is_cut.wait(300)
         process.kill()
         process.communicate()
-        assert self.s3.idle.wait(30)
+        assert self.s3.idle.wait(300)
         self.s3.cut = lambda request: False
         return Counter(request.operation for request in self.s3.passed)
 

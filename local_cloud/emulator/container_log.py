@@ -30,7 +30,7 @@ class ContainerLog:
     def close(self) -> None:
         """Wait until the last line is stored: the role may be deleted right after."""
         self._lines.put(_END)
-        self._closed.wait(timeout=5)
+        self._closed.wait(timeout=30)
 
     def _write_all(self, role_arn: str, group: str, stream: str) -> None:
         try:

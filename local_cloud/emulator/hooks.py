@@ -9,6 +9,7 @@ import json
 import operator
 import socket
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -62,8 +63,10 @@ def repeat(chore: Callable[[], None], interval_in_seconds: float) -> None:
 
 
 async def _keep_doing(chore: Callable[[], None], interval_in_seconds: float) -> None:
+    due = time.monotonic()
     while True:
-        await asyncio.sleep(interval_in_seconds)
+        due = max(due + interval_in_seconds, time.monotonic())  # at that rate, whatever a chore takes
+        await asyncio.sleep(due - time.monotonic())
         chore()
 
 

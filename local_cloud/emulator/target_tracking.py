@@ -9,8 +9,8 @@ _DEFAULT_COOLDOWN_IN_SECONDS = 300
 _PERIODS_TO_SCALE_OUT = 3
 _SECONDS_TO_SCALE_IN = 900
 _LOW = 0.9
-# An alarm looks a little further back for data that is missing.
-_SPARE_PERIODS = 3
+# An alarm looks a little further back for data that is missing, and on a busy machine some always is.
+_SPARE_PERIODS, _SPARE_SHARE = 3, 6
 
 
 class Reading(NamedTuple):
@@ -35,7 +35,7 @@ class TargetTracking:
     @property
     def periods(self) -> int:
         """Of how many periods read() needs to know the metric."""
-        return self._periods_to_scale_in + _SPARE_PERIODS
+        return self._periods_to_scale_in + max(_SPARE_PERIODS, self._periods_to_scale_in // _SPARE_SHARE)
 
     def read(self, values: list[float | None]) -> Reading | None:
         """What one value for each period says, the newest first, None where there was no data.

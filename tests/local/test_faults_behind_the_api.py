@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deployed_stacks import Change, assert_refused, deployed, edited
+from asynchronous_endpoints import wait_for
+from deployed_stacks import Change, assert_refused, containers, deployed, edited
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from template_parts import Template, properties, resources
@@ -78,20 +79,21 @@ def test_a_model_with_too_much_to_do_is_a_429(cloud: LocalCloud, stacks: dict[st
         properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]["MAX_CONCURRENT_REQUESTS"] = "1"
 
     client = deployed(cloud, edited(stacks["slow"], tmp_path, take_one_at_a_time, "single"))
-    long = {**BODY, "parameters": {"max_new_tokens": 10}}  # seconds, which outlast the start of three functions
-    with ThreadPoolExecutor(3) as callers:
-        answers = list(callers.map(lambda _: client.call("POST", "/generate", long), range(3)))
-    assert sorted(answer[0] for answer in answers) == [200, 429, 429]
-    for answer in answers:
-        if answer[0] == 429:
+    long = {**BODY, "parameters": {"max_new_tokens": 20}}  # seconds
+    with ThreadPoolExecutor() as callers:
+        first = callers.submit(client.call, "POST", "/generate", long)
+        wait_for(lambda: containers(cloud, "single")[0]["outstanding"] or None, "the first request")
+        for answer in callers.map(lambda _: client.call("POST", "/generate", BODY), range(2)):
             assert_refused(answer, 429, "model_busy", "overloaded")
+        assert first.result()[0] == 200
 
 
 def test_requests_beyond_the_throttle_are_refused_before_they_cost_anything(
     cloud: LocalCloud, stacks: dict[str, Stack]
 ) -> None:
     client = deployed(cloud, replace(stacks["open"], name="flooded"))
-    answers = [client.call("POST", "/generate", {}) for _ in range(20)]
+    with ThreadPoolExecutor(20) as callers:
+        answers = list(callers.map(lambda _: client.call("POST", "/generate", {}), range(20)))
     assert {answer[0] for answer in answers} == {400, 429}
     for answer in answers:
         if answer[0] == 429:

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -153,7 +154,10 @@ def disturb(cloud: LocalCloud, stack: Stack, history: History, stop: threading.E
 
     def kill_model() -> None:
         for container in containers(cloud, stack.name):
-            psutil.Process(container["pid"]).kill()
+            # One that starts has no process yet; None would be this one.
+            if container["pid"]:
+                with suppress(psutil.NoSuchProcess):
+                    psutil.Process(container["pid"]).kill()
 
     def throttle_table() -> None:
         table = {"service": "dynamodb", "fault": "throttle", "seconds": 2}

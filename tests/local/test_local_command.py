@@ -18,7 +18,7 @@ from local_cloud.assembly import ROOT
 from local_cloud.cloud import LocalCloud, LocalCloudError, free_port
 
 GPT2 = ROOT / "deployments" / "gpt2.yaml"
-PATIENCE_IN_SECONDS = 90
+PATIENCE_IN_SECONDS = 180
 
 
 def start(deployment: str, port: int, *options: str) -> subprocess.Popen[str]:
@@ -47,8 +47,13 @@ def family_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
     return psutil.Process(process.pid).children(recursive=True)
 
 
+def emulator_of(process: subprocess.Popen[str]) -> psutil.Process:
+    (emulator,) = (each for each in psutil.Process(process.pid).children() if "local_cloud.emulator" in each.cmdline())
+    return emulator
+
+
 def assert_gone(family: list[psutil.Process]) -> None:
-    _, left = psutil.wait_procs(family, timeout=15)
+    _, left = psutil.wait_procs(family, timeout=60)
     assert left == []
 
 
@@ -103,8 +108,7 @@ def test_kill_9_leaves_nothing_behind(running: tuple[subprocess.Popen[str], str]
 def test_a_crash_of_the_emulator_is_told_in_one_sentence(running: tuple[subprocess.Popen[str], str]) -> None:
     process, _ = running
     family = family_of(process)
-    (emulator,) = (each for each in family if "local_cloud.emulator" in each.cmdline())
-    emulator.kill()
+    emulator_of(process).kill()
     assert process.wait(PATIENCE_IN_SECONDS) == 1
     assert process.stdout
     assert "The emulator ended unexpectedly" in process.stdout.read()
@@ -114,8 +118,7 @@ def test_a_crash_of_the_emulator_is_told_in_one_sentence(running: tuple[subproce
 def test_a_crash_of_the_emulator_during_the_deploy_is_told_in_one_sentence() -> None:
     process = start("gpt2", free_port())
     read_until(process, "deploying gpt2")
-    (emulator,) = (each for each in family_of(process) if "local_cloud.emulator" in each.cmdline())
-    emulator.kill()
+    emulator_of(process).kill()
     assert process.stdout
     said = process.stdout.read()
     process.stdout.close()
@@ -127,8 +130,7 @@ def test_a_crash_of_the_emulator_during_the_deploy_is_told_in_one_sentence() -> 
 def test_the_clock_runs_as_fast_as_it_is_told() -> None:
     process = start("gpt2", free_port(), "--clock-speed", "30")
     read_until(process, "starting the emulator")
-    (emulator,) = (each for each in family_of(process) if "local_cloud.emulator" in each.cmdline())
-    assert float(emulator.environ()["SLIPWAY_LOCAL_CLOCK_SPEED"]) == 30
+    assert float(emulator_of(process).environ()["SLIPWAY_LOCAL_CLOCK_SPEED"]) == 30
     process.kill()
     process.wait()
     assert process.stdout

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -55,10 +56,12 @@ def measured(bare_cloud: LocalCloud) -> dict[str, str]:
     return create(bare_cloud, "measured", resources)
 
 
-def wait_for(cloud: LocalCloud, name: str, state: str) -> None:
+def wait_for(cloud: LocalCloud, name: str, state: str, meanwhile: Callable[[], object] = lambda: None) -> None:
+    """Until an alarm has the state, doing `meanwhile` again and again."""
     cloudwatch, deadline = cloud.client("cloudwatch", region=REGION), time.monotonic() + 60
     while cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"][0]["StateValue"] != state:
         assert time.monotonic() < deadline, f"{name} does not become {state}"
+        meanwhile()
         time.sleep(0.05)
 
 
@@ -73,11 +76,15 @@ def test_a_failed_run_and_the_metric_in_its_log_turn_their_alarms_on(
     bare_cloud: LocalCloud, measured: dict[str, str]
 ) -> None:
     lambda_ = bare_cloud.client("lambda", region=REGION)
-    lambda_.invoke(FunctionName=measured["Function"], Payload=json.dumps({"failed": 0}))
+
+    def run(failed: int) -> None:
+        lambda_.invoke(FunctionName=measured["Function"], Payload=json.dumps({"failed": failed}))
+
+    run(failed=0)
     for name in ("Errors", "FailedJobs"):
         wait_for(bare_cloud, measured[name], "OK")
-    lambda_.invoke(FunctionName=measured["Function"], Payload=json.dumps({"failed": 1}))
     for name in ("Errors", "FailedJobs"):
-        wait_for(bare_cloud, measured[name], "ALARM")
+        # One failure would keep it on for 2 s only.
+        wait_for(bare_cloud, measured[name], "ALARM", meanwhile=lambda: run(failed=1))
     found = bare_cloud.client("cloudwatch", region=REGION).list_metrics(Namespace="Slipway")["Metrics"]
     assert [metric["MetricName"] for metric in found] == ["JobFailed"]

@@ -41,7 +41,7 @@ def create(cloud: LocalCloud, name: str, template: dict[str, Any]) -> list[str]:
     cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_IAM"])
     try:
         waiter = cloudformation.get_waiter("stack_create_complete")
-        waiter.wait(StackName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 20})
+        waiter.wait(StackName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 120})
     except WaiterError:
         events = cloudformation.describe_stack_events(StackName=name)["StackEvents"]
         return [event["ResourceStatusReason"] for event in events if event["ResourceStatus"] == "CREATE_FAILED"]

@@ -14,7 +14,7 @@ from staging_runs import BUCKET, LARGE_FILES, MODEL, PARTS, STAGED, Staging, cho
 @pytest.mark.parametrize("staging", [LARGE_FILES], indirect=True, ids=["large"])
 def test_weights_are_staged_whole_and_a_second_run_has_nothing_to_do(staging: Staging) -> None:
     process = staging.start()
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
     assert f"{MODEL} at {staging.hub.main}: 6 files, 54.0 MB" in out
     assert f"revision: {staging.hub.main}" in out

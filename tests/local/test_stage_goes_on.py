@@ -66,10 +66,10 @@ def test_a_second_run_is_kept_out_and_ctrl_c_ends_the_first_at_once(staging: Sta
     path = "model-00001-of-00002.safetensors"
     staging.hub.held = {path}
     process = staging.start()
-    assert staging.hub.held_now.wait(30)
+    assert staging.hub.held_now.wait(300)
     assert "Another run is staging this model" in staging.refused()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert err.strip() == "stopped; the same command goes on from here"
     assert staging.visible() == {}

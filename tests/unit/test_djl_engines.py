@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -391,15 +392,23 @@ def test_the_architecture_of_the_weights_decides_over_the_models_name(tmp_path: 
 
 def test_a_batch_is_given_time_to_fill_and_no_more() -> None:
     sizes: list[int] = []
+    all_wait = threading.Event()
 
     def answer_together(raws: list[bytes]) -> list[Answer]:
         sizes.append(len(raws))
+        assert all_wait.wait(60)
         return [Answer(200, raw) for raw in raws]
 
     queue = BatchQueue(Batching(size=2, delay_in_seconds=0.2), answer_together, seconds_per_token=0)
-    callers = [threading.Thread(target=queue.answer, args=(b"x",)) for _ in range(3)]
-    for caller in callers:
+    callers = [threading.Thread(target=queue.answer, args=(b"x",)) for _ in range(4)]
+    callers[0].start()
+    while not sizes:
+        time.sleep(0.01)
+    for caller in callers[1:]:
         caller.start()
+    while queue._waiting.qsize() < 3:
+        time.sleep(0.01)
+    all_wait.set()
     for caller in callers:
-        caller.join(timeout=5)
-    assert sizes == [2, 1]
+        caller.join(timeout=60)
+    assert sizes == [1, 2, 1]

@@ -188,7 +188,7 @@ def endpoint_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Endpo
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
     clients: list[Any] = []
 
-    def connect(url: str, read_timeout: float = 5, clock: Callable[[], float] = time.time) -> EndpointClient:
+    def connect(url: str, read_timeout: float = 60, clock: Callable[[], float] = time.time) -> EndpointClient:
         config = WHILE_CALLER_WAITS.merge(Config(read_timeout=read_timeout))
         session = botocore.session.Session()
         clients.append(session.create_client("sagemaker-runtime", "us-east-1", endpoint_url=url, config=config))
@@ -225,20 +225,20 @@ def answer(request: BaseHTTPRequestHandler) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "status", "code"),
+    ("script", "read_timeout", "status", "code"),
     [
-        (hang_up, 503, "endpoint_unreachable"),
-        (hang_up_in_the_middle, 503, "endpoint_unreachable"),
-        (say_nothing, 504, "model_timeout"),
-        (stop_in_the_middle, 504, "model_timeout"),
-        (fail, 503, "endpoint_not_ready"),
+        (hang_up, 60, 503, "endpoint_unreachable"),
+        (hang_up_in_the_middle, 60, 503, "endpoint_unreachable"),
+        (say_nothing, 3, 504, "model_timeout"),
+        (stop_in_the_middle, 3, 504, "model_timeout"),
+        (fail, 60, 503, "endpoint_not_ready"),
     ],
 )
 def test_a_call_is_made_exactly_once_whatever_happens(
-    endpoint_on: Callable[..., EndpointClient], script: Script, status: int, code: str
+    endpoint_on: Callable[..., EndpointClient], script: Script, read_timeout: float, status: int, code: str
 ) -> None:
     with runtime_that(script) as runtime, pytest.raises(ApiError) as caught:
-        endpoint_on(runtime.url, read_timeout=1).invoke(BODY)
+        endpoint_on(runtime.url, read_timeout).invoke(BODY)
     assert (caught.value.response.status, caught.value.code, runtime.requests) == (status, code, 1)
 
 

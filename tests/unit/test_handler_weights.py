@@ -44,7 +44,7 @@ def fetch(hub: HubServer, disk: Path, revision: str, ranks: int) -> list[tuple[i
         )
         for rank in reversed(range(ranks))  # the first one last
     ]
-    return [(process.wait(60), *process.communicate()) for process in processes]
+    return [(process.wait(300), *process.communicate()) for process in processes]
 
 
 def test_one_rank_fetches_what_the_engine_reads_for_all(tmp_path: Path) -> None:

@@ -136,11 +136,11 @@ def test_the_first_failure_stops_the_other_files_and_is_the_one_that_is_raised(t
 
     def download(file: HubFile, path: Path, count: Callable[[int], None]) -> None:
         if file.path == "bad":
-            assert slow_began.wait(10)
+            assert slow_began.wait(60)
             failed.set()
             raise HubError("bad is corrupt")
         slow_began.set()
-        assert failed.wait(10)
+        assert failed.wait(60)
         for _ in range(10_000_000):  # until somebody stops it
             count(1)
         raise AssertionError("nobody stopped it")
