@@ -79,7 +79,7 @@ def test_a_model_with_too_much_to_do_is_a_429(cloud: LocalCloud, stacks: dict[st
         properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]["MAX_CONCURRENT_REQUESTS"] = "1"
 
     client = deployed(cloud, edited(stacks["slow"], tmp_path, take_one_at_a_time, "single"))
-    long = {**BODY, "parameters": {"max_new_tokens": 20}}  # seconds
+    long = {**BODY, "parameters": {"max_new_tokens": 12}}  # as many seconds
     with ThreadPoolExecutor() as callers:
         first = callers.submit(client.call, "POST", "/generate", long)
         wait_for(lambda: containers(cloud, "single")[0]["outstanding"] or None, "the first request")
