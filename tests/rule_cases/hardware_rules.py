@@ -171,6 +171,13 @@ BROKEN = [
         "cuda-drives-accelerator",
         "error",
         "hosting.instance_type",
+        on("ml.p2.xlarge", version="0.25.0"),
+        "'ml.p2.xlarge' has NVIDIA K80 GPUs (compute capability 3.7), and vLLM needs 7.0 (vllm#1284); use a newer type",
+    ),
+    Broken(
+        "cuda-drives-accelerator",
+        "error",
+        "hosting.instance_type",
         on("ml.p2.xlarge", BERT, engine="huggingface", version="2.3.0-transformers4.48.0-gpu"),
         "'ml.p2.xlarge' has NVIDIA K80 GPUs, which the CUDA 12 of this image no longer drives",
     ),

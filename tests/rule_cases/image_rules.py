@@ -70,6 +70,13 @@ BROKEN = [
         "image-answers-sagemaker",
         "warning",
         "serving.image_uri",
+        serving(image_uri=f"{OWN_REGISTRY}/text-embeddings-inference:86-1.6.1-cu128", engine="custom"),
+        "looks like its makers' own image",
+    ),
+    Broken(
+        "image-answers-sagemaker",
+        "warning",
+        "serving.image_uri",
         serving(image_uri=f"{OWN_REGISTRY}/vllm-openai", engine="custom"),
         "looks like its makers' own image, most of which do not answer as SageMaker asks",
         frozenset({"image-is-pinned"}),

@@ -16,6 +16,11 @@ def sized(parameters_in_billions: float, instance_type: str = "ml.g6.2xlarge", *
     return changes | {"model": {"id": "nobody/knows-this", "parameters_in_billions": parameters_in_billions}}
 
 
+def fp8(engine: str, version: str | None = None, model: str = "Qwen/Qwen3-14B") -> Changes:
+    changes = on("ml.g6.2xlarge", model, engine=engine, version=version, max_model_len=2048)
+    return changes | {"model": {"id": model, "quantization": "fp8"}}
+
+
 def concurrent(requests: int) -> Changes:
     scaling = {"concurrent_requests_per_instance": requests}
     changes = on("ml.g6.2xlarge", "Qwen/Qwen3-8B", max_model_len=8192)
@@ -72,6 +77,15 @@ BROKEN = [
         sized(22, "ml.g6.12xlarge", tensor_parallel_degree=2),
         " beside; use a higher serving.tensor_parallel_degree, a type with more memory, or quantized weights",
     ),
+    Broken(
+        "weights-fit-memory",
+        "error",
+        "model.quantization",
+        fp8("vllm", "0.14.0"),
+        "fp8 is made of the weights of Qwen/Qwen3-14B once all are loaded: 29.5 GB for each accelerator of "
+        "ml.g6.2xlarge, which has 23.6 GB; use weights that are in FP8 already, or a type with more memory",
+    ),
+    Broken("weights-fit-memory", "error", "model.quantization", fp8("sglang"), "fp8 is made of the weights of"),
     Broken(
         "weights-barely-fit",
         "warning",
@@ -209,6 +223,8 @@ KEPT = [
             },
         ),
     ),
+    Kept("weights-fit-memory", fp8("vllm", "0.15.1")),
+    Kept("weights-fit-memory", fp8("vllm", "0.14.0", "Qwen/Qwen3-14B-FP8")),
     Kept(  # how much of it nobody knows
         "weights-fit-memory",
         on(

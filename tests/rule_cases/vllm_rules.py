@@ -42,6 +42,22 @@ BROKEN = [
         {
             "serving": {
                 "engine": "vllm",
+                "max_model_len": 8192,
+                "environment": {
+                    "SM_VLLM_MAX_NUM_BATCHED_TOKENS": "2048",
+                    "SM_VLLM_NO_ENABLE_CHUNKED_PREFILL": "true",
+                },
+            }
+        },
+        "2,048 is less than the 8,192 of the longest prompt",
+    ),
+    Broken(
+        "batched-tokens-fit-requests",
+        "error",
+        "serving.environment.SM_VLLM_MAX_NUM_BATCHED_TOKENS",
+        {
+            "serving": {
+                "engine": "vllm",
                 "max_batch_size": 512,
                 "environment": {"SM_VLLM_MAX_NUM_BATCHED_TOKENS": "256"},
             }

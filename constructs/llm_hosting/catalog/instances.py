@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 # The compute capability with which they begin.
-BLACKWELL, HOPPER, ADA, AMPERE, TURING, MAXWELL = 10.0, 9.0, 8.9, 8.0, 7.5, 5.0
+BLACKWELL, HOPPER, ADA, AMPERE, TURING, VOLTA, MAXWELL = 10.0, 9.0, 8.9, 8.0, 7.5, 7.0, 5.0
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ..catalog.engines import numbers
-from ..catalog.instances import AMPERE, MAXWELL, TURING, Instance
+from ..catalog.instances import AMPERE, MAXWELL, TURING, VOLTA, Instance
 from ..container_settings import heads_divide, image_version
 from ..deployment import Deployment
 from ..resolution import container_cuda, resolved_inference_ami
@@ -151,11 +151,17 @@ def ami_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 @error
 def cuda_drives_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """CUDA 12 dropped the K80's architecture, CUDA 13 the V100's (release notes of 12.0 and 13.0)."""
+    """CUDA 12 dropped the K80's architecture, CUDA 13 the V100's (release notes); vLLM never knew what is older."""
     cuda = container_cuda(deployment)
     for plan in plans(deployment):
         capability = plan.instance.compute_capability
-        if cuda and capability and capability < _LEAST_BY_CUDA.get(cuda, 0):
+        if plan.runs_vllm and capability and capability < VOLTA:
+            yield (
+                "hosting.instance_type",
+                f"{plan.instance.type!r} has {plan.instance.accelerator} GPUs (compute capability {capability}), and "
+                "vLLM needs 7.0 (vllm#1284); use a newer type.",
+            )
+        elif cuda and capability and capability < _LEAST_BY_CUDA.get(cuda, 0):
             yield (
                 "hosting.instance_type",
                 f"{plan.instance.type!r} has {plan.instance.accelerator} GPUs, which the CUDA {cuda} of this image no "

@@ -19,6 +19,7 @@ VLLM_UTILIZATION = 0.9  # gpu_memory_utilization of vLLM; 0.92 from 0.14 on is w
 _OVERHEAD, _TOKENS_PER_STEP = 0.55 * GB, 2048
 # Before vLLM 0.8 a step had to take a whole prompt: zephyr-7b with 32,768 tokens then needs 6 GB (djl-serving#1724).
 _CHUNKS_WHEN_ASKED = ("OPTION_ENABLE_CHUNKED_PREFILL", "SM_VLLM_ENABLE_CHUNKED_PREFILL", "VLLM_USE_V1")
+_CHUNKS_NOT = "SM_VLLM_NO_ENABLE_CHUNKED_PREFILL"
 _CHUNKS_PROMPTS_FROM, _CHUNKS_LONG_PROMPTS_FROM, _CHUNKS_LONGER_PROMPTS = (0, 8), (0, 6), 32_768
 _ACTIVATIONS_PER_HIDDEN = 40  # bytes, per token
 _LOGITS_PER_WORD = 256 * 2 * 4  # bytes: the sampler holds those of 256 requests twice
@@ -31,6 +32,7 @@ _GPU_LAYERS = ("SM_LLAMA_CPP_N_GPU_LAYERS", "SM_LLAMACPP_N_GPU_LAYERS")
 _MXFP4_PADDING = 1.15  # gpt-oss-120b leaves 1.7 of 76 GiB free on one H100, vLLM 0.11
 _LATENT = ("DeepseekV2", "DeepseekV3", "GlmMoeDsa", "Glm4MoeLite", "KimiK25", "KimiVL", "MistralLarge3")
 _LATENT_SIZE = 512 + 64  # multi-head latent attention: one compressed vector and one rotary key per token
+_MAKES_FP8_BY_LAYER_FROM = (0, 15)  # vllm#31914
 _KEEPS_LATENT_FROM = (0, 7, 1)  # vllm#12601; before, whole keys and values
 
 
@@ -91,6 +93,17 @@ def weights_in_files(plan: Plan) -> float | None:
     return plan.parameters_in_billions * GB * _bytes_per_parameter(plan, plan.stored_quantization or "fp16")
 
 
+def weights_before_fp8(plan: Plan) -> tuple[float, float] | None:
+    """Of one shard, and what there is for them, where FP8 is made of weights once all are loaded; None = it is not."""
+    makes_it = plan.comes_from_hub and plan.quantization == "fp8" and plan.stored_quantization is None
+    is_late = plan.engine == "sglang" or (plan.vllm is not None and numbers(plan.vllm) < _MAKES_FP8_BY_LAYER_FROM)
+    if not (makes_it and is_late and plan.parameters_in_billions and plan.instance.kind == "gpu"):
+        return None
+    share = _SEEN.get(plan.instance.accelerator or "", _SEEN_OTHERWISE)
+    there_is = (plan.instance.accelerator_memory_in_mib or 0) * MIB * share
+    return plan.parameters_in_billions * GB * BYTES_PER_PARAMETER["fp16"] / plan.shards, there_is
+
+
 def _overhead(plan: Plan) -> float:
     if not (plan.runs_vllm or plan.engine == "sglang"):
         return _LEAST_OVERHEAD
@@ -102,9 +115,11 @@ def _overhead(plan: Plan) -> float:
 def whole_prompt_in_tokens(plan: Plan) -> int:
     """The longest prompt, where vLLM takes it in one step; 0 = in pieces, or not known."""
     length, vllm = longest(plan) or 0, numbers(plan.vllm or "99")
-    is_asked = plan.says_yes(*_CHUNKS_WHEN_ASKED)
+    if not plan.runs_vllm or plan.says_yes(*_CHUNKS_WHEN_ASKED):
+        return 0
     chunks_long = length > _CHUNKS_LONGER_PROMPTS and vllm >= _CHUNKS_LONG_PROMPTS_FROM
-    return 0 if not plan.runs_vllm or vllm >= _CHUNKS_PROMPTS_FROM or chunks_long or is_asked else length
+    chunks = (vllm >= _CHUNKS_PROMPTS_FROM or chunks_long) and not plan.says_yes(_CHUNKS_NOT)
+    return 0 if chunks else length
 
 
 def longest(plan: Plan) -> int | None:
