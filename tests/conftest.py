@@ -26,10 +26,9 @@ assert not (ROOT / "constructs" / "__init__.py").exists(), "constructs/__init__.
 # A shell ignores SIGINT in what it starts in the background, and children would inherit that; some tests send Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# CI machines are shared: a slow moment is no finding. Nor is luck: what fails there has to fail here, too.
-hypothesis.settings.register_profile(
-    "shared", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
+# Machines are shared: a slow moment is no finding. In CI nor is luck: what fails there has to fail here, too.
+hypothesis.settings.register_profile("shared", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("ci", hypothesis.settings.get_profile("shared"), derandomize=True)
 hypothesis.settings.load_profile("shared")
 
 

@@ -14,7 +14,7 @@ from datetime import datetime
 def handler(event, context):
     before, real = time.time(), datetime.now().timestamp()
     left = context.get_remaining_time_in_millis() / 1000
-    time.sleep(15)
+    time.sleep(60)
     boto3.client("sqs").list_queues()  # signed with the machine's own time
     return {"slept": time.time() - before, "really": datetime.now().timestamp() - real,
             "left": left, "left_later": context.get_remaining_time_in_millis() / 1000, "now": time.time()}
@@ -23,7 +23,7 @@ def handler(event, context):
 
 @pytest.fixture(scope="module")
 def seen(bare_cloud: LocalCloud) -> dict[str, float]:
-    """What a function has seen that sleeps for 15 of its 30 * 30 s."""
+    """What a function has seen that sleeps for 60 of its 30 * 30 s."""
     resources = {
         "Role": role([statement("sqs:ListQueues")]),
         "Function": function(SOURCE),
@@ -36,13 +36,13 @@ def seen(bare_cloud: LocalCloud) -> dict[str, float]:
 
 
 def test_a_second_of_the_machine_is_thirty_of_a_function(seen: dict[str, float]) -> None:
-    assert seen["slept"] >= 15
-    assert seen["slept"] == pytest.approx(seen["really"] * 30, rel=0.3)
+    assert seen["slept"] >= 60
+    assert seen["slept"] == pytest.approx(seen["really"] * 30, rel=0.1)
 
 
 def test_the_time_that_is_left_counts_on_the_same_clock(seen: dict[str, float]) -> None:
     assert 750 < seen["left"] <= 900  # the timeout is 30 s of this machine
-    assert seen["left"] - seen["left_later"] == pytest.approx(seen["slept"], abs=7)
+    assert seen["left"] - seen["left_later"] == pytest.approx(seen["slept"], abs=20)
 
 
 def test_the_clock_is_ahead_of_the_machine(seen: dict[str, float]) -> None:

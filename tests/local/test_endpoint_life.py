@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from asynchronous_endpoints import wait_for
 from deployed_stacks import Apis, containers, deployed, edited
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
@@ -109,6 +110,8 @@ def test_an_update_of_count_and_environment_is_not_noticed_by_callers(
 
     with calling(client) as statuses:
         deploy(cloud, edited(stacks["lively"], tmp_path, grow, "growing"))
+        before = statuses[200]
+        wait_for(lambda: statuses.total() > before + 1 or None, "an answer of the new fleet")
     assert set(statuses) == {200}
     assert len(containers(cloud, "growing")) == 2
 

@@ -164,8 +164,8 @@ BROKEN = [
         "error",
         "hosting.instance_type",
         on("ml.p3.2xlarge", ami=GPU_4),
-        "'ml.p3.2xlarge' has NVIDIA V100 GPUs, which the CUDA 13 of this image no longer drives; use a newer type or "
-        "an older serving.version",
+        "'ml.p3.2xlarge' has NVIDIA V100 GPUs, which the CUDA 13 of this image no longer drives; use a newer type, "
+        "or a serving.version with an older CUDA where there is one",
     ),
     Broken(
         "cuda-drives-accelerator",

@@ -109,9 +109,31 @@ BROKEN = [
         ),
         "int8 needs compute capability 7.5",
     ),
+    Broken(
+        "quantization-fits-accelerator",
+        "error",
+        "model.quantization",
+        on(
+            "ml.g4dn.xlarge",
+            {"id": "cyankiwi/Qwen3-4B-Instruct-2507-AWQ-4bit"},
+            engine="vllm",
+            version="0.11.2",
+            max_model_len=4096,
+        ),
+        "awq needs compute capability 8.0 or more here; the NVIDIA T4 of ml.g4dn.xlarge has 7.5: use a newer type, a "
+        "newer image, or other weights",
+    ),
 ]
 
 KEPT = [
+    Kept(
+        "quantization-fits-accelerator",
+        on("ml.g4dn.xlarge", {"id": "cyankiwi/Qwen3-4B-Instruct-2507-AWQ-4bit"}, engine="vllm", version="0.14.0"),
+    ),
+    Kept(  # whose groups are small
+        "blocks-fit-degree",
+        on("ml.g6.12xlarge", {"id": "cpatonn/Qwen3-30B-A3B-Instruct-2507-AWQ-4bit"}, engine="vllm"),
+    ),
     Kept(  # of an owner whose other models are compressed tensors
         "quantization-fits-accelerator",
         on("ml.g4dn.2xlarge", {"id": "RedHatAI/Llama-3.2-1B-Instruct", "dtype": "fp16"}, engine="vllm"),

@@ -16,8 +16,8 @@ def sized(parameters_in_billions: float, instance_type: str = "ml.g6.2xlarge", *
     return changes | {"model": {"id": "nobody/knows-this", "parameters_in_billions": parameters_in_billions}}
 
 
-def fp8(engine: str, version: str | None = None, model: str = "Qwen/Qwen3-14B") -> Changes:
-    changes = on("ml.g6.2xlarge", model, engine=engine, version=version, max_model_len=2048)
+def fp8(engine: str, version: str | None = None, model: str = "Qwen/Qwen3-14B", **environment: str) -> Changes:
+    changes = on("ml.g6.2xlarge", model, engine=engine, version=version, max_model_len=2048, environment=environment)
     return changes | {"model": {"id": model, "quantization": "fp8"}}
 
 
@@ -83,7 +83,8 @@ BROKEN = [
         "model.quantization",
         fp8("vllm", "0.14.0"),
         "fp8 is made of the weights of Qwen/Qwen3-14B once all are loaded: 29.5 GB for each accelerator of "
-        "ml.g6.2xlarge, which has 23.6 GB; use weights that are in FP8 already, or a type with more memory",
+        "ml.g6.2xlarge, which has 23.6 GB; use a serving.version with vLLM 0.15 or newer, which does so layer by "
+        "layer, weights that are in FP8 already, or a type with more memory",
     ),
     Broken("weights-fit-memory", "error", "model.quantization", fp8("sglang"), "fp8 is made of the weights of"),
     Broken(
@@ -225,6 +226,7 @@ KEPT = [
     ),
     Kept("weights-fit-memory", fp8("vllm", "0.15.1")),
     Kept("weights-fit-memory", fp8("vllm", "0.14.0", "Qwen/Qwen3-14B-FP8")),
+    Kept("weights-fit-memory", fp8("vllm", "0.14.0", SM_VLLM_CPU_OFFLOAD_GB="16")),
     Kept(  # how much of it nobody knows
         "weights-fit-memory",
         on(

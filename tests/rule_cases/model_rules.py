@@ -65,6 +65,7 @@ BROKEN = [
             "hosting": {"instance_type": "ml.m5.12xlarge"},
         },
         "comes in shards; use an image with 4.18 or newer",
+        frozenset({"architecture-fits-engine"}),
     ),
     Broken(
         "files-fit-engine",
@@ -114,6 +115,20 @@ BROKEN = [
         "serving.engine",
         {"model": {"id": "google/flan-t5-xl"}},
         "T5",
+    ),
+    Broken(  # by its name
+        "architecture-fits-engine",
+        "error",
+        "serving.version",
+        {"model": {"id": "nobody/qwen2.5-vl-tuned"}, "serving": {"version": "0.31.0-lmi13"}},
+        "does not run nobody/qwen2.5-vl-tuned (Qwen2_5_VLForConditionalGeneration)",
+    ),
+    Broken(
+        "architecture-fits-engine",
+        "error",
+        "serving.engine",
+        {"model": {"id": "Alibaba-NLP/gte-large-en-v1.5"}},
+        "vLLM calls this class GteNewModel since 0.9.0, which HF_OVERRIDES can say",
     ),
     Broken(  # the architecture is old, the model's own settings are not
         "architecture-fits-engine",
@@ -227,6 +242,21 @@ KEPT = [
         {"model": {"id": "unsloth/Meta-Llama-3.1-8B-Instruct"}, "serving": {"engine": "tgi", "version": "2.2.0"}},
     ),
     Kept("architecture-fits-engine", {"model": {"id": "nobody/knows-this"}}),
+    Kept(  # a Llama, and a Phi
+        "architecture-fits-engine",
+        {"model": {"id": "nobody/DeepSeek-R1-Medical"}, "serving": {"version": "0.31.0-lmi13"}},
+    ),
+    Kept(
+        "architecture-fits-engine",
+        {"model": {"id": "nobody/gpt-oss-distill-phi-4"}, "serving": {"version": "0.33.0-lmi15"}},
+    ),
+    Kept(
+        "architecture-fits-engine",
+        {
+            "model": {"id": "Alibaba-NLP/gte-large-en-v1.5"},
+            "serving": {"environment": {"OPTION_HF_OVERRIDES": '{"architectures": ["GteNewModel"]}'}},
+        },
+    ),
     Kept("architecture-is-known", {"model": {"id": "nobody/knows-this"}}),
     Kept("model-can-be-split", gpt2_on_four_gpus("2.0.2", 1)),
     Kept("model-can-be-split", gpt2_on_four_gpus("2.2.0", 4)),

@@ -390,25 +390,27 @@ def test_the_architecture_of_the_weights_decides_over_the_models_name(tmp_path: 
     assert not texts(ask(engine, "Hello, I am")[1])[0].startswith("Hello")
 
 
-def test_a_batch_is_given_time_to_fill_and_no_more() -> None:
+def sizes_of_batches(callers: int, delay_in_seconds: float) -> list[int]:
+    """How those were batched, at most two at a time, who call 0.2 s after each other."""
     sizes: list[int] = []
-    all_wait = threading.Event()
 
     def answer_together(raws: list[bytes]) -> list[Answer]:
         sizes.append(len(raws))
-        assert all_wait.wait(60)
         return [Answer(200, raw) for raw in raws]
 
-    queue = BatchQueue(Batching(size=2, delay_in_seconds=0.2), answer_together, seconds_per_token=0)
-    callers = [threading.Thread(target=queue.answer, args=(b"x",)) for _ in range(4)]
-    callers[0].start()
-    while not sizes:
-        time.sleep(0.01)
-    for caller in callers[1:]:
-        caller.start()
-    while queue._waiting.qsize() < 3:
-        time.sleep(0.01)
-    all_wait.set()
-    for caller in callers:
-        caller.join(timeout=60)
-    assert sizes == [1, 2, 1]
+    queue = BatchQueue(Batching(2, delay_in_seconds), answer_together, seconds_per_token=0)
+    threads = [threading.Thread(target=queue.answer, args=(b"x",)) for _ in range(callers)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.2)
+    for thread in threads:
+        thread.join(timeout=60)
+    return sizes
+
+
+def test_a_batch_is_given_time_to_fill() -> None:
+    assert sizes_of_batches(4, delay_in_seconds=600) == [2, 2]
+
+
+def test_a_batch_waits_no_longer_than_its_delay() -> None:
+    assert sizes_of_batches(1, delay_in_seconds=0.1) == [1]

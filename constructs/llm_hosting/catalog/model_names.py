@@ -50,9 +50,9 @@ _FAMILIES = (
     (r"gemma-?2(?!\d)", "google/gemma-2-9b-it"),
     (r"gemma-?3(?![\dn])", "google/gemma-3-4b-it"),
     (r"falcon-(7|40|180)b", "tiiuae/falcon-7b"),
-    (r"gpt-oss", "openai/gpt-oss-20b"),
-    (r"deepseek-(v3|r1)(?!.*distill)", "deepseek-ai/DeepSeek-V3"),
-    (r"phi-3(\.5)?-m(ini|edium)", "microsoft/Phi-3-mini-4k-instruct"),
+    (r"gpt-oss(?!.*distill)", "openai/gpt-oss-20b"),
+    (r"deepseek-v3", "deepseek-ai/DeepSeek-V3"),
+    (r"^phi-3(\.5)?-m(ini|edium)(?!.*llama)", "microsoft/Phi-3-mini-4k-instruct"),
     (r"starcoder2", "bigcode/starcoder2-3b"),
 )
 

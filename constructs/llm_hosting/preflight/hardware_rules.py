@@ -151,7 +151,7 @@ def ami_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 @error
 def cuda_drives_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """CUDA 12 dropped the K80's architecture, CUDA 13 the V100's (release notes); vLLM never knew what is older."""
+    """CUDA 12 dropped the K80's architecture, CUDA 13 the V100's (release notes); vLLM needs a V100 or newer."""
     cuda = container_cuda(deployment)
     for plan in plans(deployment):
         capability = plan.instance.compute_capability
@@ -165,7 +165,7 @@ def cuda_drives_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]
             yield (
                 "hosting.instance_type",
                 f"{plan.instance.type!r} has {plan.instance.accelerator} GPUs, which the CUDA {cuda} of this image no "
-                "longer drives; use a newer type or an older serving.version.",
+                "longer drives; use a newer type, or a serving.version with an older CUDA where there is one.",
             )
 
 

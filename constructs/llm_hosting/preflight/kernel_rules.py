@@ -30,7 +30,10 @@ _EXPERT_PARALLEL = ("OPTION_ENABLE_EXPERT_PARALLEL", "SM_VLLM_ENABLE_EXPERT_PARA
 _EXPERT_PARALLEL_SIZE = "SM_SGLANG_EP_SIZE"
 _SPLITS_EXPERTS_IN_FP8_FROM = (0, 9)  # before, mixtures of experts had no Marlin (sgl-project/sglang#989)
 _V1_ALONE_FROM = (0, 10)  # whose attention computes an FP8 cache by cores for it (vllm#26431)
-_IN_TENSORS = ("redhatai/", "neuralmagic/", "cpatonn/", "cyankiwi/")  # compressed tensors, whose schemes need Ampere
+_IN_SMALL_GROUPS = ("cpatonn/", "cyankiwi/")  # of 32
+# In compressed tensors, whose schemes needed Ampere at first (vllm#29732, #29901, #31008).
+_IN_TENSORS = ("redhatai/", "neuralmagic/", *_IN_SMALL_GROUPS)
+_TENSORS_ON_TURING_FROM = {"awq": (0, 12)}  # the others from 0.14 on
 _UNPACKS_FP8_FROM = (5,)  # transformers, quantizer_finegrained_fp8.py
 
 
@@ -41,7 +44,8 @@ def quantization_fits_accelerator(deployment: Deployment) -> Iterator[tuple[str,
         capability, quantization = plan.instance.compute_capability, plan.quantization or ""
         least = _least_capability(quantization, plan.vllm)
         in_tensors = bool(_BY_MARLIN.search(plan.model_id)) or plan.model_id.lower().startswith(_IN_TENSORS)
-        if plan.runs_vllm and plan.version and in_tensors and quantization not in ("", "int8"):
+        needs_ampere = plan.vllm is not None and numbers(plan.vllm) < _TENSORS_ON_TURING_FROM.get(quantization, (0, 14))
+        if needs_ampere and in_tensors and quantization not in ("", "int8"):
             least = max(AMPERE, least or AMPERE)
         if quantization == "fp8" and _needs_fp8_cores(plan, in_tensors=in_tensors):
             least = ADA
@@ -94,7 +98,8 @@ def blocks_fit_degree(deployment: Deployment) -> Iterator[tuple[str, str]]:
     for plan in plans(deployment):
         width, stored = plan.shape.intermediate_size if plan.shape else None, plan.stored_quantization
         # Another branch of a repository may have smaller groups.
-        in_blocks = (stored in MADE_BEFORE and not plan.revision) or (
+        in_groups = not plan.revision and not plan.model_id.lower().startswith(_IN_SMALL_GROUPS)
+        in_blocks = (stored in MADE_BEFORE and in_groups) or (
             stored == "fp8" and plan.model_id.lower().startswith(_BLOCKWISE_FP8)
         )
         is_spread = plan.says_yes(*_EXPERT_PARALLEL) or (plan.number(_EXPERT_PARALLEL_SIZE) or 1) > 1

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from ..catalog.engines import numbers
+from ..catalog.instances import Instance
 from ..catalog.model_names import foreign_format
 from .formats import BYTES_PER_PARAMETER
 from .plan import Plan
@@ -19,7 +20,8 @@ VLLM_UTILIZATION = 0.9  # gpu_memory_utilization of vLLM; 0.92 from 0.14 on is w
 _OVERHEAD, _TOKENS_PER_STEP = 0.55 * GB, 2048
 # Before vLLM 0.8 a step had to take a whole prompt: zephyr-7b with 32,768 tokens then needs 6 GB (djl-serving#1724).
 _CHUNKS_WHEN_ASKED = ("OPTION_ENABLE_CHUNKED_PREFILL", "SM_VLLM_ENABLE_CHUNKED_PREFILL", "VLLM_USE_V1")
-_CHUNKS_NOT = "SM_VLLM_NO_ENABLE_CHUNKED_PREFILL"
+# From 0.8 to 0.11 it did so whatever it was told (vllm#18547).
+_CHUNKS_NOT, _CHUNKS_UNLESS_TOLD_FROM = "SM_VLLM_NO_ENABLE_CHUNKED_PREFILL", (0, 12)
 _CHUNKS_PROMPTS_FROM, _CHUNKS_LONG_PROMPTS_FROM, _CHUNKS_LONGER_PROMPTS = (0, 8), (0, 6), 32_768
 _ACTIVATIONS_PER_HIDDEN = 40  # bytes, per token
 _LOGITS_PER_WORD = 256 * 2 * 4  # bytes: the sampler holds those of 256 requests twice
@@ -93,15 +95,13 @@ def weights_in_files(plan: Plan) -> float | None:
     return plan.parameters_in_billions * GB * _bytes_per_parameter(plan, plan.stored_quantization or "fp16")
 
 
-def weights_before_fp8(plan: Plan) -> tuple[float, float] | None:
-    """Of one shard, and what there is for them, where FP8 is made of weights once all are loaded; None = it is not."""
-    makes_it = plan.comes_from_hub and plan.quantization == "fp8" and plan.stored_quantization is None
+def weights_before_fp8(plan: Plan) -> float:
+    """Bytes of one shard in 16 bits, where the engine makes FP8 of them once all are loaded; 0 = it does not."""
+    is_plain = plan.comes_from_hub and plan.shape is not None and plan.shape.quantization is None
     is_late = plan.engine == "sglang" or (plan.vllm is not None and numbers(plan.vllm) < _MAKES_FP8_BY_LAYER_FROM)
-    if not (makes_it and is_late and plan.parameters_in_billions and plan.instance.kind == "gpu"):
-        return None
-    share = _SEEN.get(plan.instance.accelerator or "", _SEEN_OTHERWISE)
-    there_is = (plan.instance.accelerator_memory_in_mib or 0) * MIB * share
-    return plan.parameters_in_billions * GB * BYTES_PER_PARAMETER["fp16"] / plan.shards, there_is
+    if not (is_plain and is_late and plan.quantization == "fp8" and plan.parameters_in_billions):
+        return 0
+    return _on_gpus(plan, plan.parameters_in_billions * GB * BYTES_PER_PARAMETER["fp16"])
 
 
 def _overhead(plan: Plan) -> float:
@@ -118,8 +118,10 @@ def whole_prompt_in_tokens(plan: Plan) -> int:
     if not plan.runs_vllm or plan.says_yes(*_CHUNKS_WHEN_ASKED):
         return 0
     chunks_long = length > _CHUNKS_LONGER_PROMPTS and vllm >= _CHUNKS_LONG_PROMPTS_FROM
-    chunks = (vllm >= _CHUNKS_PROMPTS_FROM or chunks_long) and not plan.says_yes(_CHUNKS_NOT)
-    return 0 if chunks else length
+    asks_for_whole = plan.says_yes(_CHUNKS_NOT) or plan.environment.get(_CHUNKS_WHEN_ASKED[0], "").lower() == "false"
+    if vllm >= _CHUNKS_UNLESS_TOLD_FROM and asks_for_whole:
+        return length
+    return 0 if vllm >= _CHUNKS_PROMPTS_FROM or chunks_long else length
 
 
 def longest(plan: Plan) -> int | None:
@@ -140,8 +142,13 @@ def _available(plan: Plan) -> float:
     if instance.kind == "neuron":
         cores = (instance.neuron_cores or instance.accelerator_count) / instance.accelerator_count
         return per_device / cores
+    return min(seen_memory(instance), per_device * _utilization(plan))
+
+
+def seen_memory(instance: Instance) -> float:
+    """Bytes that CUDA sees of one accelerator."""
     share = _SEEN.get(instance.accelerator or "", _SEEN_OTHERWISE)
-    return per_device * min(share, _utilization(plan))
+    return (instance.accelerator_memory_in_mib or 0) * MIB * share
 
 
 def _utilization(plan: Plan) -> float:
@@ -154,8 +161,11 @@ def _utilization(plan: Plan) -> float:
 def _weights(plan: Plan) -> float | None:
     """Of one shard: by the type in memory, as stored where nothing changes it."""
     size = _weights_in_memory(plan)
-    if size is None:
-        return None
+    return None if size is None else _on_gpus(plan, size)
+
+
+def _on_gpus(plan: Plan, size: float) -> float:
+    """Of one shard, what is not left to the machine's memory."""
     kept_on_host = plan.number("OPTION_CPU_OFFLOAD_GB", "SM_VLLM_CPU_OFFLOAD_GB", "SM_SGLANG_CPU_OFFLOAD_GB") or 0
     return max(0.0, size / plan.shards - kept_on_host * GB)
 

@@ -7,7 +7,7 @@ from ..catalog.model_names import foreign_format
 from ..container_settings import TGI_PREFILL
 from ..deployment import Deployment
 from .finding import error, unknown, warning
-from .memory import Memory, in_gb, margin, memory, weights_before_fp8
+from .memory import Memory, in_gb, margin, memory, seen_memory, weights_before_fp8
 from .plan import Plan, container, plans
 
 _CLOSE = 0.92  # of the memory that there is
@@ -23,16 +23,16 @@ _CHECKS_CONTEXT_FROM = (0, 2, 7)  # from here on vLLM ends when its cache can't 
 def weights_fit_memory(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The weights of one shard, and the least that an engine needs beside them, fit into an accelerator's memory."""
     for plan in plans(deployment):
-        need, before = memory(plan), weights_before_fp8(plan)
+        need, before, there_is = memory(plan), weights_before_fp8(plan), seen_memory(plan.instance)
         if plan.instance.kind != "cpu" and need.weights is not None and _exceeds(need) > margin(plan):
             yield "hosting.instance_type", f"{_too_large(plan, need)}; {_larger(plan)}."
-        elif before and before[0] > before[1] * margin(plan):
+        elif before > there_is * margin(plan):
+            newer = "a serving.version with vLLM 0.15 or newer, which does so layer by layer, " if plan.vllm else ""
             yield (
                 "model.quantization",
-                f"fp8 is made of the weights of {plan.model_id} once all are loaded: {in_gb(before[0])} for each "
-                f"accelerator of {plan.instance.type}, which has {in_gb(before[1])}; use weights that are in FP8 "
-                f"already{', or a higher serving.tensor_parallel_degree' if plan.degree < plan.devices else ''}, or a "
-                "type with more memory.",
+                f"fp8 is made of the weights of {plan.model_id} once all are loaded: {in_gb(before)} for each "
+                f"accelerator of {plan.instance.type}, which has {in_gb(there_is)}; use {newer}weights that are in FP8 "
+                f"already, {_more_degree(plan)}or a type with more memory.",
             )
 
 
@@ -247,8 +247,11 @@ def _too_large(plan: Plan, need: Memory) -> str:
 
 
 def _larger(plan: Plan) -> str:
-    more = "a higher serving.tensor_parallel_degree, " if plan.degree < plan.devices else ""
-    return f"use {more}a type with more memory, or quantized weights"
+    return f"use {_more_degree(plan)}a type with more memory, or quantized weights"
+
+
+def _more_degree(plan: Plan) -> str:
+    return "a higher serving.tensor_parallel_degree, " if plan.degree < plan.devices else ""
 
 
 def _round(tokens: int) -> int:

@@ -37,6 +37,7 @@ _CONSENT = {
     "tgi": "HF_MODEL_TRUST_REMOTE_CODE",
     "huggingface": "HF_TRUST_REMOTE_CODE",
 }
+_OVERRIDES = ("OPTION_HF_OVERRIDES", "SM_VLLM_HF_OVERRIDES")  # of config.json, by vLLM
 _TGI_HANDS_ON_FROM = (0, 9)  # before, its SageMaker entry point forgot HF_MODEL_TRUST_REMOTE_CODE (TGI#493)
 _CONSENT_BY_OTHER_NAMES = ("TRUST_REMOTE_CODE", "HF_TRUST_REMOTE_CODE")
 _TGI_LOADS_EXL2_FROM = (2, 1)  # on one GPU (its launcher, Quantization::Exl2)
@@ -76,7 +77,8 @@ def architecture_needs_code(deployment: Deployment) -> Iterator[tuple[str, str]]
 def _why_not_run(plan: Plan) -> str | None:
     """The reason, by the library that computes; None = it runs, or nothing public says."""
     library = plan.library
-    if plan.kin is None or library is None:
+    names_another = any("architectures" in plan.environment.get(name, "") for name in _OVERRIDES)
+    if plan.kin is None or library is None or names_another:
         return None
     # What a model needs may have changed with its files: an older revision needs less.
     return library.reason_against(plan.kin.architecture, {} if plan.revision else plan.kin.needs)

@@ -63,10 +63,11 @@ def task_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
         return
     name = plan.shape.architecture if plan.shape else ""
     if "HF_TASK" not in deployment.serving.environment and CLASS_NOT_OF_TEXT.search(name):
+        example = "automatic-speech-recognition" if name.startswith("Whisper") else "feature-extraction or fill-mask"
         yield (
             "serving.environment",
             f"says no HF_TASK, so {task!r} is taken, which {plan.model_id} ({name}) was not made for; set it, to "
-            "feature-extraction or fill-mask for example.",
+            f"{example} for example.",
         )
     elif task.startswith(_GONE_WITH_FIVE) and _has_five(plan):
         yield (
