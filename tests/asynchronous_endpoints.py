@@ -3,12 +3,12 @@
 import json
 import time
 import uuid
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
+from patience import PATIENCE_IN_SECONDS, wait_for
 from small_stacks import REGION, Resources, arn_of, create, resource, role, statement
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
@@ -18,17 +18,6 @@ IMAGE = f"763104351884.dkr.ecr.{REGION}.amazonaws.com/djl-inference:0.36.0-lmi28
 PULL, READ, WRITE = statement("ecr:*"), statement("s3:GetObject"), statement("s3:PutObject")
 PUBLISH = statement("sns:Publish")
 EVERYTHING = [PULL, READ, WRITE, PUBLISH]
-PATIENCE_IN_SECONDS = 120
-T = TypeVar("T")
-
-
-def wait_for(look: Callable[[], T | None], what: str, seconds: float = PATIENCE_IN_SECONDS) -> T:
-    """The first value that look() gives; fails when it gives none in time."""
-    deadline = time.monotonic() + seconds
-    while (found := look()) is None:
-        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
-        time.sleep(0.05)
-    return found
 
 
 def endpoint_resources(

@@ -13,6 +13,7 @@ from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import ACCOUNT, LocalCloud
 from local_cloud.deploy import deploy
+from patience import wait_for
 from template_parts import Template
 
 Apis = Callable[[str], ApiClient]
@@ -44,14 +45,12 @@ def caller_of(cloud: LocalCloud, api: ApiClient, name: str) -> ApiClient:
 
 def ended(api: ApiClient, job: dict[str, Any]) -> dict[str, Any]:
     """The job once it has ended; on a fast clock a wait of 25 s is short."""
-    deadline = time.monotonic() + 300
-    while job["status"] in ("queued", "running"):
-        assert time.monotonic() < deadline, f"it never ends: {job}"
-        status, _, answer = api.call("GET", f"/jobs/{job['id']}?wait=25")
-        if status == 200:
-            job = answer
-        time.sleep(0.05)
-    return job
+
+    def look() -> dict[str, Any] | None:
+        status, _, found = api.call("GET", f"/jobs/{job['id']}?wait=25")
+        return found if status == 200 and found["status"] not in ("queued", "running") else None
+
+    return wait_for(look, f"the end of {job}", seconds=300)
 
 
 def resource_ids(cloud: LocalCloud, stack: Stack, kind: str) -> list[str]:

@@ -24,9 +24,9 @@ from asynchronous_endpoints import (
     DeployedEndpoint,
     endpoint_resources,
     variant,
-    wait_for,
 )
 from local_cloud.cloud import LocalCloud
+from patience import wait_for
 from small_stacks import REGION, StackFailedError, create, statement
 
 FAILING = {"inputs": "a", "parameters": {"max_new_tokens": -1}}  # LMI says 424
@@ -293,7 +293,7 @@ def test_a_role_that_may_not_read_the_input_fails_the_invocation(bare_cloud: Loc
     assert told["invocationStatus"] == "Failed"
     assert "AccessDenied" in told["failureReason"]
     assert "AccessDenied" in endpoint.read(response["FailureLocation"])[0]
-    assert wait_for(lambda: endpoint.metric("RequestDownloadFailures", VariantName=VARIANT) or None, "it") == 1
+    assert wait_for(lambda: endpoint.metric("RequestDownloadFailures", VariantName=VARIANT) or None, "a metric") == 1
 
 
 def test_an_output_that_the_role_may_not_write_is_never_announced_as_success(bare_cloud: LocalCloud) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 import psutil
 import pytest
 
-from asynchronous_endpoints import wait_for
 from deployed_stacks import Apis, containers, deployed, edited
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
+from patience import wait_for
 from template_parts import Template, policies, properties, variant
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}

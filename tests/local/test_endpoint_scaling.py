@@ -17,9 +17,9 @@ from asynchronous_endpoints import (
     model_resources,
     named,
     variant,
-    wait_for,
 )
 from local_cloud.cloud import LocalCloud, free_port
+from patience import wait_for
 from small_stacks import REGION, Resources, StackFailedError, create, resource, role, update
 
 PATIENT = {"InvocationTimeoutSeconds": 3600}  # the default is 7.5 s on this clock

@@ -1,13 +1,13 @@
 """The metrics that alarms watch are really put: those of queues, of functions, and those in a function's log."""
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from local_cloud.cloud import LocalCloud
+from patience import wait_for
 from small_stacks import REGION, create, function, resource, role
 
 PRINTING = """
@@ -56,20 +56,22 @@ def measured(bare_cloud: LocalCloud) -> dict[str, str]:
     return create(bare_cloud, "measured", resources)
 
 
-def wait_for(cloud: LocalCloud, name: str, state: str, meanwhile: Callable[[], object] = lambda: None) -> None:
+def wait_for_state(cloud: LocalCloud, name: str, state: str, meanwhile: Callable[[], object] = lambda: None) -> None:
     """Until an alarm has the state, doing `meanwhile` again and again."""
-    cloudwatch, deadline = cloud.client("cloudwatch", region=REGION), time.monotonic() + 60
-    while cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"][0]["StateValue"] != state:
-        assert time.monotonic() < deadline, f"{name} does not become {state}"
+    cloudwatch = cloud.client("cloudwatch", region=REGION)
+
+    def look() -> bool | None:
         meanwhile()
-        time.sleep(0.05)
+        return cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"][0]["StateValue"] == state or None
+
+    wait_for(look, f"{name} to be {state}")
 
 
 def test_a_message_in_a_queue_turns_its_alarms_on(bare_cloud: LocalCloud, measured: dict[str, str]) -> None:
-    wait_for(bare_cloud, measured["DeadLetters"], "OK")
+    wait_for_state(bare_cloud, measured["DeadLetters"], "OK")
     bare_cloud.client("sqs", region=REGION).send_message(QueueUrl=measured["Dead"], MessageBody="x")
-    wait_for(bare_cloud, measured["DeadLetters"], "ALARM")
-    wait_for(bare_cloud, measured["OldMessages"], "ALARM")
+    wait_for_state(bare_cloud, measured["DeadLetters"], "ALARM")
+    wait_for_state(bare_cloud, measured["OldMessages"], "ALARM")
 
 
 def test_a_failed_run_and_the_metric_in_its_log_turn_their_alarms_on(
@@ -82,9 +84,9 @@ def test_a_failed_run_and_the_metric_in_its_log_turn_their_alarms_on(
 
     run(failed=0)
     for name in ("Errors", "FailedJobs"):
-        wait_for(bare_cloud, measured[name], "OK")
+        wait_for_state(bare_cloud, measured[name], "OK")
     for name in ("Errors", "FailedJobs"):
         # One failure would keep it on for 2 s only.
-        wait_for(bare_cloud, measured[name], "ALARM", meanwhile=lambda: run(failed=1))
+        wait_for_state(bare_cloud, measured[name], "ALARM", meanwhile=lambda: run(failed=1))
     found = bare_cloud.client("cloudwatch", region=REGION).list_metrics(Namespace="Slipway")["Metrics"]
     assert [metric["MetricName"] for metric in found] == ["JobFailed"]

@@ -148,7 +148,7 @@ def test_what_an_earlier_attempt_left_is_no_model(marker: str | None, weights: W
     ],
 )
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_download_that_fails_ends_every_rank_with_the_reason(
+def test_a_download_that_fails_ends_every_rank_soon_with_the_reason(
     name: str,
     denied: tuple[str, ...],
     changed: dict[str, str],
@@ -162,8 +162,10 @@ def test_a_download_that_fails_ends_every_rank_with_the_reason(
     variables = weights.variables(weights.key(*denied), **changed)
     ranks = Ranks(folder, environment_of(folder, tmp_path / "tmp", **variables), DEGREE)
     monkeypatch.setattr("local_cloud.model_server.djl.ranks._LAST_WORDS_IN_SECONDS", 60)
+    started = time.monotonic()
     with pytest.raises(LoadError, match=f"cannot be downloaded: .*{reason}"):
-        ranks.load({"tensor_parallel_degree": DEGREE}, 120)
+        ranks.load({"tensor_parallel_degree": DEGREE}, 600)
+    assert time.monotonic() - started < 60  # boto3 alone may try for 15
     # By themselves: nobody had to end them.
     assert [process.returncode for process in ranks.processes] == [1] * DEGREE
     errors = re.findall(r"^weights\.WeightsError: .*cannot be downloaded: (.*)$", capfd.readouterr().out, re.MULTILINE)

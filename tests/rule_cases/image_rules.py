@@ -146,6 +146,7 @@ KEPT = [
     Kept("image-tag-is-known", serving(image_uri=f"{AWS_REGISTRY}/djl-inference@sha256:{'0' * 64}")),
     Kept("image-tag-is-known", serving(image_uri=f"{OWN_REGISTRY}/djl-inference:mine")),
     Kept("image-answers-sagemaker", serving(image_uri=f"{OWN_REGISTRY}/vllm-openai-sagemaker:1", engine="custom")),
+    Kept("image-answers-sagemaker", serving(image_uri=f"{OWN_REGISTRY}/vllm-openai:1-sagemaker", engine="custom")),
     Kept("image-tag-is-known", serving(image_uri=f"{AWS_REGISTRY}/another-repository:1")),
     Kept("image-is-published-there", {"region": "us-east-1", "serving": {"engine": "vllm", "version": "0.30.0"}}),
     Kept("image-is-published-there", {"region": "cn-north-1", "serving": {"image_uri": OWN_IMAGE}}),

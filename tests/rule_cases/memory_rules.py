@@ -225,6 +225,7 @@ KEPT = [
         ),
     ),
     Kept("weights-fit-memory", fp8("vllm", "0.15.1")),
+    Kept("weights-fit-memory", fp8("vllm", "0.14.0") | {"hosting": {"instance_type": "ml.m5.24xlarge"}}),
     Kept("weights-fit-memory", fp8("vllm", "0.14.0", "Qwen/Qwen3-14B-FP8")),
     Kept("weights-fit-memory", fp8("vllm", "0.14.0", SM_VLLM_CPU_OFFLOAD_GB="16")),
     Kept(  # how much of it nobody knows

@@ -6,6 +6,7 @@ from rule_cases import Broken, Changes, Kept
 
 DRAFT = '{"model": "Qwen/Qwen3-0.6B", "num_speculative_tokens": 5}'
 QWEN_7B, QWEN_1B = "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B"
+WHOLE_PROMPTS = {"SM_VLLM_MAX_NUM_BATCHED_TOKENS": "2048", "SM_VLLM_NO_ENABLE_CHUNKED_PREFILL": "true"}
 
 
 def drafted(model: str, draft: str, version: str = "0.32.0-lmi14") -> Changes:
@@ -39,16 +40,7 @@ BROKEN = [
         "batched-tokens-fit-requests",
         "error",
         "serving.environment.SM_VLLM_MAX_NUM_BATCHED_TOKENS",
-        {
-            "serving": {
-                "engine": "vllm",
-                "max_model_len": 8192,
-                "environment": {
-                    "SM_VLLM_MAX_NUM_BATCHED_TOKENS": "2048",
-                    "SM_VLLM_NO_ENABLE_CHUNKED_PREFILL": "true",
-                },
-            }
-        },
+        prefill("0.24.0", engine="vllm", environment=WHOLE_PROMPTS),
         "2,048 is less than the 8,192 of the longest prompt",
     ),
     Broken(
@@ -89,6 +81,7 @@ BROKEN = [
 
 KEPT = [
     Kept("batched-tokens-fit-requests", prefill("0.33.0-lmi15")),
+    Kept("batched-tokens-fit-requests", prefill("0.11.2", engine="vllm", environment=WHOLE_PROMPTS)),
     Kept("batched-tokens-fit-requests", prefill("0.33.0-lmi15", "SM_VLLM_MAX_NUM_BATCHED_TOKENS", max_batch_size=4096)),
     Kept(
         "batched-tokens-fit-requests",

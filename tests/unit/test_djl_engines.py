@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -390,27 +389,30 @@ def test_the_architecture_of_the_weights_decides_over_the_models_name(tmp_path: 
     assert not texts(ask(engine, "Hello, I am")[1])[0].startswith("Hello")
 
 
-def sizes_of_batches(callers: int, delay_in_seconds: float) -> list[int]:
-    """How those were batched, at most two at a time, who call 0.2 s after each other."""
+def batches_of_two(delay_in_seconds: float) -> tuple[BatchQueue, list[int]]:
+    """A queue, and how many each of its batches had."""
     sizes: list[int] = []
 
     def answer_together(raws: list[bytes]) -> list[Answer]:
         sizes.append(len(raws))
         return [Answer(200, raw) for raw in raws]
 
-    queue = BatchQueue(Batching(2, delay_in_seconds), answer_together, seconds_per_token=0)
-    threads = [threading.Thread(target=queue.answer, args=(b"x",)) for _ in range(callers)]
-    for thread in threads:
-        thread.start()
-        time.sleep(0.2)
-    for thread in threads:
-        thread.join(timeout=60)
-    return sizes
+    return BatchQueue(Batching(2, delay_in_seconds), answer_together, seconds_per_token=0), sizes
 
 
 def test_a_batch_is_given_time_to_fill() -> None:
-    assert sizes_of_batches(4, delay_in_seconds=600) == [2, 2]
+    queue, sizes = batches_of_two(delay_in_seconds=600)
+    first, second = (threading.Thread(target=queue.answer, args=(b"x",), daemon=True) for _ in range(2))
+    first.start()
+    first.join(timeout=0.2)
+    assert first.is_alive()
+    second.start()
+    for caller in (first, second):
+        caller.join(timeout=60)
+    assert sizes == [2]
 
 
 def test_a_batch_waits_no_longer_than_its_delay() -> None:
-    assert sizes_of_batches(1, delay_in_seconds=0.1) == [1]
+    queue, sizes = batches_of_two(delay_in_seconds=0.1)
+    queue.answer(b"x")
+    assert sizes == [1]

@@ -54,6 +54,7 @@ def test_the_predefined_metric_is_read_every_10_seconds() -> None:
     specification = {"PredefinedMetricType": "SageMakerVariantConcurrentRequestsPerModelHighResolution"}
     policy = TargetTracking({"TargetValue": 4, "PredefinedMetricSpecification": specification}, RESOURCE)
     assert (policy.period, policy.metric["MetricName"]) == (10, "ConcurrentRequestsPerModel")
+    assert policy.periods == 90 + 15  # of which some may be missing
     assert {each["Name"]: each["Value"] for each in policy.metric["Dimensions"]} == {
         "EndpointName": "name",
         "VariantName": "AllTraffic",

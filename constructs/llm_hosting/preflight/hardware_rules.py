@@ -150,7 +150,7 @@ def ami_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
 
 
 @error
-def cuda_drives_accelerator(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def accelerator_is_new_enough(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """CUDA 12 dropped the K80's architecture, CUDA 13 the V100's (release notes); vLLM needs a V100 or newer."""
     cuda = container_cuda(deployment)
     for plan in plans(deployment):

@@ -13,7 +13,8 @@ from .nearest import nearest
 # LMI by the repository that AWS keeps it in, or by what its tags name after the version.
 _LMI_IMAGE = re.compile(r"djl-inference:|-(lmi|deepspeed|fastertransformer|neuronx|tensorrtllm)")
 _UPSTREAM_IMAGE = re.compile(
-    r"/(text-generation-inference|text-embeddings-inference(?!.*sagemaker)|vllm-openai|lmsysorg/sglang|ollama(/ollama)?|llama\.cpp)([:@]|$)"
+    r"/(text-(generation|embeddings)-inference|vllm-openai|lmsysorg/sglang|ollama(/ollama)?|llama\.cpp)"
+    r"([:@](?!.*sagemaker)|$)"
 )
 _VERSION_IN_TAG = re.compile(r":(\d+)\.(\d+)\.\d+")
 _FIRST_LMI_FOR_ASYNC = (0, 31)

@@ -19,8 +19,9 @@ VLLM_UTILIZATION = 0.9  # gpu_memory_utilization of vLLM; 0.92 from 0.14 on is w
 # Context and CUDA graphs of vLLM, and the activations of a step: the least that users report.
 _OVERHEAD, _TOKENS_PER_STEP = 0.55 * GB, 2048
 # Before vLLM 0.8 a step had to take a whole prompt: zephyr-7b with 32,768 tokens then needs 6 GB (djl-serving#1724).
-_CHUNKS_WHEN_ASKED = ("OPTION_ENABLE_CHUNKED_PREFILL", "SM_VLLM_ENABLE_CHUNKED_PREFILL", "VLLM_USE_V1")
-# From 0.8 to 0.11 it did so whatever it was told (vllm#18547).
+_CHUNKS = "OPTION_ENABLE_CHUNKED_PREFILL"
+_CHUNKS_WHEN_ASKED = (_CHUNKS, "SM_VLLM_ENABLE_CHUNKED_PREFILL", "VLLM_USE_V1")
+# From 0.8 to 0.11 it cuts prompts whatever it is told (vllm#18547).
 _CHUNKS_NOT, _CHUNKS_UNLESS_TOLD_FROM = "SM_VLLM_NO_ENABLE_CHUNKED_PREFILL", (0, 12)
 _CHUNKS_PROMPTS_FROM, _CHUNKS_LONG_PROMPTS_FROM, _CHUNKS_LONGER_PROMPTS = (0, 8), (0, 6), 32_768
 _ACTIVATIONS_PER_HIDDEN = 40  # bytes, per token
@@ -99,7 +100,8 @@ def weights_before_fp8(plan: Plan) -> float:
     """Bytes of one shard in 16 bits, where the engine makes FP8 of them once all are loaded; 0 = it does not."""
     is_plain = plan.comes_from_hub and plan.shape is not None and plan.shape.quantization is None
     is_late = plan.engine == "sglang" or (plan.vllm is not None and numbers(plan.vllm) < _MAKES_FP8_BY_LAYER_FROM)
-    if not (is_plain and is_late and plan.quantization == "fp8" and plan.parameters_in_billions):
+    is_asked = plan.quantization == "fp8" and plan.instance.kind == "gpu"
+    if not (is_plain and is_late and is_asked and plan.parameters_in_billions):
         return 0
     return _on_gpus(plan, plan.parameters_in_billions * GB * BYTES_PER_PARAMETER["fp16"])
 
@@ -118,7 +120,7 @@ def whole_prompt_in_tokens(plan: Plan) -> int:
     if not plan.runs_vllm or plan.says_yes(*_CHUNKS_WHEN_ASKED):
         return 0
     chunks_long = length > _CHUNKS_LONGER_PROMPTS and vllm >= _CHUNKS_LONG_PROMPTS_FROM
-    asks_for_whole = plan.says_yes(_CHUNKS_NOT) or plan.environment.get(_CHUNKS_WHEN_ASKED[0], "").lower() == "false"
+    asks_for_whole = plan.says_yes(_CHUNKS_NOT) or plan.environment.get(_CHUNKS, "").lower() == "false"
     if vllm >= _CHUNKS_UNLESS_TOLD_FROM and asks_for_whole:
         return length
     return 0 if vllm >= _CHUNKS_PROMPTS_FROM or chunks_long else length

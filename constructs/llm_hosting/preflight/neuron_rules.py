@@ -137,14 +137,11 @@ def _lmi_neuron_batch(plan: Plan) -> Iterator[tuple[str, str]]:
 @warning
 def workers_fit_cores(deployment: Deployment) -> Iterator[tuple[str, str]]:
     """The toolkit starts a worker for each vCPU, and on Inferentia 1 each takes a core (aws-neuron-sdk#471)."""
+    if _TOOLKIT not in (deployment.serving.image_uri or ""):
+        return
     for plan in plans(deployment):
-        instance = plan.instance
-        workers = plan.number(_WORKERS) or instance.vcpu
-        if (
-            _TOOLKIT in (plan.deployment.serving.image_uri or "")
-            and instance.family == "ml.inf1"
-            and workers > plan.devices
-        ):
+        instance, workers = plan.instance, plan.number(_WORKERS) or plan.instance.vcpu
+        if instance.family == "ml.inf1" and workers > plan.devices:
             yield (
                 f"serving.environment.{_WORKERS}",
                 f"{int(workers)} workers need a core each, and {instance.type} has {plan.devices}: the runtime then "
