@@ -9,9 +9,9 @@ from time import perf_counter
 from benchmarks.metered_deployment import START, MeteredDeployment
 from benchmarks.pairs import Row
 from benchmarks.prices import dollars_per_million
-from inference_api.job import SUBMITTED, Job
-from inference_api.job_items import to_item
-from inference_api.job_life import LONGEST_LOOK_IN_SECONDS, Terms, accept
+from inference_api.jobs.items import to_item
+from inference_api.jobs.job import SUBMITTED, Job
+from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS, JobPolicy, accept
 from simulation.aws.table_items import size
 from simulation.functions import Invocation
 from simulation.trial import MODES
@@ -40,7 +40,7 @@ class Backlog(MeteredDeployment):
         return int(sweeps[0].result["looked_at"])
 
     def _job(self, chance: Random) -> Job:
-        terms = Terms(self.trial.deadline, self.trial.retention, self.trial.invocation_timeout)
+        terms = JobPolicy(self.trial.deadline, self.trial.retention, self.trial.invocation_timeout)
         accepted_at = START - chance.uniform(0.5, 1) * OLDEST_IN_SECONDS
         job = accept(f"{chance.getrandbits(128):032x}", f"{chance.randrange(OWNERS):032x}", accepted_at, terms)
         job = replace(job, due_at=START - chance.random())

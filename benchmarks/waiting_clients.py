@@ -1,7 +1,7 @@
 """A client that waits for a job: delay until it has the answer, reads and cost, by the schedule of the shipped code.
 
 Virtual time. The client, the gateway and the table are modelled; how long a caller is held, how often the row is read
-and when the client comes back is `inference_api.waiting`, called as the handlers call it.
+and when the client comes back is `inference_api.jobs.long_poll`, called as the handlers call it.
 """
 
 import math
@@ -12,10 +12,10 @@ from statistics import fmean, median, quantiles
 
 from benchmarks.pairs import Row
 from benchmarks.prices import PER_MILLION
-from inference_api.job import Job
-from inference_api.job_life import Terms, accept
+from inference_api.jobs.job import Job
+from inference_api.jobs.long_poll import LONGEST_WAIT_IN_SECONDS, LongPoll, retry_after
+from inference_api.jobs.transitions import JobPolicy, accept
 from inference_api.runtime import Runtime
-from inference_api.waiting import LONGEST_WAIT_IN_SECONDS, Waiting, retry_after
 
 JOB_SECONDS = (1, 5, 20, 60, 300)
 JOBS = 3000
@@ -44,7 +44,7 @@ class World:
     job: Job = field(init=False)
 
     def __post_init__(self) -> None:
-        self.job = accept("0" * 32, "caller", 0, Terms(86_400, 3600, 900))
+        self.job = accept("0" * 32, "caller", 0, JobPolicy(86_400, 3600, 900))
 
     def pass_time(self, seconds: float) -> None:
         self.now += seconds * self.chance.uniform(0.95, 1.05)
@@ -56,7 +56,7 @@ class World:
 
 
 class Table:
-    """What `Waiting` asks of the job table; the state is the one at the middle of the read."""
+    """What `LongPoll` asks of the job table; the state is the one at the middle of the read."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -81,7 +81,7 @@ def shipped(world: World, *, seconds: int) -> None:
     """Asks with `?wait=seconds` and comes back when Retry-After says, until the job has ended."""
     table = Table(world)
     around = Runtime(now=lambda: world.now, sleep=world.pass_time, chance=world.chance)
-    waiting = Waiting(table, around, most_waiting=50)  # type: ignore[arg-type]
+    waiting = LongPoll(table, around, most_waiting=50)  # type: ignore[arg-type]
     while True:
         with _Request(world):
             end = world.now + seconds

@@ -11,15 +11,15 @@ from typing import Any
 import hypothesis
 import pytest
 
-from hub_server import HubServer
-from known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGED_FILE, VARIANT_FILES
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import ROOT, Stack, read_stacks, synthesize
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
-from s3_recorder import S3Recorder
-from small_stacks import REGION
-from staging_runs import BUCKET, FILES, MODEL, Staging
+from support.hub_server import HubServer
+from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGED_FILE, VARIANT_FILES
+from support.s3_recorder import S3Recorder
+from support.small_stacks import REGION
+from support.staging_runs import BUCKET, FILES, MODEL, Staging
 
 assert not (ROOT / "constructs" / "__init__.py").exists(), "constructs/__init__.py hides the CDK's package of that name"
 

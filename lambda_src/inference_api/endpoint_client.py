@@ -18,7 +18,7 @@ from botocore.exceptions import (
 )
 
 from inference_api.http import ApiError
-from inference_api.job import Result
+from inference_api.jobs.job import Result
 from inference_api.runtime import ONE_ATTEMPT
 
 # 1 + 25 s leave time to answer within the function's 28 s.

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
-from inference_api.job_life import Terms
+from inference_api.jobs.transitions import JobPolicy
 from inference_api.request_body import RequestRules
 
 
@@ -58,7 +58,7 @@ class JobSettings:
     table: str
     bucket: str
     queue_url: str
-    terms: Terms
+    policy: JobPolicy
     limits: Limits
     max_waiting: int
 
@@ -72,7 +72,7 @@ def job_settings() -> JobSettings:
         table=os.environ["JOB_TABLE"],
         bucket=os.environ["JOB_BUCKET"],
         queue_url=os.environ["JOB_QUEUE_URL"],
-        terms=Terms(
+        policy=JobPolicy(
             deadline=jobs["deadline_in_seconds"],
             retention=jobs["retention_in_seconds"],
             invocation_timeout=jobs["invocation_timeout_in_seconds"],

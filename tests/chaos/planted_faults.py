@@ -7,24 +7,23 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from inference_api import (
-    async_endpoint,
+from inference_api import http, metrics
+from inference_api.jobs import (
+    async_backend,
+    completion,
     conditional_writes,
-    endings,
-    http,
-    job_files,
-    job_items,
-    job_life,
-    job_table,
-    job_view,
-    metrics,
-    recording,
+    files,
+    items,
+    long_poll,
+    recorder,
     submission,
-    sweeping,
-    waiting,
-    working,
+    sweeper,
+    table,
+    transitions,
+    view,
+    worker,
 )
-from inference_api.job import Result
+from inference_api.jobs.job import Result
 from simulation.callers import Habits
 from simulation.faults import Rates
 from simulation.model import CANARY
@@ -69,25 +68,25 @@ def writes_without_a_condition(patch: pytest.MonkeyPatch) -> None:
 
 @fault("i9_every_claim_precedes_its_invocation", mode="realtime", rates=QUIET)
 def a_worker_that_invokes_without_a_claim(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(working, "_claim", lambda job: replace(job, sent=False))
+    patch.setattr(worker, "_claim", lambda job: replace(job, sent=False))
 
 
 @fault("i9_every_claim_precedes_its_invocation", mode="async", rates=QUIET)
 def a_submission_that_invokes_without_a_claim(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(async_endpoint.AsyncEndpoint, "claim_at_acceptance", lambda self, job: job)
+    patch.setattr(async_backend.AsyncBackend, "claim_at_acceptance", lambda self, job: job)
 
 
 @fault("i9_every_claim_precedes_its_invocation", mode="async", rates=Rates(unknown_outcome=0.3))
 def a_claim_given_back_though_the_call_may_have_run(patch: pytest.MonkeyPatch) -> None:
-    original = async_endpoint.AsyncEndpoint.dispatch
+    original = async_backend.AsyncBackend.dispatch
 
     def dispatch(self: Any, job: Any) -> None:
         original(self, job)
         row = self._table.get(job.id)
         if row and row.marked != job.attempts:
-            self._endings.give_back(job, job.attempts)
+            self._completion.give_back(job, job.attempts)
 
-    patch.setattr(async_endpoint.AsyncEndpoint, "dispatch", dispatch)
+    patch.setattr(async_backend.AsyncBackend, "dispatch", dispatch)
 
 
 @fault(
@@ -100,58 +99,58 @@ def a_claim_given_back_though_the_call_may_have_run(patch: pytest.MonkeyPatch) -
 )
 def a_claim_given_back_by_who_no_longer_holds_it(patch: pytest.MonkeyPatch) -> None:
     def give_back(self: Any, job: Any, attempt: int) -> Any:
-        now, terms = self._runtime.now, self._terms
-        return self._change(job, lambda row: job_life.give_back(row, attempt, now(), terms))[0]
+        now, policy = self._runtime.now, self._policy
+        return self._change(job, lambda row: transitions.give_back(row, attempt, now(), policy))[0]
 
-    patch.setattr(endings.Endings, "give_back", give_back)
+    patch.setattr(completion.Completion, "give_back", give_back)
 
 
 @fault("i4_nothing_ends_badly_that_has_an_output", mode="async", rates=Rates(unknown_outcome=0.2, model_error=0.4))
 def the_first_error_is_final_while_another_attempt_runs(patch: pytest.MonkeyPatch) -> None:
-    def fail_attempt(job: Any, attempt: int, code: str, now: float, terms: Any, *, refused: bool = False) -> Any:
+    def fail_attempt(job: Any, attempt: int, code: str, now: float, policy: Any, *, refused: bool = False) -> Any:
         failed = replace(job, error_code=code, error_attempt=attempt)
-        return replace(job_life._ended(failed, "FAILED", now, terms), holds_slot=False) if job.is_open else None
+        return replace(transitions._ended(failed, "FAILED", now, policy), holds_slot=False) if job.is_open else None
 
-    patch.setattr(job_life, "fail_attempt", fail_attempt)
+    patch.setattr(transitions, "fail_attempt", fail_attempt)
 
 
 @fault("i4_only_the_deadline_expires", mode="async", rates=LOSSY)
 def an_expiry_before_the_deadline(patch: pytest.MonkeyPatch) -> None:
     def look_at(job_id: str, service: Any) -> None:
         job = service.table.get(job_id)
-        early = replace(service.endings._terms)
+        early = replace(service.completion._policy)
         if job and job.is_open:
-            service.endings._change(
-                job, lambda row: replace(job_life._ended(row, "EXPIRED", job.due_at, early), holds_slot=False)
+            service.completion._change(
+                job, lambda row: replace(transitions._ended(row, "EXPIRED", job.due_at, early), holds_slot=False)
             )
 
-    patch.setattr(sweeping, "look_at", look_at)
+    patch.setattr(sweeper, "look_at", look_at)
 
 
 @fault("i4_nothing_ends_badly_that_has_an_output", mode="async", rates=LOSSY)
 def a_sweeper_that_does_not_look_into_the_bucket(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(sweeping, "_take_results", lambda job, *_: job)
+    patch.setattr(sweeper, "_take_results", lambda job, *_: job)
 
 
 @fault("i1_every_job_ends_in_time", mode="async", rates=LOSSY)
 def no_sweeper(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(sweeping, "_due", lambda service: iter(()))
+    patch.setattr(sweeper, "_due", lambda service: iter(()))
 
 
 @fault("i1_every_job_ends_in_time", mode="realtime", rates=Rates(crash=0.1, lost_message=1.0), jobs=30)
 def a_late_job_put_off_for_long_by_who_dies_before_its_end(patch: pytest.MonkeyPatch) -> None:
-    original = job_life.look_again
+    original = transitions.look_again
 
     def look_again(job: Any, now: float) -> Any:
         again = original(job, now)
         return replace(again, due_at=now + 900) if again and now >= job.deadline else again
 
-    patch.setattr(job_life, "look_again", look_again)
+    patch.setattr(transitions, "look_again", look_again)
 
 
 @fault("i1_an_accepted_job_exists", mode="realtime", rates=QUIET)
 def an_answer_before_the_row(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(job_table.JobTable, "add", lambda self, job, charge, reservation: None)
+    patch.setattr(table.JobTable, "add", lambda self, job, charge, reservation: None)
 
 
 @fault("i1_an_accepted_job_exists", mode="realtime", rates=QUIET)
@@ -164,13 +163,13 @@ def rows_that_are_gone_an_hour_early(patch: pytest.MonkeyPatch) -> None:
     def alive(self: Any, job: Any) -> Any:
         return None if job and job.expires_at and job.expires_at - 5400 <= self._runtime.now() else job
 
-    patch.setattr(job_table.JobTable, "_alive", alive)
+    patch.setattr(table.JobTable, "_alive", alive)
 
 
 @fault("i2_callers_see_no_change_after_the_end", "i3_callers_get_the_pinned_output", mode="async", rates=QUIET)
 def an_output_that_is_told_differently_each_time(patch: pytest.MonkeyPatch) -> None:
     told = iter(range(10_000))
-    patch.setattr(job_view, "_value", lambda answer: next(told))
+    patch.setattr(view, "_value", lambda answer: next(told))
 
 
 @fault("i3_callers_get_the_pinned_output", mode="async", rates=Rates(broken_output=1.0))
@@ -179,60 +178,60 @@ def an_output_that_is_not_pinned(patch: pytest.MonkeyPatch) -> None:
         found = service.files._get(output.key)
         return Result(found["Body"].read(), output.content_type)
 
-    patch.setattr(job_view, "answer_of", answer_of)
+    patch.setattr(view, "answer_of", answer_of)
 
 
 @fault("i3_a_success_has_its_output", mode="async", rates=QUIET)
 def a_pin_without_its_version(patch: pytest.MonkeyPatch) -> None:
-    original = job_files._pinned
+    original = files._pinned
 
     def pinned(*found: Any) -> Any:
         output, content = original(*found)
         return output._replace(version_id="latest"), content
 
-    patch.setattr(job_files, "_pinned", pinned)
+    patch.setattr(files, "_pinned", pinned)
 
 
 @fault("i3_a_success_has_its_output", mode="realtime", rates=QUIET)
 def an_answer_to_somebody_elses_prompt(patch: pytest.MonkeyPatch) -> None:
-    original, earlier = working._ask, []
+    original, earlier = worker._ask, []
 
     def ask(job: Any, body: bytes, *more: Any) -> None:
         earlier.append(body)
         original(job, earlier[0], *more)
 
-    patch.setattr(working, "_ask", ask)
+    patch.setattr(worker, "_ask", ask)
 
 
 @fault("i3_a_success_has_its_output", mode="async", rates=QUIET)
 def a_row_that_points_to_a_copy_nobody_made(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(job_table.JobTable, "put_output", lambda *_: None)
+    patch.setattr(table.JobTable, "put_output", lambda *_: None)
 
 
 @fault("i4_refused_prompts_fail_and_others_are_never_refused", mode="async", rates=Rates(model_error=0.3))
 def every_error_taken_for_a_refusal(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(recording, "failure_of", lambda *texts: endings.Failure("rejected_by_model", "", True))
+    patch.setattr(recorder, "failure_of", lambda *texts: completion.Failure("rejected_by_model", "", True))
 
 
 @fault("i5_nothing_is_deleted_before_its_time", mode="async", rates=QUIET)
 def a_time_to_live_from_acceptance_on(patch: pytest.MonkeyPatch) -> None:
-    original = job_life.accept
+    original = transitions.accept
 
-    def accept(job_id: str, owner: str, now: float, terms: Any) -> Any:
-        return replace(original(job_id, owner, now, terms), expires_at=int(now) + terms.retention)
+    def accept(job_id: str, owner: str, now: float, policy: Any) -> Any:
+        return replace(original(job_id, owner, now, policy), expires_at=int(now) + policy.retention)
 
-    patch.setattr(job_life, "accept", accept)
+    patch.setattr(transitions, "accept", accept)
     patch.setattr(submission, "accept", accept)
 
 
 @fault("i5_nothing_is_deleted_before_its_time", mode="async", rates=QUIET)
 def copies_that_go_before_their_row(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(endings.Endings, "_result_expires_at", lambda self, job: int(job.accepted_at) + 60)
+    patch.setattr(completion.Completion, "_result_expires_at", lambda self, job: int(job.accepted_at) + 60)
 
 
 @fault("i6_only_the_owner_sees_a_job", "i6_only_the_owner_cancels", mode="realtime", rates=QUIET)
 def no_check_of_the_owner(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(waiting, "compare_digest", lambda owner, caller: True)
+    patch.setattr(long_poll, "compare_digest", lambda owner, caller: True)
 
 
 @fault("i6_only_the_owner_sees_a_job", mode="realtime", rates=QUIET, habits=Habits(listed=0.5))
@@ -241,36 +240,36 @@ def a_list_of_everybodys_jobs(patch: pytest.MonkeyPatch) -> None:
         everybody = [pk["pk"]["S"] for shard in range(8) for pk in [{"pk": {"S": job}} for job in self.due(shard)]]
         return [self.get(job) for job in everybody[:limit]], None
 
-    patch.setattr(job_table.JobTable, "jobs_of", jobs_of)
+    patch.setattr(table.JobTable, "jobs_of", jobs_of)
 
 
 @fault("i6_only_the_owner_sees_a_job", mode="realtime", rates=QUIET)
 def a_malformed_id_that_is_answered_differently(patch: pytest.MonkeyPatch) -> None:
-    original = waiting.Waiting.find
+    original = long_poll.LongPoll.find
 
     def find(self: Any, job_id: str, owner: str) -> Any:
         if len(job_id) != 32:
             raise http.ApiError(400, "malformed_id", "An id has 32 hex characters.")
         return original(self, job_id, owner)
 
-    patch.setattr(waiting.Waiting, "find", find)
+    patch.setattr(long_poll.LongPoll, "find", find)
 
 
 @fault("i6_owner_and_input_never_change", mode="realtime", rates=QUIET)
 def a_deadline_that_moves(patch: pytest.MonkeyPatch) -> None:
-    original = job_life.note_sent
+    original = transitions.note_sent
 
     def note_sent(job: Any) -> Any:
         sent = original(job)
         return sent and replace(sent, deadline=sent.deadline + 60)
 
-    patch.setattr(job_life, "note_sent", note_sent)
+    patch.setattr(transitions, "note_sent", note_sent)
 
 
 @fault("i7_a_key_makes_one_job", mode="realtime", rates=QUIET)
 def keys_that_are_not_looked_up(patch: pytest.MonkeyPatch) -> None:
-    original = job_table.JobTable.add
-    patch.setattr(job_table.JobTable, "add", lambda self, job, charge, reservation: original(self, job, charge, None))
+    original = table.JobTable.add
+    patch.setattr(table.JobTable, "add", lambda self, job, charge, reservation: original(self, job, charge, None))
 
 
 @fault("i7_a_key_makes_one_job", mode="realtime", rates=QUIET, habits=Habits(key_with_other_body=0.5))
@@ -296,13 +295,13 @@ def slots_that_are_never_freed(patch: pytest.MonkeyPatch) -> None:
 
 @fault("i8_a_cancelled_job_keeps_its_slot_while_it_runs", mode="async", rates=QUIET, habits=Habits(cancelled=0.5))
 def a_slot_freed_by_cancelling_what_runs(patch: pytest.MonkeyPatch) -> None:
-    original = job_life.cancel
+    original = transitions.cancel
 
-    def cancel(job: Any, now: float, terms: Any) -> Any:
-        ended = original(job, now, terms)
+    def cancel(job: Any, now: float, policy: Any) -> Any:
+        ended = original(job, now, policy)
         return ended and replace(ended, holds_slot=False)
 
-    patch.setattr(job_life, "cancel", cancel)
+    patch.setattr(transitions, "cancel", cancel)
 
 
 @fault("i8_nobody_goes_past_a_limit", mode="async", rates=QUIET, owners=2, open_jobs=10)
@@ -317,21 +316,21 @@ def a_limit_that_is_not_asked_for(patch: pytest.MonkeyPatch) -> None:
 
 @fault("i8_accepted_is_open_and_ended", mode="realtime", rates=QUIET)
 def ends_that_are_counted_twice(patch: pytest.MonkeyPatch) -> None:
-    original = endings.Endings._count
+    original = completion.Completion._count
 
     def count(self: Any, job: Any, by_sweeper: bool) -> None:
         original(self, job, by_sweeper)
         original(self, job, by_sweeper)
 
-    patch.setattr(endings.Endings, "_count", count)
+    patch.setattr(completion.Completion, "_count", count)
 
 
 @fault("i10_unknown_ids_create_nothing", mode="async", rates=QUIET)
 def a_notification_that_creates_what_it_names(patch: pytest.MonkeyPatch) -> None:
-    original = recording.record
+    original = recorder.record
 
     def record(notification: Any, service: Any) -> bool:
-        created = job_life.accept(notification.job_id, "", 0, service.endings._terms)
+        created = transitions.accept(notification.job_id, "", 0, service.completion._policy)
         service.table.put_error(created, notification.attempt, Result(b"", ""), 2_000_000_000)
         return original(notification, service)
 
@@ -345,50 +344,52 @@ def strange_messages_that_nobody_counts(patch: pytest.MonkeyPatch) -> None:
     def emit(deployment: str, now: float, values: Any) -> None:
         original(deployment, now, {name: value for name, value in values.items() if name != "UnknownJobMessages"})
 
-    patch.setattr(working, "emit", emit)
+    patch.setattr(worker, "emit", emit)
 
 
 @fault("ends_are_announced", mode="async", rates=QUIET)
 def an_end_that_is_noted_but_not_announced(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(endings.Endings, "announce", lambda self, job: self._table.change(job, job_life.note_announced)[0])
+    patch.setattr(
+        completion.Completion, "announce", lambda self, job: self._table.change(job, transitions.note_announced)[0]
+    )
 
 
 @fault("ends_are_announced", mode="async", rates=Rates(event_refused=0.3))
 def a_refused_event_taken_for_an_announcement(patch: pytest.MonkeyPatch) -> None:
-    original = endings.Endings.announce
+    original = completion.Completion.announce
 
     def announce(self: Any, job: Any) -> Any:
         original(self, job)
-        return self._table.change(job, job_life.note_announced)[0]
+        return self._table.change(job, transitions.note_announced)[0]
 
-    patch.setattr(endings.Endings, "announce", announce)
+    patch.setattr(completion.Completion, "announce", announce)
 
 
 @fault("rows_are_small_and_hold_no_text", mode="async", rates=Rates(model_error=0.3))
 def a_row_with_the_words_of_an_error(patch: pytest.MonkeyPatch) -> None:
-    original = job_life.fail_attempt
+    original = transitions.fail_attempt
 
     def fail_attempt(job: Any, attempt: int, code: str, *more: Any, **named: Any) -> Any:
         return original(job, attempt, f"model_error: {CANARY}", *more, **named)
 
-    patch.setattr(job_life, "fail_attempt", fail_attempt)
+    patch.setattr(transitions, "fail_attempt", fail_attempt)
 
 
 @fault("rows_are_small_and_hold_no_text", mode="async", rates=QUIET)
 def a_row_that_grows(patch: pytest.MonkeyPatch) -> None:
-    original = job_items.to_item
-    patch.setattr(job_items, "to_item", lambda job: original(job) | {"notes": {"S": "x" * 800}})
+    original = items.to_item
+    patch.setattr(items, "to_item", lambda job: original(job) | {"notes": {"S": "x" * 800}})
 
 
 @fault("texts_stay_out_of_logs_and_events", mode="async", rates=Rates(model_error=0.3))
 def a_log_of_the_models_words(patch: pytest.MonkeyPatch) -> None:
-    original = recording.failure_of
+    original = recorder.failure_of
 
     def failure_of(*texts: str) -> Any:
         print(json.dumps({"said": texts}))
         return original(*texts)
 
-    patch.setattr(recording, "failure_of", failure_of)
+    patch.setattr(recorder, "failure_of", failure_of)
 
 
 @fault("requests_are_ones_that_aws_takes", mode="realtime", rates=QUIET, jobs=5)

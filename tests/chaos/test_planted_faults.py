@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chaos.planted_faults import FAULTS
-from inference_api import job_life
+from inference_api.jobs import transitions
 from simulation import deployment
 from simulation.callers import Habits
 from simulation.faults import Rates
@@ -83,6 +83,8 @@ def test_the_sweeper_covers_a_recorder_that_acknowledges_first(monkeypatch: pyte
 
 def test_the_row_covers_a_missing_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lease saves time on the model; no promise rests on it."""
-    original = job_life.claim
-    monkeypatch.setattr(job_life, "claim", lambda job, now, terms: original(replace(job, lease_until=0), now, terms))
+    original = transitions.claim
+    monkeypatch.setattr(
+        transitions, "claim", lambda job, now, policy: original(replace(job, lease_until=0), now, policy)
+    )
     assert outcome_of({"mode": "async", "rates": Rates(unknown_outcome=0.2)}) == set()

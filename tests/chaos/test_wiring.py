@@ -7,7 +7,7 @@ import pytest
 from simulation import deployment
 from simulation.trial import MODES
 from simulation.world import SWEEP_EVERY
-from template_parts import all_of, functions, properties, referred
+from support.template_parts import all_of, functions, properties, referred
 
 Templates = dict[str, dict[str, Any]]
 NAMES = {"async": "qwen3-4b-async", "realtime": "qwen3-4b"}

@@ -11,7 +11,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from inference_api import job_life
+from inference_api.jobs import transitions
 from life_cycle import promises
 from life_cycle import world as fates
 from life_cycle.rows import CLAIMS, LAST_MOMENTS, OVERDUE, SOON, TOO_LATE, Rows
@@ -34,7 +34,7 @@ class Functions(Writes):
 
     def __init__(
         self,
-        life: ModuleType = job_life,
+        life: ModuleType = transitions,
         changes: frozenset[str] = frozenset(),
         *,
         sweepers: int = 1,

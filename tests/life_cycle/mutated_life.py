@@ -4,14 +4,14 @@ import inspect
 import sys
 from types import ModuleType
 
-from inference_api import job_life
+from inference_api.jobs import transitions
 
 
 def life_with(*replacements: tuple[str, str]) -> ModuleType:
     """Each of the old texts stands exactly once in the shipped source."""
-    source = inspect.getsource(job_life)
+    source = inspect.getsource(transitions)
     for old, new in replacements:
-        assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times in job_life.py"
+        assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times in transitions.py"
         source = source.replace(old, new)
     life = ModuleType("inference_api.mutated_job_life")
     sys.modules[life.__name__] = life  # dataclasses look their module up

@@ -1,6 +1,6 @@
 """What must hold of every world, and of every step from one to the next."""
 
-from inference_api.job import CANCELLED, EXPIRED, FAILED, SUCCEEDED
+from inference_api.jobs.job import CANCELLED, EXPIRED, FAILED, SUCCEEDED
 from life_cycle import world as fates
 from life_cycle.rows import CLAIMS, Row
 from life_cycle.world import Broken, Process, World

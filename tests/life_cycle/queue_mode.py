@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from inference_api.job import ACCEPTED
+from inference_api.jobs.job import ACCEPTED
 from life_cycle import promises
 from life_cycle import world as fates
 from life_cycle.functions import Functions, Possible

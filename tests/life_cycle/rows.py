@@ -4,7 +4,7 @@ from dataclasses import fields
 from types import ModuleType
 from typing import Any
 
-from inference_api.job import ACCEPTED, CANCELLED, Job, Output
+from inference_api.jobs.job import ACCEPTED, CANCELLED, Job, Output
 
 CLAIMS, TOO_LATE, LAST_MOMENTS, OVERDUE = range(4)
 DEADLINE, INVOCATION_TIMEOUT, RETENTION = 3600, 900, 7200
@@ -33,7 +33,7 @@ class Rows:
 
     def __init__(self, life: ModuleType, *, claims_at_acceptance: bool) -> None:
         self._life, self._claims_at_acceptance = life, claims_at_acceptance
-        self._terms = life.Terms(DEADLINE, RETENTION, INVOCATION_TIMEOUT)
+        self._policy = life.JobPolicy(DEADLINE, RETENTION, INVOCATION_TIMEOUT)
         self._known: dict[tuple[Any, ...], Row] = {}
         self._computed: dict[tuple[Any, ...], Row | None] = {}
 
@@ -42,9 +42,9 @@ class Rows:
 
     def accepted(self) -> Row:
         """The row that the submitting function writes."""
-        job = self._life.accept(JOB_ID, "owner", 0, self._terms)
+        job = self._life.accept(JOB_ID, "owner", 0, self._policy)
         if self._claims_at_acceptance:
-            job = self._life.claim(job, 0, self._terms) or job
+            job = self._life.claim(job, 0, self._policy) or job
         return self._row(job)
 
     def after(self, row: Row, clock: int, transition: str, *args: Any) -> Row | None:
@@ -60,22 +60,22 @@ class Rows:
         return self._row(row, lease_until=0)
 
     def _decide(self, row: Row, now: float, transition: str, *args: Any) -> Job | None:
-        life, terms = self._life, self._terms
+        life, policy = self._life, self._policy
         job: Job | None
         match transition:
             case "claim" | "cancel" | "expire":
-                job = getattr(life, transition)(row, now, terms)
+                job = getattr(life, transition)(row, now, policy)
             case "give_back":
-                job = life.give_back(row, *args, now, terms)
+                job = life.give_back(row, *args, now, policy)
             case "lose":
                 attempt, lease_was_over = args
-                job = life.lose_attempt(row, attempt, "error", now if lease_was_over else BEFORE_ANY_LEASE, terms)
+                job = life.lose_attempt(row, attempt, "error", now if lease_was_over else BEFORE_ANY_LEASE, policy)
             case "succeed":
-                job = life.succeed(row, output_of(*args), now, terms)
+                job = life.succeed(row, output_of(*args), now, policy)
             case "fail":
-                job = life.fail_attempt(row, *args, "error", now, terms)
+                job = life.fail_attempt(row, *args, "error", now, policy)
             case "refuse":
-                job = life.fail_attempt(row, *args, "error", now, terms, refused=True)
+                job = life.fail_attempt(row, *args, "error", now, policy, refused=True)
             case "look_again":
                 job = life.look_again(row, now)
             case _:

@@ -4,7 +4,7 @@ import random
 from functools import cache
 from typing import Any
 
-from inference_api.job_table import Charge, JobTable
+from inference_api.jobs.table import Charge, JobTable
 from inference_api.runtime import Runtime
 from life_cycle.rows import Row
 

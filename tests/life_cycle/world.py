@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from inference_api.job import ACCEPTED
+from inference_api.jobs.job import ACCEPTED
 from life_cycle.rows import CLAIMS, Row
 
 # What has become of a claimed attempt at the model. Of one that is over nothing more is ever heard.

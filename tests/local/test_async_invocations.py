@@ -13,7 +13,8 @@ import requests
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from asynchronous_endpoints import (
+from local_cloud.cloud import LocalCloud
+from support.asynchronous_endpoints import (
     BODY,
     EVERYTHING,
     PUBLISH,
@@ -25,9 +26,8 @@ from asynchronous_endpoints import (
     endpoint_resources,
     variant,
 )
-from local_cloud.cloud import LocalCloud
-from patience import wait_for
-from small_stacks import REGION, StackFailedError, create, statement
+from support.patience import wait_for
+from support.small_stacks import REGION, StackFailedError, create, statement
 
 FAILING = {"inputs": "a", "parameters": {"max_new_tokens": -1}}  # LMI says 424
 SLOW = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.1"}

@@ -10,7 +10,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import Credentials, LocalCloud
-from small_stacks import REGION, create, resource, statement
+from support.small_stacks import REGION, create, resource, statement
 
 BUCKET = {
     "BucketEncryption": {

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from deployed_stacks import Apis
 from local_cloud.api_client import ApiClient
+from support.deployed_stacks import Apis
 
 
 def texts(answer: Any) -> list[str]:

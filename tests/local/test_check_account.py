@@ -18,7 +18,7 @@ from local_cloud.cloud import ACCOUNT, Credentials, LocalCloud
 from slipway.account.account import Account
 from slipway.account.checks import look
 from slipway.check import judge
-from small_stacks import statement
+from support.small_stacks import statement
 
 REGION, BUCKET = "eu-north-1", "checked-weights"
 TYPE = "ml.g6.2xlarge"

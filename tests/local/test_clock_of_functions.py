@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from local_cloud.cloud import LocalCloud
-from small_stacks import REGION, create, function, resource, role, statement
+from support.small_stacks import REGION, create, function, resource, role, statement
 
 SOURCE = """
 import time, boto3

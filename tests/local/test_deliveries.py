@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import ACCOUNT, LocalCloud
-from small_stacks import REGION, Resources, arn_of, create, delete, function, resource, role, statement
+from support.small_stacks import REGION, Resources, arn_of, create, delete, function, resource, role, statement
 
 NOTIFICATION = {"eventName": "InferenceResult", "inferenceId": "a.1"}
 KEY_OF_THE_ACCOUNT = {

@@ -25,7 +25,7 @@ STACK: dict[str, Any] = {"StackName": "recorded", "Capabilities": ["CAPABILITY_N
 def url() -> Iterator[str]:
     """Where the recording emulator listens."""
     port = free_port()
-    command = [str(PYTHON), str(HERE / "recording_emulator.py"), "--port", str(port)]
+    command = [str(PYTHON), str(HERE.parent / "support" / "recording_emulator.py"), "--port", str(port)]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as emulator:
         yield f"http://127.0.0.1:{port}"
         assert emulator.stdin

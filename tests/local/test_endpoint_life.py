@@ -14,13 +14,13 @@ from typing import Any
 import psutil
 import pytest
 
-from deployed_stacks import Apis, containers, deployed, edited
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
-from patience import wait_for
-from template_parts import Template, policies, properties, variant
+from support.deployed_stacks import Apis, containers, deployed, edited
+from support.patience import wait_for
+from support.template_parts import Template, policies, properties, variant
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from asynchronous_endpoints import (
+from local_cloud.cloud import LocalCloud, free_port
+from support.asynchronous_endpoints import (
     EVERYTHING,
     VARIANT,
     DeployedEndpoint,
@@ -18,9 +19,8 @@ from asynchronous_endpoints import (
     named,
     variant,
 )
-from local_cloud.cloud import LocalCloud, free_port
-from patience import wait_for
-from small_stacks import REGION, Resources, StackFailedError, create, resource, role, update
+from support.patience import wait_for
+from support.small_stacks import REGION, Resources, StackFailedError, create, resource, role, update
 
 PATIENT = {"InvocationTimeoutSeconds": 3600}  # the default is 7.5 s on this clock
 SLOW = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.1"}

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from deployed_stacks import Answer, Apis, assert_refused, deployed
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import Credentials, LocalCloud
+from support.deployed_stacks import Answer, Apis, assert_refused, deployed
 
 
 def raw(client: ApiClient, path: str, body: bytes, content_type: str = "application/json") -> Answer:

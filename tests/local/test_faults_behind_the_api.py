@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from deployed_stacks import Change, assert_refused, containers, deployed, edited
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
-from patience import wait_for
-from template_parts import Template, properties, resources
+from support.deployed_stacks import Change, assert_refused, containers, deployed, edited
+from support.patience import wait_for
+from support.template_parts import Template, properties, resources
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 

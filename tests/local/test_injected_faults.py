@@ -11,7 +11,7 @@ import requests
 from botocore.retries.standard import ThrottledRetryableChecker
 
 from local_cloud.cloud import LocalCloud
-from small_stacks import REGION, arn_of, create, function, resource, role, statement
+from support.small_stacks import REGION, arn_of, create, function, resource, role, statement
 
 # Makes one call as the event says, without retries, and tells how it ended.
 CALLER = """

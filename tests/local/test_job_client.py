@@ -12,11 +12,11 @@ from uuid import uuid4
 
 import pytest
 
-from deployed_stacks import Apis, deployed, ended
 from examples.job_client import ApiError, JobCancelledError, JobClient, JobFailedError
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
+from support.deployed_stacks import Apis, deployed, ended
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 Connect = Callable[[ApiClient], JobClient]

@@ -15,12 +15,12 @@ import psutil
 import pytest
 import requests
 
-from deployed_stacks import containers, deployed, resource_ids
-from known_deployments import ACCOUNT_SETTINGS
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
+from support.deployed_stacks import containers, deployed, resource_ids
+from support.known_deployments import ACCOUNT_SETTINGS
 
 JOBS_PER_MODE, CONCURRENCY = 500, 32
 CLOCK_SPEED = 15

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from local_cloud.cloud import LocalCloud
-from patience import wait_for
-from small_stacks import REGION, create, function, resource, role
+from support.patience import wait_for
+from support.small_stacks import REGION, create, function, resource, role
 
 PRINTING = """
 import json, time

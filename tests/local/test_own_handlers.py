@@ -16,8 +16,8 @@ from local_cloud.cloud import Credentials, LocalCloud
 from local_cloud.model_server.answer import StartError
 from local_cloud.model_server.djl.messages import Request
 from local_cloud.model_server.djl.ranks import LoadError, Ranks
-from served_handlers import HANDLERS, ask, environment_of, served, unpack
-from small_stacks import REGION, Resources, StackFailedError, arn_of, create, resource, role, statement
+from support.served_handlers import HANDLERS, ask, environment_of, served, unpack
+from support.small_stacks import REGION, Resources, StackFailedError, arn_of, create, resource, role, statement
 
 DEGREE = 3
 SHARDS = {"non_tp": ["non-tp.pt"], "tp": [f"tp_{rank:02}_{part:02}.pt" for part in range(2) for rank in range(DEGREE)]}

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from deployed_stacks import Apis
 from slipway.local import QUESTIONS
+from support.deployed_stacks import Apis
 
 PROMPTS = ["Summarize: the cat sat on the mat because the mat was warm.", "Translate to German: the house is small."]
 QUESTION = "What is the capital of France?"

@@ -5,10 +5,10 @@ import subprocess
 import sys
 from dataclasses import replace
 
-from deployed_stacks import deployed, ended
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import deploy, destroy
+from support.deployed_stacks import deployed, ended
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 

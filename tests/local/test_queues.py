@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from local_cloud.cloud import ACCOUNT, LocalCloud
-from small_stacks import REGION, Resources, StackFailedError, arn_of, create, function, resource, role, statement
+from support.small_stacks import (
+    REGION,
+    Resources,
+    StackFailedError,
+    arn_of,
+    create,
+    function,
+    resource,
+    role,
+    statement,
+)
 
 CONSUME = statement(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"])
 # A body is what to do with its message; the function notes each delivery in a table.

@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
-from small_stacks import REGION, Resources, StackFailedError, arn, create, delete, function, resource, update
+from support.small_stacks import REGION, Resources, StackFailedError, arn, create, delete, function, resource, update
 
 TAGS = [{"Key": "slipway:deployment", "Value": "kept"}]
 RETAIN = {"DeletionPolicy": "RetainExceptOnCreate", "UpdateReplacePolicy": "Retain"}

@@ -7,8 +7,8 @@ import pytest
 
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT
-from small_stacks import REGION, statement
-from staging_runs import BUCKET, LARGE_FILES, MODEL, PARTS, STAGED, Staging, chosen
+from support.small_stacks import REGION, statement
+from support.staging_runs import BUCKET, LARGE_FILES, MODEL, PARTS, STAGED, Staging, chosen
 
 
 @pytest.mark.parametrize("staging", [LARGE_FILES], indirect=True, ids=["large"])

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from deployed_stacks import deployed, edited
-from hub_server import HubServer
-from known_deployments import STAGED_FILE
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy
-from s3_recorder import S3Recorder
-from small_stacks import REGION
-from staging_runs import BUCKET, FILES, LARGE_FILES, MODEL, PARTS, STAGED, Staging, after, chosen, operation
-from template_parts import Template
+from support.deployed_stacks import deployed, edited
+from support.hub_server import HubServer
+from support.known_deployments import STAGED_FILE
+from support.s3_recorder import S3Recorder
+from support.small_stacks import REGION
+from support.staging_runs import BUCKET, FILES, LARGE_FILES, MODEL, PARTS, STAGED, Staging, after, chosen, operation
+from support.template_parts import Template
 
 large = pytest.mark.parametrize("staging", [LARGE_FILES], indirect=True, ids=["large"])
 

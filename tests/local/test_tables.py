@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
-from small_stacks import REGION, arn, create, function, resource, role
+from support.small_stacks import REGION, arn, create, function, resource, role
 
 TABLE = {
     "BillingMode": "PAY_PER_REQUEST",

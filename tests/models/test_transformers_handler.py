@@ -10,7 +10,7 @@ import pytest
 
 from local_cloud.model_server.answer import StartError
 from local_cloud.model_server.djl.own_handler import OwnHandler
-from served_handlers import HANDLERS, ask, served
+from support.served_handlers import HANDLERS, ask, served
 
 torch = importlib.import_module("torch")
 tokenizers = importlib.import_module("tokenizers")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from house_rules import (
+from support.house_rules import (
     RULES,
     no_account_wide_settings,
     no_custom_resources,
@@ -20,8 +20,8 @@ from house_rules import (
     queues_outlast_their_functions,
     what_stays_is_tagged,
 )
-from known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANTS
-from template_parts import Template
+from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANTS
+from support.template_parts import Template
 
 LOG_ACTIONS = "logs:"  # the account's own log role may write to every group
 IN_ONE_REGION = {"own-image"}  # names its region because its deployment does

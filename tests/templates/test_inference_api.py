@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from template_parts import Template, all_of, logical_id, properties
+from support.template_parts import Template, all_of, logical_id, properties
 
 
 @pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "qwen3-4b-async"])

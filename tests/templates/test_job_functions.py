@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from template_parts import Template, all_of, functions, logical_id, properties, referred, resources
+from support.template_parts import Template, all_of, functions, logical_id, properties, referred, resources
 
 JOB_TYPES = ("DynamoDB::Table", "S3::Bucket", "SQS::Queue", "SNS::Topic", "Events::Rule", "Lambda::EventSourceMapping")
 TOPIC = "arn:aws:sns:us-east-1:111122223333:on-call"

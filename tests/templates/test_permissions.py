@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from house_rules import statements_of
-from template_parts import Template, functions, logical_id, properties, referred
+from support.house_rules import statements_of
+from support.template_parts import Template, functions, logical_id, properties, referred
 
 Grants = dict[str, set[str]]  # places by action
 

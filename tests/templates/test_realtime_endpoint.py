@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from template_parts import Template, all_of, only, policies, properties, resources, variant
+from support.template_parts import Template, all_of, only, policies, properties, resources, variant
 
 METRICS = {"Invocation5XXErrors", "InvocationModelErrors", "ModelLatency"}
 

@@ -8,7 +8,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGING
+from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGING
 
 DEFAULT = "qwen3-4b"
 WHOLE = [DEFAULT, "qwen3-4b-async", ACCOUNT_SETTINGS, STAGING]

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from house_rules import RULES
-from known_deployments import STAGED_FILE, STAGING
 from local_cloud.assembly import ROOT, read_stacks
-from template_parts import Template, all_of, properties
+from support.house_rules import RULES
+from support.known_deployments import STAGED_FILE, STAGING
+from support.template_parts import Template, all_of, properties
 
 MODEL = yaml.safe_load(STAGED_FILE.read_text())["model"]
 BUCKET = MODEL["weights"].split("/")[2]

@@ -14,7 +14,7 @@ def handler(request: Request) -> Response:
     """POST /generate: the model's answer to the engine's own body, which is passed on unchanged once it is checked."""
     if settings().hosting_mode == "async":
         # Not at the top: a real-time endpoint's function starts without what jobs need.
-        from inference_api.generation_by_job import generate
+        from inference_api.jobs.generation_by_job import generate
 
         return generate(request)
     check_request_body(request.body, request.content_type, settings().request_rules)

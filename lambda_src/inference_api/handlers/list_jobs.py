@@ -5,8 +5,8 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from inference_api.http import ApiError, Request, Response, answers
-from inference_api.job_service import job_service
-from inference_api.job_view import summary
+from inference_api.jobs.service import job_service
+from inference_api.jobs.view import summary
 
 _MOST, _DEFAULT = 100, 25
 _POSITION = re.compile(rb"([0-9]{13}\.[0-9]{3})#([0-9a-f]{32})")

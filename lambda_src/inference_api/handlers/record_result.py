@@ -1,11 +1,11 @@
 """What an asynchronous endpoint says about an attempt, by way of its topics and a queue."""
 
-from inference_api.batches import Message, handles_each
-from inference_api.job_service import job_service
+from inference_api.jobs.recorder import Notification, record
+from inference_api.jobs.service import job_service
 from inference_api.metrics import emit
-from inference_api.recording import Notification, record
 from inference_api.runtime import runtime
 from inference_api.settings import job_settings
+from inference_api.sqs import Message, handles_each
 
 
 @handles_each

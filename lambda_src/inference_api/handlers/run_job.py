@@ -4,12 +4,12 @@ from functools import cache
 
 from botocore.config import Config
 
-from inference_api.batches import Message, handles_each
 from inference_api.endpoint_client import EndpointClient
-from inference_api.job_service import job_service
+from inference_api.jobs.service import job_service
+from inference_api.jobs.worker import work_on
 from inference_api.runtime import ONE_ATTEMPT, runtime
 from inference_api.settings import settings
-from inference_api.working import work_on
+from inference_api.sqs import Message, handles_each
 
 # SageMaker itself ends a call after 60 s.
 _READ_TIMEOUT_IN_SECONDS = 65

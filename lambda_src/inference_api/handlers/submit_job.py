@@ -1,10 +1,10 @@
 """POST /jobs."""
 
 from inference_api.http import Request, Response, answers
-from inference_api.job_service import job_service
-from inference_api.job_view import accepted
+from inference_api.jobs.long_poll import retry_after, seconds_to_wait
+from inference_api.jobs.service import job_service
+from inference_api.jobs.view import accepted
 from inference_api.runtime import runtime
-from inference_api.waiting import retry_after, seconds_to_wait
 
 
 @answers
@@ -13,5 +13,5 @@ def handler(request: Request) -> Response:
     started = runtime().now()
     service, seconds = job_service(), seconds_to_wait(request, default=0)
     job = service.submission.submit(request)
-    job, held = service.waiting.until_ended(job, started + seconds)
+    job, held = service.long_poll.until_ended(job, started + seconds)
     return accepted(job, service, retry_after(job, runtime().now(), asked=seconds, held=held))

@@ -3,9 +3,9 @@
 from typing import Any
 
 from inference_api.http import Event
-from inference_api.job_service import job_service
+from inference_api.jobs.service import job_service
+from inference_api.jobs.sweeper import sweep
 from inference_api.runtime import runtime
-from inference_api.sweeping import sweep
 
 _SHARE_OF_TIME = 0.8
 

@@ -1,0 +1,88 @@
+"""The asynchronous endpoint: SageMaker queues the job's attempt and writes its output to the job bucket."""
+
+import json
+from typing import Any
+
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
+
+from inference_api.endpoint_client import IDLE_LIMIT_IN_SECONDS, NEVER_SENT
+from inference_api.jobs import transitions
+from inference_api.jobs.completion import Completion
+from inference_api.jobs.files import JobFiles
+from inference_api.jobs.job import Job
+from inference_api.jobs.table import JobTable
+from inference_api.jobs.transitions import MARGIN_IN_SECONDS, JobPolicy
+from inference_api.runtime import Runtime
+
+# What InvokeEndpointAsync takes as RequestTTLSeconds.
+_SHORTEST_TTL, _LONGEST_TTL = 60, 21_600
+
+
+class AsyncBackend:
+    """Hands jobs to SageMaker, each attempt claimed before it is invoked."""
+
+    def __init__(
+        self,
+        client: Any,
+        endpoint_name: str,
+        *,
+        table: JobTable,
+        files: JobFiles,
+        completion: Completion,
+        policy: JobPolicy,
+        runtime: Runtime,
+    ) -> None:
+        self._client, self._endpoint_name = client, endpoint_name
+        self._table, self._files, self._completion = table, files, completion
+        self._policy, self._runtime = policy, runtime
+        self._used_at = runtime.now()
+
+    def claim_at_acceptance(self, job: Job) -> Job:
+        """The first attempt is claimed by the write that accepts the job."""
+        return self._claim(job) or job
+
+    def dispatch(self, job: Job) -> None:
+        """Invoke the attempt that the caller has just claimed."""
+        attempt = job.attempts
+        try:
+            failure_key = self._invoke(job, attempt)
+        except (ClientError, ConnectionError, HTTPClientError) as error:
+            code = error.response["Error"].get("Code") if isinstance(error, ClientError) else type(error).__name__
+            print(json.dumps({"job": job.id, "cause": f"{code} at InvokeEndpointAsync"}))
+            # Otherwise it is not known whether SageMaker has taken it: the claim stays, and the sweeper finds out.
+            if _never_ran(error):
+                self._completion.give_back(job, attempt)
+        else:
+            self._table.change(job, lambda row: transitions.note_invoked(row, attempt, failure_key))
+
+    def tend(self, job: Job) -> None:
+        """Take the next attempt where the last one is known to be over, or was never confirmed."""
+        job, claimed = self._table.change(job, self._claim)
+        if claimed:
+            self.dispatch(job)
+
+    def _claim(self, job: Job) -> Job | None:
+        return transitions.claim(job, self._runtime.now(), self._policy)
+
+    def _invoke(self, job: Job, attempt: int) -> str | None:
+        if self._runtime.now() - self._used_at > IDLE_LIMIT_IN_SECONDS:
+            self._client.close()
+        self._used_at = self._runtime.now()
+        left = job.deadline - self._runtime.now() - self._policy.invocation_timeout - MARGIN_IN_SECONDS
+        response = self._client.invoke_endpoint_async(
+            EndpointName=self._endpoint_name,
+            InputLocation=self._files.input_location(job.id),
+            ContentType="application/json",
+            Accept="application/json",
+            InferenceId=f"{job.id}.{attempt}",
+            S3OutputPathExtension=f"{job.id}/{attempt}",
+            RequestTTLSeconds=int(min(max(left, _SHORTEST_TTL), _LONGEST_TTL)),
+            InvocationTimeoutSeconds=self._policy.invocation_timeout,
+        )
+        return self._files.key_of(response.get("FailureLocation"))
+
+
+def _never_ran(error: Exception) -> bool:
+    if isinstance(error, ClientError):
+        return int(error.response["ResponseMetadata"]["HTTPStatusCode"]) < 500
+    return isinstance(error, NEVER_SENT)

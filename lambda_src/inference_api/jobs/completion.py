@@ -1,0 +1,144 @@
+"""How attempts and jobs end: the result is stored, the row changed once, the end announced and counted."""
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from inference_api.jobs import transitions
+from inference_api.jobs.conditional_writes import TableBusyError
+from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, Result, timestamp
+from inference_api.jobs.table import JobTable
+from inference_api.jobs.transitions import JobPolicy
+from inference_api.metrics import emit
+from inference_api.runtime import Runtime
+
+_KEPT_LONGER_IN_SECONDS = 86_400
+_LONGEST_MESSAGE = 1024
+
+
+class Failure(NamedTuple):
+    """Why an attempt brought no output. `refused`: the model would refuse every other attempt as well."""
+
+    code: str
+    message: str
+    refused: bool
+
+
+_LOST = Failure("attempt_lost", "The worker that ran the job ended without a result.", refused=False)
+
+
+class Completion:
+    """The only writer of final states."""
+
+    def __init__(self, table: JobTable, events: Any, policy: JobPolicy, runtime: Runtime, deployment: str) -> None:
+        self._table, self._events, self._policy = table, events, policy
+        self._runtime, self._deployment = runtime, deployment
+
+    def succeed(self, job: Job, output: Output, content: Result | None, *, by_sweeper: bool = False) -> Job:
+        """Pin an output that lies in the bucket."""
+        if content and job.is_open:
+            self._table.put_output(job, output, content, self._result_expires_at(job))
+        job, _ = self._change(
+            job, lambda row: transitions.succeed(row, output, self._runtime.now(), self._policy), by_sweeper=by_sweeper
+        )
+        return job
+
+    def fail_attempt(self, job: Job, attempt: int, failure: Failure, *, by_sweeper: bool = False) -> Job:
+        """Note that an attempt failed; the job fails with it, or waits for the next one."""
+        self._put_error(job, attempt, failure)
+        job, _ = self._change(
+            job,
+            lambda row: transitions.fail_attempt(
+                row, attempt, failure.code, self._runtime.now(), self._policy, refused=failure.refused
+            ),
+            by_sweeper=by_sweeper,
+        )
+        return job
+
+    def lose_attempt(self, job: Job, attempt: int, looked_at: float) -> Job:
+        """A worker's attempt left no output, and its lease was over before that was looked for."""
+        self._put_error(job, attempt, _LOST)
+        job, _ = self._change(
+            job,
+            lambda row: transitions.lose_attempt(row, attempt, _LOST.code, looked_at, self._policy),
+            by_sweeper=True,
+        )
+        return job
+
+    def give_back(self, job: Job, attempt: int) -> Job:
+        """An attempt that certainly did not run, claimed by the caller's own row."""
+
+        def decide(row: Job) -> Job | None:
+            # After a write of unknown outcome, a claim of the same number may already be another's.
+            if row.attempts == attempt and row.lease_until != job.lease_until:
+                return None
+            return transitions.give_back(row, attempt, self._runtime.now(), self._policy)
+
+        return self._change(job, decide)[0]
+
+    def cancel(self, job: Job) -> tuple[Job, bool]:
+        """The row afterwards, and whether it was this call that ended the job."""
+        return self._change(job, lambda row: transitions.cancel(row, self._runtime.now(), self._policy))
+
+    def expire(self, job: Job) -> Job:
+        """What the deadline ends: an open job, or the hold of a cancelled one on its slot."""
+        job, _ = self._change(
+            job, lambda row: transitions.expire(row, self._runtime.now(), self._policy), by_sweeper=True
+        )
+        return job
+
+    def announce(self, job: Job) -> Job:
+        """Put the event that tells of the end. Where that fails the sweeper does it later: at least once."""
+        assert job.ended_at is not None
+        detail = {
+            "id": job.id,
+            "status": SHOWN[job.state],
+            "owner": job.owner,
+            "deployment": self._deployment,
+            "created_at": timestamp(job.accepted_at),
+            "ended_at": timestamp(job.ended_at),
+        }
+        entry = {"Source": "slipway", "DetailType": "Job Ended", "Detail": json.dumps(detail)}
+        try:
+            if self._events.put_events(Entries=[entry])["FailedEntryCount"]:
+                print(json.dumps({"job": job.id, "cause": "refused at announcing"}))
+            else:
+                job, _ = self._table.change(job, transitions.note_announced)
+        except (BotoCoreError, ClientError, TableBusyError) as error:
+            print(json.dumps({"job": job.id, "cause": f"{type(error).__name__} at announcing"}))
+        return job
+
+    def _change(self, job: Job, decide: Callable[[Job], Job | None], *, by_sweeper: bool = False) -> tuple[Job, bool]:
+        was_open = False
+
+        def decide_and_look(row: Job) -> Job | None:
+            nonlocal was_open
+            was_open = row.is_open
+            return decide(row)
+
+        job, changed = self._table.change(job, decide_and_look)
+        if changed and was_open and not job.is_open:
+            self._count(job, by_sweeper)
+            job = self.announce(job)
+        return job, changed
+
+    def _count(self, job: Job, by_sweeper: bool) -> None:
+        assert job.ended_at is not None
+        values = {
+            "JobsEnded": 1,
+            # What the model refuses is its caller's own doing.
+            "JobFailed": int(job.state in (FAILED, EXPIRED) and not job.refused),
+            "JobSeconds": round(job.ended_at - job.accepted_at, 3),
+        }
+        emit(self._deployment, job.ended_at, values | ({"JobsEndedBySweeper": 1} if by_sweeper else {}))
+
+    def _put_error(self, job: Job, attempt: int, failure: Failure) -> None:
+        words = failure.message.encode(errors="replace")[:_LONGEST_MESSAGE].decode(errors="ignore")
+        error = Result(json.dumps({"code": failure.code, "message": words}).encode(), "application/json")
+        self._table.put_error(job, attempt, error, self._result_expires_at(job))
+
+    def _result_expires_at(self, job: Job) -> int:
+        """Later than the row, whenever the job ends."""
+        return int(job.deadline) + self._policy.retention + _KEPT_LONGER_IN_SECONDS

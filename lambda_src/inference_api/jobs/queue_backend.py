@@ -1,0 +1,64 @@
+"""The queue in front of a real-time endpoint: its messages are hints, the job's row is the truth."""
+
+import json
+from typing import Any
+
+from inference_api.jobs import transitions
+from inference_api.jobs.job import ACCEPTED, Job
+from inference_api.jobs.table import JobTable
+from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS, JobPolicy
+from inference_api.runtime import Runtime
+
+_LONGEST_WAIT_IN_SECONDS = 60
+
+
+class QueueBackend:
+    """Hands jobs to the workers. Fair between owners: each is a message group of its own."""
+
+    def __init__(self, client: Any, url: str, table: JobTable, policy: JobPolicy, runtime: Runtime) -> None:
+        self._client, self._url, self._table, self._policy, self._runtime = client, url, table, policy, runtime
+
+    def claim_at_acceptance(self, job: Job) -> Job:
+        """Only a worker claims."""
+        return job
+
+    def dispatch(self, job: Job) -> None:
+        """Send its message, then note in its row that it waits."""
+        self._send(job, delay=0, waits=0)
+        self._table.change(job, transitions.note_sent)
+
+    def dispatch_later(self, job: Job, waits: int) -> None:
+        """As dispatch(), with a back-off that grows with the number of times that the job has waited."""
+        longest = min(2.0**waits, _LONGEST_WAIT_IN_SECONDS)
+        self._send(job, delay=round(self._runtime.chance.uniform(longest / 2, longest)), waits=waits + 1)
+        self._table.change(job, transitions.note_sent)
+
+    def tend(self, job: Job) -> None:
+        """Send again what was never sent, or whose message is gone: a job that waits in a long queue is not stuck.
+
+        Once more, too, before it is too late to start: the message may be among the dead letters of a busy queue.
+        """
+        if job.state != ACCEPTED:
+            return
+        is_last_look = self._policy.latest_start(job) - self._runtime.now() < LONGEST_LOOK_IN_SECONDS
+        if job.sent and (is_last_look or self._is_empty()):
+            job, _ = self._table.change(job, transitions.note_gone)
+        if not job.sent:
+            self.dispatch(job)
+
+    def hide(self, receipt: str, seconds: int) -> None:
+        """Let a message that could not be handled come back after so many seconds."""
+        self._client.change_message_visibility(QueueUrl=self._url, ReceiptHandle=receipt, VisibilityTimeout=seconds)
+
+    def _send(self, job: Job, delay: int, waits: int) -> None:
+        self._client.send_message(
+            QueueUrl=self._url,
+            MessageBody=json.dumps({"job": job.id, "waits": waits}),
+            MessageGroupId=job.owner,
+            DelaySeconds=delay,
+        )
+
+    def _is_empty(self) -> bool:
+        names = [f"ApproximateNumberOfMessages{kind}" for kind in ("", "NotVisible", "Delayed")]
+        counts = self._client.get_queue_attributes(QueueUrl=self._url, AttributeNames=names)["Attributes"]
+        return not any(int(count) for count in counts.values())

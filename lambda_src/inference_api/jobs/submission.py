@@ -1,0 +1,133 @@
+"""Accepting a job: once it is accepted, input and row are stored and it counts against its owner's limits."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from inference_api.http import ApiError, Request
+from inference_api.jobs.backend import JobBackend
+from inference_api.jobs.conditional_writes import TableBusyError
+from inference_api.jobs.files import JobFiles
+from inference_api.jobs.job import Job
+from inference_api.jobs.table import Charge, JobTable, KeyTakenError, LimitReachedError, Reservation
+from inference_api.jobs.transitions import JobPolicy, accept
+from inference_api.metrics import emit
+from inference_api.request_body import RequestRules, answer_tokens, check_request_body
+from inference_api.runtime import Runtime
+from inference_api.settings import Limits
+
+_LONGEST_KEY = 255
+_DAY_IN_SECONDS = 86_400
+
+
+class Submission:
+    """Raises ApiError for what is not accepted, and then no job exists."""
+
+    def __init__(
+        self,
+        table: JobTable,
+        files: JobFiles,
+        backend: JobBackend,
+        *,
+        rules: RequestRules,
+        policy: JobPolicy,
+        limits: Limits,
+        runtime: Runtime,
+        deployment: str,
+    ) -> None:
+        self._table, self._files, self._backend, self._rules = table, files, backend, rules
+        self._policy, self._limits, self._runtime, self._deployment = policy, limits, runtime, deployment
+
+    def submit(self, request: Request) -> Job:
+        """The new job, or the one that the caller's idempotency key already stands for."""
+        document = check_request_body(request.body, request.content_type, self._rules)
+        tokens = self._tokens(document)
+        owner = request.owner
+        key, fingerprint = _idempotency_key(request), sha256(request.body).hexdigest()
+        earlier, gone = self._earlier(owner, key, fingerprint)
+        if earlier:
+            return earlier
+        now = self._runtime.now()
+        job = self._backend.claim_at_acceptance(accept(self._runtime.new_id(), owner, now, self._policy))
+        self._files.put_input(job.id, request.body)
+        keep_until = int(job.deadline) + self._policy.retention + _DAY_IN_SECONDS
+        try:
+            self._table.add(
+                job,
+                self._charge(tokens, now),
+                Reservation(key, fingerprint, keep_until, gone) if key else None,
+            )
+        except KeyTakenError:  # by the same caller, a moment ago
+            earlier, _ = self._earlier(owner, key, fingerprint)
+            if earlier is None:
+                raise ApiError(503, "try_again", _TRY_AGAIN, retry_after_in_seconds=1) from None
+            return earlier
+        except LimitReachedError as reached:
+            raise self._refusal(reached.limit, now) from None
+        emit(self._deployment, now, {"JobsAccepted": 1})
+        try:
+            self._backend.dispatch(job)
+        except (BotoCoreError, ClientError, TableBusyError) as error:
+            # It is accepted: what could not be done now is the sweeper's.
+            print(json.dumps({"job": job.id, "cause": f"{type(error).__name__} at dispatch"}))
+        return job
+
+    def _tokens(self, document: Mapping[str, Any]) -> int:
+        most = self._limits.answer_tokens_per_day
+        tokens = 0 if most is None else answer_tokens(document)
+        if most is not None and tokens > most:
+            message = f"The body asks for {tokens} answer tokens; each caller has {most} a day. Ask for fewer."
+            raise ApiError(400, "invalid_parameter", message)
+        return tokens
+
+    def _earlier(self, owner: str, key: str | None, fingerprint: str) -> tuple[Job | None, str | None]:
+        """The job that the key stands for; or None, and the id of one that it stood for and that has expired."""
+        accepted = self._table.find_key(owner, key) if key else None
+        if accepted is None:
+            return None, None
+        job = self._table.get(accepted.job_id)
+        if job is None:
+            return None, accepted.job_id
+        if accepted.fingerprint != fingerprint:
+            message = (
+                "Idempotency-Key: this key belongs to a job with another body; send the same body, or another key."
+            )
+            raise ApiError(409, "idempotency_key_reused", message, field="Idempotency-Key")
+        return job, None
+
+    def _charge(self, tokens: int, now: float) -> Charge:
+        day = datetime.fromtimestamp(now, UTC).date().isoformat()
+        return Charge(self._limits.open_jobs, self._limits.answer_tokens_per_day, tokens, day)
+
+    def _refusal(self, limit: str, now: float) -> ApiError:
+        if limit == "open_jobs":
+            message = (
+                f"You have {self._limits.open_jobs} open jobs, which is the limit of each caller; "
+                "submit again when one of them has ended, or cancel one."
+            )
+            return ApiError(429, "too_many_open_jobs", message, retry_after_in_seconds=10)
+        today = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        midnight = today + timedelta(days=1)
+        message = (
+            f"With this job you would ask for more than {self._limits.answer_tokens_per_day} answer tokens today, "
+            f"which is the limit of each caller; it renews at {midnight.isoformat().replace('+00:00', 'Z')}."
+        )
+        seconds = max(1, int(midnight.timestamp() - now))
+        return ApiError(429, "daily_tokens_exceeded", message, retry_after_in_seconds=seconds)
+
+
+_TRY_AGAIN = "Another request with the same Idempotency-Key is under way; send this one again."
+
+
+def _idempotency_key(request: Request) -> str | None:
+    key = request.idempotency_key
+    if key is None:
+        return None
+    if not (0 < len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable()):
+        message = f"Idempotency-Key: must have 1 to {_LONGEST_KEY} printable ASCII characters."
+        raise ApiError(400, "invalid_idempotency_key", message, field="Idempotency-Key")
+    return key

@@ -1,0 +1,240 @@
+"""The result table: each change is one conditional write, or one transaction where a quota slot moves with it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from inference_api.jobs import items
+from inference_api.jobs.conditional_writes import MOST_TRIES, ConditionalWrites, TableBusyError, Write
+from inference_api.jobs.job import Job, Output, Result
+from inference_api.runtime import Runtime
+
+_DAY_IN_SECONDS = 86_400
+
+
+class LimitReachedError(Exception):
+    """`limit`: "open_jobs" or "answer_tokens_per_day"."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
+class KeyTakenError(Exception):
+    """The idempotency key already belongs to a job."""
+
+
+class Accepted(NamedTuple):
+    """What an idempotency key stands for."""
+
+    job_id: str
+    fingerprint: str
+
+
+class Reservation(NamedTuple):
+    """An idempotency key for a new job, kept until a time after the job's own end; `replaces` is a job that is gone."""
+
+    key: str
+    fingerprint: str
+    keep_until: int
+    replaces: str | None
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What accepting a job takes from its owner's limits; the token budget is off when `tokens_per_day` is None."""
+
+    open_jobs: int
+    tokens_per_day: int | None
+    tokens: int
+    day: str
+
+
+class JobTable:
+    """Raises botocore's errors where DynamoDB fails for longer than its client's retries."""
+
+    def __init__(self, client: Any, name: str, runtime: Runtime) -> None:
+        self._client, self._name, self._runtime = client, name, runtime
+        self._writes = ConditionalWrites(client, name, runtime)
+
+    def get(self, job_id: str, *, consistent: bool = True) -> Job | None:
+        """None when there is no such job, or no longer: DynamoDB deletes expired rows late."""
+        item = self._get(items.job_key(job_id), consistent=consistent)
+        return self._alive(items.from_item(item)) if item else None
+
+    def add(self, job: Job, charge: Charge, reservation: Reservation | None) -> None:
+        """Raises LimitReachedError or KeyTakenError, and then nothing was written."""
+        writes = {
+            "job": self._writes.put(items.to_item(job), "attribute_not_exists(pk)"),
+            "open_jobs": self._writes.add(items.slots_key(job.owner), "open", 1, most=charge.open_jobs),
+        }
+        if charge.tokens_per_day is not None:
+            writes["answer_tokens_per_day"] = self._charge_tokens(job, charge, charge.tokens_per_day)
+        if reservation:
+            writes["key"] = self._reserve(job, reservation)
+        refused = self._writes.together(list(writes.values()), token=job.id)
+        reasons = [name for name, reason in zip(writes, refused, strict=False) if reason]
+        if "job" in reasons:
+            return  # the id is ours alone: an earlier try of this very call was written after all
+        if "key" in reasons:
+            raise KeyTakenError
+        if reasons:
+            raise LimitReachedError(reasons[0])
+
+    def find_key(self, owner: str, key: str) -> Accepted | None:
+        """The job that was accepted under the caller's idempotency key."""
+        item = self._get(items.idempotency_key(owner, key), consistent=True)
+        if not item or int(item["expires_at"]["N"]) <= self._runtime.now():
+            return None
+        return Accepted(item["job_id"]["S"], item["fingerprint"]["S"])
+
+    def change(self, job: Job, decide: Callable[[Job], Job | None]) -> tuple[Job, bool]:
+        """Write what `decide` makes of the row as it is now; returns the row and whether this call has changed it.
+
+        Whoever loses a race decides again on the winner's row. Raises TableBusyError.
+        """
+        current: Job | None = job
+        for turn in range(MOST_TRIES):
+            if current is None:
+                return job, False  # it has expired in between
+            wanted = decide(current)
+            if wanted is None:
+                return current, False
+            wanted = replace(wanted, version=current.version + 1, writer=f"{self._runtime.chance.getrandbits(32):08x}")
+            try:
+                written, found = self._write(wanted, current)
+            except TableBusyError:
+                self._writes.pause(turn)
+                found = self.get(job.id)
+            else:
+                if written:
+                    return wanted, True
+            current = self._alive(found)
+        raise TableBusyError
+
+    def put_output(self, job: Job, output: Output, answer: Result, expires_at: int) -> None:
+        """Keep a copy beside the row before the row points to it."""
+        item = _result_item(items.output_key(job.id, output.attempt), answer, expires_at)
+        self._client.put_item(TableName=self._name, Item=item | {"etag": {"S": output.etag}})
+
+    def put_error(self, job: Job, attempt: int, error: Result, expires_at: int) -> None:
+        """The first one that is said of an attempt stays."""
+        item = _result_item(items.error_key(job.id, attempt), error, expires_at)
+        self._writes.alone(self._writes.put(item, "attribute_not_exists(pk)"))
+
+    def get_output(self, job: Job, output: Output) -> Result | None:
+        """The copy of the pinned answer; None if it is one of another version."""
+        item = self._get(items.output_key(job.id, output.attempt), consistent=True)
+        return _result(item) if item and item["etag"]["S"] == output.etag else None
+
+    def get_error(self, job: Job, attempt: int) -> Result | None:
+        """Why an attempt failed."""
+        item = self._get(items.error_key(job.id, attempt), consistent=True)
+        return _result(item) if item else None
+
+    def jobs_of(self, owner: str, limit: int, after: str | None) -> tuple[list[Job], str | None]:
+        """A page of an owner's jobs, newest first, and the `listed_at` after which the next page begins."""
+        start = {}
+        if after:
+            key = items.job_key(after.partition("#")[2]) | {"owner": {"S": owner}, "listed_at": {"S": after}}
+            start = {"ExclusiveStartKey": key}
+        page = self._client.query(
+            TableName=self._name,
+            IndexName="by_owner",
+            KeyConditionExpression="#owner = :owner",
+            ExpressionAttributeNames={"#owner": "owner"},
+            ExpressionAttributeValues={":owner": {"S": owner}},
+            ScanIndexForward=False,
+            Limit=limit,
+            **start,
+        )
+        # The index lags and holds keys alone, so that a change of a job's state is no write to it.
+        jobs = self._get_all([{"pk": item["pk"]} for item in page["Items"]])
+        mine = [job for job in jobs if job.owner == owner and self._alive(job)]
+        last = page.get("LastEvaluatedKey")
+        return sorted(mine, key=lambda job: (job.accepted_at, job.id), reverse=True), last and last["listed_at"]["S"]
+
+    def due(self, shard: int) -> Iterator[str]:
+        """The ids of the jobs in a shard that are due by now, the longest overdue first."""
+        start: dict[str, Any] = {}
+        while True:
+            page = self._client.query(
+                TableName=self._name,
+                IndexName="by_due",
+                KeyConditionExpression="due_shard = :shard AND due_at <= :now",
+                ExpressionAttributeValues={
+                    ":shard": {"S": items.due_shard(shard)},
+                    ":now": items.number(self._runtime.now()),
+                },
+                **start,
+            )
+            yield from (item["pk"]["S"].removeprefix("job#") for item in page["Items"])
+            if "LastEvaluatedKey" not in page:
+                return
+            start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+    def admit(self, window: int, most: int, expires_at: int) -> bool:
+        """Count one more waiting caller in this window, unless it is full."""
+        one_more = self._writes.add(items.waiting_key(window), "waiting", 1, most=most, expires_at=expires_at)
+        return self._writes.alone(one_more) is None
+
+    def _charge_tokens(self, job: Job, charge: Charge, most: int) -> Write:
+        row, expires_at = items.tokens_key(job.owner, charge.day), int(job.accepted_at) + 2 * _DAY_IN_SECONDS
+        return self._writes.add(row, "tokens", charge.tokens, most=most, expires_at=expires_at)
+
+    def _reserve(self, job: Job, reservation: Reservation) -> Write:
+        key, fingerprint, keep_until, replaces = reservation
+        item = items.idempotency_key(job.owner, key) | {
+            "job_id": {"S": job.id},
+            "fingerprint": {"S": fingerprint},
+            "expires_at": items.number(keep_until),
+        }
+        # DynamoDB deletes late: a key that has had its time is free, and so is one whose job is gone.
+        free = "attribute_not_exists(pk) OR expires_at <= :now OR job_id = :gone"
+        values = {":now": items.number(int(self._runtime.now())), ":gone": {"S": replaces or "none"}}
+        return self._writes.put(item, free, values)
+
+    def _write(self, wanted: Job, current: Job) -> tuple[bool, Job | None]:
+        """Whether `wanted` was written in place of `current`; if not, the row that was found. Raises TableBusyError."""
+        held = {":version": items.number(current.version)}
+        put = self._writes.put(items.to_item(wanted), "version = :version", held)
+        if current.holds_slot and not wanted.holds_slot:
+            free = self._writes.add(items.slots_key(wanted.owner), "open", -1)
+            reason = next(iter(self._writes.together([put, free], token=f"{wanted.id}{wanted.writer}"[-36:])), None)
+        else:
+            reason = self._writes.alone(put)
+        if reason is None:
+            return True, None
+        found = items.from_item(reason["Item"]) if reason.get("Item") else None
+        # A repeated request finds what its own first try wrote.
+        return found is not None and found.writer == wanted.writer, found
+
+    def _get(self, key: dict[str, Any], *, consistent: bool) -> dict[str, Any] | None:
+        item: dict[str, Any] | None
+        item = self._client.get_item(TableName=self._name, Key=key, ConsistentRead=consistent).get("Item")
+        return item
+
+    def _get_all(self, keys: list[dict[str, Any]]) -> list[Job]:
+        found: list[Job] = []
+        wanted = keys
+        for turn in range(MOST_TRIES):
+            if not wanted:
+                return found
+            if turn:
+                self._writes.pause(turn)
+            page = self._client.batch_get_item(RequestItems={self._name: {"Keys": wanted, "ConsistentRead": True}})
+            found += [items.from_item(item) for item in page["Responses"].get(self._name, [])]
+            wanted = page.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
+        raise TableBusyError
+
+    def _alive(self, job: Job | None) -> Job | None:
+        return None if job and job.expires_at is not None and job.expires_at <= self._runtime.now() else job
+
+
+def _result_item(key: dict[str, Any], result: Result, expires_at: int) -> dict[str, Any]:
+    values = {"body": {"B": result.body}, "content_type": {"S": result.content_type}}
+    return key | values | {"expires_at": items.number(expires_at)}
+
+
+def _result(item: dict[str, Any]) -> Result:
+    return Result(item["body"]["B"], item["content_type"]["S"])

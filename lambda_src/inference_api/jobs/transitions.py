@@ -1,0 +1,189 @@
+"""The life of a job as pure functions: from its row to the next one, or to None where the change is not allowed.
+
+Whoever makes a change reads the row, asks here, and writes under the condition that the row is still the one it read.
+The exhaustive exploration in the tests runs these same functions.
+"""
+
+from dataclasses import dataclass, replace
+
+from inference_api.jobs.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
+
+MAX_ATTEMPTS = 3
+# Longer than any function that holds a claim can run (90 s), with time for clocks that differ.
+LEASE_IN_SECONDS = 120
+# An attempt that starts as late as allowed and runs into its timeout is over, and noticed, before the deadline.
+MARGIN_IN_SECONDS = 300
+FIRST_LOOK_IN_SECONDS = 60
+LONGEST_LOOK_IN_SECONDS = 900
+
+
+@dataclass(frozen=True)
+class JobPolicy:
+    """What the deployment promises of its jobs, all in seconds."""
+
+    deadline: int
+    retention: int
+    invocation_timeout: int
+
+    def latest_start(self, job: Job) -> float:
+        """Until when an attempt may be claimed."""
+        return job.deadline - self.invocation_timeout - MARGIN_IN_SECONDS
+
+
+def accept(job_id: str, owner: str, now: float, policy: JobPolicy) -> Job:
+    """A new job, queued, that holds one of its owner's slots."""
+    return Job(
+        id=job_id,
+        owner=owner,
+        state=ACCEPTED,
+        accepted_at=now,
+        deadline=now + policy.deadline,
+        due_at=now + FIRST_LOOK_IN_SECONDS,
+        version=1,
+    )
+
+
+def note_sent(job: Job) -> Job | None:
+    """The queue holds a message for it, so that it waits and is not stuck."""
+    return replace(job, sent=True) if job.state == ACCEPTED and not job.sent else None
+
+
+def note_gone(job: Job) -> Job | None:
+    """The message is known to be gone."""
+    return replace(job, sent=False) if job.state == ACCEPTED and job.sent else None
+
+
+def claim(job: Job, now: float, policy: JobPolicy) -> Job | None:
+    """Take the next attempt, before anything is invoked; whoever holds it has the lease's time to invoke and report."""
+    if not job.is_open or job.attempts >= MAX_ATTEMPTS or job.refused or now > policy.latest_start(job):
+        return None
+    newest_has_ended = job.attempts in job.ended
+    if job.may_be_running and not newest_has_ended and (now < job.lease_until or job.marked == job.attempts):
+        return None
+    lease = now + LEASE_IN_SECONDS
+    due_at = lease if job.due_at is None else min(job.due_at, lease)
+    return replace(job, state=SUBMITTED, attempts=job.attempts + 1, lease_until=lease, due_at=due_at)
+
+
+def note_invoked(job: Job, attempt: int, failure_key: str | None) -> Job | None:
+    """The asynchronous endpoint has taken the attempt, so nobody may take it for lost."""
+    if not job.is_open or attempt != job.attempts or job.marked == attempt:
+        return None
+    return replace(job, marked=attempt, failure_key=failure_key)
+
+
+def give_back(job: Job, attempt: int, now: float, policy: JobPolicy) -> Job | None:
+    """The attempt certainly did not run (throttled, not ready): it does not count."""
+    if attempt != job.attempts or attempt in job.ended or not _is_tended(job):
+        return _end_attempt(job, attempt, now)
+    return _conclude(_settle(replace(job, attempts=attempt - 1, lease_until=0), now), now, policy)
+
+
+def succeed(job: Job, output: Output, now: float, policy: JobPolicy) -> Job | None:
+    """The first output that is found is the job's for good."""
+    if job.is_open:
+        return replace(_ended(job, SUCCEEDED, now, policy), output=output, holds_slot=False)
+    return _end_attempt(job, output.attempt, now)
+
+
+def fail_attempt(
+    job: Job, attempt: int, code: str, now: float, policy: JobPolicy, *, refused: bool = False
+) -> Job | None:
+    """An attempt brought no output and never will. `refused`: the model would refuse every other attempt, too.
+
+    The job fails when no attempt can bring an output any more and none may be added.
+    """
+    changed = _end_attempt(job, attempt, now)
+    if changed is None or not job.is_open:
+        return changed
+    changed = replace(changed, error_code=code, error_attempt=attempt, refused=job.refused or refused)
+    return _conclude(changed, now, policy)
+
+
+def lose_attempt(job: Job, attempt: int, code: str, looked_at: float, policy: JobPolicy) -> Job | None:
+    """A worker's attempt whose lease was over at `looked_at`, after which no output of it was found.
+
+    The worker has ended by then, so none can have come later; nor can the lease be another's that is still at work.
+    """
+    if attempt != job.attempts or looked_at < job.lease_until:
+        return None
+    return fail_attempt(job, attempt, code, looked_at, policy)
+
+
+def cancel(job: Job, now: float, policy: JobPolicy) -> Job | None:
+    """By its owner. While an attempt may run the model is still busy with it, so the slot stays taken."""
+    if not job.is_open:
+        return None
+    return replace(_ended(job, CANCELLED, now, policy), holds_slot=job.may_be_running)
+
+
+def expire(job: Job, now: float, policy: JobPolicy) -> Job | None:
+    """The sweeper's last word once the deadline has passed and no output was found."""
+    if now < job.deadline:
+        return None
+    if job.is_open:
+        return replace(_ended(job, FAILED if job.error_code else EXPIRED, now, policy), holds_slot=False)
+    return _rest(replace(job, holds_slot=False)) if job.holds_slot else None
+
+
+def note_announced(job: Job) -> Job | None:
+    """The event that tells of its end is out."""
+    return _rest(replace(job, announced=True)) if not job.is_open and not job.announced else None
+
+
+def look_again(job: Job, now: float) -> Job | None:
+    """Move the next look of the sweeper: after as long again as the job is old, from one minute to fifteen."""
+    if job.due_at is None or job.due_at > now:
+        return None
+    if now >= job.deadline:
+        return replace(job, due_at=now + FIRST_LOOK_IN_SECONDS)  # whoever looks now may die before it ends the job
+    pause = min(max(now - job.accepted_at, FIRST_LOOK_IN_SECONDS), LONGEST_LOOK_IN_SECONDS)
+    due_at = min(now + pause, job.deadline)
+    if job.is_open and now < job.lease_until:
+        due_at = min(due_at, job.lease_until)
+    return replace(job, due_at=due_at)
+
+
+def _is_tended(job: Job) -> bool:
+    """Whether its attempts still matter: to its end, or to the slot of a cancelled one."""
+    return job.is_open or job.holds_slot
+
+
+def _end_attempt(job: Job, attempt: int, now: float) -> Job | None:
+    if attempt in job.ended or not 1 <= attempt <= job.attempts or not _is_tended(job):
+        return None
+    return _settle(replace(job, ended=job.ended | {attempt}), now)
+
+
+def _settle(job: Job, now: float) -> Job:
+    """An open job waits for its next attempt. Once none may be running, a cancelled job's slot is free."""
+    if not job.is_open:
+        return job if job.may_be_running else _rest(replace(job, holds_slot=False))
+    soon = now + FIRST_LOOK_IN_SECONDS
+    job = replace(job, due_at=soon if job.due_at is None else min(job.due_at, soon))
+    return job if job.may_be_running else replace(job, state=ACCEPTED, sent=False)
+
+
+def _conclude(job: Job, now: float, policy: JobPolicy) -> Job:
+    """A job with a known error fails once no attempt may bring an output any more and none may be added."""
+    if not job.is_open or job.may_be_running or not job.error_code:
+        return job
+    if job.refused or job.attempts >= MAX_ATTEMPTS or now > policy.latest_start(job):
+        return replace(_ended(job, FAILED, now, policy), holds_slot=False)
+    return job
+
+
+def _ended(job: Job, state: str, now: float, policy: JobPolicy) -> Job:
+    return replace(
+        job,
+        state=state,
+        ended_at=now,
+        # Until the deadline a cancelled job's attempt may hold the slot, which must not vanish with the row.
+        expires_at=int(max(now, job.deadline if state == CANCELLED else now)) + policy.retention,
+        due_at=now + FIRST_LOOK_IN_SECONDS,
+    )
+
+
+def _rest(job: Job) -> Job:
+    """Nothing is left to do for a job that has ended, is announced and holds no slot."""
+    return replace(job, due_at=None) if job.announced and not job.holds_slot else job

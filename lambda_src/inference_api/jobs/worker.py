@@ -1,0 +1,85 @@
+"""A worker's turn with one message: claim, ask the model, record; or wait for a better moment."""
+
+import json
+from typing import Any
+
+from inference_api.endpoint_client import EndpointClient, InvocationError
+from inference_api.jobs import transitions
+from inference_api.jobs.completion import Failure
+from inference_api.jobs.job import ACCEPTED, Job
+from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.service import JobService
+from inference_api.metrics import emit
+from inference_api.runtime import runtime
+from inference_api.settings import job_settings
+from inference_api.sqs import Message
+
+_FIRST_RETRY_IN_SECONDS = 15
+_LONGEST_RETRY_IN_SECONDS = 600
+
+
+def work_on(message: Message, service: JobService, endpoint: EndpointClient) -> None:
+    """Returns when the message is done with. What it raises for comes back after a while."""
+    try:
+        _work(message, service, endpoint)
+    except Exception:
+        received = int(message["attributes"]["ApproximateReceiveCount"])
+        seconds = min(_FIRST_RETRY_IN_SECONDS * 2 ** (received - 1), _LONGEST_RETRY_IN_SECONDS)
+        _queue(service).hide(message["receiptHandle"], seconds)
+        raise
+
+
+def _work(message: Message, service: JobService, endpoint: EndpointClient) -> None:
+    job_id, waits = _read(message["body"])
+    job = service.table.get(job_id) if job_id else None
+    if job is None:
+        emit(job_settings().deployment, runtime().now(), {"UnknownJobMessages": 1})
+        return
+    # Before the claim, so that a bucket that fails for a while costs no attempt.
+    body = service.files.get_input(job.id)
+    job, claimed = service.table.change(job, _claim)
+    if claimed:
+        _ask(job, body, waits, service, endpoint)
+
+
+def _claim(job: Job) -> Job | None:
+    # An attempt whose worker died is the sweeper's to end: it looks for what that has left in the bucket.
+    return transitions.claim(job, runtime().now(), job_settings().policy) if job.state == ACCEPTED else None
+
+
+def _ask(job: Job, body: bytes, waits: int, service: JobService, endpoint: EndpointClient) -> None:
+    attempt = job.attempts
+    try:
+        answer = endpoint.invoke_raw(body)
+    except InvocationError as error:
+        print(json.dumps({"job": job.id, "cause": f"{error.code} at InvokeEndpoint", "aws": error.cause}))
+        if error.ran:
+            job = service.completion.fail_attempt(job, attempt, _failure(error))
+        else:
+            job = service.completion.give_back(job, attempt)
+        if job.state == ACCEPTED:
+            _queue(service).dispatch_later(job, waits)
+    else:
+        stored = service.files.put_output(job.id, attempt, answer)
+        service.completion.succeed(job, *stored)
+
+
+def _failure(error: InvocationError) -> Failure:
+    if error.response.retry_after_in_seconds is None:
+        return Failure(error.code, error.message, error.refused)
+    # Its message is for a caller who may come back, which a job's owner need not.
+    return Failure(error.code, "The connection to the model broke before it answered.", refused=False)
+
+
+def _queue(service: JobService) -> QueueBackend:
+    assert isinstance(service.backend, QueueBackend)
+    return service.backend
+
+
+def _read(body: str) -> tuple[str, int]:
+    """The job's id, empty for a message that is not ours, and how often the job has waited."""
+    try:
+        message: Any = json.loads(body)
+        return str(message["job"]), int(message["waits"])
+    except (ValueError, KeyError, TypeError):
+        return "", 0

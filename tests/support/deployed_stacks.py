@@ -1,0 +1,77 @@
+"""Deployed stacks and what their APIs answer: shared by the tests over HTTP."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from local_cloud.api_client import ApiClient, connect
+from local_cloud.assembly import Stack
+from local_cloud.cloud import ACCOUNT, LocalCloud
+from local_cloud.deploy import deploy
+from support.patience import wait_for
+from support.template_parts import Template
+
+Apis = Callable[[str], ApiClient]
+Answer = tuple[int, dict[str, str], Any]
+Change = Callable[[Template], None]
+
+
+def edited(stack: Stack, folder: Path, change: Change, name: str) -> Stack:
+    """The stack as it would be after an edit of its deployment file, under a name of the test's own."""
+    template = stack.template
+    change(template)
+    path = folder / f"{name}-{time.monotonic_ns()}.json"
+    path.write_text(json.dumps(template))
+    return replace(stack, name=name, template_path=path)
+
+
+def deployed(cloud: LocalCloud, stack: Stack) -> ApiClient:
+    """Deploy the stack; a client of its API."""
+    return connect(cloud, deploy(cloud, stack), stack.region)
+
+
+def caller_of(cloud: LocalCloud, api: ApiClient, name: str) -> ApiClient:
+    """The same API as another IAM user, who may call all of it."""
+    api_id = api.url.removeprefix(f"{cloud.url}/_aws/execute-api/").partition("/")[0]
+    resource = f"arn:aws:execute-api:{api.region}:{ACCOUNT}:{api_id}/*"
+    statement = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": resource}
+    return replace(api, credentials=cloud.create_user(name, [statement]))
+
+
+def ended(api: ApiClient, job: dict[str, Any]) -> dict[str, Any]:
+    """The job once it has ended; on a fast clock a wait of 25 s is short."""
+
+    def look() -> dict[str, Any] | None:
+        status, _, found = api.call("GET", f"/jobs/{job['id']}?wait=25")
+        return found if status == 200 and found["status"] not in ("queued", "running") else None
+
+    return wait_for(look, f"the end of {job}", seconds=300)
+
+
+def resource_ids(cloud: LocalCloud, stack: Stack, kind: str) -> list[str]:
+    """The physical ids of a deployed stack's resources of a type."""
+    resources = cloud.client("cloudformation", region=stack.region).describe_stack_resources(StackName=stack.name)
+    return [each["PhysicalResourceId"] for each in resources["StackResources"] if each["ResourceType"] == kind]
+
+
+def containers(cloud: LocalCloud, name: str) -> list[dict[str, Any]]:
+    """The model containers of a stack that run."""
+    answer = requests.get(f"{cloud.url}/_slipway/containers", timeout=30)
+    return [each for each in answer.json() if each["endpoint"].startswith(f"{name}-")]
+
+
+def assert_refused(answer: Answer, status: int, code: str, said: str = "") -> None:
+    """The answer has this status and code, our shape, a request id, and advice when to come back."""
+    found, headers, body = answer
+    assert (found, body["error"]["code"]) == (status, code), body
+    assert said in body["error"]["message"]
+    assert set(body["error"]) <= {"code", "message", "field"}
+    assert len(headers["x-request-id"]) > 10
+    assert headers["content-type"].startswith("application/json")
+    if status in (429, 503):
+        assert int(headers["retry-after"]) >= 1

@@ -1,0 +1,204 @@
+"""Rules that every template of ours keeps; each returns the violations it finds."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from llm_hosting.catalog.regions import container_accounts
+from support.template_parts import Template, referred
+
+Resource = dict[str, Any]
+
+FORCED_TO_ANY_RESOURCE = {
+    "cloudwatch:PutMetricData",
+    "ecr:GetAuthorizationToken",
+    "xray:PutTelemetryRecords",
+    "xray:PutTraceSegments",
+}
+# Each model and each job has files of its own, below a folder that is spelled out.
+BELOW_A_FOLDER = {
+    "s3:AbortMultipartUpload",
+    "s3:GetObject",
+    "s3:GetObjectVersion",
+    "s3:ListMultipartUploadParts",
+    "s3:PutObject",
+}
+# Names that are no physical names, or that are unique only within their parent.
+SCOPED_NAMES = {
+    ("AWS::ApiGateway::Stage", "StageName"),
+    ("AWS::ApplicationAutoScaling::ScalingPolicy", "PolicyName"),
+    ("AWS::CloudWatch::Alarm", "MetricName"),
+    ("AWS::IAM::Policy", "PolicyName"),
+}
+NAMED_BY_STACK_ID = {("AWS::SageMaker::Endpoint", "EndpointName"), ("AWS::Logs::LogGroup", "LogGroupName")}
+STACK_NAME = {"Ref": "AWS::StackName"}  # an API may share its name with others
+
+
+def no_managed_policies(template: Template) -> list[str]:
+    """Neither FullAccess nor any other policy that AWS may widen."""
+    return [
+        logical_id
+        for logical_id, resource in template["Resources"].items()
+        if resource["Properties"].get("ManagedPolicyArns") or "FullAccess" in json.dumps(resource)
+    ]
+
+
+def no_partition_or_region_literals(template: Template) -> list[str]:
+    """Settings a user wrote (topics, keys, secrets) may name them; nothing that we write does."""
+    text = json.dumps({name: part for name, part in template.items() if name != "Mappings"})
+    text = re.sub(r"arn:aws:(sns|kms|secretsmanager):us-east-1:111122223333", "", text)
+    regions = "|".join(container_accounts())
+    return re.findall(rf"arn:aws[a-z-]*:|\b(?:{regions})\b|amazonaws\.com\.cn|\.amazonaws\.com/", text)
+
+
+def no_fixed_names(template: Template) -> list[str]:
+    """Only the endpoint and its log group are named, with a part of the stack's id; others refer to a resource."""
+    return [
+        f"{logical_id}.{key}"
+        for logical_id, resource in template["Resources"].items()
+        for key, name in resource["Properties"].items()
+        if key.endswith("Name") and not _may_be_named(resource["Type"], key, name, template)
+    ]
+
+
+def _may_be_named(kind: str, key: str, name: Any, template: Template) -> bool:
+    if (kind, key) in NAMED_BY_STACK_ID:
+        return "AWS::StackId" in json.dumps(name)
+    refers = isinstance(name, dict) and (name.get("Ref") or name.get("Fn::GetAtt", [""])[0]) in template["Resources"]
+    return refers or (kind, key) in SCOPED_NAMES or (kind == "AWS::ApiGateway::RestApi" and name == STACK_NAME)
+
+
+def no_account_wide_settings(template: Template) -> list[str]:
+    """AWS::ApiGateway::Account is one per account and region: two stacks would fight over it."""
+    return [
+        logical_id
+        for logical_id, resource in template["Resources"].items()
+        if resource["Type"] == "AWS::ApiGateway::Account"
+    ]
+
+
+def no_custom_resources(template: Template) -> list[str]:
+    """They would bring code of others into the account."""
+    return [
+        logical_id
+        for logical_id, resource in template["Resources"].items()
+        if resource["Type"].startswith("Custom::") or resource["Type"] == "AWS::CloudFormation::CustomResource"
+    ]
+
+
+def no_wildcard_actions(template: Template) -> list[str]:
+    """Every action that is allowed is spelled out."""
+    return [
+        action for statement in _allowing(template) for action in _list(statement.get("Action", "*")) if "*" in action
+    ]
+
+
+def no_free_resources(template: Template) -> list[str]:
+    """A `*` only for actions that know no narrower resource, and for the files below a folder."""
+    violations = []
+    for statement in _allowing(template):
+        if "NotAction" in statement or "NotResource" in statement:
+            violations.append("allows all but something")
+            continue
+        free = [text for each in _list(statement.get("Resource", [])) if "*" in (text := json.dumps(each))]
+        below_folders = all(text.count("*") == 1 and re.search(r"/[^/*\"]+/\*\"", text) for text in free)
+        for action in _list(statement["Action"]):
+            if free and action not in FORCED_TO_ANY_RESOURCE and not (action in BELOW_A_FOLDER and below_folders):
+                violations.append(action)
+    return violations
+
+
+def no_open_resource_policies(template: Template) -> list[str]:
+    """A policy of a queue, topic, bucket or function lets in a service only, and that only from one source of ours."""
+    violations = [
+        logical_id
+        for logical_id, resource in template["Resources"].items()
+        for statement in statements_of(resource)
+        if statement["Effect"] == "Allow" and "Principal" in statement and not _is_bound(statement)
+    ]
+    for logical_id, resource in template["Resources"].items():
+        if resource["Type"] == "AWS::Lambda::Permission" and "SourceArn" not in resource["Properties"]:
+            violations.append(logical_id)
+    return violations
+
+
+def _is_bound(statement: dict[str, Any]) -> bool:
+    if statement["Action"] == "sts:AssumeRole":
+        return "Service" in statement["Principal"]
+    conditions: dict[str, Any] = {}
+    for operator in ("ArnEquals", "StringEquals"):
+        conditions |= statement.get("Condition", {}).get(operator, {})
+    return list(statement["Principal"]) == ["Service"] and "aws:SourceArn" in conditions
+
+
+def queues_outlast_their_functions(template: Template) -> list[str]:
+    """Messages stay hidden for six times the timeout of the function that handles them, as AWS advises."""
+    violations = []
+    for logical_id, resource in template["Resources"].items():
+        if resource["Type"] == "AWS::Lambda::EventSourceMapping":
+            queue = referred(template, resource["Properties"]["EventSourceArn"])
+            function = referred(template, resource["Properties"]["FunctionName"])
+            if queue.get("VisibilityTimeout", 30) < 6 * function.get("Timeout", 3):
+                violations.append(logical_id)
+    return violations
+
+
+def queues_have_dead_letters(template: Template) -> list[str]:
+    """What cannot be handled is kept: every queue and every subscription has a dead-letter queue, or is one."""
+    sources = {
+        logical_id: resource["Properties"].get("RedrivePolicy")
+        for logical_id, resource in template["Resources"].items()
+        if resource["Type"] in ("AWS::SQS::Queue", "AWS::SNS::Subscription")
+    }
+    ends = {policy["deadLetterTargetArn"]["Fn::GetAtt"][0] for policy in sources.values() if policy}
+    return [logical_id for logical_id, policy in sources.items() if not policy and logical_id not in ends]
+
+
+def what_stays_is_tagged(template: Template) -> list[str]:
+    """Whatever a destroy leaves behind can be found by the stack's name."""
+    tag = {"Key": "slipway:deployment", "Value": STACK_NAME}
+    return [
+        logical_id
+        for logical_id, resource in template["Resources"].items()
+        if resource.get("DeletionPolicy", "Delete") != "Delete"
+        and resource["Type"] != "AWS::S3::BucketPolicy"  # goes with its bucket, and takes no tags
+        and tag not in resource["Properties"].get("Tags", [])
+    ]
+
+
+RULES: tuple[Callable[[Template], list[str]], ...] = (
+    no_managed_policies,
+    no_partition_or_region_literals,
+    no_fixed_names,
+    no_account_wide_settings,
+    no_custom_resources,
+    no_wildcard_actions,
+    no_free_resources,
+    no_open_resource_policies,
+    queues_outlast_their_functions,
+    queues_have_dead_letters,
+    what_stays_is_tagged,
+)
+
+
+def _allowing(template: Template) -> Iterator[dict[str, Any]]:
+    """The statements that allow something; those that deny may use wildcards."""
+    for resource in template["Resources"].values():
+        yield from (statement for statement in statements_of(resource) if statement["Effect"] == "Allow")
+
+
+def statements_of(resource: Resource) -> Iterator[dict[str, Any]]:
+    """Every statement of a policy, or of the policies that a role carries itself."""
+    properties = resource["Properties"]
+    documents = [
+        properties.get("PolicyDocument"),
+        properties.get("AssumeRolePolicyDocument"),
+        *(each["PolicyDocument"] for each in properties.get("Policies", [])),
+    ]
+    for document in filter(None, documents):
+        yield from document["Statement"]
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,173 @@
+"""`python -m slipway stage` as tests run it: from a Hub on loopback to the local cloud's S3, and killed on the way."""
+
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import boto3
+
+from local_cloud.assembly import ROOT
+from local_cloud.cloud import Credentials, LocalCloud
+from slipway import stage
+from support.hub_server import HubServer
+from support.s3_recorder import Request, S3Recorder
+from support.small_stacks import REGION
+
+MODEL, BUCKET = "example/tiny", "staged-weights"
+_random = random.Random(7)
+FILES = {
+    "README.md": b"Not for engines.",
+    "added_tokens.json": b"{}",
+    "config.json": b'{"architectures": ["GPT2LMHeadModel"]}',
+    "model-00001-of-00002.safetensors": _random.randbytes(150_000),
+    "model-00002-of-00002.safetensors": _random.randbytes(120_000),
+    "model.safetensors.index.json": b"{}",
+    "onnx/model.onnx": b"Another format.",
+    "pytorch_model.bin": b"The same again.",
+    "pytorch_model.bin.index.json": b"{}",
+    "tokenizer.json": b'{"version": "1.0"}',
+}
+LARGE_FILES = FILES | {
+    "model-00001-of-00002.safetensors": 36 * _random.randbytes(1_000_003),  # three parts, each different
+    "model-00002-of-00002.safetensors": 18 * _random.randbytes(1_000_003),  # two
+}
+PARTS = {("model-00001-of-00002.safetensors", number) for number in (1, 2, 3)} | {
+    ("model-00002-of-00002.safetensors", number) for number in (1, 2)
+}
+
+
+def chosen(files: dict[str, bytes]) -> dict[str, bytes]:
+    """What is staged of them, unless patterns are given."""
+    return {path: body for path, body in files.items() if path.startswith(("added", "config", "model", "tokenizer"))}
+
+
+STAGED = chosen(FILES)
+
+
+@dataclass
+class Staging:
+    """A deployment file of a test's own, and what its staging has to do with."""
+
+    cloud: LocalCloud
+    hub: HubServer
+    s3: S3Recorder
+    folder: Path
+    name: str
+
+    def write(self, *, region: str | None = REGION, **model: Any) -> None:
+        """The deployment file; JSON is YAML."""
+        settings = {"id": MODEL, "weights": f"s3://{BUCKET}/{self.name}/"} | model
+        content = {"model": settings, "hosting": {"instance_type": "ml.g5.xlarge"}} | (
+            {"region": region} if region else {}
+        )
+        self.path.write_text(json.dumps(content))
+
+    @property
+    def path(self) -> Path:
+        return self.folder / f"{self.name}.yaml"
+
+    def _environment(self, caller: Credentials | None = None, **variables: str) -> dict[str, str]:
+        key = caller or self.cloud.deployer
+        return {
+            "AWS_ENDPOINT_URL": self.cloud.url,
+            "AWS_ENDPOINT_URL_S3": self.s3.url,
+            "AWS_ACCESS_KEY_ID": key.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": key.secret_access_key,
+            "HF_ENDPOINT": self.hub.url,
+            "HF_HUB_DOWNLOAD_TIMEOUT": "120",  # a file is asked for once, however long this machine pauses
+            "HF_HOME": str(self.folder / "hub"),
+        } | variables
+
+    def start(self) -> subprocess.Popen[str]:
+        """As its user does, in a process of its own, which can be killed."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "slipway", "stage", str(self.path), "--folder", str(self.folder / "way")],
+            cwd=ROOT,
+            env=os.environ | self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *, abandon: bool = False, **environment: Any) -> tuple[int, str, str]:
+        """The same in this process; exit status, and what was said on standard output and standard error."""
+        out, err = io.StringIO(), io.StringIO()
+        boto3.setup_default_session()  # it would remember the last caller
+        with patch.dict(os.environ, self._environment(**environment)), redirect_stdout(out), redirect_stderr(err):
+            code = stage.run(str(self.path), ROOT, self.folder / "way", give_up=abandon)
+        return code, out.getvalue(), err.getvalue()
+
+    def refused(self, **settings: Any) -> str:
+        """The one sentence that is said when it ends with status 1."""
+        code, _, err = self.run(**settings)
+        assert code == 1
+        assert len(err.strip().splitlines()) == 1, err
+        return err
+
+    def killed(self, when: Callable[[Request], bool]) -> Counter[str]:
+        """Run it until a request for which `when` says yes, which never arrives, and kill it there.
+
+        Returns how often each operation reached S3.
+        """
+        self.s3.cut = when
+        process = self.start()
+        assert self.s3.is_cut.wait(300)
+        process.kill()
+        process.communicate()
+        assert self.s3.idle.wait(300)
+        self.s3.cut = lambda request: False
+        return Counter(request.operation for request in self.s3.passed)
+
+    def visible(self) -> dict[str, bytes]:
+        """What SageMaker would load."""
+        client = self.cloud.client("s3", region=REGION)
+        listed = client.list_objects_v2(Bucket=BUCKET, Prefix=f"{self.name}/").get("Contents", [])
+        return {
+            each["Key"].removeprefix(f"{self.name}/"): client.get_object(Bucket=BUCKET, Key=each["Key"])["Body"].read()
+            for each in listed
+        }
+
+    def manifest(self) -> dict[str, Any]:
+        key = f".slipway/{self.name}/manifest.json"
+        body = self.cloud.client("s3", region=REGION).get_object(Bucket=BUCKET, Key=key)["Body"].read()
+        parsed: dict[str, Any] = json.loads(body)
+        return parsed
+
+    def sent(self) -> list[tuple[str, int]]:
+        """The parts that reached S3 since the last time, of the large files."""
+        parts = [(request.key.rpartition("/")[2], request.part) for request in self.s3.take() if request.part]
+        return [(path, part) for path, part in parts if "safetensors" in path and not path.endswith(".json")]
+
+    def open_uploads(self) -> list[dict[str, Any]]:
+        client = self.cloud.client("s3", region=REGION)
+        uploads: list[dict[str, Any]] = client.list_multipart_uploads(Bucket=BUCKET, Prefix=f"{self.name}/").get(
+            "Uploads", []
+        )
+        return uploads
+
+
+def operation(name: str, ending: str = "") -> Callable[[Request], bool]:
+    return lambda request: request.operation == name and request.key.endswith(ending)
+
+
+def after(count: int, name: str) -> Callable[[Request], bool]:
+    """Says yes to every further request of that kind."""
+    seen: list[Request] = []
+
+    def is_further(request: Request) -> bool:
+        if request.operation == name:
+            seen.append(request)
+        return len(seen) > count
+
+    return is_further

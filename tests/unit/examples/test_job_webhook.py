@@ -1,0 +1,100 @@
+"""`examples/job_webhook.yaml`: AWS would take it, and its rule matches the event that a job's end puts."""
+
+import json
+import re
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+
+from inference_api.jobs import transitions
+from inference_api.jobs.completion import Completion
+from inference_api.jobs.job import CANCELLED, Job
+from inference_api.jobs.table import JobTable
+from inference_api.runtime import Runtime
+from local_cloud.assembly import ROOT
+from local_cloud.checks import TemplateError, lint
+
+TEMPLATE = ROOT / "examples" / "job_webhook.yaml"
+TERMS = transitions.JobPolicy(deadline=3600, retention=3600, invocation_timeout=60)
+
+
+class _Intrinsics(yaml.SafeLoader):
+    """Reads `!Ref Name` and `!GetAtt Name.Arn` as the name."""
+
+
+_Intrinsics.add_multi_constructor("!", lambda loader, suffix, node: node.value)
+
+
+class Bus:
+    """Keeps what is put."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+
+    def put_events(self, Entries: list[dict[str, str]]) -> dict[str, int]:
+        for entry in Entries:
+            named = {"source": entry["Source"], "detail-type": entry["DetailType"]}
+            self.events.append(named | {"detail": json.loads(entry["Detail"])})
+        return {"FailedEntryCount": 0}
+
+
+class Dynamo:
+    """Takes every write."""
+
+    def put_item(self, **_: object) -> None:
+        pass
+
+
+def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
+    """As EventBridge does: each name of the pattern has one of its values, inner names likewise."""
+    return all(
+        matches(wanted, event.get(name, {})) if isinstance(wanted, dict) else event.get(name) in wanted
+        for name, wanted in pattern.items()
+    )
+
+
+@pytest.fixture
+def event() -> dict[str, Any]:
+    bus, runtime = Bus(), Runtime(now=lambda: 1_795_000_000.0, chance=Random(1))
+    endings = Completion(JobTable(Dynamo(), "table", runtime), bus, TERMS, runtime, "chat")
+    endings.announce(
+        Job("a" * 32, "owner", CANCELLED, accepted_at=1_794_999_000.0, deadline=0, due_at=0, ended_at=1_795_000_000.0)
+    )
+    return bus.events[0]
+
+
+def pattern_for(deployment: str) -> dict[str, Any]:
+    pattern: dict[str, Any] = yaml.load(TEMPLATE.read_text(), _Intrinsics)["Resources"]["Rule"]["Properties"][
+        "EventPattern"
+    ]
+    assert pattern["detail"]["deployment"] == ["Deployment"]
+    return pattern | {"detail": {"deployment": [deployment]}}
+
+
+def test_its_rule_matches_the_end_of_a_job_of_its_deployment_only(event: dict[str, Any]) -> None:
+    assert matches(pattern_for("chat"), event)
+    assert not matches(pattern_for("other"), event)
+    assert not matches(pattern_for("chat"), event | {"source": "another"})
+    assert not matches(pattern_for("chat"), event | {"detail-type": "Job Began"})
+
+
+def test_the_event_in_the_documentation_is_the_one_that_is_put(event: dict[str, Any]) -> None:
+    text = (ROOT / "docs" / "jobs.md").read_text()
+    shown = json.loads(re.findall(r"```json\n(\{\"source\".*?)```", text, re.DOTALL)[0])
+    assert {name: sorted(value) if name == "detail" else value for name, value in shown.items()} == {
+        name: sorted(value) if name == "detail" else value for name, value in event.items()
+    }
+
+
+def test_cloudformation_would_take_it() -> None:
+    lint(TEMPLATE, ["us-east-1", "eu-west-1"])
+
+
+def test_a_fault_in_it_would_be_found(tmp_path: Any) -> None:
+    (broken := tmp_path / "broken.yaml").write_text(
+        TEMPLATE.read_text().replace("HttpMethod: POST", "HttpMethod: SEND")
+    )
+    with pytest.raises(TemplateError, match="SEND"):
+        lint(broken, ["us-east-1"])

@@ -1,0 +1,148 @@
+"""Both routes as Lambda runs them: event in, answer out, with AWS played by a server on this machine."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inference_api.handlers import describe_endpoint, generate
+from inference_api.settings import settings
+
+EVENTS = Path(__file__).parents[2] / "events"
+ENVIRONMENT = {
+    "ENDPOINT_NAME": "gpt2-0a1b2c3d",
+    "ENDPOINT_URL": "https://runtime.sagemaker.us-east-1.amazonaws.com/endpoints/gpt2-0a1b2c3d/invocations",
+    "MODEL_ID": "openai-community/gpt2",
+    "ENGINE": "tgi",
+    "ENGINE_VERSION": "1.4.0",
+    "HOSTING_MODE": "realtime",
+    "MAX_BODY_BYTES": "131072",
+    "REQUEST_SCHEMA": '{"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}}',
+    "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE",
+    "AWS_SECRET_ACCESS_KEY": "example",
+    "AWS_DEFAULT_REGION": "us-east-1",
+}
+
+
+class AwsDouble(ThreadingHTTPServer):
+    """Answers every request with `status` and `body`, and remembers path, headers and body of each."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _AwsHandler)
+        self.status = 200
+        self.body = b'[{"generated_text": "The sea is calm."}]'
+        self.headers = {"content-type": "application/json"}
+        self.received: list[tuple[str, dict[str, str], bytes]] = []
+
+
+class _AwsHandler(BaseHTTPRequestHandler):
+    server: AwsDouble
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.server.received.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+        self.send_response(self.server.status)
+        for name, value in (self.server.headers | {"content-length": str(len(self.server.body))}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(self.server.body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """The tests' output stays readable."""
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsDouble]:
+    with AwsDouble() as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+        for name, value in ENVIRONMENT.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
+        yield server
+        for made_once in (settings, generate.endpoint, describe_endpoint.endpoint_status):
+            made_once.cache_clear()
+        server.shutdown()
+
+
+def event(name: str, **changes: Any) -> dict[str, Any]:
+    return dict(json.loads((EVENTS / f"{name}.json").read_text()), **changes)
+
+
+@pytest.mark.parametrize("name", ["generate_with_iam", "generate_with_api_key"])
+def test_the_models_answer_is_the_answer(aws: AwsDouble, name: str) -> None:
+    answer = generate.handler(event(name), None)
+    assert (answer["statusCode"], answer["body"]) == (200, '[{"generated_text": "The sea is calm."}]')
+    assert answer["headers"]["content-type"] == "application/json"
+
+
+def test_the_endpoint_gets_the_callers_bytes_unchanged(aws: AwsDouble) -> None:
+    body = '{ "inputs" : "caf\u00e9 \\u00e9", "parameters": {"temperature": 1.0e0}, "batch_size": 4 }\n'
+    generate.handler(event("generate_with_iam", body=body), None)
+    ((path, headers, received),) = aws.received
+    assert (path, received) == ("/endpoints/gpt2-0a1b2c3d/invocations", body.encode())
+    assert (headers["content-type"], headers["accept"]) == ("application/json", "application/json")
+
+
+def test_a_refused_body_never_reaches_the_endpoint(aws: AwsDouble) -> None:
+    answer = generate.handler(
+        event("generate_with_iam", body='{"inputs": "a", "parameters": {"temperature": 0}}'), None
+    )
+    assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (400, "invalid_parameter")
+    assert aws.received == []
+
+
+def test_sagemakers_wrapping_of_a_models_refusal_is_taken_off(aws: AwsDouble) -> None:
+    wrapped = {"OriginalStatusCode": 422, "OriginalMessage": "too many tokens", "LogStreamArn": "arn:aws:logs:x"}
+    aws.status, aws.headers = 424, {"x-amzn-errortype": "ModelError"}
+    aws.body = json.dumps(wrapped | {"Message": "Received client error (422) from primary"}).encode()
+    answer = generate.handler(event("generate_with_iam"), None)
+    error = {"code": "rejected_by_model", "message": "The model refused the request: too many tokens"}
+    assert (answer["statusCode"], json.loads(answer["body"])) == (400, {"error": error})
+
+
+def test_neither_prompt_nor_answer_is_printed(aws: AwsDouble, capsys: pytest.CaptureFixture[str]) -> None:
+    generate.handler(event("generate_with_iam"), None)
+    printed = "".join(capsys.readouterr())
+    assert "The sea" not in printed
+    assert json.loads(printed)["status"] == 200
+
+
+def test_the_endpoint_describes_itself(aws: AwsDouble) -> None:
+    aws.body = b'{"EndpointName": "gpt2-0a1b2c3d", "EndpointStatus": "InService", "EndpointArn": "arn:aws:sagemaker:x"}'
+    answer = describe_endpoint.handler(event("describe_endpoint"), None)
+    assert answer["statusCode"] == 200
+    assert json.loads(answer["body"]) == {
+        "name": "gpt2-0a1b2c3d",
+        "invocation_url": "https://runtime.sagemaker.us-east-1.amazonaws.com/endpoints/gpt2-0a1b2c3d/invocations",
+        "model_id": "openai-community/gpt2",
+        "engine": "tgi",
+        "engine_version": "1.4.0",
+        "status": "InService",
+        "mode": "realtime",
+    }
+
+
+def test_an_engine_of_unknown_version_says_so(aws: AwsDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENGINE_VERSION", "")
+    aws.body = b'{"EndpointStatus": "Creating"}'
+    answer = describe_endpoint.handler(event("describe_endpoint"), None)
+    assert json.loads(answer["body"])["engine_version"] is None
+
+
+def test_an_endpoint_that_is_gone_is_a_503_with_a_time_to_come_back(aws: AwsDouble) -> None:
+    aws.status = 400
+    aws.body = b'{"__type": "ValidationException", "message": "Could not find endpoint arn:aws:sagemaker:x"}'
+    answer = describe_endpoint.handler(event("describe_endpoint"), None)
+    assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (503, "status_unknown")
+    assert answer["headers"]["retry-after"] == "5"
+    assert "arn:aws" not in answer["body"]
+
+
+def test_a_function_without_its_settings_answers_in_our_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REQUEST_SCHEMA", raising=False)
+    answer = generate.handler(event("generate_with_iam"), None)
+    assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (500, "internal_error")

@@ -1,0 +1,192 @@
+"""What the gateway gets back from a function, and what the log gets to see."""
+
+import json
+from base64 import b64encode
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
+
+from inference_api.http import ApiError, BusyError, Request, Response, answers
+
+EVENTS = Path(__file__).parents[2] / "events"
+CANARY = "my secret prompt"
+
+
+def event(name: str, **changes: Any) -> dict[str, Any]:
+    return dict(json.loads((EVENTS / f"{name}.json").read_text()), **changes)
+
+
+def log_line(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    (line,) = capsys.readouterr().out.splitlines()
+    return dict(json.loads(line))
+
+
+def caller_of(name: str, **identity: str | None) -> str | None:
+    changed = event(name)
+    changed["requestContext"]["identity"].update(identity)
+    return Request.from_event(changed).caller
+
+
+@answers
+def echo(request: Request) -> Response:
+    return Response(200, {"echo": request.body.decode()})
+
+
+@answers
+def too_busy(request: Request) -> Response:
+    raise ApiError(429, "throttled", CANARY, field="inputs", retry_after_in_seconds=2, cause="ThrottlingException")
+
+
+@answers
+def broken(request: Request) -> Response:
+    raise ValueError(CANARY)
+
+
+def test_every_response_names_its_request_and_must_not_be_kept_or_sniffed() -> None:
+    answer = echo(event("generate_with_iam"), None)
+    assert answer["headers"] == {
+        "content-type": "application/json",
+        "x-request-id": "c6af9ac6-7b61-11e6-9a41-93e8deadbeef",
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-store",
+    }
+
+
+def test_an_error_says_its_code_its_message_and_the_field() -> None:
+    answer = too_busy(event("generate_with_iam"), None)
+    assert answer["statusCode"] == 429
+    assert answer["headers"]["retry-after"] == "2"
+    assert answer["headers"]["x-request-id"] == "c6af9ac6-7b61-11e6-9a41-93e8deadbeef"
+    assert json.loads(answer["body"]) == {"error": {"code": "throttled", "message": CANARY, "field": "inputs"}}
+
+
+def test_an_unexpected_error_shows_nothing_of_itself() -> None:
+    answer = broken(event("generate_with_iam"), None)
+    assert answer["statusCode"] == 500
+    assert json.loads(answer["body"])["error"]["code"] == "internal_error"
+    assert CANARY not in str(answer)
+
+
+def test_an_unexpected_error_is_logged_by_class_and_place_only(capsys: pytest.CaptureFixture[str]) -> None:
+    broken(event("generate_with_iam"), None)
+    line = log_line(capsys)
+    assert CANARY not in str(line)
+    assert line["code"] == "internal_error"
+    assert line["cause"].startswith("ValueError at ")
+
+
+def test_one_line_tells_what_happened_and_not_what_was_said(capsys: pytest.CaptureFixture[str]) -> None:
+    echo(event("generate_with_iam", body=CANARY), None)
+    line = log_line(capsys)
+    assert line.pop("latency_ms") >= 0
+    assert line == {
+        "request_id": "c6af9ac6-7b61-11e6-9a41-93e8deadbeef",
+        "route": "POST /generate",
+        "status": 200,
+        "code": None,
+        "cause": None,
+        "bytes_in": len(CANARY),
+        "bytes_out": len(json.dumps({"echo": CANARY})),
+        "caller": caller_of("generate_with_iam"),
+    }
+
+
+def test_a_refusal_is_logged_by_code_and_cause(capsys: pytest.CaptureFixture[str]) -> None:
+    too_busy(event("generate_with_iam"), None)
+    line = log_line(capsys)
+    assert (line["status"], line["code"], line["cause"]) == (429, "throttled", "ThrottlingException")
+    assert CANARY not in str(line)
+
+
+def test_an_event_that_is_none_of_the_gateways_is_still_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = echo({}, SimpleNamespace(aws_request_id="the-functions-own"))
+    assert (answer["statusCode"], log_line(capsys)["code"]) == (500, "internal_error")
+    assert answer["headers"]["x-request-id"] == "the-functions-own"
+
+
+def test_a_body_in_base64_is_the_same_body() -> None:
+    raw = b'{"inputs": "\xff"}'
+    request = Request.from_event(event("generate_with_iam", body=b64encode(raw).decode(), isBase64Encoded=True))
+    assert request.body == raw
+
+
+def test_a_body_of_text_keeps_its_bytes() -> None:
+    assert Request.from_event(event("generate_with_iam", body="caf\u00e9 \U0001f600")).body == "café 😀".encode()
+
+
+def test_a_request_without_headers_has_no_content_type() -> None:
+    assert Request.from_event(event("describe_endpoint", headers=None)).content_type is None
+
+
+@pytest.mark.parametrize("name", ["Content-Type", "content-type", "CONTENT-TYPE"])
+def test_header_names_are_read_in_any_case(name: str) -> None:
+    assert Request.from_event(event("generate_with_iam", headers={name: "text/plain"})).content_type == "text/plain"
+
+
+def test_two_sessions_of_one_role_are_one_caller() -> None:
+    session = caller_of("generate_with_iam")
+    assert caller_of("generate_with_iam", caller="AROAEXAMPLEROLEIDXXXX:another") == session
+    assert caller_of("generate_with_iam", caller="AROAANOTHERROLEIDXXXX:nightly-report") != session
+    assert caller_of("generate_with_iam", accountId="444455556666") != session
+
+
+def test_the_caller_behind_a_key_is_the_keys_id_and_never_shown() -> None:
+    caller = caller_of("generate_with_api_key")
+    assert caller is not None
+    assert (len(caller), "q1w2e3r4t5" in caller) == (32, False)
+    assert caller != caller_of("generate_with_api_key", apiKeyId="another")
+
+
+def test_an_open_api_has_no_caller() -> None:
+    assert caller_of("generate_with_api_key", apiKeyId=None) is None
+
+
+def client_error(code: str, status: int) -> ClientError:
+    response: Any = {"Error": {"Code": code, "Message": CANARY}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(response, "PutItem")
+
+
+def answer_to(error: Exception) -> dict[str, Any]:
+    @answers
+    def failing(request: Request) -> Response:
+        raise error
+
+    return failing(event("generate_with_iam"), None)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        client_error("ProvisionedThroughputExceededException", 400),
+        client_error("ThrottlingException", 400),
+        client_error("SlowDown", 503),
+        client_error("InternalServerError", 500),
+        ConnectTimeoutError(endpoint_url="https://dynamodb"),
+        ReadTimeoutError(endpoint_url="https://dynamodb"),
+        BusyError(),
+    ],
+)
+def test_what_passes_by_itself_is_a_503_with_advice_when_to_come_back(error: Exception) -> None:
+    answer = answer_to(error)
+    assert answer["statusCode"] == 503
+    assert int(answer["headers"]["retry-after"]) >= 1
+    assert json.loads(answer["body"])["error"]["code"] == "overloaded"
+    assert CANARY not in answer["body"]
+
+
+def test_what_stays_wrong_is_a_500() -> None:
+    assert answer_to(client_error("AccessDeniedException", 400))["statusCode"] == 500
+
+
+def test_a_route_sees_path_query_and_idempotency_key() -> None:
+    changed = event("generate_with_iam", pathParameters={"id": "x"}, queryStringParameters={"wait": "5"})
+    changed["headers"]["IDEMPOTENCY-KEY"] = "order 7"
+    request = Request.from_event(changed)
+    assert (request.path, request.query, request.idempotency_key) == ({"id": "x"}, {"wait": "5"}, "order 7")
+
+
+def test_a_response_can_point_to_another_place() -> None:
+    assert Response(202, {}, location="jobs/x").for_gateway("r")["headers"]["location"] == "jobs/x"

@@ -1,0 +1,146 @@
+"""The report of a check: every rule accounted for, and the figures behind the verdict."""
+
+import dataclasses
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from llm_hosting.catalog.instances import instances
+from llm_hosting.deployment import Deployment
+from llm_hosting.preflight.finding import RULES
+from llm_hosting.preflight.memory import GB, memory
+from llm_hosting.preflight.plan import plans
+from llm_hosting.preflight.report import Report, assess
+from rule_cases import ASYNC, Changes, deployment
+from support.any_deployments import deployments
+
+
+def report(changes: Changes) -> Report:
+    return assess("chat", deployment(changes))
+
+
+def test_a_deployment_that_no_rule_objects_to_is_ready() -> None:
+    found = report({})
+    assert (found.name, found.model, found.verdict) == ("chat", "Qwen/Qwen3-4B", "ready")
+    assert found.image == "djl-inference:0.36.0-lmi28.0.0-cu130"
+
+
+def test_a_warning_or_what_is_unknown_refuses_nothing() -> None:
+    assert report({"api": {"auth": "api-key"}}).verdict == "ready"
+    assert report({"model": {"id": "nobody/knows-this"}}).verdict == "ready"
+
+
+def test_one_error_refuses() -> None:
+    assert report({"serving": {"tensor_parallel_degree": 2}}).verdict == "refused"
+
+
+def test_the_worst_comes_first() -> None:
+    found = report({"api": {"auth": "api-key"}, "serving": {"tensor_parallel_degree": 2}})
+    assert [finding.level for finding in found.findings] == ["error", "warning", "note"]
+
+
+def test_what_is_silenced_is_neither_said_nor_passed() -> None:
+    silenced = {"shared-secret": "the callers have no AWS credentials"}
+    found = report({"api": {"auth": "api-key"}, "preflight": {"silenced": silenced}})
+    assert found.silenced == silenced
+    assert "shared-secret" not in {*found.passed, *(finding.rule for finding in found.findings)}
+
+
+@given(any_deployment=deployments())
+@settings(max_examples=50)
+def test_every_rule_has_spoken_passed_or_is_silenced(any_deployment: Deployment) -> None:
+    found = assess("any", any_deployment)
+    spoken = {finding.rule for finding in found.findings}
+    assert {*spoken, *found.passed, *found.silenced} == {rule.id for rule in RULES}
+    assert not spoken & set(found.passed)
+    assert (found.verdict == "refused") == any(finding.level == "error" for finding in found.findings)
+
+
+@given(any_deployment=deployments())
+@settings(max_examples=50)
+def test_a_report_is_plain_data(any_deployment: Deployment) -> None:
+    found = dataclasses.asdict(assess("any", any_deployment))
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_there_are_figures_for_each_type_of_a_pool() -> None:
+    found = report({"hosting": {"instance_type": ["ml.g6.2xlarge", "ml.g5.2xlarge"]}})
+    assert [figures.instance_type for figures in found.figures] == ["ml.g6.2xlarge", "ml.g5.2xlarge"]
+    assert [quota.name for quota in found.quotas] == [
+        "ml.g6.2xlarge for endpoint usage",
+        "ml.g5.2xlarge for endpoint usage",
+    ]
+
+
+def test_the_figures_are_those_of_the_rules() -> None:
+    changes: Changes = {"serving": {"max_model_len": 8192}, "hosting": {"instance_type": "ml.g6.12xlarge"}}
+    (figures,), need = report(changes).figures, memory(next(plans(deployment(changes))))
+    assert need.weights is not None
+    assert need.cached_tokens is not None
+    assert figures.accelerators == "4 x NVIDIA L4"
+    assert (figures.degree, figures.copies) == (4, 1)
+    assert figures.memory_in_gb == pytest.approx(need.available / GB, abs=0.05)
+    assert figures.weights_in_gb == pytest.approx(need.weights / GB, abs=0.05)
+    assert (figures.cached_tokens, figures.context) == (need.cached_tokens, 8192)
+    assert figures.requests_at_full_length == pytest.approx(need.cached_tokens / 8192, abs=0.05)
+    assert figures.download_in_gb == pytest.approx(8.0, abs=0.1)
+    assert figures.disk_in_gb == instances()["ml.g6.12xlarge"].local_nvme_in_gb
+    assert figures.start_timeout_in_seconds == 900
+    assert figures.host_image == "al2023-ami-sagemaker-inference-gpu-4-1"
+    assert figures.usd_per_hour == instances()["ml.g6.12xlarge"].usd_per_hour
+    assert figures.answer_in_seconds is None  # nothing says how long the answers are
+
+
+def test_two_copies_of_a_model_share_an_instance() -> None:
+    (figures,) = report(
+        {"serving": {"tensor_parallel_degree": 2}, "hosting": {"instance_type": "ml.g6.12xlarge"}}
+    ).figures
+    assert (figures.degree, figures.copies) == (2, 2)
+
+
+def test_a_longest_answer_has_an_estimate() -> None:
+    (figures,) = report({"serving": {"max_new_tokens": 300}}).figures
+    assert figures.answer_in_seconds == pytest.approx(
+        300 * 8.04 / 300 * 2, rel=0.05
+    )  # GB a token, GB/s, a half of them
+
+
+def test_a_token_passes_only_some_of_the_experts() -> None:
+    changes: Changes = {
+        "model": {"id": "Qwen/Qwen3-30B-A3B"},
+        "serving": {"max_new_tokens": 1000, "max_model_len": 8192},
+        "hosting": {"instance_type": "ml.g6.12xlarge"},
+    }
+    (figures,) = report(changes).figures
+    assert figures.answer_in_seconds == pytest.approx(1000 * 3.3 * 2 / 4 / 300 * 2, rel=0.05)
+
+
+def test_of_an_unknown_model_the_figures_are_empty() -> None:
+    (figures,) = report({"model": {"id": "nobody/knows-this"}}).figures
+    assert (figures.weights_in_gb, figures.cached_tokens, figures.download_in_gb, figures.start_in_seconds) == (
+        None,
+        None,
+        None,
+        None,
+    )
+
+
+def test_an_update_needs_two_fleets() -> None:
+    (quota,) = report({"hosting": ASYNC}).quotas  # two instances at most
+    assert quota.instances == 4
+
+
+def test_what_only_the_account_knows_is_named() -> None:
+    names = [line.partition(":")[0] for line in report({}).not_checked]
+    assert names == ["service-quota", "image-in-registry", "weights-in-bucket", "cloudwatch-role"]
+
+
+@pytest.mark.parametrize("changes", [{"serving": {"version": "9.9"}}, {"serving": {"engine": "custom"}}])
+def test_an_image_that_cannot_be_named_is_empty(changes: Changes) -> None:
+    assert report(changes).image == ""
+
+
+def test_an_instance_type_that_nobody_knows_has_no_figures() -> None:
+    found = report({"hosting": {"instance_type": "ml.g6.3xlarge"}})
+    assert (found.verdict, found.figures) == ("refused", [])
