@@ -13,9 +13,9 @@ from benchmarks.pairs import ROOT, Row, alternate, cpu_seconds, environment, spr
 sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
 
 from llm_hosting.deployment import Deployment
-from llm_hosting.preflight.check import check
-from llm_hosting.preflight.memory import GB, Memory, memory
-from llm_hosting.preflight.plan import plans
+from llm_hosting.preflight.validation import validate
+from llm_hosting.resolution import Resolution, resolve
+from llm_hosting.resolution.memory import GB
 
 LIMIT_IN_SECONDS = 0.5
 NEAR = 0.05
@@ -24,10 +24,7 @@ MEMORY_RULES = {
     "weights-fit-memory",
     "weights-barely-fit",
     "context-fits-memory",
-    "prefill-fits-memory",
     "tokens-fit-memory",
-    "images-fit-memory",
-    "host-memory",
 }
 MOST_CHARACTERS = 52  # of the first column
 TELLING = 0.5  # of the memory: an estimate far below it says little
@@ -75,7 +72,7 @@ def _sizes() -> Iterator[Row]:
                 "hosting": {"instance_type": anchor["instance_type"]},
             }
         )
-        need = memory(next(plans(deployment)))
+        need = resolve(deployment).placements[0].memory
         name = f"{_short(anchor['model'])}, degree {anchor['degree']}"
         if "weights_in_gib" in anchor:
             known, predicted, unit, what = (
@@ -105,28 +102,23 @@ def _fits() -> Iterator[Row]:
 
 
 def _fit(case: dict[str, Any], fitted: bool) -> Iterator[Row]:
-    deployment = Deployment.model_validate(case["deployment"])
-    said = _verdict(deployment)
-    for plan in plans(deployment):
-        need = memory(plan)
+    resolution = resolve(Deployment.model_validate(case["deployment"]))
+    said, model = _verdict(resolution), _short(resolution.container.model_id)
+    for placement in resolution.placements:
+        need = placement.memory
         if need.weights is None or not need.available:
             continue
-        if _share(need) < TELLING and fitted and said == "fits":
+        if need.share_needed < TELLING and fitted and said == "fits":
             continue
-        figure = f"{_short(plan.model_id)} on {plan.instance.type.removeprefix('ml.')}, degree {plan.degree}"
+        figure = f"{model} on {placement.instance.type.removeprefix('ml.')}, degree {placement.degree}"
         known = "fits" if fitted else "too big"
         verdict = "met" if said in (known, "doubtful") else "MISSED"
-        yield Row(figure[:MOST_CHARACTERS], known, f"{_share(need):.0%}: {said}", "", verdict)
+        yield Row(figure[:MOST_CHARACTERS], known, f"{need.share_needed:.0%}: {said}", "", verdict)
 
 
-def _verdict(deployment: Deployment) -> str:
-    levels = {finding.level for finding in check(deployment) if finding.rule in MEMORY_RULES}
+def _verdict(resolution: Resolution) -> str:
+    levels = {finding.level for finding in validate(resolution) if finding.rule in MEMORY_RULES}
     return "too big" if "error" in levels else "doubtful" if "warning" in levels else "fits"
-
-
-def _share(need: Memory) -> float:
-    """Of what the engine may use, by weights and engine, without the KV cache."""
-    return ((need.weights or 0) + need.overhead) / need.available
 
 
 def _short(model_id: str) -> str:

@@ -1,4 +1,4 @@
-"""`python -m slipway check`: will it fit, start in time and be accepted by AWS? Said before any money is spent."""
+"""`python -m slipway check`: will it fit, start in time and be accepted by AWS? Answered before any money is spent."""
 
 import json
 import os
@@ -9,19 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting.archive import handler_folders
-from llm_hosting.deployment import Deployment
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
-from llm_hosting.preflight.check import examine
-from llm_hosting.preflight.report import Report, assess, unreadable
+from llm_hosting.preflight.report import Report, build_report, unreadable
+from llm_hosting.preflight.validation import validate_file
 from slipway.account.account import Account, is_used
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """The report on one file; deployment: None = the file could not be read as one."""
-
-    report: Report
-    deployment: Deployment | None
+from slipway.report.check_result import CheckResult
 
 
 @dataclass(frozen=True)
@@ -50,8 +42,8 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
         print(error, file=sys.stderr)
         return 2
     handlers = handler_folders(root / "model_src")
-    judgements = [judge(path, handlers) for path in paths]
-    for each in judgements:
+    results = [check(path, handlers) for path in paths]
+    for each in results:
         own = each.deployment.region if each.deployment else None
         if options.account and options.region and own and own != options.region:
             print(
@@ -59,15 +51,15 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
             )
             return 2
     if options.account:
-        judgements = [_with_account(each, options.region) for each in judgements]
-    reports = [each.report for each in judgements]
+        results = [_with_account(each, options.region) for each in results]
+    reports = [each.report for each in results]
     if options.as_json:
         content = [_as_json(report) for report in reports]
         said = json.dumps(content if len(names) > 1 else content[0], indent=2)
     else:
         from slipway.report import readable_report  # rich takes its time to import
 
-        said = readable_report.page(judgements, verbose=options.verbose)
+        said = readable_report.page(results, verbose=options.verbose)
     try:
         print(said, flush=True)
     except BrokenPipeError:  # whoever reads has read enough: `| head`
@@ -75,31 +67,31 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
     return 1 if any(_is_refused(report, strict=options.strict) for report in reports) else 0
 
 
-def _with_account(judgement: Judgement, region: str | None) -> Judgement:
-    if judgement.deployment is None:
-        return judgement
+def _with_account(result: CheckResult, region: str | None) -> CheckResult:
+    if result.deployment is None:
+        return result
     from slipway import purge
     from slipway.account import checks as account_checks  # boto3 takes its time to import
 
-    account = Account(purge.clients_in(judgement.deployment.region or region))
-    return replace(judgement, report=account_checks.look(judgement.deployment, judgement.report, account))
+    account = Account(purge.clients_in(result.deployment.region or region))
+    return replace(result, report=account_checks.look(result.deployment, result.report, account))
 
 
-def judge(path: Path, handlers: Sequence[str]) -> Judgement:
+def check(path: Path, handlers: Sequence[str]) -> CheckResult:
     """Every problem of a file: of its shape, and of every rule that can still be judged."""
-    deployment, findings = examine(path, handlers)
-    return judge_deployment(path.stem, deployment) if deployment else Judgement(unreadable(path.stem, findings), None)
-
-
-def judge_deployment(name: str, deployment: Deployment) -> Judgement:
-    """The report on a file without a problem of its own."""
-    report = assess(name, deployment)
+    name, validation = path.stem, validate_file(path, handlers)
+    if validation.resolution is None:
+        return CheckResult(unreadable(name, validation.findings), None)
+    deployment = validation.resolution.deployment
+    report = build_report(name, validation.resolution, validation.findings)
     not_checked = [line for line in report.not_checked if is_used(line.partition(":")[0], deployment)]
-    return Judgement(replace(report, not_checked=not_checked), deployment)
+    return CheckResult(replace(report, not_checked=not_checked), deployment)
 
 
 def _as_json(report: Report) -> dict[str, Any]:
-    return asdict(report) | {"findings": [{**asdict(finding), "fix": finding.fix} for finding in report.findings]}
+    return asdict(report) | {
+        "findings": [{**asdict(finding), "message": finding.message} for finding in report.findings]
+    }
 
 
 def _is_refused(report: Report, *, strict: bool) -> bool:

@@ -9,8 +9,11 @@ from rich.console import Console
 
 from llm_hosting.catalog.engines import ENGINES, Engine, engine
 from llm_hosting.deployment import Deployment
-from llm_hosting.preflight.finding import RULES
-from slipway.check import judge_deployment
+from llm_hosting.preflight.report import build_report
+from llm_hosting.preflight.rule import RULES
+from llm_hosting.preflight.validation import validate
+from llm_hosting.resolution import resolve
+from slipway.report.check_result import CheckResult
 from slipway.report.readable_report import text
 from slipway.report.rule_sentences import rule_sentences
 
@@ -139,11 +142,12 @@ def _rules() -> Iterator[str]:
 
 
 def _report() -> Iterator[str]:
-    """A file with two mistakes, and what the command says of it."""
-    deployment = Deployment.model_validate(yaml.safe_load(_EXAMPLE))
+    """A file with two mistakes, and the command's report on it."""
+    resolution = resolve(Deployment.model_validate(yaml.safe_load(_EXAMPLE)))
+    result = CheckResult(build_report("chat", resolution, validate(resolution)), resolution.deployment)
     console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, legacy_windows=False)
     yield from ("```yaml", *_EXAMPLE.splitlines(), "```", "", "```console", "$ python -m slipway check chat")
-    yield from (*text([judge_deployment("chat", deployment)], console).rstrip().splitlines(), "```")
+    yield from (*text([result], console).rstrip().splitlines(), "```")
 
 
 _TABLES: dict[str, Callable[[], Iterator[str]]] = {

@@ -9,14 +9,13 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from llm_hosting.async_endpoint import AsyncEndpoint
-from llm_hosting.container_settings import invocation_timeout_in_seconds
 from llm_hosting.deployment import Deployment
 from llm_hosting.handler_function import Handlers
 from llm_hosting.inference_api import InferenceApi
 from llm_hosting.job_queue import JobQueue
 from llm_hosting.job_store import JobStore
 from llm_hosting.realtime_endpoint import RealtimeEndpoint
-from llm_hosting.resolution import resolve
+from llm_hosting.resolution import Resolution
 from stacks.job_functions import RECORD_TIMEOUT, WORK_TIMEOUT, JobFunctions
 
 
@@ -32,17 +31,18 @@ class InferenceStack(cdk.Stack):
         construct_id: str,
         *,
         deployment: Deployment,
+        resolution: Resolution,
         code: lambda_.Code,
         handlers: Path,
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, construct_id, **kwargs)
         store = JobStore(self, "JobStore", settings=deployment.jobs) if deployment.jobs.enabled else None
-        endpoint = _endpoint(self, deployment, handlers, store)
+        endpoint = _endpoint(self, resolution, handlers, store)
         queue = _queue(self, deployment) if store else None
         functions = Handlers(
             code=code,
-            environment=_environment(deployment, endpoint) | _job_environment(deployment, store, queue),
+            environment=_environment(resolution, endpoint) | _job_environment(deployment, store, queue),
             settings=deployment.api,
             log_settings=deployment.logs,
         )
@@ -79,13 +79,14 @@ class InferenceStack(cdk.Stack):
 
 
 def _endpoint(
-    scope: Construct, deployment: Deployment, handlers: Path, store: JobStore | None
+    scope: Construct, resolution: Resolution, handlers: Path, store: JobStore | None
 ) -> AsyncEndpoint | RealtimeEndpoint:
+    deployment = resolution.deployment
     settings: dict[str, Any] = {
         "model": deployment.model,
         "hosting": deployment.hosting,
         "alarms": deployment.alarms,
-        "resolution": resolve(deployment),
+        "resolution": resolution,
         "log_settings": deployment.logs,
         "handler": handlers / deployment.serving.handler if deployment.serving.handler else None,
     }
@@ -101,9 +102,9 @@ def _queue(scope: Construct, deployment: Deployment) -> JobQueue:
     return JobQueue(scope, "ResultQueue", timeout=RECORD_TIMEOUT)
 
 
-def _environment(deployment: Deployment, endpoint: AsyncEndpoint | RealtimeEndpoint) -> dict[str, str]:
+def _environment(resolution: Resolution, endpoint: AsyncEndpoint | RealtimeEndpoint) -> dict[str, str]:
     """What `inference_api.settings` reads in every function."""
-    resolution = resolve(deployment)
+    deployment = resolution.deployment
     schema = {"bodies": resolution.bodies, "parameters": resolution.parameters}
     return {
         "ENDPOINT_NAME": endpoint.name,
@@ -125,7 +126,7 @@ def _job_environment(deployment: Deployment, store: JobStore | None, queue: JobQ
     settings = {
         "retention_in_seconds": jobs.retention_in_hours * 3600,
         "deadline_in_seconds": jobs.deadline_in_seconds,
-        "invocation_timeout_in_seconds": invocation_timeout_in_seconds(deployment),
+        "invocation_timeout_in_seconds": deployment.invocation_timeout_in_seconds,
         "max_waiting": jobs.max_waiting,
         "open_jobs": jobs.limits.open_jobs,
         "answer_tokens_per_day": jobs.limits.answer_tokens_per_day,

@@ -10,8 +10,8 @@ from llm_hosting import ACCOUNT_SETTINGS, STAGING_PREFIX
 from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
-from llm_hosting.preflight.check import load
-from llm_hosting.resolution import describe
+from llm_hosting.preflight.validation import load
+from llm_hosting.resolution.description import describe
 from stacks.account_settings_stack import AccountSettingsStack
 from stacks.inference_stack import InferenceStack
 from stacks.staging_stack import StagingStack
@@ -43,27 +43,29 @@ def add_stacks(app: cdk.App, root: Path) -> None:
         sys.exit("\n".join(errors))
     if ACCOUNT_SETTINGS in names:
         AccountSettingsStack(app, ACCOUNT_SETTINGS)
-    for name, (deployment, findings) in loaded.items():
-        print(*describe(name, deployment), sep="\n", file=sys.stderr)
+    for name, (resolution, findings) in loaded.items():
+        print(*describe(name, resolution), sep="\n", file=sys.stderr)
         for finding in (each for each in findings if each.level != "note"):
             print(f"  {finding.level:<9} {finding.field}: {finding.message}", file=sys.stderr)
         code = lambda_.Code.from_asset(str(root / "lambda_src"), exclude=["**/__pycache__", "*.md"])
         InferenceStack(
             app,
             name,
-            deployment=deployment,
+            deployment=resolution.deployment,
+            resolution=resolution,
             code=code,
             handlers=root / "model_src",
-            env=cdk.Environment(region=deployment.region),
+            env=cdk.Environment(region=resolution.deployment.region),
         )
 
 
 def _stage(app: cdk.App, name: str, root: Path) -> None:
     path = _path(name, root)
     try:
-        deployment, _ = load(path, handler_folders(root / "model_src"))
+        resolution, _ = load(path, handler_folders(root / "model_src"))
     except DeploymentError as error:
         sys.exit(str(error))
+    deployment = resolution.deployment
     if not deployment.model.weights:
         sys.exit(f"{path} names no prefix to stage to: set model.weights, such as s3://my-bucket/{path.stem}/.")
     print(f"{STAGING_PREFIX}{path.stem}: copies {deployment.model.id} to {deployment.model.weights}", file=sys.stderr)

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+REALTIME_TIMEOUT_IN_SECONDS = 60  # SageMaker's own limit on a call of a real-time endpoint
 LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]  # of what CloudWatch Logs takes
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)]
 EnvironmentValue = Annotated[str, Field(max_length=1024)]
@@ -361,3 +362,10 @@ class Deployment(Section):
     alarms: Alarms = Alarms()
     logs: Logs = Logs()
     preflight: Preflight = Preflight()
+
+    @property
+    def invocation_timeout_in_seconds(self) -> int:
+        """Time that the model has for one job."""
+        if self.hosting.mode == "realtime":
+            return REALTIME_TIMEOUT_IN_SECONDS
+        return self.jobs.invocation_timeout_in_seconds

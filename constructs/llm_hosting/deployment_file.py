@@ -1,10 +1,10 @@
-"""Reads a deployment file, the only reader of YAML, and words what is wrong with it."""
+"""Reads a deployment file: the only reader of YAML. Problems of shape and type become findings."""
 
 import difflib
 import re
 from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from . import ACCOUNT_SETTINGS, STAGING_PREFIX
 from .deployment import Deployment
+from .finding import Finding
 
 Location = tuple[int | str, ...]
 
@@ -50,47 +51,40 @@ class DeploymentError(Exception):
         super().__init__(f"{path} is refused: {count}\n" + "\n".join(f"  - {problem}" for problem in self.problems))
 
 
-class Problem(NamedTuple):
-    """`field` is the path in the file, `message` the sentence that follows it."""
-
-    field: str
-    message: str
-
-
-def parse(path: Path) -> tuple[Deployment | None, list[Problem]]:
+def parse(path: Path) -> tuple[Deployment | None, list[Finding]]:
     """Read a deployment file.
 
-    Returns the deployment and the problems. Where there are some, the deployment is what remains without the wrong
-    settings, so that rules over the rest can still be judged; None = nothing usable remains.
+    Returns the deployment and the problems. Where there are some, the deployment lacks the wrong settings, so that
+    rules over the rest can still be judged; None = nothing usable remains.
     """
     name = path.stem
     is_ours = name == ACCOUNT_SETTINGS or name.startswith(STAGING_PREFIX)
     if not NAME.fullmatch(name) or len(name) > NAME_LENGTH or is_ours:
-        message = (
-            f"{name!r} can't be a stack's name: use lower-case letters, digits and single hyphens, a letter first, "
-            f"at most {NAME_LENGTH} characters, not {ACCOUNT_SETTINGS} or {STAGING_PREFIX}...; rename the file."
+        fix = (
+            "rename the file: lower-case letters, digits and single hyphens, a letter first, at most "
+            f"{NAME_LENGTH} characters, not {ACCOUNT_SETTINGS} or {STAGING_PREFIX}..."
         )
-        return None, [Problem("name", message)]
+        return None, [Finding("name", f"{name!r} can't be a stack's name", fix)]
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _StrictKeyLoader)
     except OSError as error:
-        return None, [Problem("file", f"can't be read: {error.strerror}.")]
+        return None, [Finding("file", f"can't be read: {error.strerror}")]
     except UnicodeDecodeError:
-        return None, [Problem("file", "is not UTF-8 text; save it as UTF-8.")]
+        return None, [Finding("file", "is not UTF-8 text", "save it as UTF-8")]
     except (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError) as error:
-        return None, [Problem("file", f"is not valid YAML: {' '.join(str(error).split())}.")]
+        return None, [Finding("file", f"is not valid YAML: {' '.join(str(error).split())}")]
     if not isinstance(content, dict):
-        message = "must hold a mapping with at least `model` and `hosting`; see deployments/gpt2.yaml."
-        return None, [Problem("file", message)]
+        problem = "must hold a mapping with at least `model` and `hosting`"
+        return None, [Finding("file", problem, "see deployments/gpt2.yaml")]
     return _validate(content)
 
 
-def _validate(content: dict[Any, Any]) -> tuple[Deployment | None, list[Problem]]:
+def _validate(content: dict[Any, Any]) -> tuple[Deployment | None, list[Finding]]:
     try:
         return Deployment.model_validate(content), []
     except ValidationError as error:
         errors = _one_per_field(error.errors(include_url=False))
-    problems = [Problem(_field(each["loc"]), _sentence(each)) for each in errors]
+    problems = [Finding(_field(each["loc"]), *_problem_and_fix(each)) for each in errors]
     for each in errors:
         # A section below the first level that lacks a setting is no use without it.
         is_inner = each["type"] == "missing" and len(each["loc"]) > 1 and each["loc"] not in REQUIRED
@@ -105,7 +99,7 @@ def _validate(content: dict[Any, Any]) -> tuple[Deployment | None, list[Problem]
 
 
 def _one_per_field(errors: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Of a field that may be a text or a list, what is wrong with the one that was given."""
+    """Of a field that may be a text or a list, the errors of the kind that was given."""
     kept: dict[Location, ErrorDetails] = {}
     for each in errors:
         of_list = any(str(part).startswith("list[") for part in each["loc"])
@@ -135,45 +129,45 @@ def _field(location: Location) -> str:
     return ".".join(str(part) for part in location if part != "[key]")
 
 
-def _sentence(error: ErrorDetails) -> str:
-    """What is wrong with the value, what is allowed, the fix."""
+def _problem_and_fix(error: ErrorDetails) -> tuple[str, str]:
     kind, location = error["type"], error["loc"]
     value = "the value" if _may_be_secret(error) else repr(error["input"])[:SHOWN]
+    refused = f"{value} is not allowed"
     if kind == "extra_forbidden":
         return _unknown_key(location)
     if kind == "missing":
-        return f"is missing; {_description(location)}"
+        return "is missing", f"set it: {_description(location)}"
     if kind == "literal_error":
-        return f"{value} is not allowed; use {error['ctx']['expected']}."
+        return refused, f"use {error['ctx']['expected']}"
     if location[-1] == "[key]" and "silenced" in location:
-        return "is no id of a rule; use lower-case letters, digits and hyphens."
+        return "is no id of a rule", "use lower-case letters, digits and hyphens"
     if location[-1] == "[key]":
-        return "is no name of an environment variable; use letters, digits and underscores, a letter first."
+        return "is no name of an environment variable", "use letters, digits and underscores, a letter first"
     if kind in _SIZES:
         bound, least_or_most = _SIZES[kind]
         count = error["ctx"][bound]
         thing = "character" if kind.startswith("string") else "item"
-        return f"{value} is not allowed; use {least_or_most} {count:,} {thing}{'s' if count > 1 else ''}."
+        return refused, f"use {least_or_most} {count:,} {thing}{'s' if count > 1 else ''}"
     if kind in ("model_type", "dict_type"):
-        return f"{value} is not allowed; put settings below it: {_known(_model_of_field(location))}."
+        return refused, f"put settings below it: {_known(_model_of_field(location))}"
     if kind == "string_type" and not isinstance(error["input"], list | dict | None):
-        return f"{value} is not text for YAML; put it in quotes."
+        return f"{value} is not text for YAML", "put it in quotes"
     if kind == "string_pattern_mismatch":
-        return f"{value} does not fit: {_description(location)}"
-    return f"{value} is not allowed; use {_range(location) or error['msg'].removeprefix('Input should be ')}."
+        return f"{value} does not fit", f"write: {_description(location)}"
+    return refused, f"use {_range(location) or error['msg'].removeprefix('Input should be ')}"
 
 
 def _may_be_secret(error: ErrorDetails) -> bool:
-    """What is refused is shown, and often logged: not where it may be a token in the wrong place."""
+    """A refused value is printed, and often logged, unless it may be a token in the wrong place."""
     location, is_text = error["loc"], isinstance(error["input"], str)
     return is_text and (location[:2] == ("serving", "environment") or str(location[-1]).endswith("_secret_arn"))
 
 
-def _unknown_key(location: Location) -> str:
+def _unknown_key(location: Location) -> tuple[str, str]:
     section = _section(location)
     nearest = difflib.get_close_matches(str(location[-1]), section.model_fields, n=1, cutoff=0.5)
-    guess = f"did you mean `{nearest[0]}`? " if nearest else ""
-    return f"is not a known key; {guess}Known here: {_known(section)}."
+    rename = f"rename it to `{nearest[0]}`, or " if nearest else ""
+    return "is not a known key", f"{rename}use one of {_known(section)}"
 
 
 def _known(section: type[BaseModel] | None) -> str:
@@ -183,7 +177,7 @@ def _known(section: type[BaseModel] | None) -> str:
 def _description(location: Location) -> str:
     field = _section(location).model_fields.get(str(location[-1]))
     section = _model_of_field(location)
-    return (field and field.description) or (section and section.__doc__) or ""
+    return ((field and field.description) or (section and section.__doc__) or "").rstrip(".")
 
 
 def _range(location: Location) -> str:

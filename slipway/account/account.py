@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from llm_hosting.deployment import Deployment
-from llm_hosting.preflight.finding import Level
+from llm_hosting.finding import Level
 
 Said = Iterator[tuple[Level, str, str]]  # level, field, message
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.deployment import Deployment
-from llm_hosting.preflight.finding import Finding
+from llm_hosting.finding import Finding
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account, Said, is_used
 from slipway.account.endpoint_quota import service_quota
@@ -41,7 +41,7 @@ def look(deployment: Deployment, report: Report, account: Account) -> Report:
     try:
         _ = account.id
     except (BotoCoreError, ClientError) as error:  # without credentials nothing else can be asked
-        return _with(report, [Finding("account", "unknown", "--account", sentence(error))])
+        return _with(report, [Finding("--account", sentence(error).rstrip("."), rule="account", level="unknown")])
     asked = [check for check in CHECKS if is_used(check, deployment)]
     found = [finding for check in asked for finding in _findings(check, deployment, report, account)]
     passed = [check for check in asked if check not in {finding.rule for finding in found}]
@@ -52,9 +52,9 @@ def _findings(check: str, deployment: Deployment, report: Report, account: Accou
     """What AWS does not answer is unknown, in one sentence."""
     try:
         for level, field, message in CHECKS[check](deployment, report, account):
-            yield Finding(check, level, field, message)
+            yield Finding(field, message.rstrip("."), rule=check, level=level)
     except (BotoCoreError, ClientError) as error:
-        yield Finding(check, "unknown", "--account", sentence(error))
+        yield Finding("--account", sentence(error).rstrip("."), rule=check, level="unknown")
 
 
 def _with(report: Report, found: Sequence[Finding]) -> Report:

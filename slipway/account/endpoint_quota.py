@@ -8,7 +8,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.deployment import Deployment
-from llm_hosting.preflight.finding import Level
+from llm_hosting.finding import Level
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account, Said
 from slipway.aws_errors import sentence

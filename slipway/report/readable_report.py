@@ -1,4 +1,4 @@
-"""Shows the reports of a check to people: verdict, what was found with its fix, figures, and what was not checked."""
+"""Shows the reports of a check to people: verdict, problems and fixes, figures, and open questions."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,11 +8,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from llm_hosting.container_settings import image_version
 from llm_hosting.deployment import Deployment
-from llm_hosting.preflight.finding import Finding
+from llm_hosting.finding import Finding
 from llm_hosting.preflight.report import Figures, Report
-from slipway.check import Judgement
+from slipway.report.check_result import CheckResult
 from slipway.report.memory_bar import legend, memory_bar
 from slipway.report.rule_sentences import rule_sentences
 from slipway.report.shown_figures import rows
@@ -23,29 +22,29 @@ _LABEL_WIDTH = 10
 _WIDEST_BAR = 48
 
 
-def page(judgements: Sequence[Judgement], *, verbose: bool) -> str:
+def page(results: Sequence[CheckResult], *, verbose: bool) -> str:
     """For standard output: in colour on a terminal only, in characters that it can show."""
     encoding = sys.stdout.encoding or "ascii"
-    said = text(judgements, Console(highlight=False), verbose=verbose)
+    said = text(results, Console(highlight=False), verbose=verbose)
     return said.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def text(judgements: Sequence[Judgement], console: Console, *, verbose: bool = False) -> str:
+def text(results: Sequence[CheckResult], console: Console, *, verbose: bool = False) -> str:
     """A report on each, as wide as the console, and a last line where there are several.
 
-    verbose: all rules are listed, not only those that have something to say.
+    verbose: all rules are listed, not only those with a finding.
     """
     with console.capture() as captured:
-        for judgement in judgements:
-            console.print(_report(judgement, console, verbose=verbose))
-        if len(judgements) > 1:
-            console.print(_sum(judgements))
+        for result in results:
+            console.print(_report(result, console, verbose=verbose))
+        if len(results) > 1:
+            console.print(_sum(results))
     # Tables fill their last column with blanks.
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def _report(judgement: Judgement, console: Console, *, verbose: bool) -> RenderableType:
-    report, deployment = judgement.report, judgement.deployment
+def _report(result: CheckResult, console: Console, *, verbose: bool) -> RenderableType:
+    report, deployment = result.report, result.deployment
     parts: list[RenderableType] = [_title(report, deployment)]
     if deployment:
         parts.append(_grid(_setting(report, deployment)))
@@ -61,9 +60,8 @@ def _title(report: Report, deployment: Deployment | None) -> Text:
     verdict, style = ("READY", "bold black on green") if report.verdict == "ready" else ("REFUSED", "bold white on red")
     title = Text.assemble((f" {verdict} ", style), (f" {report.name}", "bold"))
     if deployment:
-        version = image_version(deployment)
-        what = version.label if version else deployment.serving.version or ""
-        own = ", own image" if deployment.serving.image_uri else f" {what}"
+        version = report.version or deployment.serving.version or ""
+        own = ", own image" if deployment.serving.image_uri else f" {version}"
         title.append(f": {report.model} on {deployment.serving.engine}{own}")
     return title
 
@@ -82,7 +80,7 @@ def _setting(report: Report, deployment: Deployment) -> Iterator[tuple[Text, Ren
 
 
 def _verdicts(report: Report, console: Console) -> Iterator[tuple[Text, RenderableType]]:
-    """What was found, a blank line before each; notes, which decide nothing, follow one another."""
+    """Findings, a blank line before each; notes follow one another."""
     arrow = "->" if console.options.ascii_only else "→"
     said = [finding for finding in report.findings if finding.level != "note"]
     for finding in said:
@@ -97,12 +95,11 @@ def _verdicts(report: Report, console: Console) -> Iterator[tuple[Text, Renderab
 
 
 def _sentence(finding: Finding, arrow: str) -> RenderableType:
-    """The reason; what mends it, on lines of its own."""
-    reason = finding.message.removesuffix(finding.fix).rstrip(" ;:")
-    sentence = Text.assemble((finding.field, "bold"), f": {reason}")
+    """The problem; the fix on a line of its own."""
+    sentence = Text.assemble((finding.field, "bold"), f": {finding.problem}.")
     if not finding.fix:
         return sentence
-    return Group(sentence, Padding(Text.assemble((f"{arrow} ", "green"), finding.fix), (0, 0, 0, 2)))
+    return Group(sentence, Padding(Text.assemble((f"{arrow} ", "green"), f"{finding.fix}."), (0, 0, 0, 2)))
 
 
 def _figures(report: Report, deployment: Deployment, console: Console) -> RenderableType:
@@ -138,16 +135,16 @@ def _rest(report: Report, *, verbose: bool) -> Iterator[tuple[Text, RenderableTy
             yield Text("not asked"), Text(line)
         return
     if report.passed:
-        yield Text("ok", _STYLES["ok"]), Text(f"{len(report.passed)} rules have nothing to say; --verbose lists them")
+        yield Text("ok", _STYLES["ok"]), Text(f"{len(report.passed)} rules found nothing; --verbose lists them")
     if report.not_checked:
         ids = ", ".join(line.partition(":")[0] for line in report.not_checked)
         yield Text("not asked"), Text(f"{ids}; --account asks AWS, and changes nothing")
 
 
-def _sum(judgements: Sequence[Judgement]) -> Text:
-    refused = [judgement.report.name for judgement in judgements if judgement.report.verdict == "refused"]
+def _sum(results: Sequence[CheckResult]) -> Text:
+    refused = [result.report.name for result in results if result.report.verdict == "refused"]
     names = f": {', '.join(refused)}" if refused else ""
-    return Text(f"{len(judgements) - len(refused)} ready, {len(refused)} refused{names}", "bold")
+    return Text(f"{len(results) - len(refused)} ready, {len(refused)} refused{names}", "bold")
 
 
 def _grid(lines: Iterable[tuple[Text, RenderableType]]) -> RenderableType:

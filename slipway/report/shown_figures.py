@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.report import Figures, Report
-from llm_hosting.preflight.start_rules import ROUTE_LIMIT_IN_SECONDS
+from llm_hosting.preflight.timing_rules import ROUTE_LIMIT_IN_SECONDS
 
 
 class Row(NamedTuple):
@@ -80,11 +80,11 @@ def _disk(figures: Figures) -> _Texts:
 
 
 def _start(figures: Figures) -> _Texts:
-    given = f"{figures.start_timeout_in_seconds:,} s"
+    timeout = f"{figures.start_timeout_in_seconds:,} s"
     if figures.start_in_seconds is None:
-        return _Texts(f"not known, of {given} that are given", f"? of {given}")
+        return _Texts(f"not known; the timeout is {timeout}", f"? of {timeout}")
     seconds = f"{figures.start_in_seconds:,.0f}"
-    return _Texts(f"about {seconds} s of {given} that are given", f"{seconds} of {given}")
+    return _Texts(f"about {seconds} s; the timeout is {timeout}", f"{seconds} of {timeout}")
 
 
 def _answer(figures: Figures, deployment: Deployment) -> _Texts:

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from llm_hosting.catalog.engines import engine
-from llm_hosting.preflight.finding import Finding
+from llm_hosting.finding import Finding
 from llm_hosting.preflight.report import Report
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT, Credentials, LocalCloud
 from slipway.account.account import Account
 from slipway.account.checks import look
-from slipway.check import judge
+from slipway.check import check as check_file
 from support.small_stacks import statement
 
 REGION, BUCKET = "eu-north-1", "checked-weights"
@@ -55,10 +55,10 @@ class Checker:
         self, *, caller: Credentials | None = None, in_region: str = REGION, name: str = "asked", **sections: Any
     ) -> Asked:
         """What the command does, in this process: a start of Python with boto3 takes most of a second."""
-        judgement = judge(self.write(name, **sections), ())
-        assert judgement.deployment
+        result = check_file(self.write(name, **sections), ())
+        assert result.deployment
         account = Account(lambda service: self.cloud.client(service, region=in_region, credentials=caller))
-        return Asked(look(judgement.deployment, judgement.report, account))
+        return Asked(look(result.deployment, result.report, account))
 
     def write(self, name: str = "asked", **sections: Any) -> Path:
         content = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": TYPE}, **sections}

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from llm_hosting.catalog.engines import ENGINES, EngineVersion, engine
 from llm_hosting.catalog.instances import instances
 from llm_hosting.catalog.models import model_shapes
-from llm_hosting.container_settings import NAMES
 from llm_hosting.deployment import Deployment, Hosting, Model
-from rule_cases import ASYNC, KEY, OWN_REGISTRY, SECRET
+from llm_hosting.resolution.variables import VARIABLE_ALIASES
+from support.deployments import ASYNC, KEY, OWN_REGISTRY, SECRET
 
 VERSIONS: list[EngineVersion] = [version for name in ENGINES for version in engine(name).versions.values()]
 HUB_IDS = [hub_id for shape in model_shapes() for hub_id in shape.ids]
@@ -25,7 +25,7 @@ MADE_UP_IDS = [
 ]
 MADE_UP_TYPES = ["placeholder", "ml.g6.3xlarge", "g5.xlarge"]
 VARIABLES = sorted(
-    {name for names in NAMES.values() for name in names}
+    {name for names in VARIABLE_ALIASES.values() for name in names}
     | {variable.name for version in VERSIONS for variable in version.variables.values()}
     | {
         "CUDA_MEMORY_FRACTION",

@@ -34,7 +34,7 @@ def test_a_wrong_file_is_refused_without_a_traceback(tmp_path: Path) -> None:
     result = run(str(path), tmp_path)
     assert result.returncode == 1
     assert f"{path} is refused: 2 problems" in result.stderr
-    assert "did you mean `volume_size_in_gb`?" in result.stderr
+    assert "rename it to `volume_size_in_gb`" in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import re
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -12,18 +13,18 @@ from local_cloud.assembly import ROOT
 from slipway.reference import files
 
 # Who may import whom: a layer is all modules below its name that belong to no longer one. Each may import itself.
-DECLARATIONS = {"llm_hosting.catalog", "llm_hosting.deployment"}
+DECLARATIONS = {"llm_hosting.catalog", "llm_hosting.deployment", "llm_hosting.finding"}
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
 OF_FILES = {f"llm_hosting.{part}" for part in ("archive", "deployment_file", "deployment_paths", "preflight")}
-RESOLVED = {"llm_hosting.container_settings", "llm_hosting.resolution"}
+RESOLVED = {"llm_hosting.resolution"}
 ALLOWED: dict[str, set[str]] = {
     "llm_hosting.catalog": set(),
     "llm_hosting.deployment": set(),
-    "llm_hosting.deployment_file": {"llm_hosting.deployment"},
+    "llm_hosting.finding": set(),
+    "llm_hosting.deployment_file": {"llm_hosting.deployment", "llm_hosting.finding"},
     "llm_hosting.deployment_paths": set(),
-    "llm_hosting.container_settings": DECLARATIONS,
     "llm_hosting.archive": set(),
-    "llm_hosting.resolution": {*DECLARATIONS, "llm_hosting.container_settings"},
+    "llm_hosting.resolution": DECLARATIONS,
     "llm_hosting.preflight": {*DECLARATIONS, *RESOLVED, "llm_hosting.deployment_file"},
     "llm_hosting": {*DECLARATIONS, *CDK, *RESOLVED, "llm_hosting.archive"},  # the constructs
     "stacks": {*DECLARATIONS, *CDK, *RESOLVED, *OF_FILES, "llm_hosting"},
@@ -90,14 +91,14 @@ def test_imports_run_one_way(module: str) -> None:
 @pytest.mark.parametrize(
     ("module", "planted"),
     [
-        ("llm_hosting.catalog.engines", "from ..preflight.check import check"),
+        ("llm_hosting.catalog.engines", "from ..preflight.validation import validate"),
         ("llm_hosting.catalog.engines", "from ..deployment import Deployment"),
         ("llm_hosting.deployment", "from . import realtime_endpoint"),
         ("llm_hosting.deployment", "import aws_cdk as cdk"),
-        ("llm_hosting.resolution", "from .deployment_file import parse"),
-        ("llm_hosting.preflight.check", "from ..inference_api import InferenceApi"),
+        ("llm_hosting.resolution.container", "from ..deployment_file import parse"),
+        ("llm_hosting.preflight.validation", "from ..inference_api import InferenceApi"),
         ("llm_hosting.preflight", "from ..inference_api import InferenceApi"),
-        ("llm_hosting.inference_api", "from .preflight.check import load"),
+        ("llm_hosting.inference_api", "from .preflight.validation import load"),
         ("inference_api.http", "from inference_api.handlers import generate"),
         ("inference_api.handlers.generate", "import boto3"),
         ("local_cloud.deploy", "from llm_hosting.deployment import Deployment"),
@@ -106,6 +107,11 @@ def test_imports_run_one_way(module: str) -> None:
 def test_an_import_the_other_way_is_found(module: str, planted: str) -> None:
     assert module in MODULES
     assert wrong_imports(module, planted)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {module: set(imported(module, path.read_text())) & MODULES.keys() for module, path in MODULES.items()}
+    list(TopologicalSorter({name: found - {name} for name, found in graph.items()}).static_order())
 
 
 def test_only_the_hooks_touch_the_emulator() -> None:

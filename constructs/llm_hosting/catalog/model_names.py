@@ -20,12 +20,11 @@ _PACKED_SOMEHOW = re.compile(r"(?i)[2-8][-_]?bit|hqq|auto-?round|quanto(?!r)|aql
 _FOREIGN_FORMATS = {
     "llama.cpp of 2023 (GGML)": re.compile(r"(?i)/[^/]*ggml"),
     "ExLlama": re.compile(r"(?i)exl[23]($|[-_.])"),
-    "MLX": re.compile(r"(?i)^mlx-community/.*bit|mlx-\d+bit"),
-    "ONNX Runtime": re.compile(r"(?i)[-_]onnx($|[-_])|^onnx-community/"),
-    "OpenVINO": re.compile(r"(?i)^OpenVINO/|[-_]openvino($|[-_])|[-_]ov$"),
-    "CTranslate2": re.compile(r"(?i)(^|/)ct2|[-_]ct2($|[-_])|/faster-whisper"),
-    "LLaVA's own server": re.compile(r"(?i)^liuhaotian/llava"),
-    "LiteRT": re.compile(r"(?i)^litert-community/|[-_](litert|tflite)($|[-_])"),
+    "MLX": re.compile(r"(?i)[-_]mlx($|[-_])|mlx-\d+bit"),
+    "ONNX Runtime": re.compile(r"(?i)[-_]onnx($|[-_])"),
+    "OpenVINO": re.compile(r"(?i)[-_]openvino($|[-_])|[-_]ov$"),
+    "CTranslate2": re.compile(r"(?i)(^|/)ct2|[-_]ct2($|[-_])"),
+    "LiteRT": re.compile(r"(?i)[-_](litert|tflite)($|[-_])"),
 }
 # Classes that see, hear, embed or classify.
 CLASS_NOT_OF_TEXT = re.compile(
@@ -79,11 +78,6 @@ def packing_in_name(hub_id: str) -> str | None:
     return named[0] if named else None
 
 
-def is_gated_by_name(hub_id: str) -> bool:
-    """Whether the owner asks for a licence with all models of that name: Meta's Llama, Google's Gemma up to 3."""
-    return re.match(r"(?i)meta-llama/|google/[a-z]*gemma(?!-?4)", hub_id) is not None
-
-
 def quantization_in_name(hub_id: str) -> str | None:
     """For example "awq" for `TheBloke/Llama-2-7B-AWQ`."""
     named = _QUANTIZED.search(hub_id)
@@ -116,6 +110,7 @@ def _shape_by_name(hub_id: str) -> ModelShape | None:
         model,
         ids=(hub_id,),
         quantization=quantization_in_name(hub_id),
+        quantization_block=None,
         weights_in_gb=None,
         gated=False,
         context=model.context if is_repack else None,

@@ -30,6 +30,8 @@ class ModelShape:
     vocabulary: rows of the embeddings (vocab_size).
     latent_size: of the one vector that latent attention keeps of a token (kv_lora_rank + qk_rope_head_dim); None = it
     has none, or that of its architecture.
+    quantization_block: weights that share a scale (group_size, weight_block_size); None = not known, or a scale for
+    each tensor or channel.
     needs: by the name of a table in architectures.json, the first version that runs this model, where that is later
     than for its architecture.
     """
@@ -53,6 +55,7 @@ class ModelShape:
     intermediate_size: int | None = None
     vocabulary: int | None = None
     latent_size: int | None = None
+    quantization_block: int | None = None
     needs: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -1,52 +1,99 @@
-"""Rules over `api`, and over the ARNs that a deployment names."""
+"""Rules over the API and its jobs: who may call, deadlines, ARNs."""
 
 from collections.abc import Iterator
 
-from ..deployment import Deployment
-from .finding import error, warning
+from ..finding import Finding
+from ..resolution import Resolution
+from .rule import error, warning
 
-
-@error
-def quota_needs_api_key(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """API Gateway counts quotas per API key."""
-    if deployment.api.quota and deployment.api.auth != "api-key":
-        yield "api.quota", f"needs api.auth: api-key, not {deployment.api.auth}; change one of them."
+# No attempt is started when less than the invocation timeout and five minutes is left; a minute is the least that
+# SageMaker and the queue need to hand one over.
+_MARGIN_IN_SECONDS = 300 + 60
+_LONGEST_IN_ASYNC_QUEUE = 21_600  # SageMaker drops a request that has waited for six hours
 
 
 @warning
-def shared_secret(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def shared_secret(resolution: Resolution) -> Iterator[Finding]:
     """An API key identifies nobody."""
-    if deployment.api.auth == "api-key":
-        yield (
+    if resolution.deployment.api.auth == "api-key":
+        yield Finding(
             "api.auth",
-            "'api-key' is a shared secret: whoever holds it can call; prefer iam where callers have AWS credentials.",
+            "'api-key' is a shared secret: whoever holds it can call",
+            "prefer iam where callers have AWS credentials",
         )
 
 
 @warning
-def open_to_the_internet(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def open_to_the_internet(resolution: Resolution) -> Iterator[Finding]:
     """Without authorization anybody can spend the GPU."""
-    if deployment.api.auth == "none":
-        yield "api.auth", "'none' opens the API to everybody on the internet; only the throttle limits what they spend."
+    if resolution.deployment.api.auth == "none":
+        yield Finding(
+            "api.auth",
+            "'none' opens the API to everybody on the internet; only the throttle limits what they spend",
+            "prefer iam",
+        )
 
 
 @error
-def arns_are_in_region(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def arns_are_in_region(resolution: Resolution) -> Iterator[Finding]:
     """Alarms notify topics, and SageMaker uses keys, of their own region only."""
-    for field, region in _regions_of_arns(deployment):
-        if deployment.region and region != deployment.region:
-            yield field, f"is in {region}, the deployment in {deployment.region}; use one of that region."
+    region = resolution.deployment.region
+    for field, own in _regions_of_arns(resolution):
+        if region and own != region:
+            yield Finding(field, f"is in {own}, the deployment in {region}", "use one of that region")
 
 
 @warning
-def arns_pin_the_region(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def arns_pin_the_region(resolution: Resolution) -> Iterator[Finding]:
     """A template for every region that names an ARN works in one."""
-    for field, region in _regions_of_arns(deployment):
-        if deployment.region is None:
-            yield field, f"exists in {region} only, so the deployment works there only: set region: {region}."
+    for field, own in _regions_of_arns(resolution):
+        if resolution.deployment.region is None:
+            yield Finding(field, f"exists in {own} only, so the deployment works there only", f"set region: {own}")
 
 
-def _regions_of_arns(deployment: Deployment) -> Iterator[tuple[str, str]]:
+@error
+def deadline_leaves_time(resolution: Resolution) -> Iterator[Finding]:
+    """A job that can never be started always expires."""
+    jobs, timeout = resolution.deployment.jobs, resolution.deployment.invocation_timeout_in_seconds
+    least = timeout + _MARGIN_IN_SECONDS
+    if jobs.enabled and jobs.deadline_in_seconds < least:
+        yield Finding(
+            "jobs.deadline_in_seconds",
+            f"{jobs.deadline_in_seconds} leaves no time for an attempt of {timeout} s",
+            f"use {least} or more, or a shorter jobs.invocation_timeout_in_seconds",
+        )
+
+
+@error
+def deadline_fits_queue(resolution: Resolution) -> Iterator[Finding]:
+    """SageMaker drops a request that has waited for six hours; the next attempt then waits behind all others."""
+    deployment = resolution.deployment
+    jobs = deployment.jobs
+    most = _LONGEST_IN_ASYNC_QUEUE + deployment.invocation_timeout_in_seconds + _MARGIN_IN_SECONDS
+    if jobs.enabled and deployment.hosting.mode == "async" and jobs.deadline_in_seconds > most:
+        yield Finding(
+            "jobs.deadline_in_seconds",
+            f"{jobs.deadline_in_seconds} is longer than SageMaker keeps a request (6 h) and runs it",
+            f"use {most} or less, or hosting.mode: realtime",
+        )
+
+
+@warning
+def deadline_outlasts_start(resolution: Resolution) -> Iterator[Finding]:
+    """The first job at zero instances waits for one to start."""
+    jobs, hosting = resolution.deployment.jobs, resolution.deployment.hosting
+    start = hosting.download_timeout_in_seconds + hosting.startup_timeout_in_seconds
+    enough = start + resolution.deployment.invocation_timeout_in_seconds + _MARGIN_IN_SECONDS
+    if jobs.enabled and hosting.instance_count.min == 0 and jobs.deadline_in_seconds < enough:
+        yield Finding(
+            "jobs.deadline_in_seconds",
+            f"{jobs.deadline_in_seconds} may pass while the first instance starts, which may take {start} s",
+            f"use {enough} or more, or shorter timeouts",
+        )
+
+
+def _regions_of_arns(resolution: Resolution) -> Iterator[tuple[str, str]]:
+    deployment = resolution.deployment
     arns = {
         "alarms.topic_arn": deployment.alarms.topic_arn,
         "model.weights_kms_key_arn": deployment.model.weights_kms_key_arn,

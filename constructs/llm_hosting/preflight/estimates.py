@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from ..catalog.measurements import measured_answer
-from .formats import BYTES_PER_PARAMETER
-from .memory import GB, memory, weights_in_files
-from .plan import Plan
+from ..resolution import Container, Placement
+from ..resolution.formats import BYTES_PER_PARAMETER
+from ..resolution.memory import GB, weights_in_files
 
 # Bytes per second. The fastest that published endpoints reached: Mixtral (94 GB) started within 300 s on
 # ml.g5.48xlarge, QwQ-32B (65 GB) on ml.g6.12xlarge; smaller machines share their network. Usual is less: one stream of
@@ -21,11 +21,11 @@ _BANDWIDTH_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds: the least that is possible, and the likely; `words` say from what. None = public facts do not say."""
+    """Seconds: the least that is possible, and the likely; `basis` names the figures behind. None = not known."""
 
     least: float | None
     likely: float | None
-    words: str
+    basis: str
 
 
 @dataclass(frozen=True)
@@ -34,63 +34,75 @@ class AnswerTime:
 
     least: float
     likely: float
-    words: str
+    basis: str
 
 
-def start_in_seconds(plan: Plan) -> Estimate:
+_SIZE_UNKNOWN = Estimate(None, None, "the size of the model is not known")
+
+
+def start_in_seconds(placement: Placement) -> Estimate:
     """From the first byte of the weights to the first answer, without the wait for an instance."""
-    download, load = download_in_seconds(plan), load_in_seconds(plan)
+    download, load = download_in_seconds(placement), load_in_seconds(placement)
     if download.least is None or load.least is None:
         return download
     if download.likely is None or load.likely is None:
-        return Estimate(download.least + load.least, None, load.words)
-    words = f"{download.words}, then {load.words}"
-    return Estimate(download.least + load.least, download.likely + load.likely, words)
+        return Estimate(download.least + load.least, None, load.basis)
+    basis = f"{download.basis}, then {load.basis}"
+    return Estimate(download.least + load.least, download.likely + load.likely, basis)
 
 
-def download_in_seconds(plan: Plan) -> Estimate:
+def download_in_seconds(placement: Placement) -> Estimate:
     """Of the weights, by SageMaker or by the container."""
-    size = weights_in_files(plan)
+    size = weights_in_files(placement.container)
     if size is None:
-        return Estimate(None, None, "the size of the model is not known")
-    fastest = _FASTEST_ON_SMALL if plan.instance.vcpu <= _SMALL_VCPU else _FASTEST
-    source, rate = ("the Hub", _HUB) if plan.comes_from_hub else ("S3", _S3)
-    words = f"{size / GB:.0f} GB from {source} at {rate / GB * 1000:.0f} MB/s"
-    return Estimate(size / fastest, size / rate, words)
+        return _SIZE_UNKNOWN
+    fastest = _FASTEST_ON_SMALL if placement.instance.vcpu <= _SMALL_VCPU else _FASTEST
+    source, rate = ("the Hub", _HUB) if placement.container.comes_from_hub else ("S3", _S3)
+    basis = f"{size / GB:.0f} GB from {source} at {rate / GB * 1000:.0f} MB/s"
+    return Estimate(size / fastest, size / rate, basis)
 
 
-def load_in_seconds(plan: Plan) -> Estimate:
+def load_in_seconds(placement: Placement) -> Estimate:
     """From the last byte of the weights to the first answer."""
-    size = weights_in_files(plan)
+    container = placement.container
+    size = weights_in_files(container)
     if size is None:
-        return Estimate(None, None, "the size of the model is not known")
-    measured = measured_answer(plan.model_id, plan.engine, plan.instance.type)
+        return _SIZE_UNKNOWN
+    measured = measured_answer(container.model_id, container.engine, placement.instance.type)
     if measured:
         seconds = measured.load_in_seconds
         return Estimate(seconds, seconds, f"loaded in {seconds:.0f} s, {measured.source}")
-    if plan.instance.kind == "neuron":
+    if placement.instance.kind == "neuron":
         return Estimate(_LEAST_START_IN_SECONDS, None, "compilation for Neuron takes from minutes to an hour")
-    warm_up = _COMPILE_IN_SECONDS if plan.engine == "lmi-tensorrt-llm" else _WARM_UP_IN_SECONDS.get(plan.server, 0)
+    is_compiled = container.engine == "lmi-tensorrt-llm"
+    warm_up = _COMPILE_IN_SECONDS if is_compiled else _WARM_UP_IN_SECONDS.get(container.server, 0)
     likely = _CONTAINER_START_IN_SECONDS + size / _LOAD + warm_up
     return Estimate(_LEAST_START_IN_SECONDS, likely, f"loaded at {_LOAD / GB * 1000:.0f} MB/s")
 
 
-def answer_time_in_seconds(plan: Plan) -> AnswerTime | None:
+def answer_time_in_seconds(placement: Placement) -> AnswerTime | None:
     """For `serving.max_new_tokens`: as published for this set-up, else by memory bandwidth; None = unknown."""
-    tokens = plan.deployment.serving.max_new_tokens
+    container, instance = placement.container, placement.instance
+    tokens = container.deployment.serving.max_new_tokens
     if tokens is None:
         return None
-    measured = measured_answer(plan.model_id, plan.engine, plan.instance.type)
+    measured = measured_answer(container.model_id, container.engine, instance.type)
     if measured:
         scale = tokens / measured.tokens
-        words = f"{measured.p99_in_seconds:.1f} s at p99 for {measured.tokens} tokens, {measured.source}"
-        return AnswerTime(measured.p50_in_seconds * scale, measured.p99_in_seconds * scale, words)
-    weights, bandwidth = memory(plan).weights, plan.instance.memory_bandwidth_in_gb_per_s
-    if weights is None or not bandwidth:
+        basis = f"{measured.p99_in_seconds:.1f} s at p99 for {measured.tokens} tokens, {measured.source}"
+        return AnswerTime(measured.p50_in_seconds * scale, measured.p99_in_seconds * scale, basis)
+    weights = _weights_per_token(container, placement)
+    if weights is None or not instance.memory_bandwidth_in_gb_per_s:
         return None
-    active = plan.shape.active_parameters_in_billions if plan.shape else None
-    if active:
-        weights = active * GB * BYTES_PER_PARAMETER[plan.quantization or plan.dtype or "fp16"] / plan.degree
+    bandwidth = instance.memory_bandwidth_in_gb_per_s
     least = tokens * weights / (bandwidth * GB)
-    words = f"each token reads {weights / GB:.1f} GB at up to {bandwidth:,.0f} GB/s"
-    return AnswerTime(least, least / _BANDWIDTH_SHARE, words)
+    basis = f"each token reads {weights / GB:.1f} GB at up to {bandwidth:,.0f} GB/s"
+    return AnswerTime(least, least / _BANDWIDTH_SHARE, basis)
+
+
+def _weights_per_token(container: Container, placement: Placement) -> float | None:
+    """Bytes that one token reads on each device: of a mixture, those of its active experts."""
+    active = container.shape.active_parameters_in_billions if container.shape else None
+    if placement.memory.weights is None or not active:
+        return placement.memory.weights
+    return active * GB * BYTES_PER_PARAMETER[container.quantization or container.dtype or "fp16"] / placement.degree

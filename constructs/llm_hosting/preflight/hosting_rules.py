@@ -1,124 +1,111 @@
-"""Rules over `hosting`: instance types, volume, count, timing."""
+"""Rules over `hosting`: instance types, volume, counts, and how devices share a copy of the model."""
 
 from collections.abc import Iterator
 
 from ..catalog.instances import instances
-from ..deployment import Deployment
-from .finding import error, warning
+from ..finding import Finding
+from ..resolution import Resolution
+from ..resolution.parallelism import heads_divide
 from .nearest import nearest
+from .rule import error
 
-MOST_ASYNC_REQUESTS = 1000
-ALARM_REACTION_IN_SECONDS = 240  # two datapoints of a minute each, and what metrics are late
+_SPLITS_HEADS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
+
+# Collectives of Neuron know some numbers of cores only (huggingface/optimum-neuron#424, #619).
+_NEURON_TOPOLOGIES = {
+    "ml.trn1": (1, 2, 8, 16, 32),
+    "ml.trn1n": (1, 2, 8, 16, 32),
+    "ml.inf2": (1, 2, 3, 4, 6, 8, 10, 12, 24),
+}
 
 
 @error
-def known_instance_type(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def known_instance_type(resolution: Resolution) -> Iterator[Finding]:
     """`hosting.instance_type` is an endpoint type of the catalog."""
-    for name in deployment.hosting.instance_types:
+    for name in resolution.deployment.hosting.instance_types:
         if name not in instances():
-            yield (
+            yield Finding(
                 "hosting.instance_type",
-                f"{name!r} is not in the catalog of endpoint types; use {nearest(name, instances())} "
-                "or add it to constructs/llm_hosting/catalog/instances.json.",
+                f"{name!r} is not in the catalog of endpoint types",
+                f"use {nearest(name, instances())}, or add it to constructs/llm_hosting/catalog/instances.json",
             )
 
 
 @error
-def types_of_a_pool_differ(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """SageMaker refuses two pools of one type."""
-    names = deployment.hosting.instance_types
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        yield "hosting.instance_type", f"names {name} twice; remove one."
-
-
-@error
-def no_volume_beside_nvme(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def no_volume_beside_nvme(resolution: Resolution) -> Iterator[Finding]:
     """SageMaker refuses volume size and volume key on types with a local NVMe disk."""
-    hosting = deployment.hosting
-    for instance in (instances()[name] for name in hosting.instance_types if name in instances()):
+    hosting = resolution.deployment.hosting
+    for instance in (placement.instance for placement in resolution.placements):
         if instance.volume_size_allowed is not False:
             continue
         size = f" ({instance.local_nvme_in_gb:,} GB)" if instance.local_nvme_in_gb else ""
         for field in ("volume_size_in_gb", "volume_kms_key_arn"):
             if (value := getattr(hosting, field)) is not None:
-                yield (
+                yield Finding(
                     f"hosting.{field}",
-                    f"{value} is refused on {instance.type}, which has its own NVMe disk{size}; remove the setting.",
+                    f"{value} is refused on {instance.type}, which has its own NVMe disk{size}",
+                    "remove the setting",
                 )
 
 
 @error
-def count_is_a_range(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """min <= max."""
-    count = deployment.hosting.instance_count
-    if count.min > count.max:
-        yield "hosting.instance_count.max", f"{count.max} is less than min ({count.min}); use {count.min} or more."
-
-
-@error
-def zero_can_wake(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Nothing wakes a real-time endpoint: a call that finds no instance fails."""
-    if deployment.hosting.instance_count.min == 0 and deployment.hosting.mode == "realtime":
-        yield (
-            "hosting.instance_count.min",
-            "0 is refused with hosting.mode: realtime, which nothing would wake; use 1 or more, or mode: async, which "
-            "wakes for a job.",
-        )
-
-
-@warning
-def scaling_needs_a_range(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """With a fixed count nothing scales; the concurrency of an instance still bounds how many jobs run at once."""
-    hosting = deployment.hosting
-    bounds_jobs = {"concurrent_requests_per_instance"} if deployment.jobs.enabled else set()
-    if not hosting.instance_count.is_scaled:
-        for name in sorted(hosting.scaling.model_fields_set - bounds_jobs):
-            yield (
-                f"hosting.scaling.{name}",
-                f"has no effect with a fixed count of {hosting.instance_count.min}; make max larger.",
+def degree_fits_instance(resolution: Resolution) -> Iterator[Finding]:
+    """The tensor parallel degree is at most the number of accelerators; on Neuron, of their cores."""
+    for placement in resolution.placements:
+        if placement.devices and placement.degree > placement.devices:
+            devices = "NeuronCores" if placement.instance.kind == "neuron" else "accelerator(s)"
+            yield Finding(
+                "serving.tensor_parallel_degree",
+                f"{placement.degree} is more than the {placement.devices} {devices} of {placement.instance.type}",
+                f"use at most {placement.devices}, or a larger type",
             )
 
 
-@warning
-def backlog_needs_async(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Only asynchronous endpoints have a backlog that scaling can see."""
-    hosting = deployment.hosting
-    is_set = "backlog_per_instance" in hosting.scaling.model_fields_set
-    if is_set and hosting.mode == "realtime" and hosting.instance_count.is_scaled:
-        yield (
-            "hosting.scaling.backlog_per_instance",
-            "has no effect with hosting.mode: realtime; use concurrent_requests_per_instance.",
+@error
+def degree_is_set_for_pools(resolution: Resolution) -> Iterator[Finding]:
+    """One model configuration serves all types of a pool."""
+    container, serving = resolution.container, resolution.deployment.serving
+    takes_degree = container.version is not None and "tensor_parallel_degree" in container.version.variables
+    is_set = serving.tensor_parallel_degree or container.explicit_value("tensor_parallel_degree")
+    counts = sorted({placement.devices for placement in resolution.placements if placement.devices})
+    if takes_degree and len(counts) > 1 and not is_set:
+        yield Finding(
+            "serving.tensor_parallel_degree",
+            f"is needed, because the types of hosting.instance_type have {', '.join(map(str, counts))} accelerators",
+            f"use {counts[0]}, or types that have the same number",
         )
 
 
 @error
-def concurrency_fits_async(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """SageMaker's limit on MaxConcurrentInvocationsPerInstance."""
-    requests = deployment.hosting.scaling.concurrent_requests_per_instance
-    if deployment.hosting.mode == "async" and requests > MOST_ASYNC_REQUESTS:
-        yield (
-            "hosting.scaling.concurrent_requests_per_instance",
-            f"{requests} is refused with hosting.mode: async; use at most {MOST_ASYNC_REQUESTS}.",
-        )
+def heads_divisible_by_degree(resolution: Resolution) -> Iterator[Finding]:
+    """Tensor parallelism gives each accelerator the same number of attention heads."""
+    container = resolution.container
+    shape = container.shape
+    if not (shape and shape.heads and container.engine in _SPLITS_HEADS):
+        return
+    for placement in resolution.placements:
+        degree, devices = placement.degree, placement.devices
+        if not 1 < degree <= max(devices, 1):
+            continue
+        if shape.heads % degree or (container.runs_vllm and not heads_divide(shape, degree)):
+            fitting = [n for n in range(1, devices + 1) if heads_divide(shape, n) and devices % n == 0]
+            kind = f"{shape.heads} attention heads" if shape.heads % degree else f"{shape.kv_heads} key and value heads"
+            yield Finding(
+                "serving.tensor_parallel_degree",
+                f"{degree} does not divide the {kind} of {container.model_id}",
+                f"use {'one of ' if len(fitting) > 1 else ''}{', '.join(map(str, fitting))}",
+            )
 
 
 @error
-def isolation_needs_weights(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """An isolated container can't download from the Hub."""
-    if deployment.hosting.network_isolation and deployment.model.weights is None:
-        yield (
-            "hosting.network_isolation",
-            "true keeps the container from the Hugging Face Hub; set model.weights to an S3 prefix or use false.",
-        )
-
-
-@warning
-def update_outlasts_alarms(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Before an alarm can go off, the update is over."""
-    seconds = deployment.hosting.update_wait_in_seconds
-    if seconds < ALARM_REACTION_IN_SECONDS:
-        yield (
-            "hosting.update_wait_in_seconds",
-            f"{seconds} is too short for the alarms, so a bad update is not rolled back; "
-            f"use {ALARM_REACTION_IN_SECONDS} or more.",
-        )
+def cores_form_a_topology(resolution: Resolution) -> Iterator[Finding]:
+    """NeuronCores share a model in some numbers only."""
+    for placement in resolution.placements:
+        known = _NEURON_TOPOLOGIES.get(placement.instance.family, ())
+        if known and placement.degree not in known and placement.degree <= placement.devices:
+            choices = ", ".join(str(degree) for degree in known if degree <= placement.devices)
+            yield Finding(
+                "serving.tensor_parallel_degree",
+                f"{placement.degree} cores are no topology of {placement.instance.type}",
+                f"use one of {choices}",
+            )

@@ -1,19 +1,16 @@
-"""Rules over the model: which versions of which engines run it, in which format, from which files."""
+"""Rules over the model: which versions of which engines run it, from which files, and who may download it."""
 
 import re
 from collections.abc import Iterator
 
-from ..catalog.engines import numbers
 from ..catalog.model_names import CLASS_NOT_OF_TEXT, foreign_format
-from ..deployment import Deployment
-from .finding import error, unknown, warning
-from .memory import GB, weights_in_files
-from .plan import Plan, container
+from ..catalog.versions import is_before
+from ..finding import Finding
+from ..resolution import Container, Resolution
+from ..resolution.memory import GB, weights_in_files
+from ..resolution.variables import VARIABLE_ALIASES
+from .rule import error, unknown, warning
 
-_NOT_OF_TEXT = re.compile(
-    r"(?i)whisper|stable-diffusion|sdxl|\bclip\b|(?<![a-z])(ro|distil|de)?berta?-|minilm|(?<![a-z])bge-|nllb|wav2vec|\bvit-"
-)
-_META_CHECKPOINT = re.compile(r"meta-llama/Llama-2-\d+b(-chat)?", re.IGNORECASE)
 # Their repositories hold code that transformers does not have.
 _OWN_CODE = {
     "QWenLMHeadModel",
@@ -28,8 +25,6 @@ _OWN_CODE = {
     "InternVLChatModel",
     "GPT2LMHeadCustomModel",
 }
-# In transformers from 4.33 on; before, their repositories brought it.
-_OWN_CODE_AT_FIRST = {"FalconForCausalLM", "RWForCausalLM", "MptForCausalLM", "MPTForCausalLM"}
 _CONSENT = {
     "djl": "OPTION_TRUST_REMOTE_CODE",
     "vllm": "SM_VLLM_TRUST_REMOTE_CODE",
@@ -37,188 +32,222 @@ _CONSENT = {
     "tgi": "HF_MODEL_TRUST_REMOTE_CODE",
     "huggingface": "HF_TRUST_REMOTE_CODE",
 }
-_OVERRIDES = ("OPTION_HF_OVERRIDES", "SM_VLLM_HF_OVERRIDES")  # of config.json, by vLLM
-_TGI_HANDS_ON_FROM = (0, 9)  # before, its SageMaker entry point forgot HF_MODEL_TRUST_REMOTE_CODE (TGI#493)
 _CONSENT_BY_OTHER_NAMES = ("TRUST_REMOTE_CODE", "HF_TRUST_REMOTE_CODE")
-_TGI_LOADS_EXL2_FROM = (2, 1)  # on one GPU (its launcher, Quantization::Exl2)
-_FIRST_SHARDS, _LARGEST_FILE_IN_GB = (4, 18), 10  # release notes of transformers; the size of its shards
+_OVERRIDES = ("OPTION_HF_OVERRIDES", "SM_VLLM_HF_OVERRIDES")  # of config.json, by vLLM
+_EMBEDDING_TASKS = {"djl": "text-embedding", "huggingface": "feature-extraction"}
+_TGI_LOADS_EXL2_FROM = "2.1"  # on one GPU (its launcher, Quantization::Exl2)
+_FIRST_SHARDS, _LARGEST_FILE_IN_GB = "4.18", 10  # release notes of transformers; the size of its shards
+_HUB_IDS = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL", "SM_SGLANG_MODEL_PATH")
 
 
 @error
-def architecture_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def architecture_fits_engine(resolution: Resolution) -> Iterator[Finding]:
     """Each version of an engine runs the models that were written by then."""
-    plan = container(deployment)
-    # DJL Serving embeds by other libraries than those that generate; the toolkit, by the model's encoder alone.
-    embedding = {"djl": "text-embedding", "huggingface": "feature-extraction"}.get(plan.server)
-    embeds = embedding is not None and plan.environment.get("HF_TASK", "").startswith(embedding)
-    reason = None if plan.may_have_own_code or embeds else _why_not_run(plan)
-    if reason and plan.kin and plan.version:
-        yield (
+    container = resolution.container
+    reason = None if container.may_have_own_code else _reason_against(container)
+    if reason and container.family:
+        yield Finding(
             "serving.version" if " from " in reason else "serving.engine",
-            f"{plan.version.engine} {plan.version.label} does not run {plan.model_id} ({plan.kin.architecture}): "
-            f"{reason}; use another version or engine.",
+            f"{container.engine} {container.label} does not run {container.model_id} "
+            f"({container.family.architecture}): {reason}",
+            "use another version or engine",
         )
-
-
-@warning
-def architecture_needs_code(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Weights in S3 may bring code and requirements of their own, without which the toolkit runs what it knows."""
-    plan = container(deployment)
-    reason = _why_not_run(plan) if plan.may_have_own_code and not plan.has_own_code else None
-    if reason and plan.kin and plan.version:
-        yield (
-            "serving.version",
-            f"{plan.version.engine} {plan.version.label} does not run {plan.model_id} ({plan.kin.architecture}) by "
-            f"itself: {reason}; use another version, unless code/inference.py and its requirements.txt bring what is "
-            "needed.",
-        )
-
-
-def _why_not_run(plan: Plan) -> str | None:
-    """The reason, by the library that computes; None = it runs, or nothing public says."""
-    library = plan.library
-    names_another = any("architectures" in plan.environment.get(name, "") for name in _OVERRIDES)
-    if plan.kin is None or library is None or names_another:
-        return None
-    # What a model needs may have changed with its files: an older revision needs less.
-    return library.reason_against(plan.kin.architecture, {} if plan.revision else plan.kin.needs)
 
 
 @unknown
-def architecture_is_known(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """What the engine says of this architecture is not in the catalog."""
-    plan = container(deployment)
-    library, name = plan.library, plan.shape.architecture if plan.shape else ""
-    if name and library and name not in library.known and _why_not_run(plan) is None:
-        yield (
-            "serving.engine",
-            f"whether {plan.engine} runs {name} is not in the catalog; look at its list of models.",
-        )
+def model_is_known(resolution: Resolution) -> Iterator[Finding]:
+    """Memory, disk and start-up follow from size and format, the KV cache from layers and heads."""
+    container, name = resolution.container, resolution.container.model_id
+    library, architecture = container.library, container.shape.architecture if container.shape else ""
+    if container.parameters_in_billions is None:
+        problem = f"is not known for {name}, so memory, disk and start-up are not checked"
+        yield Finding("model.parameters_in_billions", problem, "set it")
+    elif container.unknown_format or foreign_format(name):
+        kind = repr(container.unknown_format or foreign_format(name))
+        problem = f"{kind} is a format of unknown size, so memory is not checked"
+        yield Finding("model.quantization", problem, f"look at the files of {name}")
+    elif container.shape is None:
+        problem = f"{name!r} is not in the catalog, so neither its KV cache nor whether {container.engine} runs it is "
+        yield Finding("model.id", f"{problem}checked", "add it as docs/models.md shows")
+    elif library and architecture not in library.known and _reason_against(container) is None:
+        problem = f"whether {container.engine} runs {architecture} is not in the catalog"
+        yield Finding("serving.engine", problem, "look at its list of models")
 
 
 @error
-def model_can_be_split(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def model_can_be_split(resolution: Resolution) -> Iterator[Finding]:
     """Some versions run some models on one accelerator only."""
-    plan = container(deployment)
-    library, name = plan.library, plan.shape.architecture if plan.shape else ""
-    if library and plan.degree > 1 and (name in library.unsplit or plan.is_left_to_transformers):
-        yield (
-            "serving.tensor_parallel_degree",
-            f"{plan.degree}: {plan.engine} {plan.version.label if plan.version else ''} does not split {name}; use "
-            "1, or a newer version.",
-        )
+    container = resolution.container
+    library, name = container.library, container.shape.architecture if container.shape else ""
+    degree = max((placement.degree for placement in resolution.placements), default=1)
+    if library and degree > 1 and (name in library.unsplit or container.is_left_to_transformers):
+        problem = f"{degree}: {container.engine} {container.label} does not split {name}"
+        yield Finding("serving.tensor_parallel_degree", problem, "use 1, or a newer version")
 
 
 @warning
-def model_generates_text(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def model_generates_text(resolution: Resolution) -> Iterator[Finding]:
     """Models that see, hear, embed or classify answer in shapes of their own."""
-    plan = container(deployment)
-    shape = plan.shape
-    named = CLASS_NOT_OF_TEXT.search(shape.architecture) if shape else _NOT_OF_TEXT.search(plan.model_id)
-    if named and plan.server not in ("huggingface", "own"):
-        yield (
+    container = resolution.container
+    named = CLASS_NOT_OF_TEXT.search(container.shape.architecture) if container.shape else None
+    if named and container.server not in ("huggingface", "own") and not _embeds(container):
+        yield Finding(
             "model.id",
-            f"{plan.model_id!r} does not look like a model that generates text ({named[0]}), which is all that this "
-            "API is made for; use one that does, or huggingface or custom for serving.engine.",
+            f"{container.model_id!r} is a {named[0]}, which does not generate text, the only answer of this API",
+            "use a model that does, or huggingface or custom for serving.engine",
         )
 
 
 @error
-def length_fits_model(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """vLLM refuses more tokens than the model was made for, unless it is told how to stretch them (vllm#7080)."""
-    plan = container(deployment)
-    context = plan.shape.context if plan.shape else None
-    stretched = any(re.search(r"LONG_MAX_MODEL_LEN|ROPE|OVERRIDES", name) for name in plan.environment)
-    if plan.runs_vllm and context and (plan.max_model_len or 0) > context and not stretched:
-        yield (
-            "serving.max_model_len",
-            f"{plan.max_model_len:,} is more than the {context:,} tokens of {plan.model_id}; use {context} or less.",
-        )
+def length_fits_model(resolution: Resolution) -> Iterator[Finding]:
+    """vLLM refuses more tokens than the model was made for, unless told to stretch them; Neuron compiles no more."""
+    container = resolution.container
+    context = container.shape.context if container.shape else None
+    is_stretched = any(re.search(r"LONG_MAX_MODEL_LEN|ROPE|OVERRIDES", name) for name in container.environment)
+    is_bound = (container.runs_vllm and not is_stretched) or container.engine in ("lmi-neuronx", "tgi-neuronx")
+    if is_bound and context and (container.max_model_len or 0) > context:
+        problem = f"{container.max_model_len:,} is more than the {context:,} tokens of {container.model_id}"
+        yield Finding("serving.max_model_len", problem, f"use {context} or less")
 
 
 @error
-def files_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Most engines load what transformers saves: not Meta's own checkpoints, not GGUF files, not what others packed."""
-    plan = container(deployment)
-    if plan.has_own_code:
+def files_fit_engine(resolution: Resolution) -> Iterator[Finding]:
+    """Engines load the files that transformers saves; llama.cpp loads GGUF files only."""
+    container = resolution.container
+    if container.has_own_code:
         return
-    version = plan.version
-    if _META_CHECKPOINT.fullmatch(plan.model_id):
-        yield (
+    name, stored, engine = container.model_id, container.stored_quantization, container.engine
+    named = " ".join([name, *container.environment.values()]).lower()
+    model = resolution.deployment.model
+    if engine == "llama-cpp" and "gguf" not in named and model.weights is None and model.quantization != "gguf":
+        yield Finding(
             "model.id",
-            f"{plan.model_id!r} holds Meta's own checkpoint, without config.json; use {plan.model_id}-hf.",
+            f"{name!r} does not look like a repository of GGUF files, which is all that llama.cpp loads",
+            "use one, and name the file in SM_LLAMA_CPP_HF_FILE",
         )
-    named = " ".join([plan.model_id, *plan.environment.values()]).lower()
-    said = deployment.model.weights is not None or deployment.model.quantization == "gguf"
-    if plan.engine == "llama-cpp" and "gguf" not in named and not said:
-        yield (
+    if stored == "gguf" and engine not in ("llama-cpp", "custom") and not container.runs_vllm:
+        yield Finding(
             "model.id",
-            f"{plan.model_id!r} does not look like a repository of GGUF files, which is all that llama.cpp loads; "
-            "use one, and name the file in SM_LLAMA_CPP_HF_FILE.",
+            f"{name!r} holds GGUF files, which {engine} does not load",
+            "use llama-cpp, or the model that they were made from",
         )
-    if plan.stored_quantization == "bitsandbytes4" and plan.engine == "tgi":
-        yield (
+    if stored == "bitsandbytes4" and engine == "tgi":
+        yield Finding(
             "model.id",
-            f"{plan.model_id!r} holds weights that bitsandbytes has packed already, which TGI takes for plain ones; "
-            "use the model that they were made from, with model.quantization: bitsandbytes4.",
+            f"{name!r} holds weights packed by bitsandbytes, which TGI takes for plain ones",
+            "use the model that they were made from, with model.quantization: bitsandbytes4",
         )
-    old = version is not None and version.transformers is not None and numbers(version.transformers) < _FIRST_SHARDS
-    newest = plan.comes_from_hub and plan.revision is None
-    if plan.engine == "huggingface" and old and newest and (weights_in_files(plan) or 0) > _LARGEST_FILE_IN_GB * GB:
-        yield (
+    transformers = container.version.transformers if container.version else None
+    is_large = (weights_in_files(container) or 0) > _LARGEST_FILE_IN_GB * GB
+    newest = container.comes_from_hub and container.revision is None
+    if engine == "huggingface" and is_before(transformers, _FIRST_SHARDS) and newest and is_large:
+        yield Finding(
             "serving.version",
-            f"transformers {version.transformers if version else ''} of this image reads one file, and {plan.model_id} "
-            "comes in shards; use an image with 4.18 or newer.",
+            f"transformers {transformers} of this image reads one file, and {name} comes in shards",
+            f"use an image with {_FIRST_SHARDS} or newer",
         )
-    foreign = foreign_format(plan.model_id)
-    is_new = version is not None and numbers(version.label) >= _TGI_LOADS_EXL2_FROM
-    loads_it = foreign == "ExLlama" and plan.engine == "tgi" and plan.degree == 1 and is_new
-    loads_it = loads_it or (foreign == "LLaVA's own server" and plan.engine == "sglang")  # by its README
-    if foreign and not loads_it and not plan.may_have_own_code:
-        yield (
+    foreign = foreign_format(name)
+    if foreign and not _loads_foreign(resolution, foreign) and not container.may_have_own_code:
+        yield Finding(
             "model.id",
-            f"{plan.model_id!r} holds weights for {foreign}, which {plan.engine} does not load; use a repository of "
-            "the same model that transformers loads.",
-        )
-    if plan.stored_quantization == "gguf" and plan.engine not in ("llama-cpp", "custom") and not plan.runs_vllm:
-        yield (
-            "model.id",
-            f"{plan.model_id!r} holds GGUF files, which {plan.engine} does not load; use llama-cpp, or the model "
-            "that they were made from.",
+            f"{name!r} holds weights for {foreign}, which {engine} does not load",
+            "use a repository of the same model that transformers loads",
         )
 
 
 @warning
-def gguf_needs_llama_cpp(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def gguf_needs_llama_cpp(resolution: Resolution) -> Iterator[Finding]:
     """vLLM takes one GGUF file with the tokenizer of the model it was made from, not a repository of them."""
-    plan = container(deployment)
-    if plan.stored_quantization == "gguf" and plan.runs_vllm:
-        yield (
+    container = resolution.container
+    if container.stored_quantization == "gguf" and container.runs_vllm:
+        yield Finding(
             "model.id",
-            f"{plan.model_id!r} holds GGUF files, of which vLLM takes a single one with another's tokenizer; use "
-            "llama-cpp, or the model that they were made from.",
+            f"{container.model_id!r} holds GGUF files, of which vLLM takes a single one with another's tokenizer",
+            "use llama-cpp, or the model that they were made from",
         )
 
 
 @warning
-def remote_code_needs_consent(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def remote_code_needs_consent(resolution: Resolution) -> Iterator[Finding]:
     """The container runs code from the model's repository only when told to."""
-    plan = container(deployment)
-    forgets = plan.engine == "tgi" and plan.version is not None and numbers(plan.version.label) < _TGI_HANDS_ON_FROM
-    names = _CONSENT_BY_OTHER_NAMES if forgets else (*_CONSENT.values(), *_CONSENT_BY_OTHER_NAMES)
-    consent = any(plan.environment.get(name, "").lower() in ("true", "1") for name in names)
-    if _brings_own_code(plan) and not consent:
-        yield (
+    container = resolution.container
+    architecture = container.shape.architecture if container.shape else ""
+    asks = container.server in ("djl", "vllm", "sglang", "huggingface") or container.is_left_to_transformers
+    names = (*_CONSENT.values(), *_CONSENT_BY_OTHER_NAMES)
+    consents = any(container.environment.get(name, "").lower() in ("true", "1") for name in names)
+    if architecture in _OWN_CODE and asks and not consents:
+        yield Finding(
             "serving.environment",
-            f"{plan.model_id} brings code of its own, which the engine refuses to run unasked; read that code, pin "
-            f"model.revision, and set {'TRUST_REMOTE_CODE' if forgets else _CONSENT[plan.server]} to 'true'.",
+            f"{container.model_id} brings code of its own, which the engine refuses to run unasked",
+            f"read that code, pin model.revision, and set {_CONSENT[container.server]} to 'true'",
         )
 
 
-def _brings_own_code(plan: Plan) -> bool:
-    architecture = plan.shape.architecture if plan.shape else ""
-    if architecture in _OWN_CODE:
-        return plan.server in ("djl", "vllm", "sglang", "huggingface") or plan.is_left_to_transformers
-    number = numbers(plan.version.label) if plan.version else (99,)
-    was_new = (plan.engine == "tgi" and number < (1,)) or (plan.server == "djl" and number < (0, 24))
-    return architecture in _OWN_CODE_AT_FIRST and was_new
+@error
+def gated_model_needs_token(resolution: Resolution) -> Iterator[Finding]:
+    """The Hub answers 401 for a gated model without a token, and the container ends."""
+    container = resolution.container
+    has_token = resolution.deployment.model.hub_token_secret_arn or container.explicit_value("hub_token") is not None
+    if container.shape and container.shape.gated and container.comes_from_hub and not has_token:
+        yield Finding(
+            "model.hub_token_secret_arn",
+            f"is missing, and {container.model_id} is gated on the Hub",
+            "copy the weights to S3 once (`python -m slipway stage`) and set model.weights, or name the secret that "
+            "holds a token",
+        )
+
+
+@warning
+def token_is_readable(resolution: Resolution) -> Iterator[Finding]:
+    """A secret in a container's environment is plain text for everyone who may describe the model."""
+    model = resolution.deployment.model
+    if model.hub_token_secret_arn and model.weights is None:
+        yield Finding(
+            "model.hub_token_secret_arn",
+            "puts the token into the container's environment, readable for everyone who may describe the model",
+            "stage the weights to S3 (`python -m slipway stage`), which needs no token",
+        )
+
+
+@warning
+def weights_can_be_read(resolution: Resolution) -> Iterator[Finding]:
+    """The endpoint's role may read `model.weights`, and no other prefix."""
+    for name in VARIABLE_ALIASES["model"]:
+        uri = resolution.deployment.serving.environment.get(name, "")
+        if uri.startswith("s3://") and not uri.startswith(resolution.deployment.model.weights or "-"):
+            problem = f"{uri!r} can't be read by the endpoint's role"
+            yield Finding(f"serving.environment.{name}", problem, "set model.weights to it instead")
+
+
+@error
+def hub_id_is_no_address(resolution: Resolution) -> Iterator[Finding]:
+    """Engines ask the Hub for a name; its web address is none (huggingface_hub's HFValidationError)."""
+    for name in _HUB_IDS:
+        given = resolution.deployment.serving.environment.get(name, "")
+        if given.startswith(("http://", "https://")):
+            problem = f"{given!r} is an address, not owner/name"
+            yield Finding(f"serving.environment.{name}", problem, "use model.id instead")
+
+
+def _reason_against(container: Container) -> str | None:
+    """Why the computing library does not run the model; None = it runs, or nothing public says."""
+    library = container.library
+    names_another = any("architectures" in container.environment.get(name, "") for name in _OVERRIDES)
+    if container.family is None or library is None or names_another or _embeds(container):
+        return None
+    # The needs of a model may have changed with its files: an older revision needs less.
+    needs = {} if container.revision else container.family.needs
+    return library.reason_against(container.family.architecture, needs)
+
+
+def _embeds(container: Container) -> bool:
+    """DJL Serving embeds by other libraries than those that generate; the toolkit, by the model's encoder alone."""
+    task = _EMBEDDING_TASKS.get(container.server)
+    return task is not None and container.environment.get("HF_TASK", "").startswith(task)
+
+
+def _loads_foreign(resolution: Resolution, foreign: str) -> bool:
+    container = resolution.container
+    is_new = container.version is not None and not is_before(container.label, _TGI_LOADS_EXL2_FROM)
+    is_alone = all(placement.degree == 1 for placement in resolution.placements)
+    return foreign == "ExLlama" and container.engine == "tgi" and is_alone and is_new

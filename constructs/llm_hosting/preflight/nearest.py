@@ -1,13 +1,17 @@
-"""Words a choice for someone who misspelt it."""
+"""Offers a choice to someone who misspelt it."""
 
 import difflib
 from collections.abc import Iterable
 
+_MOST_SHOWN = 20
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """For example "one of ml.g5.xlarge, ml.g5.2xlarge"; all that is known when nothing is near."""
+    """For example "one of ml.g5.xlarge, ml.g5.2xlarge"; a list too long to read is cut to the nearest five."""
     choices = sorted(known)
-    near = difflib.get_close_matches(name, choices, n=5, cutoff=0.5) or choices
+    near = difflib.get_close_matches(name, choices, n=5, cutoff=0.5)
+    if not near:
+        near = choices if len(choices) <= _MOST_SHOWN else difflib.get_close_matches(name, choices, n=5, cutoff=0)
     if not near:
         return "one that exists (there is none yet)"
     return near[0] if len(near) == 1 else f"one of {', '.join(near)}"

@@ -1,93 +1,231 @@
-"""Rules over what the container is told, whichever engine is in it."""
+"""Rules over the options of single engines: by version, and limits that contradict each other."""
 
+import json
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from ..catalog.engines import EngineVersion, engine
-from ..container_settings import image_version, is_read
-from ..deployment import Deployment
-from .finding import error, warning
-from .memory import UTILIZATIONS
-from .plan import container
+from ..catalog.engines import ENGINES, engine
+from ..catalog.models import model_shape
+from ..catalog.versions import is_before
+from ..finding import Finding
+from ..resolution import Container, Resolution
+from ..resolution.memory import whole_prompt_in_tokens
+from ..resolution.variables import FIRST_ROLLING_BATCH, TGI_INPUT, TGI_PREFILL, TGI_TOTAL
+from .nearest import nearest
+from .rule import error, warning
 
 
-@warning
-def settings_reach_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """A setting that the container has no variable for does nothing, but for the checks."""
-    for field, value, version in _said(deployment):
-        is_default = field == "serving.tensor_parallel_degree" and value == 1
-        if field.partition(".")[2] not in version.variables and not is_default:
-            yield (
-                field,
-                f"{value!r} does not reach {version.engine} {version.label}, which has no such setting; remove it.",
-            )
+class _Option(NamedTuple):
+    """An option, or some of its values, that versions of an engine read.
+
+    values: None = all but `disable` and `auto`. first, gone: the first
+    version that reads it, and the first that no longer does; None = no such bound.
+    """
+
+    engines: tuple[str, ...]
+    variable: str
+    values: tuple[str, ...] | None
+    first: str | None
+    gone: str | None
+    fix: str
+
+
+_LMI = tuple(name for name in ENGINES if name.startswith("lmi-"))
+_TGI = ("tgi",)
+# djl-serving, branches 0.22.1-dlc to 0.36.0; release notes of text-generation-inference.
+_ENDS_CONTAINER = (
+    _Option(_LMI, "OPTION_S3URL", None, None, "0.28", "set model.weights instead, or OPTION_MODEL_ID to the S3 URI"),
+    _Option(_LMI, "OPTION_ROLLING_BATCH", None, FIRST_ROLLING_BATCH, None, "use a newer version"),
+    _Option(_LMI, "OPTION_ROLLING_BATCH", ("vllm",), "0.24", None, "use a newer version, or lmi-dist"),
+    _Option(_LMI, "OPTION_ROLLING_BATCH", ("lmi-dist", "scheduler"), None, "0.33", "remove it, or use vllm"),
+    _Option(_LMI, "OPTION_ROLLING_BATCH", ("deepspeed",), None, "0.28", "remove it, or use vllm"),
+    _Option(_LMI, "OPTION_ASYNC_MODE", ("true",), "0.33", None, "use a newer version"),
+)
+_HAS_NO_EFFECT = (
+    _Option(_LMI, "OPTION_QUANTIZATION", None, "0.33", None, "use OPTION_QUANTIZE, LMI's own name for it"),
+    _Option(_TGI, "LORA_ADAPTERS", None, "2.1", None, "use 2.2.0 or newer"),
+    _Option(_TGI, "MESSAGES_API_ENABLED", None, "1.4", "2.4", "remove it: from 2.4 on chats are known by their shape"),
+    _Option(_TGI, "MAX_INPUT_LENGTH", None, None, "3", "use its new name, MAX_INPUT_TOKENS"),
+)
+# Words for engines and rolling batches, and how the tags of the images that hold them are called.
+_IN_IMAGES = {
+    "vllm": ("lmi", "deepspeed", "neuronx"),
+    "lmi-dist": ("lmi", "deepspeed"),
+    "trtllm": ("tensorrtllm",),
+    "DeepSpeed": ("deepspeed",),
+    "FasterTransformer": ("fastertransformer",),
+}
+_TGI_LIMITS_BY_MODEL_FROM, _TGI_CHUNKS_PROMPTS_FROM = "2", "2.4"
+_SPECULATIVE_CONFIGS = ("OPTION_SPECULATIVE_CONFIG", "SM_VLLM_SPECULATIVE_CONFIG")
+_LMI_DRAFT = "OPTION_SPECULATIVE_DRAFT_MODEL"
+_VLLM_WITHOUT_DRAFTS = ("0.10", "0.15")  # V1 alone (vllm#21797), until its own drafts (vllm#24322)
+# Tokens of a step: LMI's own name for them, and vLLM's, which LMI passes on from 0.33.
+_BATCHED_TOKENS = (
+    "OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS",
+    "OPTION_MAX_NUM_BATCHED_TOKENS",
+    "SM_VLLM_MAX_NUM_BATCHED_TOKENS",
+)
 
 
 @error
-def values_fit_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Versions of an engine take some formats of numbers and not others."""
-    for field, value, version in _said(deployment):
-        variable = version.variables.get(field.partition(".")[2])
-        is_rolled = version.engine == "lmi-deepspeed" and container(deployment).runs_vllm  # by a rolling batch
-        is_vllms = field == "model.quantization" and is_rolled
-        if variable and variable.values is not None and value not in variable.values and not is_vllms:
-            known = ", ".join(variable.values) or "none"
-            yield (
-                field,
-                f"{value!r} is no value for {version.engine} {version.label}; use one of {known}, or remove it.",
-            )
-
-
-def _said(deployment: Deployment) -> Iterator[tuple[str, object, EngineVersion]]:
-    """Settings of the engine that the file says: field, value, the version that has to take it."""
-    version, serving = image_version(deployment), deployment.serving
-    values: dict[str, object] = {
-        "model.dtype": deployment.model.dtype,
-        "model.quantization": deployment.model.quantization,
-        "model.revision": None if deployment.model.weights else deployment.model.revision,
-        "serving.max_model_len": serving.max_model_len,
-        "serving.max_batch_size": serving.max_batch_size,
-        "serving.max_batch_delay_in_ms": serving.max_batch_delay_in_ms,
-        "serving.tensor_parallel_degree": serving.tensor_parallel_degree,
-    }
-    if version and version.tag:
-        yield from ((field, value, version) for field, value in values.items() if value is not None)
-
-
-@error
-def memory_share_is_possible(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Engines refuse to take more than all of an accelerator's memory."""
-    plan = container(deployment)
-    for name in UTILIZATIONS:
-        share = plan.number(name)
-        if share is not None and not 0 < share <= 1:
-            yield f"serving.environment.{name}", f"{share:g} is no share of the memory; use more than 0 and at most 1."
+def option_fits_version(resolution: Resolution) -> Iterator[Finding]:
+    """Options at which a version of the engine ends: not known yet, or no more."""
+    yield from _unread(resolution.container, _ENDS_CONTAINER)
 
 
 @warning
-def legacy_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """An engine that is no longer built gets no security fixes either."""
-    known = engine(deployment.serving.engine)
-    if known.legacy:
-        yield (
-            "serving.engine",
-            f"{known.name!r} is legacy since {known.legacy.since}: {known.legacy.reason.rstrip('.')}; its successor is "
-            f"{known.legacy.successor}.",
+def option_is_read(resolution: Resolution) -> Iterator[Finding]:
+    """Options that a version of the engine ignores: not known yet, or no more."""
+    yield from _unread(resolution.container, _HAS_NO_EFFECT)
+
+
+def _unread(container: Container, options: tuple[_Option, ...]) -> Iterator[Finding]:
+    label, given = container.label, container.deployment.serving.environment
+    for option in options:
+        value = given.get(option.variable)
+        is_meant = value in option.values if option.values else value not in (None, "", "disable", "auto")
+        if container.engine not in option.engines or label is None or not is_meant:
+            continue
+        if option.first and is_before(label, option.first):
+            since = f"it came with {option.first}"
+        elif option.gone and not is_before(label, option.gone):
+            since = f"it ended before {option.gone}"
+        else:
+            continue
+        unread = f"{value!r} is not known to" if option.values else "is not read by"
+        problem = f"{unread} {container.engine} {label}: {since}"
+        yield Finding(f"serving.environment.{option.variable}", problem, option.fix)
+        return
+
+
+@error
+def handler_fits_version(resolution: Resolution) -> Iterator[Finding]:
+    """Built-in handlers of DJL Serving come and go with versions of the image; some have none for their engine."""
+    container = resolution.container
+    name, version = container.environment.get("OPTION_ENTRYPOINT"), container.version
+    if container.server != "djl" or version is None or container.has_own_code:
+        return
+    has_default = engine(version.engine).default().handler is not None
+    if name is None and has_default and version.handler is None:
+        problem = f"{version.label!r} of {version.engine} has no built-in handler"
+        yield Finding("serving.version", problem, "use a newer version, or bring your own with serving.handler")
+    elif name is not None and name not in version.handlers:
+        problem = f"{name!r} is no handler of {version.engine} {version.label}"
+        yield Finding("serving.environment.OPTION_ENTRYPOINT", problem, f"use {nearest(name, version.handlers)}")
+
+
+@error
+def library_is_in_image(resolution: Resolution) -> Iterator[Finding]:
+    """Each image of DJL Serving holds one or two libraries, and can't be told to use another."""
+    container = resolution.container
+    tag = (container.version.tag if container.version else None) or ""
+    for name in ("OPTION_ROLLING_BATCH", "OPTION_ENGINE", "SERVING_ENGINE"):
+        word = resolution.deployment.serving.environment.get(name, "")
+        images = _IN_IMAGES.get(word, ())
+        if container.server == "djl" and tag and images and not any(image in tag for image in images):
+            problem = f"{word!r} is not in djl-inference:{tag}"
+            fix = f"remove it, or use an image for {' or '.join(images)}"
+            yield Finding(f"serving.environment.{name}", problem, fix)
+
+
+@error
+def tgi_limits(resolution: Resolution) -> Iterator[Finding]:
+    """TGI ends at once when input, prefill and total do not go together, and at unknown types (its launcher)."""
+    container = resolution.container
+    if not container.engine.startswith("tgi"):
+        return
+    word = container.environment.get("DTYPE", "")
+    if container.engine == "tgi" and word not in ("", "float16", "bfloat16"):
+        yield Finding("serving.environment.DTYPE", f"{word!r} is no type of TGI", "use float16 or bfloat16")
+    is_tgi, environment = container.engine == "tgi" and container.version is not None, "serving.environment"
+    has_defaults = is_tgi and is_before(container.label, _TGI_LIMITS_BY_MODEL_FROM)
+    chunks = is_tgi and not is_before(container.label, _TGI_CHUNKS_PROMPTS_FROM)
+    name = "MAX_INPUT_TOKENS" if "MAX_INPUT_TOKENS" in container.environment else "MAX_INPUT_LENGTH"
+    most = container.number(name) or (TGI_INPUT if has_defaults else None)
+    total = container.number("MAX_TOTAL_TOKENS") or (TGI_TOTAL if has_defaults else None)
+    prefill = container.number("MAX_BATCH_PREFILL_TOKENS") or (TGI_PREFILL if has_defaults else None)
+    batch, compiled = container.number("MAX_BATCH_TOTAL_TOKENS"), container.number("HF_SEQUENCE_LENGTH")
+    if most and total and most >= total:
+        problem = f"{most:,.0f} tokens of input leave none of {total:,.0f} (MAX_TOTAL_TOKENS) for the answer"
+        yield Finding(f"{environment}.{name}", problem, f"use {total - 1:,.0f} or less, or a larger total")
+    if most and prefill and prefill < most and not chunks:
+        problem = f"{prefill:,.0f} is less than the longest input, {most:,.0f} ({name}), at which TGI ends"
+        yield Finding(f"{environment}.MAX_BATCH_PREFILL_TOKENS", problem, f"use {most:,.0f} or more")
+    if batch and total and batch < total:
+        problem = f"{batch:,.0f} is less than MAX_TOTAL_TOKENS, {total:,.0f}, at which TGI ends"
+        yield Finding(f"{environment}.MAX_BATCH_TOTAL_TOKENS", problem, f"use {total:,.0f} or more")
+    if is_tgi and not has_defaults and {"MAX_INPUT_LENGTH", "MAX_INPUT_TOKENS"} <= container.environment.keys():
+        yield Finding(
+            f"{environment}.MAX_INPUT_LENGTH", "is refused beside MAX_INPUT_TOKENS, its new name", "remove one"
         )
+    if container.engine == "tgi-neuronx" and compiled and total and total > compiled:
+        problem = f"{total:,.0f} is more than the {compiled:,.0f} that the model is compiled for (HF_SEQUENCE_LENGTH)"
+        yield Finding(f"{environment}.MAX_TOTAL_TOKENS", problem, f"use {compiled:,.0f}, or compile for more")
 
 
 @error
-def custom_needs_image(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """There is no image to choose for an engine of one's own."""
-    serving = deployment.serving
-    if serving.engine == "custom" and serving.image_uri is None:
-        yield "serving.image_uri", "is needed with serving.engine: custom; name the image in Amazon ECR."
+def batch_fits_compilation(resolution: Resolution) -> Iterator[Finding]:
+    """A model on Neuron is compiled for one size of batch, which the server has to use."""
+    container = resolution.container
+    compiled, served = container.number("HF_BATCH_SIZE"), container.number("MAX_BATCH_SIZE")
+    if container.engine == "tgi-neuronx" and compiled and compiled != (served or compiled + 1):
+        now = f"{served:.0f}" if served else "not set"
+        problem = f"is {now}, but the model is compiled for batches of {compiled:.0f} (HF_BATCH_SIZE)"
+        yield Finding("serving.environment.MAX_BATCH_SIZE", problem, "set both to the same number")
 
 
-@warning
-def setting_is_read(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Variables that belong to another container."""
-    plan = container(deployment)
-    task_is_read = plan.server in ("huggingface", "own") or plan.engine == "lmi-huggingface"
-    for name in deployment.serving.environment:
-        if (name == "HF_TASK" and not task_is_read) or not is_read(name, plan.server):
-            yield f"serving.environment.{name}", f"has no effect on {plan.engine}; remove it."
+@error
+def batched_tokens_fit_requests(resolution: Resolution) -> Iterator[Finding]:
+    """Until it takes prompts in pieces, vLLM ends when a step may have fewer tokens than a prompt (its config.py)."""
+    container = resolution.container
+    passes = container.server != "djl" or container.passes_options_on
+    names = _BATCHED_TOKENS if passes else _BATCHED_TOKENS[:1]
+    name = next((name for name in names if container.number(name)), "")
+    tokens, prompt, batch = container.number(name), whole_prompt_in_tokens(container), container.max_batch_size or 0
+    if container.vllm and not container.runs_own_branch and tokens and tokens < max(prompt, batch):
+        needed = f"{prompt:,} of the longest prompt" if prompt > batch else f"{batch:,} requests that run together"
+        problem = f"{tokens:,.0f} is less than the {needed}, at which vLLM {container.vllm} ends"
+        yield Finding(f"serving.environment.{name}", problem, f"use {max(prompt, batch)} or more, or remove it")
+
+
+@error
+def draft_fits_model(resolution: Resolution) -> Iterator[Finding]:
+    """vLLM compares the tokens of draft and model one by one, so their vocabularies have to be one (vllm#14939)."""
+    container = resolution.container
+    name, draft = _draft(container)
+    if not draft or container.vllm is None:
+        return
+    ours, theirs = container.shape, model_shape(draft)
+    first, last = _VLLM_WITHOUT_DRAFTS
+    if is_before(container.vllm, last) and not is_before(container.vllm, first):
+        problem = f"names a draft model, {draft}, which vLLM {container.vllm} of this image does not take"
+        yield Finding(f"serving.environment.{name}", problem, "use ngram or eagle, or another version")
+    elif ours and theirs and ours.vocabulary and theirs.vocabulary and ours.vocabulary != theirs.vocabulary:
+        problem = (
+            f"names {draft}, with a vocabulary of {theirs.vocabulary:,}, where {container.model_id} has "
+            f"{ours.vocabulary:,}"
+        )
+        yield Finding(f"serving.environment.{name}", problem, "use a draft model with the same")
+
+
+def _draft(container: Container) -> tuple[str, str]:
+    """The variable, and the Hub id of the draft model that it names; empty = none, or nothing says that it is one.
+
+    Where no method is named, vLLM takes it from the draft's files: a whole model is a draft.
+    """
+    named: dict[str, dict[str, Any]] = {_LMI_DRAFT: {"model": container.environment.get(_LMI_DRAFT)}}
+    named |= {name: _config(container.environment.get(name, "")) for name in _SPECULATIVE_CONFIGS}
+    for name, config in named.items():
+        draft, method = config.get("model"), config.get("method")
+        is_draft = method == "draft_model" or (method is None and isinstance(draft, str) and model_shape(draft))
+        if isinstance(draft, str) and is_draft:
+            return name, draft
+    return "", ""
+
+
+def _config(text: str) -> dict[str, Any]:
+    try:
+        config = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return config if isinstance(config, dict) else {}

@@ -1,153 +1,245 @@
-"""Rules over quantized weights: which engines and versions take which format, from which files, on which GPUs."""
+"""Rules over quantized weights and caches: formats by engine and version, files, and the GPUs that compute them."""
 
 import re
 from collections.abc import Iterator
 
-from ..catalog.engines import numbers
-from ..catalog.models import model_shape
-from ..deployment import Deployment
-from .finding import error
-from .plan import Plan, container
+from ..catalog.instances import ADA, AMPERE, BLACKWELL, HOPPER, TURING
+from ..catalog.versions import is_before
+from ..finding import Finding
+from ..resolution import Container, Placement, Resolution
+from .rule import error, warning
 
-# bitsandbytes in vLLM: at all, and over several GPUs: what it quantizes at load, what is quantized in the files.
-_FIRST_BITSANDBYTES, _SPLITS_FROM = (0, 5), ((0, 6, 2), (0, 9))
-# The models that it came to later (vllm#8941, #8338, #11687).
+_PACKED_BEFORE = {"awq", "gptq"}  # only by the packer of the weights; engines make the other formats at load
+# First versions of vLLM that load a format (release notes), and that compute it in bf16, by Marlin's kernels.
+_FIRST_BY_VLLM = {"awq": "0.2", "gptq": "0.2.6", "fp8": "0.4.1", "bitsandbytes4": "0.5"}
+_BF16_BY_MARLIN_FROM = {"awq": "0.5.4", "gptq": "0.4.2"}
+# First versions of vLLM that split bitsandbytes over GPUs: weights quantized at load, and files quantized already.
+_SPLITS_BITSANDBYTES_FROM, _SPLITS_PACKED_BITSANDBYTES_FROM = "0.6.2", "0.9"
+# The models that bitsandbytes came to later (vllm#8941, #8338, #11687).
 _BITSANDBYTES_OF = {
-    "Qwen2ForCausalLM": (0, 6, 4),
-    "Gemma2ForCausalLM": (0, 6, 2),
-    "Qwen2VLForConditionalGeneration": (0, 7),
+    "Qwen2ForCausalLM": "0.6.4",
+    "Gemma2ForCausalLM": "0.6.2",
+    "Qwen2VLForConditionalGeneration": "0.7",
 }
-_FIRST_BY_VLLM = {"awq": (0, 2), "gptq": (0, 2, 6), "fp8": (0, 4, 1)}  # its release notes
-_BY_MARLIN_FROM = {"awq": (0, 5, 4), "gptq": (0, 4, 2)}  # its kernels take bf16, where nobody names the plain ones
-MADE_BEFORE = {"awq", "gptq"}  # by who packed the weights; the other formats, engines can make at load
-# What reads the format from the files: TGI (text-generation-inference#1719), vLLM (vllm#1695).
-_TGI_READS_FORMAT_FROM, _VLLM_READS_FORMAT_FROM = (2, 0), (0, 2, 2)
-_TRTLLM_READS_FILES_FROM = (0, 28)  # certain up to 0.27
-_COMPRESSED_TENSORS = re.compile(r"quantized\.w\d+a\d+", re.IGNORECASE)  # how Neural Magic and Red Hat name them
-_TGI_READS_THEM_FROM = (3,)
-# The values of its launcher's `quantize`; that of 0.6.0 was a switch.
-_TGI_WORDS = ("awq", "bitsandbytes", "bitsandbytes-fp4", "bitsandbytes-nf4", "eetq", "exl2", "fp8", "gptq", "marlin")
-_TGI_NAMES_FORMATS_FROM = (0, 8)
-_NOT_OF_AUTO_MODEL = {"awq", "gptq", "bitsandbytes4"}  # what TGI leaves to transformers (its models/__init__.py)
+# First versions that read the format from the files: TGI (text-generation-inference#1719), vLLM (vllm#1695).
+_TGI_READS_FORMAT_FROM, _VLLM_READS_FORMAT_FROM = "2.0", "0.2.2"
+_TRTLLM_READS_FILES_FROM = "0.28"  # certain up to 0.27
+_COMPRESSED_TENSORS = re.compile(r"quantized\.w\d+a\d+", re.IGNORECASE)  # as llm-compressor names them
+_TGI_READS_COMPRESSED_TENSORS_FROM = "3"
+# Values of `quantize` in TGI's launcher; that of 0.6.0 was a switch.
+_TGI_FORMATS = ("awq", "bitsandbytes", "bitsandbytes-fp4", "bitsandbytes-nf4", "eetq", "exl2", "fp8", "gptq", "marlin")
+_TGI_NAMES_FORMATS_FROM = "0.8"
+_NOT_OF_AUTO_MODEL = {"awq", "gptq", "bitsandbytes4"}  # in the models that TGI leaves to transformers
+# Least compute capability of the kernels: vLLM docs, features/quantization, "supported hardware"; TGI docs,
+# conceptual/quantization. FP8 weights run on older GPUs too, through Marlin.
+_LEAST_CAPABILITY = {"awq": TURING, "fp8": AMPERE, "mxfp4": AMPERE, "nvfp4": AMPERE}
+# Before these versions of vLLM: FP8 weights by Marlin (vllm#6689, on Turing vllm#29901), MXFP4 by Triton (vllm#22331),
+# NVFP4 by Marlin (vllm#18312). None = all later ones.
+_LEAST_BY_VLLM: dict[str, tuple[tuple[str | None, float], ...]] = {
+    "fp8": (("0.5", HOPPER), ("0.5.3", ADA), ("0.13", AMPERE), (None, TURING)),
+    "mxfp4": (("0.10.2", HOPPER),),
+    "nvfp4": (("0.9", BLACKWELL),),
+    "int8": ((None, TURING),),
+}
+_WEIGHTS_ONLY = re.compile(r"w[48]a16", re.IGNORECASE)  # a scheme of compressed tensors
+_COMPRESSED_TENSORS_ON_TURING_FROM = "0.14"  # vllm#29732, #29901, #31008
+_EXPERTS_IN_FP8_BY_MARLIN_FROM = "0.9"
+_UNPACKS_FP8_FROM = "5"  # transformers, quantizer_finegrained_fp8.py
+_V1_ALONE_FROM = "0.10"  # of vLLM, whose attention computes an FP8 cache by cores for it (vllm#26431)
+_TILE = 32  # of Marlin, which computes FP8 on GPUs without such cores: 64 rows of two matrices in one
+_EXPERT_PARALLEL = ("OPTION_ENABLE_EXPERT_PARALLEL", "SM_VLLM_ENABLE_EXPERT_PARALLEL", "SM_SGLANG_ENABLE_EP_MOE")
+_EXPERT_PARALLEL_SIZE = "SM_SGLANG_EP_SIZE"
 
 
 @error
-def quantization_fits_engine(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Versions of vLLM load some formats, split some, and compute with some in fp16 only."""
-    plan = container(deployment)
-    yield from _bitsandbytes(plan)
-    quantization = plan.quantization or ""
-    if not plan.runs_own_branch and numbers(plan.vllm or "9") < _FIRST_BY_VLLM.get(quantization, ()):
-        yield (
-            "serving.version",
-            f"{plan.version.label if plan.version else ''} holds vLLM {plan.vllm}, which does not know "
-            f"{quantization.upper()} yet; use a newer version.",
+def quantization_fits_engine(resolution: Resolution) -> Iterator[Finding]:
+    """Versions of vLLM load some formats, split some, and compute some in fp16 only."""
+    container = resolution.container
+    quantization, vllm = container.quantization or "", container.vllm
+    if not container.runs_own_branch and is_before(vllm, _FIRST_BY_VLLM.get(quantization, "0")):
+        problem = f"{container.label} holds vLLM {vllm}, which does not know {quantization} yet"
+        yield Finding("serving.version", problem, "use a newer version")
+    elif quantization == "bitsandbytes4" and not container.runs_own_branch:
+        yield from _bitsandbytes(resolution)
+    if container.stored_quantization == "fp8" and container.kv_cache_type == "fp8_e5m2" and container.runs_vllm:
+        field = f"serving.environment.{container.kv_cache_variable}"
+        yield Finding(field, "fp8_e5m2 is refused with weights in FP8", "use fp8_e4m3, or fp8")
+    named = (container.explicit_value("quantization") or "").lower() == quantization
+    by_plain_kernels = named or is_before(vllm, _BF16_BY_MARLIN_FROM.get(quantization, "0"))
+    if container.dtype == "bf16" and container.runs_vllm and quantization in _PACKED_BEFORE and by_plain_kernels:
+        problem = f"bf16 is refused with {quantization.upper()}, whose kernels compute in fp16"
+        yield Finding("model.dtype", problem, "use fp16, or leave it out")
+
+
+def _bitsandbytes(resolution: Resolution) -> Iterator[Finding]:
+    container = resolution.container
+    packed = container.stored_quantization is not None
+    splits_from = _SPLITS_PACKED_BITSANDBYTES_FROM if packed else _SPLITS_BITSANDBYTES_FROM
+    degree = max((placement.degree for placement in resolution.placements), default=1)
+    architecture = container.family.architecture if container.family else ""
+    if degree > 1 and is_before(container.vllm, splits_from):
+        already = " already" if packed else ""
+        problem = (
+            f"{degree}: vLLM {container.vllm} of this image does not split weights quantized{already} by bitsandbytes"
         )
-    if plan.stored_quantization == "fp8" and plan.kv_cache_type == "fp8_e5m2" and plan.runs_vllm:
-        yield (
-            f"serving.environment.{plan.kv_cache_variable}",
-            "fp8_e5m2 is refused with weights in FP8; use fp8_e4m3, or fp8.",
-        )
-    named = (plan.by_hand("quantization") or "").lower() == quantization
-    by_plain_kernels = named or numbers(plan.vllm or "9") < _BY_MARLIN_FROM.get(quantization, ())
-    if plan.dtype == "bf16" and plan.runs_vllm and quantization in MADE_BEFORE and by_plain_kernels:
-        yield (
-            "model.dtype",
-            f"bf16 is refused with {quantization.upper()}, whose kernels compute in fp16; use fp16, or leave it out.",
-        )
+        yield Finding("serving.tensor_parallel_degree", problem, "use 1, or a newer version")
+    elif is_before(container.vllm, _BITSANDBYTES_OF.get(architecture, "0")):
+        problem = f"bitsandbytes is not made for {architecture} in vLLM {container.vllm} of this image"
+        yield Finding("model.quantization", problem, "use a newer version, or AWQ weights")
 
 
 @error
-def quantization_fits_tgi(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def quantization_fits_tgi(resolution: Resolution) -> Iterator[Finding]:
     """Versions of TGI know formats by name, and only for the models that TGI has code of its own for."""
-    plan = container(deployment)
-    if plan.engine != "tgi" or plan.version is None:
+    container = resolution.container
+    if container.engine != "tgi" or container.version is None:
         return
-    label, known, quantization = plan.version.label, plan.version.quantizations, plan.quantization
-    word = plan.by_hand("quantization") or ""
-    is_switch = word in ("true", "false") and numbers(label) < _TGI_NAMES_FORMATS_FROM
-    if word and word not in (*_TGI_WORDS, "compressed-tensors") and not is_switch:
-        yield (
-            "serving.environment.HF_MODEL_QUANTIZE",
-            f"{word!r} is no format of TGI, which ends at once; remove it, or use one of {', '.join(_TGI_WORDS)}.",
-        )
+    label, known, quantization = container.label, container.version.quantizations, container.quantization
+    word = container.explicit_value("quantization") or ""
+    is_switch = word in ("true", "false") and is_before(label, _TGI_NAMES_FORMATS_FROM)
+    if word and word not in (*_TGI_FORMATS, "compressed-tensors") and not is_switch:
+        problem = f"{word!r} is no format of TGI, which ends at once"
+        field = "serving.environment.HF_MODEL_QUANTIZE"
+        yield Finding(field, problem, f"remove it, or use one of {', '.join(_TGI_FORMATS)}")
     elif quantization not in (None, "gguf", *known):
-        yield (
-            "model.quantization",
-            f"{quantization} is not known to TGI {label}; use a newer version, or one of {', '.join(known)}.",
+        problem = f"{quantization} is not known to TGI {label}"
+        yield Finding("model.quantization", problem, f"use a newer version, or one of {', '.join(known)}")
+    elif quantization in _NOT_OF_AUTO_MODEL and container.is_left_to_transformers:
+        problem = (
+            f"{quantization} is refused: TGI {label} leaves {container.model_id} to transformers, without such kernels"
         )
-    elif quantization in _NOT_OF_AUTO_MODEL and plan.is_left_to_transformers:
-        yield (
-            "model.quantization",
-            f"{quantization} is refused: TGI {label} leaves {plan.model_id} to transformers, without such kernels; use "
-            "other weights, or another engine.",
-        )
-    elif _COMPRESSED_TENSORS.search(plan.model_id) and numbers(label) < _TGI_READS_THEM_FROM:
-        yield (
-            "model.id",
-            f"{plan.model_id!r} holds compressed tensors, which TGI {label} can't read; use 3.0.1 or newer, or vllm.",
-        )
+        yield Finding("model.quantization", problem, "use other weights, or another engine")
+    elif _COMPRESSED_TENSORS.search(container.model_id) and is_before(label, _TGI_READS_COMPRESSED_TENSORS_FROM):
+        problem = f"{container.model_id!r} holds compressed tensors, which TGI {label} can't read"
+        yield Finding("model.id", problem, "use 3.0.1 or newer, or vllm")
 
 
 @error
-def quantization_fits_files(deployment: Deployment) -> Iterator[tuple[str, str]]:
+def quantization_fits_files(resolution: Resolution) -> Iterator[Finding]:
     """Asked for one format, engines end at once when the files have another."""
-    plan = container(deployment)
-    asked, stored = plan.asked_quantization, plan.stored_quantization
-    label = plan.version.label if plan.version else "99"
-    if plan.engine == "lmi-tensorrt-llm" and stored in MADE_BEFORE and numbers(label) < _TRTLLM_READS_FILES_FROM:
-        yield (
-            "model.id",
-            f"{plan.model_id!r} holds {stored} weights, of which TensorRT-LLM in {label} can't build an engine; use "
-            "the model that they were made from, with model.quantization: awq.",
-        )
-    if not plan.comes_from_hub or not (plan.vllm or plan.engine in ("tgi", "sglang")):
+    container = resolution.container
+    asked, stored = container.asked_quantization, container.stored_quantization
+    is_old_trtllm = container.engine == "lmi-tensorrt-llm" and is_before(container.label, _TRTLLM_READS_FILES_FROM)
+    if is_old_trtllm and stored in _PACKED_BEFORE:
+        problem = f"{container.model_id!r} holds {stored} weights, of which TensorRT-LLM builds no engine"
+        fix = "use the model that they were made from, with model.quantization: awq"
+        yield Finding("model.id", problem, fix)
+    if not container.comes_from_hub or not (container.vllm or container.engine in ("tgi", "sglang")):
         return
-    converts = plan.engine == "tgi" and (asked, stored) == ("gptq", "awq")  # for the faster kernels
-    listed = model_shape(plan.model_id) is not None and plan.revision is None
-    if asked and stored in MADE_BEFORE and asked != stored and not converts:
-        yield "model.quantization", f"{asked} is not how {plan.model_id} is quantized ({stored}); use {stored}."
-    elif asked in (*MADE_BEFORE, "mxfp4") and stored is None and listed:
-        yield (
-            "model.quantization",
-            f"{asked} needs weights that are quantized already, and those of {plan.model_id} are not; use a repository "
-            "with such weights, or remove the setting.",
-        )
+    converts = container.engine == "tgi" and (asked, stored) == ("gptq", "awq")  # for the faster kernels
+    if asked and stored in _PACKED_BEFORE and asked != stored and not converts:
+        problem = f"{asked} is not how {container.model_id} is quantized ({stored})"
+        yield Finding("model.quantization", problem, f"use {stored}")
+    elif asked in (*_PACKED_BEFORE, "mxfp4") and stored is None and container.is_listed:
+        problem = f"{asked} needs weights that are quantized already, and those of {container.model_id} are not"
+        yield Finding("model.quantization", problem, "use a repository with such weights, or remove the setting")
 
 
 @error
-def quantization_is_said(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    """Older TGI and vLLM take quantized weights for plain ones unless they are told."""
-    plan = container(deployment)
-    label = plan.version.label if plan.version else "99"
-    if plan.engine == "tgi":
-        name, is_old = f"TGI {label}", numbers(label) < _TGI_READS_FORMAT_FROM
+def quantization_is_set(resolution: Resolution) -> Iterator[Finding]:
+    """Older TGI and vLLM take quantized weights for plain ones unless told."""
+    container = resolution.container
+    if container.engine == "tgi":
+        engine, is_old = f"TGI {container.label}", is_before(container.label, _TGI_READS_FORMAT_FROM)
     else:
-        name, is_old = f"vLLM {plan.vllm}", numbers(plan.vllm or "99") < _VLLM_READS_FORMAT_FROM
-    stored = plan.stored_quantization
-    if is_old and stored in MADE_BEFORE and not plan.asked_quantization and plan.comes_from_hub:
-        yield (
-            "model.quantization",
-            f"is missing: {name} does not read from the files of {plan.model_id} that they are quantized; set it to "
-            f"{stored}.",
-        )
+        engine, is_old = f"vLLM {container.vllm}", is_before(container.vllm, _VLLM_READS_FORMAT_FROM)
+    stored = container.stored_quantization
+    if is_old and stored in _PACKED_BEFORE and not container.asked_quantization and container.comes_from_hub:
+        problem = f"is missing, and {engine} does not read the format from the files of {container.model_id}"
+        yield Finding("model.quantization", problem, f"set it to {stored}")
 
 
-def _bitsandbytes(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Release notes of vLLM: bitsandbytes came with 0.5.0, splitting with 0.6.2, of quantized files with 0.9."""
-    if plan.quantization != "bitsandbytes4" or plan.vllm is None or plan.runs_own_branch:
+@error
+def quantization_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
+    """Kernels of quantized formats need a generation of GPUs."""
+    container = resolution.container
+    least = _least_capability(container)
+    for instance in (placement.instance for placement in resolution.placements):
+        capability = instance.compute_capability
+        if capability and least and capability < least:
+            yield Finding(
+                "model.quantization",
+                f"{container.quantization} needs compute capability {least} or more here; the {instance.accelerator} "
+                f"of {instance.type} has {capability}",
+                "use a newer type, a newer image, or other weights",
+            )
+
+
+@warning
+def kv_cache_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
+    """A KV cache in FP8 is computed by cores for it, which came with Ada and Hopper."""
+    container = resolution.container
+    is_v1 = container.vllm is not None and not is_before(container.vllm, _V1_ALONE_FROM)
+    if container.kv_cache_type not in ("fp8", "fp8_e4m3") or not is_v1:
         return
-    if numbers(plan.vllm) < _FIRST_BITSANDBYTES:
-        yield "model.quantization", f"bitsandbytes is not known to vLLM {plan.vllm} of this image; use a newer version."
-    elif plan.degree > 1 and numbers(plan.vllm) < _SPLITS_FROM[plan.stored_quantization is not None]:
-        yield (
-            "serving.tensor_parallel_degree",
-            f"{plan.degree}: vLLM {plan.vllm} of this image does not split weights that bitsandbytes quantizes"
-            f"{' already' if plan.stored_quantization else ''}; use 1, or a newer version.",
-        )
-    elif plan.kin and numbers(plan.vllm) < _BITSANDBYTES_OF.get(plan.kin.architecture, ()):
-        yield (
-            "model.quantization",
-            f"bitsandbytes is not made for {plan.kin.architecture} in vLLM {plan.vllm} of this image; use a newer "
-            "version, or AWQ weights.",
-        )
+    for instance in (placement.instance for placement in resolution.placements):
+        if instance.compute_capability and instance.compute_capability < ADA:
+            yield Finding(
+                f"serving.environment.{container.kv_cache_variable}",
+                f"{container.kv_cache_type} for the KV cache needs compute capability 8.9 with vLLM {container.vllm}; "
+                f"the {instance.accelerator} of {instance.type} has {instance.compute_capability}",
+                "leave it out, or use a newer type",
+            )
+
+
+@error
+def blocks_fit_degree(resolution: Resolution) -> Iterator[Finding]:
+    """Formats with a scale for each block of weights can't be split within one, nor Marlin's tiles."""
+    container = resolution.container
+    shape, stored = container.shape, container.stored_quantization
+    width, block = (shape.intermediate_size, shape.quantization_block) if shape else (None, None)
+    is_spread = container.flag(*_EXPERT_PARALLEL) or (container.number(_EXPERT_PARALLEL_SIZE) or 1) > 1
+    if not width or stored is None or container.revision or (is_spread and container.is_mixture):
+        return
+    splits = container.runs_vllm or container.engine in ("sglang", "tgi")
+    for placement in resolution.placements:
+        rows, rest = divmod(width, placement.degree)
+        capability = placement.instance.compute_capability or ADA
+        if placement.degree > 1 and block and splits and (rest or rows % block):
+            spread = ", or expert parallelism" if container.is_mixture else ""
+            yield Finding(
+                "serving.tensor_parallel_degree",
+                f"{placement.degree} splits the {width:,} rows of {container.model_id} within blocks of {block}, which "
+                f"share a scale in {stored}",
+                f"use a lower degree{spread}, or weights that are not quantized",
+            )
+        elif _is_by_tiles(placement, stored) and not block and capability < ADA and (rest or rows % _TILE):
+            yield Finding(
+                "serving.tensor_parallel_degree",
+                f"{placement.degree} splits the {width:,} rows of {container.model_id} into parts that the tiles of "
+                f"Marlin do not fit, by which the {placement.instance.accelerator} of {placement.instance.type} "
+                "computes FP8",
+                "use a lower degree, or a type with cores for FP8 such as ml.g6e or ml.p5",
+            )
+
+
+def _is_by_tiles(placement: Placement, stored: str) -> bool:
+    return placement.degree > 1 and stored == "fp8" and placement.container.runs_vllm
+
+
+def _least_capability(container: Container) -> float | None:
+    quantization, vllm = container.quantization or "", container.vllm
+    if quantization == "fp8" and _needs_fp8_cores(container):
+        return ADA
+    if quantization == "nvfp4" and container.engine == "lmi-tensorrt-llm":
+        return BLACKWELL
+    eras = _LEAST_BY_VLLM.get(quantization, ()) if vllm else ()
+    early = (least for before, least in eras if before is None or is_before(vllm, before))
+    least = next(early, _LEAST_CAPABILITY.get(quantization))
+    in_tensors = _WEIGHTS_ONLY.search(container.model_id) is not None and quantization not in ("", "int8")
+    if in_tensors and is_before(vllm, _COMPRESSED_TENSORS_ON_TURING_FROM):
+        return max(AMPERE, least or AMPERE)
+    return least
+
+
+def _needs_fp8_cores(container: Container) -> bool:
+    """Whether only the GPU's own cores for FP8 compute it.
+
+    In vLLM, mixtures of experts before 0.9; in transformers before 5, all but compressed tensors.
+    """
+    if container.engine == "lmi-tensorrt-llm":
+        return True
+    if container.server == "huggingface":
+        transformers = container.version.transformers if container.version else None
+        return not container.may_have_own_code and is_before(transformers, _UNPACKS_FP8_FROM)
+    return container.is_mixture and is_before(container.vllm, _EXPERTS_IN_FP8_BY_MARLIN_FROM)

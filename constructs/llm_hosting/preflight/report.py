@@ -1,23 +1,21 @@
-"""The whole answer of a check: every rule's verdict, the figures behind them, and what only the account knows."""
+"""The report of a check: findings, figures, quotas, and questions that only the account answers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..deployment import Deployment
-from ..resolution import resolve, resolved_inference_ami
-from .check import check
+from ..finding import LEVELS, Finding
+from ..resolution import Placement, Resolution
+from ..resolution.memory import GB, weights_in_files
 from .estimates import answer_time_in_seconds, start_in_seconds
-from .finding import RULES, Finding
-from .memory import GB, memory, weights_in_files
-from .plan import Plan, plans
+from .rule import RULES
 
 COPIES_DURING_UPDATE = 2  # blue and green fleets run side by side until the old one ends
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What one instance type gives and the model needs; sizes in GB (10^9 bytes), None = public facts do not say.
+    """One instance type beside the model's needs; sizes in GB (10^9 bytes), None = public facts do not say.
 
     devices: accelerators of the instance, on Neuron their cores; 0 on CPU types.
     degree: devices per copy of the model; copies: of the model on one instance.
@@ -58,7 +56,7 @@ class Quota:
 class Report:
     """verdict: `refused` = it cannot work, `ready` = no rule objects.
 
-    passed: ids of the rules that have nothing to say. not_checked: what only the account knows.
+    passed: ids of the rules without a finding. not_checked: questions that only the account answers.
     """
 
     name: str
@@ -90,53 +88,44 @@ def unreadable(name: str, findings: list[Finding]) -> Report:
     return Report(name=name, verdict="refused", findings=findings)
 
 
-def assess(name: str, deployment: Deployment) -> Report:
-    """All that can be said without an account."""
-    findings = check(deployment)
-    speaking = {finding.rule for finding in findings}
-    refused = any(finding.level == "error" for finding in findings)
+def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> Report:
+    """The report without an account, from the findings of one validation."""
+    deployment, speaking = resolution.deployment, {finding.rule for finding in findings}
     silenced = deployment.preflight.silenced
     return Report(
         name=name,
         model=deployment.model.id,
         engine=deployment.serving.engine,
-        **_resolved(deployment),
+        version=resolution.version,
+        image=resolution.image,
         mode=deployment.hosting.mode,
         region=deployment.region,
-        verdict="refused" if refused else "ready",
-        findings=sorted(findings, key=lambda finding: ("error", "warning", "unknown", "note").index(finding.level)),
+        verdict="refused" if any(finding.level == "error" for finding in findings) else "ready",
+        findings=sorted(findings, key=lambda finding: LEVELS.index(finding.level)),
         silenced=silenced,
         passed=[rule.id for rule in RULES if rule.id not in speaking and rule.id not in silenced],
-        figures=[_figures(plan) for plan in plans(deployment)],
-        quotas=list(_quotas(deployment)),
+        figures=[_figures(placement, resolution.inference_ami_version) for placement in resolution.placements],
+        quotas=list(_quotas(resolution)),
         not_checked=list(NOT_CHECKED),
     )
 
 
-def _resolved(deployment: Deployment) -> dict[str, str]:
-    try:
-        resolution = resolve(deployment)
-    except KeyError:  # a version that the catalog does not know, which a rule names
-        return {}
-    return {"version": resolution.version, "image": resolution.image}
-
-
-def _quotas(deployment: Deployment) -> Iterator[Quota]:
-    most = deployment.hosting.instance_count.max * COPIES_DURING_UPDATE
-    for name in deployment.hosting.instance_types:
+def _quotas(resolution: Resolution) -> Iterator[Quota]:
+    most = resolution.deployment.hosting.instance_count.max * COPIES_DURING_UPDATE
+    for name in resolution.deployment.hosting.instance_types:
         yield Quota(f"{name} for endpoint usage", most)
 
 
-def _figures(plan: Plan) -> Figures:
-    need, start, answer = memory(plan), start_in_seconds(plan), answer_time_in_seconds(plan)
-    instance, hosting = plan.instance, plan.deployment.hosting
+def _figures(placement: Placement, host_image: str | None) -> Figures:
+    need, start, answer = placement.memory, start_in_seconds(placement), answer_time_in_seconds(placement)
+    instance, hosting = placement.instance, placement.container.deployment.hosting
     has = f"{instance.accelerator_count} x {instance.accelerator}" if instance.accelerator else f"{instance.vcpu} vCPU"
     return Figures(
         instance_type=instance.type,
         accelerators=has,
-        devices=plan.devices,
-        degree=plan.degree,
-        copies=plan.copies,
+        devices=placement.devices,
+        degree=placement.degree,
+        copies=placement.copies,
         memory_in_gb=_gb(need.available) or 0,
         weights_in_gb=_gb(need.weights),
         overhead_in_gb=_gb(need.overhead) or 0,
@@ -144,12 +133,12 @@ def _figures(plan: Plan) -> Figures:
         cached_tokens=need.cached_tokens,
         context=need.context,
         requests_at_full_length=_rounded(need.requests_at_full_length),
-        download_in_gb=_gb(weights_in_files(plan)),
+        download_in_gb=_gb(weights_in_files(placement.container)),
         disk_in_gb=instance.local_nvme_in_gb or hosting.volume_size_in_gb,
         start_in_seconds=_rounded(start.likely),
         start_timeout_in_seconds=hosting.startup_timeout_in_seconds,
         answer_in_seconds=_rounded(answer.likely) if answer else None,
-        host_image=resolved_inference_ami(plan.deployment),
+        host_image=host_image,
         usd_per_hour=instance.usd_per_hour,
     )
 

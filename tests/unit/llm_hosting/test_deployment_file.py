@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from llm_hosting.deployment import Deployment
 from llm_hosting.deployment_file import DeploymentError, parse
-from llm_hosting.preflight.check import load
+from llm_hosting.preflight.validation import load
 
 HANDLERS = ("deepspeed",)
 MINIMAL: dict[str, Any] = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": "ml.g6.2xlarge"}}
@@ -29,7 +29,8 @@ def problems(path: Path) -> str:
 
 
 def test_a_minimal_file_gets_every_default(tmp_path: Path) -> None:
-    deployment, warnings = load(written(tmp_path, MINIMAL), HANDLERS)
+    resolution, warnings = load(written(tmp_path, MINIMAL), HANDLERS)
+    deployment = resolution.deployment
     assert deployment.serving.engine == "lmi-vllm"
     assert deployment.api.auth == "iam"
     assert (deployment.hosting.instance_count.min, deployment.hosting.instance_count.max) == (1, 1)
@@ -50,12 +51,12 @@ def test_all_problems_are_told_at_once_even_those_of_rules(tmp_path: Path) -> No
         )
     )
     assert "6 problems" in text
-    assert "model.id: 'two words' does not fit: Model id on the Hugging Face Hub" in text
-    assert "model.weight: is not a known key; did you mean `weights`?" in text
+    assert "model.id: 'two words' does not fit; write: Model id on the Hugging Face Hub" in text
+    assert "model.weight: is not a known key; rename it to `weights`, or use one of id, " in text
     assert "serving.engine: 'tgii' is not allowed; use 'lmi-vllm', 'lmi-deepspeed', " in text
     assert "startup_timeout_in_seconds: 5 is not allowed; use a whole number, 60 or more, 3600 or less." in text
     assert "volume_size_in_gb: 64 is refused on ml.g5.xlarge, which has its own NVMe disk (250 GB)" in text
-    assert "alarm: is not a known key; did you mean `alarms`?" in text
+    assert "alarm: is not a known key; rename it to `alarms`, or use one of region, " in text
 
 
 @pytest.mark.parametrize("key", ["1", "on", "null", "2020-01-01"])
@@ -105,12 +106,12 @@ def test_a_section_that_lacks_a_setting_hides_no_other_problem(tmp_path: Path) -
 
 def test_a_missing_section_says_what_it_is_for(tmp_path: Path) -> None:
     text = problems(written(tmp_path, {"model": {"id": "Qwen/Qwen3-4B"}}))
-    assert "hosting: is missing; Where the container runs." in text
+    assert "hosting: is missing; set it: Where the container runs." in text
 
 
 def test_a_missing_field_says_what_it_is_for(tmp_path: Path) -> None:
     text = problems(written(tmp_path, {**MINIMAL, "hosting": {}}))
-    assert "hosting.instance_type: is missing; SageMaker instance type" in text
+    assert "hosting.instance_type: is missing; set it: SageMaker instance type" in text
 
 
 @pytest.mark.parametrize(
@@ -157,10 +158,10 @@ def test_a_name_that_cannot_be_a_stack_is_refused(tmp_path: Path, name: str) -> 
 
 def test_an_instance_type_is_a_name_or_a_list_of_names(tmp_path: Path) -> None:
     one, _ = load(written(tmp_path, MINIMAL), HANDLERS)
-    assert one.hosting.instance_types == ("ml.g6.2xlarge",)
+    assert one.deployment.hosting.instance_types == ("ml.g6.2xlarge",)
     pool = {**MINIMAL, "hosting": {"instance_type": ["ml.g6.2xlarge", "ml.g5.2xlarge"]}}
     two, _ = load(written(tmp_path, pool), HANDLERS)
-    assert two.hosting.instance_types == ("ml.g6.2xlarge", "ml.g5.2xlarge")
+    assert two.deployment.hosting.instance_types == ("ml.g6.2xlarge", "ml.g5.2xlarge")
 
 
 @pytest.mark.parametrize(
@@ -172,9 +173,13 @@ def test_an_instance_type_is_a_name_or_a_list_of_names(tmp_path: Path) -> None:
         ("hosting", {"instance_type": "x" * 65}, "use at most 64 characters."),
         ("model", {"id": "a/b", "dtype": "float16"}, "dtype: 'float16' is not allowed; use 'fp32', 'fp16', 'bf16' or"),
         ("model", {"id": "a/b", "parameters_in_billions": "7b"}, "'7b' is not allowed; use a number, more than 0"),
-        ("model", {"id": "a/b", "weights": "s3://bucket/prefix"}, "does not fit: Prefix with uncompressed weights"),
+        (
+            "model",
+            {"id": "a/b", "weights": "s3://bucket/prefix"},
+            "does not fit; write: Prefix with uncompressed weights",
+        ),
         ("model", {"id": "a/b", "files": []}, "files: [] is not allowed; use at least 1 item."),
-        ("serving", {"handler": "My-Handler"}, "'My-Handler' does not fit: Folder under `model_src/`"),
+        ("serving", {"handler": "My-Handler"}, "'My-Handler' does not fit; write: Folder under `model_src/`"),
         ("serving", {"max_model_len": 10**400}, "use a whole number, 2 or more, 100000000 or less."),
         ("serving", {"environment": {"A-B": "x"}}, "environment.A-B: is no name of an environment variable"),
         ("serving", {"environment": {"A": "x" * 1025}}, "environment.A: the value is not allowed; use at most 1,024"),
@@ -207,9 +212,9 @@ def test_an_unreadable_path_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_deployment_is_frozen(tmp_path: Path) -> None:
-    deployment, _ = load(written(tmp_path, MINIMAL), HANDLERS)
+    resolution, _ = load(written(tmp_path, MINIMAL), HANDLERS)
     with pytest.raises(ValueError, match="frozen"):
-        deployment.region = "eu-west-1"  # type: ignore[misc]
+        resolution.deployment.region = "eu-west-1"  # type: ignore[misc]
 
 
 def test_every_field_is_described() -> None:

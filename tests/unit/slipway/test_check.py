@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from llm_hosting.preflight.finding import RULES
 from llm_hosting.preflight.report import Figures, Report
+from llm_hosting.preflight.rule import RULES
 from local_cloud.assembly import ROOT
 from slipway.account.account import Account
 from slipway.account.endpoint_quota import service_quota
-from slipway.check import Options, judge, run
+from slipway.check import Options, run
+from slipway.check import check as check_file
 from slipway.report.memory_bar import legend, memory_bar
 
 HEALTHY: dict[str, Any] = {
@@ -78,7 +79,7 @@ def test_a_refused_one_names_each_rule_its_sentence_and_the_way_out(
     assert check(write(REFUSED)) == 1
     said = capsys.readouterr().out
     assert said.startswith(" REFUSED  mine: ")
-    refused, warning = said.index("refused     image-fits-platform"), said.index("warning     update-outlasts-alarms")
+    refused, warning = said.index("refused     image-fits-platform"), said.index("warning     settings-have-an-effect")
     assert refused < warning, "what stops the deploy comes first"
     assert "hosting.instance_type: 'ml.m5.xlarge' has no NVIDIA GPU" in words(said)
     assert "→ use a GPU type such as" in words(said)
@@ -141,7 +142,7 @@ def test_json_is_the_report_itself(write: Any, capsys: pytest.CaptureFixture[str
     report = json.loads(capsys.readouterr().out)
     assert report.keys() == {field.name for field in fields(Report)}
     assert (report["name"], report["verdict"]) == ("mine", "refused")
-    assert report["findings"][0].keys() == {"rule", "level", "field", "message", "fix"}
+    assert report["findings"][0].keys() == {"rule", "level", "field", "problem", "fix", "message"}
     assert check(write(HEALTHY), "qwen3-4b", as_json=True) == 0
     assert [report["name"] for report in json.loads(capsys.readouterr().out)] == ["mine", "qwen3-4b"]
 
@@ -315,11 +316,11 @@ class ManyEndpoints:
 
 
 def test_instances_of_pools_count_against_the_quota_of_their_type(write: Any) -> None:
-    judgement = judge(Path(write(HEALTHY)), ())
-    assert judgement.deployment
-    ((level, field, message),) = service_quota(judgement.deployment, judgement.report, Account(ManyEndpoints(4, 3)))
+    result = check_file(Path(write(HEALTHY)), ())
+    assert result.deployment
+    ((level, field, message),) = service_quota(result.deployment, result.report, Account(ManyEndpoints(4, 3)))
     assert (level, field) == ("warning", "hosting.instance_type")
     assert "may run 4 for endpoints in eu-west-1, of which other endpoints use 3; an update" in message
     many = ManyEndpoints(400, 300)
-    assert list(service_quota(judgement.deployment, judgement.report, Account(many))) == []
+    assert list(service_quota(result.deployment, result.report, Account(many))) == []
     assert many.described == 100, "that many calls would take minutes"

@@ -13,7 +13,7 @@ from local_cloud.assembly import ROOT
 from slipway.models_reference import filled
 
 PAGE = (ROOT / "docs" / "models.md").read_text()
-MODEL, VERSION, FAILURE, INSTANCE = (
+MODEL, VERSION, INSTANCE = (
     json.loads(block if block.startswith("{") else f"{{{block}}}")
     for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 )
@@ -58,11 +58,6 @@ def test_the_example_of_a_version_has_what_versions_have() -> None:
     path = ROOT / "constructs" / "llm_hosting" / "catalog" / "engines" / "lmi-vllm.json"
     known: dict[str, dict[str, Any]] = json.loads(path.read_text())["versions"]
     assert row.keys() <= set().union(*(version.keys() for version in known.values()))
-
-
-def test_the_example_of_a_known_failure_is_the_catalogs_own() -> None:
-    path = ROOT / "constructs" / "llm_hosting" / "catalog" / "known_failures.json"
-    assert FAILURE in json.loads(path.read_text())["failures"]
 
 
 def test_the_example_of_an_instance_type_is_the_catalogs_own() -> None:

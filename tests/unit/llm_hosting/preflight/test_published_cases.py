@@ -8,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from llm_hosting.deployment import Deployment
-from llm_hosting.preflight.check import check
+from llm_hosting.preflight.validation import validate
+from llm_hosting.resolution import resolve
 
 CASES: list[dict[str, Any]] = [
     case
@@ -31,7 +32,7 @@ def findings(case: dict[str, Any]) -> dict[str, str]:
         deployment = Deployment.model_validate(case["deployment"])
     except ValidationError:
         return {str(case["reason"]): "error"} if case["id"] in REFUSED_BY_SCHEMA else {"schema": "error"}
-    return {each.rule: each.level for each in check(deployment)}
+    return {each.rule: each.level for each in validate(resolve(deployment))}
 
 
 def is_refused(case: dict[str, Any]) -> bool:

@@ -1,46 +1,53 @@
 """Each rule with deployments that break it, and with ones that just do not."""
 
-import importlib
-from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from llm_hosting.preflight.check import check
-from llm_hosting.preflight.finding import RULES
-from rule_cases import Broken, Kept, deployment, said
+from llm_hosting.finding import LEVELS
+from llm_hosting.preflight.rule import RULES
+from support.deployments import findings
 
-MODULES = sorted({rule.check.__module__.rpartition(".")[2] for rule in RULES})
-CASES = {name: importlib.import_module(f"rule_cases.{name}") for name in MODULES}
-BROKEN: list[Broken] = [case for module in CASES.values() for case in module.BROKEN]
-KEPT: list[Kept] = [case for module in CASES.values() for case in module.KEPT]
-
-
-def named(cases: list[Broken] | list[Kept]) -> Iterator[str]:
-    """For example known-instance-type and known-instance-type-2."""
-    rules: list[str] = []
-    for case in cases:
-        rules.append(case.rule)
-        yield case.rule if rules.count(case.rule) == 1 else f"{case.rule}-{rules.count(case.rule)}"
+LEVEL = {rule.id: rule.level for rule in RULES}
+MODULE = {rule.id: rule.law.__module__.rpartition(".")[2] for rule in RULES}
+FILES = sorted((Path(__file__).parent / "rule_cases").glob("*.yaml"))
+CASES: dict[str, dict[str, Any]] = {
+    rule: {**cases, "file": file.stem} for file in FILES for rule, cases in yaml.safe_load(file.read_text()).items()
+}
+BROKEN = [pytest.param(rule, case, id=rule) for rule, cases in CASES.items() for case in cases.get("broken", [])]
+KEPT = [pytest.param(rule, case, id=rule) for rule, cases in CASES.items() for case in cases.get("kept", [])]
 
 
-@pytest.mark.parametrize("case", BROKEN, ids=named(BROKEN))
-def test_a_broken_rule_names_its_field_and_the_way_out(case: Broken) -> None:
-    findings = [each for each in said(case.changes, case.level) if each.rule not in case.beside]
-    assert {(each.rule, each.level, each.field) for each in findings} == {(case.rule, case.level, case.field)}
-    assert any(case.words in each.message for each in findings), [each.message for each in findings]
+@pytest.mark.parametrize(("rule", "case"), BROKEN)
+def test_a_broken_rule_names_its_field_and_the_fix(rule: str, case: dict[str, Any]) -> None:
+    found = findings(case["deployment"])
+    mine = [finding for finding in found if finding.rule == rule]
+    assert {finding.field for finding in mine} == {case["field"]}
+    assert any(case["says"] in finding.message for finding in mine), [finding.message for finding in mine]
+    as_bad = LEVELS[: min(LEVELS.index(LEVEL[rule]), LEVELS.index("unknown")) + 1]
+    others = {finding.rule for finding in found if finding.level in as_bad} - {rule}
+    assert others == set(case.get("beside", []))
 
 
-@pytest.mark.parametrize("case", KEPT, ids=named(KEPT))
-def test_a_kept_rule_says_nothing(case: Kept) -> None:
-    assert [each.message for each in check(deployment(case.changes)) if each.rule == case.rule] == []
+@pytest.mark.parametrize(("rule", "case"), KEPT)
+def test_a_kept_rule_says_nothing(rule: str, case: dict[str, Any]) -> None:
+    assert [finding.message for finding in findings(case) if finding.rule == rule] == []
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_every_rule_has_a_case_that_breaks_it(module: str) -> None:
-    rules = {rule.id for rule in RULES if rule.check.__module__.endswith(f".{module}")}
-    broken: list[Broken] = CASES[module].BROKEN
-    assert rules == {case.rule for case in broken}
+def test_every_rule_has_a_case_that_breaks_it_in_the_file_of_its_module() -> None:
+    assert {rule: cases["file"] for rule, cases in CASES.items()} == MODULE
+    assert [rule for rule, cases in CASES.items() if not cases.get("broken")] == []
 
 
-def test_a_case_of_what_is_kept_names_a_rule_that_exists() -> None:
-    assert {case.rule for case in KEPT} <= {rule.id for rule in RULES}
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        ({f"V{number}": "x" for number in range(100)}, "has 100 variables beside 3 of ours; SageMaker takes 100"),
+        ({f"V{number}": "x" * 1000 for number in range(33)}, "bytes; SageMaker takes 32,768"),
+    ],
+)
+def test_sagemaker_limits_the_environment(variables: dict[str, str], says: str) -> None:
+    (finding,) = (each for each in findings({"serving": {"environment": variables}}) if each.level == "error")
+    assert (finding.rule, says in finding.message) == ("environment-fits", True), finding.message

@@ -1,62 +1,23 @@
-"""What a deployment really amounts to: the image is recognised, the container's variables are read back."""
+"""A container on an instance type: degree, copies."""
 
 from typing import Any
 
 import pytest
 
-from llm_hosting.catalog.engines import EngineVersion, numbers
-from llm_hosting.container_settings import NAMES
-from llm_hosting.preflight.plan import Plan, plans
-from rule_cases import OWN_REGISTRY, Changes, deployment
-from support.any_deployments import VERSIONS
+from llm_hosting.resolution import Placement
+from support.deployments import OWN_REGISTRY, Changes, resolved
 
 TWELVE, FORTY_EIGHT = "ml.g6.12xlarge", "ml.g6.48xlarge"
 
 
-def plan(model: Changes | None = None, instance_type: str = "ml.g6.2xlarge", **serving: Any) -> Plan:
+def placement(model: Changes | None = None, instance_type: str = "ml.g6.2xlarge", **serving: Any) -> Placement:
     changes = {"model": model or {}, "serving": serving, "hosting": {"instance_type": instance_type}}
-    return next(plans(deployment(changes)))
+    return resolved(changes).placements[0]
 
 
-def variables(**environment: str) -> Plan:
-    return plan(environment=environment)
-
-
-def is_recognised(version: EngineVersion) -> bool:
-    copy = f"{OWN_REGISTRY}/mirror/{version.repository}:{version.tag}"
-    return plan(engine=version.engine, image_uri=copy).version == version
-
-
-def test_a_copy_of_a_published_image_is_recognised() -> None:
-    published = [version for version in VERSIONS if version.tag]
-    assert [version.tag for version in published if not is_recognised(version)] == []
-
-
-def test_a_copy_is_what_it_is_whatever_engine_is_named() -> None:
-    found = plan(engine="lmi-vllm", image_uri=f"{OWN_REGISTRY}/vllm:server-sagemaker-cuda-v2.2")
-    assert (found.engine, found.server, found.vllm) == ("vllm", "vllm", "0.26.0")
-
-
-def test_of_an_image_with_several_engines_the_named_one_runs() -> None:
-    copy = f"{OWN_REGISTRY}/djl-inference:0.36.0-lmi28.0.0-cu130"
-    assert plan(image_uri=copy).engine == "lmi-vllm"
-    assert plan(engine="lmi-huggingface", image_uri=copy).engine == "lmi-huggingface"
-
-
-def test_a_pinned_build_is_the_same_image() -> None:
-    found = plan(image_uri=f"{OWN_REGISTRY}/djl-inference:0.36.0-lmi28.0.0-cu130-v1.7").version
-    assert found is not None
-    assert found.label == "0.36.0-lmi28"
-
-
-@pytest.mark.parametrize("image", ["own:1", "djl-inference:0.36.0-lmi28", f"djl-inference@sha256:{'0' * 64}"])
-def test_an_image_of_ones_own_is_not_mistaken_for_another(image: str) -> None:
-    assert plan(image_uri=f"{OWN_REGISTRY}/{image}").version is None
-
-
-def test_a_pool_has_a_plan_for_each_type_that_is_known() -> None:
+def test_a_pool_has_a_placement_for_each_type_that_is_known() -> None:
     changes: Changes = {"hosting": {"instance_type": ["ml.g6.2xlarge", "ml.g6.3xlarge", "ml.g5.2xlarge"]}}
-    assert [each.instance.type for each in plans(deployment(changes))] == ["ml.g6.2xlarge", "ml.g5.2xlarge"]
+    assert [each.instance.type for each in resolved(changes).placements] == ["ml.g6.2xlarge", "ml.g5.2xlarge"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +42,7 @@ def test_a_pool_has_a_plan_for_each_type_that_is_known() -> None:
     ],
 )
 def test_the_degree_is_what_the_container_reads(serving: Changes, degree: int) -> None:
-    assert plan(instance_type=TWELVE, **serving).degree == degree
+    assert placement(instance_type=TWELVE, **serving).degree == degree
 
 
 @pytest.mark.parametrize(
@@ -95,130 +56,19 @@ def test_the_degree_is_what_the_container_reads(serving: Changes, degree: int) -
     ],
 )
 def test_where_nothing_is_said_the_degree_follows_from_the_heads(model: str, instance_type: str, degree: int) -> None:
-    found = plan({"id": model}, instance_type)
+    found = placement({"id": model}, instance_type)
     assert found.degree == degree
-    assert found.environment["TENSOR_PARALLEL_DEGREE"] == str(degree)
+    assert found.container.environment["TENSOR_PARALLEL_DEGREE"] == str(degree)
     assert found.copies == found.devices // degree
 
 
-def test_on_neuron_cores_count_and_heads_are_padded() -> None:
-    found = plan({"id": "facebook/opt-30b"}, "ml.inf2.24xlarge", engine="lmi-neuronx")
-    assert (found.devices, found.degree) == (12, 12)  # 56 heads
-
-
 def test_a_cpu_type_has_one_copy() -> None:
-    found = plan(instance_type="ml.m7i.2xlarge", engine="huggingface", environment={"TENSOR_PARALLEL_DEGREE": "max"})
+    found = placement(
+        instance_type="ml.m7i.2xlarge", engine="huggingface", environment={"TENSOR_PARALLEL_DEGREE": "max"}
+    )
     assert (found.devices, found.degree, found.copies) == (0, 1, 1)
 
 
-@pytest.mark.parametrize(
-    ("word", "length"),
-    [("8192", 8192), ("8k", 8000), ("8K", 8192), ("auto", None), ("-1", None), ("", 4096), ("9" * 30, None)],
-)
-def test_a_length_that_is_no_number_is_not_known(word: str, length: int | None) -> None:
-    assert plan(max_model_len=4096, environment={"OPTION_MAX_MODEL_LEN": word}).max_model_len == length
-
-
-@pytest.mark.parametrize(
-    ("engine", "name"),
-    [
-        ("lmi-vllm", "OPTION_MAX_MODEL_LEN"),
-        ("vllm", "SM_VLLM_MAX_MODEL_LEN"),
-        ("tgi", "MAX_TOTAL_TOKENS"),
-        ("sglang", "SM_SGLANG_CONTEXT_LENGTH"),
-    ],
-)
-def test_each_engine_has_a_name_for_the_context(engine: str, name: str) -> None:
-    assert plan(engine=engine, environment={name: "4096"}).max_model_len == 4096
-
-
-@pytest.mark.parametrize(
-    ("word", "dtype"),
-    [("float16", "fp16"), ("half", "fp16"), ("bfloat16", "bf16"), ("float", "fp32"), ("auto", None), ("FP16", "fp16")],
-)
-def test_engines_have_words_of_their_own_for_types(word: str, dtype: str | None) -> None:
-    assert variables(OPTION_DTYPE=word).dtype == dtype
-
-
-@pytest.mark.parametrize(
-    ("model", "serving", "quantization"),
-    [
-        ({}, {}, None),
-        ({"quantization": "fp8"}, {}, "fp8"),
-        ({"quantization": "fp8"}, {"environment": {"OPTION_QUANTIZE": "awq"}}, "awq"),
-        ({"id": "Qwen/Qwen2.5-7B-Instruct-AWQ"}, {}, "awq"),
-        ({"id": "Qwen/Qwen2.5-7B-Instruct-AWQ"}, {"environment": {"OPTION_QUANTIZE": "awq_marlin"}}, "awq"),
-        ({"id": "Qwen/Qwen2.5-7B-Instruct-AWQ"}, {"environment": {"OPTION_QUANTIZE": "compressed-tensors"}}, "awq"),
-        ({"id": "TheBloke/anything-13B-GPTQ"}, {}, "gptq"),
-        ({}, {"environment": {"OPTION_QUANTIZE": "bitsandbytes"}}, "bitsandbytes4"),
-        ({}, {"environment": {"HF_MODEL_QUANTIZE": "bitsandbytes"}, "engine": "tgi"}, "bitsandbytes8"),
-        ({}, {"environment": {"OPTION_LOAD_IN_8BIT": "TRUE"}, "engine": "lmi-huggingface"}, "bitsandbytes8"),
-        ({}, {"environment": {"OPTION_LOAD_IN_4BIT": "true"}, "engine": "lmi-huggingface"}, "bitsandbytes4"),
-        ({}, {"environment": {"OPTION_QUANTIZE": "hqq"}}, None),
-    ],
-)
-def test_quantization_is_as_asked_for_or_as_the_files_are(
-    model: Changes, serving: Changes, quantization: str | None
-) -> None:
-    assert plan(model, **serving).quantization == quantization
-
-
-def test_a_format_that_nobody_knows_is_named() -> None:
-    assert variables(OPTION_QUANTIZE="hqq").unknown_format == "hqq"
-    assert variables(OPTION_QUANTIZE="none").unknown_format is None
-    assert variables(OPTION_QUANTIZE="awq").unknown_format is None
-
-
-@pytest.mark.parametrize(
-    ("model", "environment", "hub_id", "comes_from_hub"),
-    [
-        ({}, {}, "Qwen/Qwen3-4B", True),
-        ({"weights": "s3://bucket/prefix/"}, {}, "Qwen/Qwen3-4B", False),
-        ({}, {"HF_MODEL_ID": "Qwen/Qwen3-0.6B"}, "Qwen/Qwen3-0.6B", True),
-        ({}, {"OPTION_MODEL_ID": "s3://bucket/prefix/"}, "Qwen/Qwen3-4B", False),
-        ({}, {"HF_MODEL_ID": "/opt/ml/model"}, "Qwen/Qwen3-4B", False),
-        ({}, {"SERVING_LOAD_MODELS": "test::MPI=/opt/ml/model"}, "Qwen/Qwen3-4B", False),
-        ({"id": "gpt2"}, {"HF_MODEL_ID": "gpt2"}, "gpt2", True),
-    ],
-)
-def test_the_model_is_the_one_that_the_container_loads(
-    model: Changes, environment: dict[str, str], hub_id: str, comes_from_hub: bool
-) -> None:
-    found = plan(model, environment=environment)
-    assert (found.model_id, found.comes_from_hub) == (hub_id, comes_from_hub)
-
-
-def test_sagemaker_downloads_what_is_the_model_data() -> None:
-    weights = {"weights": "s3://bucket/prefix/"}
-    assert plan(weights).sagemaker_downloads
-    assert not plan().sagemaker_downloads
-    assert not plan(weights, engine="lmi-huggingface", handler="mine").sagemaker_downloads  # an archive takes its place
-
-
-def test_what_computes_in_lmi_is_what_the_rolling_batch_says() -> None:
-    assert plan(engine="lmi-vllm", version="0.30.0-lmi12").vllm == "0.6.2"
-    assert plan(engine="lmi-deepspeed", environment={"OPTION_ROLLING_BATCH": "vllm"}).runs_vllm
-    assert not plan(engine="lmi-deepspeed").runs_vllm
-    assert not plan(engine="lmi-vllm", environment={"OPTION_ROLLING_BATCH": "scheduler"}).runs_vllm
-    assert not plan(engine="lmi-vllm", handler="mine").runs_vllm
-
-
-@pytest.mark.parametrize(
-    ("word", "number"),
-    [("0.9", 0.9), ("1", 1), (".5", 0.5), (" 0.5 ", 0.5), ("nan", None), ("inf", None), ("1e400", None), ("-1", None)],
-)
-def test_a_number_is_an_ordinary_number(word: str, number: float | None) -> None:
-    assert variables(OPTION_GPU_MEMORY_UTILIZATION=word).number("OPTION_GPU_MEMORY_UTILIZATION") == number
-
-
-def test_versions_are_compared_as_numbers() -> None:
-    assert numbers("0.36.0-lmi28") == (0, 36, 0)
-    assert numbers("0.9.3") < numbers("0.10.2")
-
-
-def test_every_variable_that_we_set_is_read_back() -> None:
-    """But for those that mean more than the setting: a file's name, a switch."""
-    apart = {"SM_LLAMA_CPP_HF_FILE", "SM_LLAMACPP_HF_FILE", "OPTION_LOAD_IN_8BIT"}
-    for version in VERSIONS:
-        for setting, variable in version.variables.items():
-            assert variable.name in {*NAMES.get(setting, (variable.name,)), *apart}, (version.engine, setting)
+def test_on_neuron_cores_count_and_heads_are_padded() -> None:
+    found = placement({"id": "facebook/opt-30b"}, "ml.inf2.24xlarge", engine="lmi-neuronx")
+    assert (found.devices, found.degree) == (12, 12)  # 56 heads

@@ -1,29 +1,25 @@
-"""What a deployment resolves to: image, host image, request bodies, and what people are told of it."""
+"""The resolution of a deployment: image, host image, request bodies, and the lines that a synth prints."""
 
 from typing import Any
 
 import pytest
 
-from llm_hosting.container_settings import container_settings, invocation_timeout_in_seconds
-from llm_hosting.deployment import Deployment
-from llm_hosting.resolution import Resolution, container_cuda, describe, resolve
-from rule_cases import ASYNC, OWN_REGISTRY, Changes, deployment
+from llm_hosting.resolution import Resolution
+from llm_hosting.resolution.description import describe
+from support.deployments import ASYNC, OWN_REGISTRY, Changes, deployment
+from support.deployments import resolved as resolved_from
 
 GPU_3, GPU_4 = "al2-ami-sagemaker-inference-gpu-3-1", "al2023-ami-sagemaker-inference-gpu-4-1"
 CPU_VERSION = "2.6.0-transformers5.5.3-cpu"
 OWN_IMAGE = f"{OWN_REGISTRY}/lmi:1"
 
 
-def built(instance_type: str | list[str] = "ml.g6.2xlarge", **serving: Any) -> Deployment:
-    return deployment({"serving": serving, "hosting": {"instance_type": instance_type}})
-
-
 def resolved(instance_type: str | list[str] = "ml.g6.2xlarge", **serving: Any) -> Resolution:
-    return resolve(built(instance_type, **serving))
+    return resolved_from({"serving": serving, "hosting": {"instance_type": instance_type}})
 
 
 def lines(changes: Changes) -> str:
-    return "\n".join(describe("chat", deployment(changes)))
+    return "\n".join(describe("chat", resolved_from(changes)))
 
 
 def test_the_image_is_the_catalogs_for_engine_and_version() -> None:
@@ -33,7 +29,7 @@ def test_the_image_is_the_catalogs_for_engine_and_version() -> None:
 
 
 def test_where_no_version_is_said_it_is_the_catalogs_default() -> None:
-    assert resolved() == resolved(version="0.36.0-lmi28")
+    assert resolved().image == resolved(version="0.36.0-lmi28").image
 
 
 def test_an_image_of_ones_own_wins() -> None:
@@ -41,9 +37,8 @@ def test_an_image_of_ones_own_wins() -> None:
     assert (resolution.image, resolution.version) == (OWN_IMAGE, "")
 
 
-def test_a_version_that_the_catalog_does_not_know_is_a_key_error() -> None:
-    with pytest.raises(KeyError):
-        resolved(version="9.9")
+def test_a_version_that_the_catalog_does_not_know_has_no_image() -> None:
+    assert (resolved(version="9.9").image, resolved(version="9.9").version) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -60,12 +55,6 @@ def test_a_version_that_the_catalog_does_not_know_is_a_key_error() -> None:
 )
 def test_the_request_bodies_are_those_of_what_runs(serving: dict[str, Any], bodies: tuple[str, ...]) -> None:
     assert resolved(**serving).bodies == bodies
-
-
-def test_the_settings_are_the_containers() -> None:
-    for changes in ({}, {"engine": "lmi-deepspeed", "version": "0.26.0"}):
-        settings, resolution = container_settings(built(**changes)), resolved(**changes)
-        assert (resolution.environment, resolution.properties) == (settings.environment, settings.properties)
 
 
 @pytest.mark.parametrize(
@@ -93,38 +82,38 @@ def test_the_host_image_follows_the_cuda_version_of_the_container(
 
 def test_a_host_image_that_is_said_is_taken() -> None:
     hosting = {"hosting": {"instance_type": "ml.g6.2xlarge", "inference_ami_version": GPU_3}}
-    assert resolve(deployment(hosting)).inference_ami_version == GPU_3
+    assert resolved_from(hosting).inference_ami_version == GPU_3
 
 
 @pytest.mark.parametrize(
     ("serving", "cuda"),
     [
         ({"version": "0.36.0-lmi28"}, 13),
-        ({"version": "0.36.0-lmi24"}, 12),
+        ({"version": "0.36.0-lmi24"}, 12.9),
         ({"image_uri": f"{OWN_IMAGE}-cu118-py310"}, 11),
         ({"image_uri": OWN_IMAGE}, None),
         ({"image_uri": f"{OWN_REGISTRY}/llama-cpp:server-sagemaker-cpu-v1.0.1"}, None),
         ({"engine": "huggingface", "version": CPU_VERSION}, None),
     ],
 )
-def test_cuda_is_the_catalogs_or_in_the_name_of_the_image(serving: dict[str, Any], cuda: int | None) -> None:
-    assert container_cuda(built(**serving)) == cuda
+def test_cuda_is_the_catalogs_or_in_the_name_of_the_image(serving: dict[str, Any], cuda: float | None) -> None:
+    assert resolved(**serving).cuda == cuda
 
 
-def test_people_are_told_what_bills_all_night() -> None:
+def test_the_synth_names_the_price_of_an_idle_endpoint() -> None:
     said = lines({})
     assert "cost      1 x ml.g6.2xlarge bills every hour until the stack is destroyed, about 1.22 USD an hour" in said
     assert "the count never reaches zero" in said
 
 
-def test_people_are_told_what_an_endpoint_costs_that_goes_to_zero() -> None:
+def test_the_synth_names_the_price_of_an_endpoint_that_goes_to_zero() -> None:
     said = lines({"hosting": ASYNC})
     assert "0 to 2 x ml.g6.2xlarge" in said
     assert "1 x ml.g6.2xlarge bills while jobs run" in said
     assert "to zero when idle" in said
 
 
-def test_people_are_told_what_it_runs_on() -> None:
+def test_the_synth_names_the_hardware() -> None:
     assert f"instance  1 x ml.g6.2xlarge (1 x NVIDIA L4, 22 GiB each), host image {GPU_4}" in lines({})
     cpu = {"serving": {"engine": "huggingface", "version": CPU_VERSION}, "hosting": {"instance_type": "ml.m7i.xlarge"}}
     assert "1 x ml.m7i.xlarge (4 vCPU, 16 GiB), host image by default" in lines(cpu)
@@ -132,7 +121,7 @@ def test_people_are_told_what_it_runs_on() -> None:
     assert f"host image {GPU_4}, else ml.g5.2xlarge" in lines(pool)
 
 
-def test_people_are_told_where_the_image_comes_from() -> None:
+def test_the_synth_names_the_registry_of_the_image() -> None:
     assert "djl-inference:0.36.0-lmi28.0.0-cu130 from the image account of the region" in lines({})
     own = lines({"serving": {"image_uri": OWN_IMAGE}})
     assert "on lmi-vllm of an own image" in own
@@ -141,5 +130,5 @@ def test_people_are_told_where_the_image_comes_from() -> None:
 
 def test_a_real_time_call_has_sagemakers_own_limit_whatever_the_file_says() -> None:
     jobs = {"jobs": {"invocation_timeout_in_seconds": 900}}
-    assert invocation_timeout_in_seconds(deployment(jobs)) == 60
-    assert invocation_timeout_in_seconds(deployment({**jobs, "hosting": ASYNC})) == 900
+    assert deployment(jobs).invocation_timeout_in_seconds == 60
+    assert deployment({**jobs, "hosting": ASYNC}).invocation_timeout_in_seconds == 900

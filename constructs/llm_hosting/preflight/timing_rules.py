@@ -1,0 +1,111 @@
+"""Rules over times: download and load against the endpoint's timeouts, answers against the routes' limits."""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..deployment import REALTIME_TIMEOUT_IN_SECONDS
+from ..finding import Finding
+from ..resolution import Placement, Resolution
+from .estimates import Estimate, answer_time_in_seconds, download_in_seconds, load_in_seconds, start_in_seconds
+from .rule import error, note, warning
+
+ROUTE_LIMIT_IN_SECONDS = 25  # the function stops reading from the endpoint then; the gateway itself gives up at 29
+_LONGEST_TIMEOUT_IN_SECONDS = 3600
+
+
+class _Stage(NamedTuple):
+    """A part of the start, its duration, and the timeout that covers it."""
+
+    verb: str
+    takes: Estimate
+    field: str
+    timeout: int
+
+
+@error
+def start_fits_timeout(resolution: Resolution) -> Iterator[Finding]:
+    """Even at the fastest published rates, download and load take longer than the timeout."""
+    for placement in resolution.placements:
+        for stage in _stages(placement):
+            least = stage.takes.least
+            if least is not None and least > stage.timeout:
+                needed = stage.takes.likely or least
+                yield _too_short(resolution, stage, "are", f"takes at least {least:.0f} s", needed)
+
+
+@note
+def start_may_outlast_timeout(resolution: Resolution) -> Iterator[Finding]:
+    """At usual rates, download and load take longer than the timeout; many such endpoints start all the same."""
+    for placement in resolution.placements:
+        for stage in _stages(placement):
+            least, likely = stage.takes.least, stage.takes.likely
+            if least is not None and likely is not None and least <= stage.timeout < likely:
+                takes = f"takes about {likely:.0f} s ({stage.takes.basis})"
+                yield _too_short(resolution, stage, "may be", takes, likely)
+
+
+@warning
+def answer_fits_route(resolution: Resolution) -> Iterator[Finding]:
+    """POST /generate gives up before the gateway does."""
+    if resolution.deployment.hosting.mode != "realtime":
+        return
+    for placement in resolution.placements:
+        seconds = answer_time_in_seconds(placement)
+        if seconds is None or seconds.likely <= ROUTE_LIMIT_IN_SECONDS:
+            continue
+        tokens = resolution.deployment.serving.max_new_tokens
+        answer = f"{tokens} tokens take about {seconds.likely:.0f} s ({seconds.basis})"
+        if seconds.likely <= REALTIME_TIMEOUT_IN_SECONDS:
+            yield Finding(
+                "serving.max_new_tokens",
+                f"{answer}, longer than POST /generate waits ({ROUTE_LIMIT_IN_SECONDS} s; the gateway's limit is 29 s)",
+                "have such answers fetched by POST /jobs, or ask for fewer tokens",
+            )
+        elif seconds.least <= REALTIME_TIMEOUT_IN_SECONDS:
+            yield Finding(
+                "serving.max_new_tokens",
+                f"{answer}, longer than a real-time endpoint may ({REALTIME_TIMEOUT_IN_SECONDS} s)",
+                "use hosting.mode: async, or ask for fewer tokens",
+            )
+
+
+@error
+def answer_fits_endpoint(resolution: Resolution) -> Iterator[Finding]:
+    """SageMaker ends each call of a real-time endpoint after 60 s, that of a job too."""
+    if resolution.deployment.hosting.mode != "realtime":
+        return
+    for placement in resolution.placements:
+        seconds = answer_time_in_seconds(placement)
+        if seconds and seconds.least > REALTIME_TIMEOUT_IN_SECONDS:
+            tokens = resolution.deployment.serving.max_new_tokens
+            yield Finding(
+                "serving.max_new_tokens",
+                f"{tokens} tokens take at least {seconds.least:.0f} s ({seconds.basis}), longer than a real-time "
+                f"endpoint may ({REALTIME_TIMEOUT_IN_SECONDS} s)",
+                "use hosting.mode: async, which serves jobs, or ask for fewer tokens",
+            )
+
+
+def _stages(placement: Placement) -> Iterator[_Stage]:
+    """Weights in S3 that SageMaker fetches have a timeout of their own; else the container downloads."""
+    deployment = placement.container.deployment
+    startup = ("hosting.startup_timeout_in_seconds", deployment.hosting.startup_timeout_in_seconds)
+    if placement.container.sagemaker_downloads:
+        download = ("hosting.download_timeout_in_seconds", deployment.hosting.download_timeout_in_seconds)
+        yield _Stage("download", download_in_seconds(placement), *download)
+        yield _Stage("load", load_in_seconds(placement), *startup)
+    else:
+        yield _Stage("download and load", start_in_seconds(placement), *startup)
+
+
+def _too_short(resolution: Resolution, stage: _Stage, verb: str, takes: str, needed: float) -> Finding:
+    problem = f"{stage.timeout} s {verb} too short: to {stage.verb} {resolution.container.model_id} {takes}"
+    return Finding(stage.field, problem, f"use {_timeout_for(needed)}")
+
+
+def _timeout_for(seconds: float) -> str:
+    """In steps of five minutes, up to SageMaker's limit."""
+    if seconds > _LONGEST_TIMEOUT_IN_SECONDS:
+        return f"{_LONGEST_TIMEOUT_IN_SECONDS}, the most that SageMaker takes, and a smaller model or quantized weights"
+    return f"{math.ceil(seconds / 300) * 300} or more"

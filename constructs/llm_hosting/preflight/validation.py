@@ -1,0 +1,102 @@
+"""Validates a deployment file: all problems of shape, type and rules at once."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..deployment_file import DeploymentError, parse
+from ..finding import Finding
+from ..resolution import Resolution, resolve
+from . import (  # noqa: F401  (registers the rules)
+    api_rules,
+    environment_rules,
+    hardware_rules,
+    hosting_rules,
+    huggingface_rules,
+    image_rules,
+    memory_rules,
+    model_rules,
+    option_rules,
+    quantization_rules,
+    requirement_rules,
+    timing_rules,
+)
+from .nearest import nearest
+from .rule import RULES, error, warning
+
+
+@dataclass(frozen=True)
+class Validation:
+    """resolution: None = the file is refused before any rule, or holds settings that no rule can judge."""
+
+    resolution: Resolution | None
+    findings: list[Finding]
+
+    @property
+    def errors(self) -> list[Finding]:
+        """The findings that refuse the deployment."""
+        return [finding for finding in self.findings if finding.level == "error"]
+
+
+def validate(resolution: Resolution) -> list[Finding]:
+    """Every finding of every rule, without those that the deployment silences."""
+    silenced = resolution.deployment.preflight.silenced
+    return [
+        finding
+        for rule in RULES
+        if rule.level == "error" or rule.id not in silenced
+        for finding in rule.findings(resolution)
+    ]
+
+
+@error
+def errors_are_not_silenced(resolution: Resolution) -> Iterator[Finding]:
+    """`preflight.silenced` takes warnings only."""
+    for rule in RULES:
+        if rule.level == "error" and rule.id in resolution.deployment.preflight.silenced:
+            yield Finding(
+                f"preflight.silenced.{rule.id}", "is an error, which can't be silenced", "mend the setting it names"
+            )
+
+
+@warning
+def silenced_rules_exist(resolution: Resolution) -> Iterator[Finding]:
+    """An id that no rule has silences nothing."""
+    known = {rule.id for rule in RULES}
+    for name in sorted(resolution.deployment.preflight.silenced.keys() - known):
+        yield Finding(f"preflight.silenced.{name}", "is no rule", f"remove it, or use {nearest(name, known)}")
+
+
+def validate_file(path: Path, handlers: Collection[str]) -> Validation:
+    """Read a deployment file, resolve it once, run every rule once.
+
+    handlers: the names that `serving.handler` may have.
+    """
+    deployment, findings = parse(path)
+    own = deployment.serving.handler if deployment else None
+    if own and own not in handlers:
+        problem = f"{own!r} is no folder with a model.py"
+        findings.append(Finding("serving.handler", problem, f"use {nearest(own, handlers)}"))
+    if deployment is None:
+        return Validation(None, findings)
+    resolution = resolve(deployment)
+    if not findings:
+        return Validation(resolution, validate(resolution))
+    # A refused setting stands at its default now, and so do the rules that read it.
+    judged = (each for each in validate(resolution) if each.level == "error" and not _is_below(each, findings))
+    return Validation(None, [*findings, *judged])
+
+
+def load(path: Path, handlers: Collection[str]) -> tuple[Resolution, list[Finding]]:
+    """The resolution of a deployment file, and its findings.
+
+    Raises DeploymentError with all problems.
+    """
+    validation = validate_file(path, handlers)
+    if validation.errors or validation.resolution is None:
+        raise DeploymentError(path, [f"{each.field}: {each.message}" for each in validation.errors])
+    return validation.resolution, validation.findings
+
+
+def _is_below(finding: Finding, refused: Collection[Finding]) -> bool:
+    return any(f"{finding.field}.".startswith(f"{each.field}.") for each in refused)

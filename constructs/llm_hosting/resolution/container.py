@@ -1,0 +1,265 @@
+"""The container of a deployment: engine and version, the variables it reads, the model it loads."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..catalog.architectures import Architectures, architectures
+from ..catalog.engines import EngineVersion, Platform, engine
+from ..catalog.model_names import family_of, packing_in_name, quantization_in_name, shape_of, size_in_name
+from ..catalog.models import ModelShape, model_shape
+from ..catalog.versions import is_before
+from ..deployment import Deployment
+from .formats import DTYPES, QUANTIZATIONS, normal
+from .image import needs_archive
+from .variables import explicit_value
+
+_KV_CACHE_TYPES = ("OPTION_KV_CACHE_DTYPE", "SM_VLLM_KV_CACHE_DTYPE")
+_OWN_BRANCH = ("lmi-dist", "auto")  # takes more models than vLLM
+_PASSES_ALL_FROM = "0.33"  # LMI: options it does not know go to vLLM
+_OWN_BRANCH_OF_VLLM_FROM = "0.28"  # LMI's own branch, which was TGI's before
+_VLLM_BY_ITSELF_FROM = "0.33"  # in LMI; before, without a rolling batch, transformers computes
+_TGI_SPLITS_ALL_FROM = "3"  # by the plans that transformers has for tensor parallelism
+_COUNT = re.compile(r"[0-9]{1,9}")
+_LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([kK]?)")
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
+
+
+@dataclass(frozen=True)
+class Container:
+    """Facts that hold on every instance type of the deployment.
+
+    version: the catalog's row of the image; None = an image that it does not know.
+    platform: the kind of the first known instance type. environment: derived and explicit variables that this kind of
+    server reads, whether the container gets them as such or in a serving.properties.
+    """
+
+    deployment: Deployment
+    version: EngineVersion | None
+    platform: Platform
+    environment: Mapping[str, str]
+
+    @property
+    def engine(self) -> str:
+        """The engine of the image; `serving.engine` for an image that the catalog does not know."""
+        return self.version.engine if self.version else self.deployment.serving.engine
+
+    @property
+    def label(self) -> str | None:
+        """The engine's version; None = not known."""
+        return self.version.label if self.version else None
+
+    @property
+    def server(self) -> str:
+        """The kind of server in the container: djl, tgi, vllm, sglang, llama-cpp, huggingface or own."""
+        return engine(self.engine).server
+
+    @property
+    def has_own_code(self) -> bool:
+        """Whether code runs that did not come with the image: a handler of DJL Serving, a script of the toolkit."""
+        if self.server == "huggingface":
+            return bool(self.environment.get("SAGEMAKER_PROGRAM"))
+        entry_point = self.deployment.serving.environment.get("OPTION_ENTRYPOINT", "djl_python.")
+        return self.deployment.serving.handler is not None or not entry_point.startswith("djl_python.")
+
+    @property
+    def may_have_own_code(self) -> bool:
+        """Whether code may lie beside the weights, where the toolkit looks for it unasked (code/inference.py)."""
+        return self.has_own_code or self.server == "own" or (self.server == "huggingface" and not self.comes_from_hub)
+
+    @property
+    def passes_options_on(self) -> bool:
+        """Whether LMI hands to vLLM the options that it does not know itself."""
+        return self.version is not None and not is_before(self.label, _PASSES_ALL_FROM)
+
+    @property
+    def runs_own_branch(self) -> bool:
+        """Whether LMI is told to compute by its own branch: of TGI at first, of vLLM from 0.28 on."""
+        return self.environment.get("OPTION_ROLLING_BATCH") in _OWN_BRANCH and self.platform == "gpu"
+
+    @property
+    def runs_vllm(self) -> bool:
+        """Whether vLLM, or LMI's own branch of it, computes: by the engine, or by DJL Serving's settings."""
+        rolling = self.environment.get("OPTION_ROLLING_BATCH", "")
+        is_of_tgi = rolling == "lmi-dist" and is_before(self.label, _OWN_BRANCH_OF_VLLM_FROM)
+        if self.has_own_code or is_of_tgi:
+            return False
+        if self.engine == "lmi-vllm":
+            by_itself = not is_before(self.label, _VLLM_BY_ITSELF_FROM)
+            return rolling in ("", "vllm", "lmi-dist", "auto") or (rolling == "disable" and by_itself)
+        return self.engine == "vllm" or (self.server == "djl" and rolling in ("vllm", "lmi-dist"))
+
+    @property
+    def vllm(self) -> str | None:
+        """The version of vLLM that computes; None = none, or not stated."""
+        return self.version.vllm if self.version and self.runs_vllm else None
+
+    @cached_property
+    def library(self) -> Architectures | None:
+        """The models that the computing library runs; None = unknown."""
+        version = self.version
+        if version is None or self.runs_own_branch:
+            return None
+        handler = self.environment.get("OPTION_ENTRYPOINT", version.handler)
+        if self.server == "djl" and not self.runs_vllm and handler != version.handler:
+            return None  # another of the image's handlers, with a library of its own
+        if self.runs_vllm and version.vllm:
+            return architectures("vllm", version.vllm)
+        return None if self.engine == "lmi-vllm" else version.architectures
+
+    @property
+    def is_left_to_transformers(self) -> bool:
+        """Whether TGI has no code of its own for the model: such models it neither splits nor loads quantized."""
+        library, name = self.library, self.shape.architecture if self.shape else ""
+        if self.engine != "tgi" or library is None or not is_before(library.version, _TGI_SPLITS_ALL_FROM):
+            return False
+        return bool(name) and (name in library.unsplit or name not in library.known | library.refused.keys())
+
+    def explicit_value(self, setting: str) -> str | None:
+        """The value of an environment variable of the deployment file that gives this setting; None = none does."""
+        return explicit_value(setting, self.deployment.serving.environment, self.server)
+
+    def flag(self, *names: str) -> bool:
+        """Whether one of these variables is true, as pydantic reads it; empty ones of vLLM's and SGLang's are flags."""
+        true = {"true", "1", "yes", "on"} | ({""} if self.server in ("vllm", "sglang") else set())
+        return any(name in self.environment and self.environment[name].lower() in true for name in names)
+
+    def number(self, *names: str) -> float | None:
+        """The first of these variables that is a finite number."""
+        given = (self.environment.get(name, "").strip() for name in names)
+        return next((float(word) for word in given if _NUMBER.fullmatch(word)), None)
+
+    @cached_property
+    def model_id(self) -> str:
+        """The Hub id that the container loads."""
+        given = self.explicit_value("model") or ""
+        return given if re.fullmatch(r"[\w.-]+/[\w.-]+", given) else self.deployment.model.id
+
+    @property
+    def revision(self) -> str | None:
+        """Of the model on the Hub; None = the newest."""
+        return self.explicit_value("revision") or self.deployment.model.revision
+
+    @property
+    def comes_from_hub(self) -> bool:
+        """Whether the container downloads the model from the Hub itself."""
+        bucket = self.environment.get("MODEL_S3_BUCKET")
+        given = self.explicit_value("model") or bucket or self.deployment.model.weights or ""
+        return not given or given == self.model_id
+
+    @property
+    def sagemaker_downloads(self) -> bool:
+        """Whether the weights are the model data, which SageMaker fetches before it starts the container."""
+        serving = self.deployment.serving
+        return self.deployment.model.weights is not None and not needs_archive(serving, self.version)
+
+    @cached_property
+    def shape(self) -> ModelShape | None:
+        """The catalog's row of the model, or of the one that its name holds."""
+        return shape_of(self.model_id)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the catalog has this very repository, as its newest commit is."""
+        return model_shape(self.model_id) is not None and self.revision is None
+
+    @cached_property
+    def family(self) -> ModelShape | None:
+        """A model of the same architecture: the model itself, or one of the family that its name holds."""
+        return self.shape or family_of(self.model_id)
+
+    @property
+    def is_mixture(self) -> bool:
+        """Whether the model is a mixture of experts."""
+        return self.shape is not None and self.shape.active_parameters_in_billions is not None
+
+    @cached_property
+    def parameters_in_billions(self) -> float | None:
+        """From the file, else the catalog, else the id (`-7b`, `-8x7b`)."""
+        if self.deployment.model.parameters_in_billions:
+            return self.deployment.model.parameters_in_billions
+        if self.shape:
+            return self.shape.parameters_in_billions
+        return size_in_name(self.model_id)
+
+    @property
+    def quantization(self) -> str | None:
+        """Format of the weights in memory: the one asked for, else that of the files."""
+        return self.asked_quantization or self.stored_quantization
+
+    @cached_property
+    def asked_quantization(self) -> str | None:
+        """The format that the engine is told of, or told to make; None = none, or an unknown word."""
+        given = self.explicit_value("quantization") or self.deployment.model.quantization
+        if given == "bitsandbytes" and self.runs_vllm:
+            return "bitsandbytes4"  # TGI makes eight bits of it
+        if given:
+            return normal(given, QUANTIZATIONS)
+        if self.environment.get("OPTION_LOAD_IN_8BIT", "").lower() == "true":
+            return "bitsandbytes8"
+        if self.environment.get("OPTION_LOAD_IN_4BIT", "").lower() == "true":
+            return "bitsandbytes4"
+        return None
+
+    @cached_property
+    def stored_quantization(self) -> str | None:
+        """Format of the model's files; None = not quantized."""
+        if self.shape:
+            return self.shape.quantization
+        return quantization_in_name(self.model_id)
+
+    @property
+    def unknown_format(self) -> str | None:
+        """The word for a quantization of unknown size; None = the size is known."""
+        given = self.explicit_value("quantization") or ""
+        if self.quantization or (given.lower() in ("", "none") and model_shape(self.model_id)):
+            return None
+        return given if given.lower() not in ("", "none") else packing_in_name(self.model_id)
+
+    @cached_property
+    def dtype(self) -> str | None:
+        """The type that the engine computes in; None = not said."""
+        given = self.explicit_value("dtype") or self.deployment.model.dtype
+        return normal(given, DTYPES) if given else None
+
+    @property
+    def kv_cache_variable(self) -> str:
+        """The variable that sets the KV cache's type; empty = none."""
+        return next((name for name in _KV_CACHE_TYPES if self.environment.get(name)), "")
+
+    @property
+    def kv_cache_type(self) -> str:
+        """In vLLM's words: `fp8`, `fp8_e5m2` and so on; empty = the model's."""
+        return self.environment.get(self.kv_cache_variable, "")
+
+    @cached_property
+    def max_model_len(self) -> int | None:
+        """Tokens of prompt and answer together; None = the model's own context."""
+        given = self.explicit_value("max_model_len")
+        return _tokens(given) if given else self.deployment.serving.max_model_len
+
+    @property
+    def length_is_automatic(self) -> bool:
+        """Whether the engine is asked to take the length that fits, or one that only it can read."""
+        given = self.explicit_value("max_model_len")
+        return given is not None and _tokens(given) is None
+
+    @property
+    def context(self) -> int | None:
+        """Tokens that one request may have; None = not known."""
+        return self.max_model_len or (self.shape.context if self.shape else None)
+
+    @property
+    def max_batch_size(self) -> int | None:
+        """Requests that the engine runs together; None = not said."""
+        given = self.explicit_value("max_batch_size")
+        if given:
+            return int(given) if _COUNT.fullmatch(given) else None
+        return self.deployment.serving.max_batch_size
+
+
+def _tokens(given: str) -> int | None:
+    """vLLM takes `16384`, `16k` and `16K`: thousands, and 1,024s; None = `auto`, `-1` or no number."""
+    named = _LENGTH.fullmatch(given)
+    return int(float(named[1]) * {"": 1, "k": 1000, "K": 1024}[named[2]]) if named else None

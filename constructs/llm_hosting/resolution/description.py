@@ -1,0 +1,34 @@
+"""Lines for people that a synth prints: the image, the instances, the price while nobody calls."""
+
+from ..catalog.instances import Instance
+from .resolution import Resolution
+
+
+def describe(name: str, resolution: Resolution) -> list[str]:
+    """Of a resolution without errors."""
+    deployment, hosting = resolution.deployment, resolution.deployment.hosting
+    count, instance = hosting.instance_count, resolution.placements[0].instance
+    counts = f"{count.min} to {count.max}" if count.is_scaled else f"{count.min}"
+    billed = max(count.min, 1)
+    price = f", about {billed * instance.usd_per_hour:.2f} USD an hour" if instance.usd_per_hour else ""
+    if count.min:
+        cost = f"bills every hour until the stack is destroyed{price}: the count never reaches zero"
+    else:
+        cost = f"bills while jobs run{price}; the count goes to zero when idle, and the next job waits for a start"
+    catalog_image = deployment.serving.image_uri is None
+    others = f", else {', '.join(hosting.instance_types[1:])}" if hosting.instance_types[1:] else ""
+    return [
+        f"{name}: {deployment.model.id} on {deployment.serving.engine} {resolution.version or 'of an own image'}",
+        f"  image     {resolution.image}{' from the image account of the region' if catalog_image else ''}",
+        f"  instance  {counts} x {instance.type} ({_hardware(instance)}), "
+        f"host image {resolution.inference_ami_version or 'by default'}{others}",
+        f"  endpoint  {name}-<first 8 characters of the stack id>",
+        f"  cost      {billed} x {instance.type} {cost}",
+    ]
+
+
+def _hardware(instance: Instance) -> str:
+    if instance.kind == "cpu":
+        return f"{instance.vcpu} vCPU, {instance.memory_in_gib} GiB"
+    memory = (instance.accelerator_memory_in_mib or 0) // 1024
+    return f"{instance.accelerator_count} x {instance.accelerator}, {memory} GiB each"

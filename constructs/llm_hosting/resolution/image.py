@@ -1,0 +1,55 @@
+"""The container image of a deployment, and the host image that its CUDA needs."""
+
+import re
+
+from ..catalog.engines import EngineVersion, Machine, engine, find_image
+from ..catalog.instances import Instance
+from ..deployment import Hosting, Serving
+
+GPU_4_1_FAMILIES = {"g4dn", "g5", "g6", "g6e", "g7", "g7e", "p4d", "p4de", "p5", "p5e", "p5en"}
+# sagemaker-serve 1.27.0's list; g7 and g7e from aws-samples/sagemaker-genai-hosting-examples (2026-08)
+
+
+def image_version(serving: Serving, machine: Machine | None) -> EngineVersion | None:
+    """The catalog's row of the image; None for an image, or a version, that it does not know."""
+    if serving.image_uri:
+        return find_image(serving.image_uri, serving.engine)
+    return engine(serving.engine).version(serving.version, machine)
+
+
+def schema_version(serving: Serving, version: EngineVersion | None, machine: Machine | None) -> EngineVersion:
+    """The catalog's row whose request bodies the image takes: the default's where the image is not known."""
+    known = engine(serving.engine)
+    if serving.engine == "custom":  # its owner may call versions anything
+        return known.versions[known.default_version]
+    if serving.image_uri and serving.version:
+        version = known.version(serving.version, machine)
+    return version or known.default(machine)
+
+
+def needs_archive(serving: Serving, version: EngineVersion | None) -> bool:
+    """Whether model data must hold a handler, or settings that the container reads from a file only."""
+    return serving.handler is not None or (version is not None and version.settings_in == "archive")
+
+
+def cuda_of(serving: Serving, version: EngineVersion | None) -> float | None:
+    """CUDA in the container, as 12.8, or as 12 where only an own image's tag names it; None = none, or not named."""
+    if version:
+        return version.cuda
+    named = re.search(r"cu(\d{2})\d", serving.image_uri or "")
+    return float(named[1]) if named else None
+
+
+def host_image(hosting: Hosting, instances: list[Instance], cuda: float | None) -> str | None:
+    """The setting, else derived from the container's CUDA; None = SageMaker's default.
+
+    A container on an older driver dies without a log line.
+    """
+    if hosting.inference_ami_version or not instances or any(instance.kind != "gpu" for instance in instances):
+        return hosting.inference_ami_version
+    major = int(cuda or 0)
+    if major == 13 and all(instance.family.removeprefix("ml.") in GPU_4_1_FAMILIES for instance in instances):
+        return "al2023-ami-sagemaker-inference-gpu-4-1"
+    if major == 12 and any(instance.default_driver == "470" for instance in instances):
+        return "al2-ami-sagemaker-inference-gpu-3-1"
+    return None

@@ -1,0 +1,229 @@
+"""Memory of one device: weights, KV cache and the engine's own need, in bytes."""
+
+import re
+from dataclasses import dataclass
+
+from ..catalog.instances import Instance
+from ..catalog.model_names import foreign_format
+from ..catalog.versions import is_before
+from .container import Container
+from .formats import BYTES_PER_PARAMETER
+
+GB, MIB = 10**9, 2**20
+_MARGIN_BY_NAME = 1.1
+# Share of EC2's figure that CUDA sees, without ECC and reserves (a T4 shows 15,095 of 16,384 MiB, an A10G 22,731 of
+# 22,888).
+_VISIBLE = {"NVIDIA T4": 0.92}
+_VISIBLE_OTHERWISE = 0.985
+UTILIZATIONS = ("OPTION_GPU_MEMORY_UTILIZATION", "SM_VLLM_GPU_MEMORY_UTILIZATION", "CUDA_MEMORY_FRACTION")
+_VLLM_UTILIZATION = 0.9  # gpu_memory_utilization of vLLM; 0.92 from 0.14 on is within the margin
+# Context and CUDA graphs of vLLM, and the activations of a step: the least that users report.
+_OVERHEAD, _TOKENS_PER_STEP = 0.55 * GB, 2048
+# Before vLLM 0.8 a step takes a whole prompt: zephyr-7b with 32,768 tokens then needs 6 GB (djl-serving#1724).
+_CHUNKS = "OPTION_ENABLE_CHUNKED_PREFILL"
+_CHUNKS_WHEN_ASKED = (_CHUNKS, "SM_VLLM_ENABLE_CHUNKED_PREFILL", "VLLM_USE_V1")
+# From 0.8 to 0.11 it cuts prompts whatever it is told (vllm#18547).
+_CHUNKS_NOT, _CHUNKS_UNLESS_TOLD_FROM = "SM_VLLM_NO_ENABLE_CHUNKED_PREFILL", "0.12"
+_CHUNKS_PROMPTS_FROM, _CHUNKS_LONG_PROMPTS_FROM, _CHUNKS_LONGER_PROMPTS = "0.8", "0.6", 32_768
+_ACTIVATIONS_PER_HIDDEN = 40  # bytes, per token
+_LOGITS_PER_WORD = 256 * 2 * 4  # bytes: the sampler holds those of 256 requests twice
+_LEAST_OVERHEAD = 0.4 * GB
+_GGUF = re.compile(r"(?i)(?<![a-z0-9])i?t?q([1-8])_")
+_NAMES_FILE = re.compile(r"_(HF_FILE|HF_REPO|MODEL)$")
+_KEEPS_PARTS = re.compile(r"_(N_)?CPU_MOE$|_OVERRIDE_TENSOR")
+_ALL_LAYERS = 999  # the catalog's constant
+_GPU_LAYERS = ("SM_LLAMA_CPP_N_GPU_LAYERS", "SM_LLAMACPP_N_GPU_LAYERS")
+_ON_HOST = ("OPTION_CPU_OFFLOAD_GB", "SM_VLLM_CPU_OFFLOAD_GB", "SM_SGLANG_CPU_OFFLOAD_GB")
+_MXFP4_PADDING = 1.15  # gpt-oss-120b leaves 1.7 of 76 GiB free on one H100, vLLM 0.11
+_LATENT = ("DeepseekV2", "DeepseekV3", "GlmMoeDsa", "Glm4MoeLite", "KimiK25", "KimiVL", "MistralLarge3")
+_LATENT_SIZE = 512 + 64  # multi-head latent attention: one compressed vector and one rotary key per token
+_MAKES_FP8_BY_LAYER_FROM = "0.15"  # vllm#31914
+_KEEPS_LATENT_FROM = "0.7.1"  # vllm#12601; before, whole keys and values
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes on each device. None = public facts do not say.
+
+    visible: memory that the driver shows; available: of it, for the engine; weights: of one shard; before_fp8: of one
+    shard in 16 bits, where the engine makes FP8 of it once all are loaded, else 0; overhead: the least that the engine
+    needs beside; whole_prompt: more, where a step takes the longest prompt whole; per_token: KV cache of one token;
+    context: tokens that one request may have.
+    """
+
+    visible: float
+    available: float
+    weights: float | None
+    before_fp8: float
+    overhead: float
+    whole_prompt: float
+    per_token: float | None
+    context: int | None
+
+    @property
+    def left_for_cache(self) -> float | None:
+        """Available memory without weights and engine."""
+        if self.weights is None:
+            return None
+        return self.available - self.weights - self.overhead - self.whole_prompt
+
+    @property
+    def cached_tokens(self) -> int | None:
+        """Tokens of all requests together that the cache holds."""
+        left = self.left_for_cache
+        return None if left is None or not self.per_token else max(0, int(left / self.per_token))
+
+    @property
+    def requests_at_full_length(self) -> float | None:
+        """How many requests of the whole context fit at once."""
+        tokens = self.cached_tokens
+        return None if tokens is None or not self.context else tokens / self.context
+
+    @property
+    def share_needed(self) -> float:
+        """Weights and engine over the available memory; 0 where either is unknown."""
+        return ((self.weights or 0) + self.overhead) / self.available if self.available else 0
+
+
+def estimate(container: Container, instance: Instance, *, degree: int, stages: int) -> Memory:
+    """The estimate for one copy of the model, split over degree x stages devices."""
+    visible = _visible_memory(instance)
+    return Memory(
+        visible=visible,
+        available=_available(container, instance, visible),
+        weights=_shard(container, _weights_in_memory(container, instance), degree * stages),
+        before_fp8=_weights_before_fp8(container, instance, degree * stages),
+        overhead=_overhead(container),
+        whole_prompt=_whole_prompt(container, degree),
+        per_token=_per_token(container, degree, stages),
+        context=container.context,
+    )
+
+
+def weights_in_files(container: Container) -> float | None:
+    """Bytes that are downloaded and lie on the disk; None = not known."""
+    shape = container.shape
+    if shape and shape.weights_in_gb:
+        return shape.weights_in_gb * GB
+    if container.parameters_in_billions is None or foreign_format(container.model_id):
+        return None
+    stored = container.stored_quantization or "fp16"
+    return container.parameters_in_billions * GB * _bytes_per_parameter(container, stored)
+
+
+def whole_prompt_in_tokens(container: Container) -> int:
+    """The longest prompt, where vLLM takes it in one step; 0 = in pieces, or not known."""
+    length = container.context or 0
+    if not container.runs_vllm or container.flag(*_CHUNKS_WHEN_ASKED):
+        return 0
+    chunks_long = length > _CHUNKS_LONGER_PROMPTS and not is_before(container.vllm, _CHUNKS_LONG_PROMPTS_FROM)
+    asks_for_whole = container.flag(_CHUNKS_NOT) or container.environment.get(_CHUNKS, "").lower() == "false"
+    if asks_for_whole and not is_before(container.vllm, _CHUNKS_UNLESS_TOLD_FROM):
+        return length
+    return length if is_before(container.vllm, _CHUNKS_PROMPTS_FROM) and not chunks_long else 0
+
+
+def margin(container: Container) -> float:
+    """How far a size may be off: more where only the model's name says it, because names round."""
+    known = container.shape is not None or container.deployment.model.parameters_in_billions is not None
+    return 1 if known else _MARGIN_BY_NAME
+
+
+def in_gb(size: float) -> str:
+    """Bytes for people."""
+    return f"{size / GB:.1f} GB"
+
+
+def _visible_memory(instance: Instance) -> float:
+    share = _VISIBLE.get(instance.accelerator or "", _VISIBLE_OTHERWISE)
+    return (instance.accelerator_memory_in_mib or 0) * MIB * share
+
+
+def _available(container: Container, instance: Instance, visible: float) -> float:
+    if instance.kind == "cpu":
+        return (instance.memory_in_gib or 0) * 1024 * MIB * 0.95
+    per_device = (instance.accelerator_memory_in_mib or 0) * MIB
+    if instance.kind == "neuron":
+        return per_device / ((instance.neuron_cores or instance.accelerator_count) / instance.accelerator_count)
+    utilization = container.number(*UTILIZATIONS) or (_VLLM_UTILIZATION if container.runs_vllm else 1.0)
+    return min(visible, per_device * utilization)
+
+
+def _weights_before_fp8(container: Container, instance: Instance, shards: int) -> float:
+    shape = container.shape
+    is_plain = container.comes_from_hub and shape is not None and shape.quantization is None
+    is_late = container.engine == "sglang" or is_before(container.vllm, _MAKES_FP8_BY_LAYER_FROM)
+    is_asked = container.quantization == "fp8" and instance.kind == "gpu"
+    if not (is_plain and is_late and is_asked and container.parameters_in_billions):
+        return 0
+    return _shard(container, container.parameters_in_billions * GB * BYTES_PER_PARAMETER["fp16"], shards) or 0
+
+
+def _overhead(container: Container) -> float:
+    if not (container.runs_vllm or container.engine == "sglang"):
+        return _LEAST_OVERHEAD
+    hidden = (container.shape.hidden_size if container.shape else None) or 0
+    vocabulary = (container.shape.vocabulary if container.shape else None) or 0
+    return _OVERHEAD + _TOKENS_PER_STEP * hidden * _ACTIVATIONS_PER_HIDDEN + vocabulary * _LOGITS_PER_WORD
+
+
+def _whole_prompt(container: Container, degree: int) -> float:
+    more_tokens = max(0, whole_prompt_in_tokens(container) / degree - _TOKENS_PER_STEP)
+    return more_tokens * ((container.shape.hidden_size if container.shape else None) or 0) * _ACTIVATIONS_PER_HIDDEN
+
+
+def _shard(container: Container, size: float | None, shards: int) -> float | None:
+    """Of one device, without the part that is left to the machine's memory."""
+    return None if size is None else max(0.0, size / shards - (container.number(*_ON_HOST) or 0) * GB)
+
+
+def _weights_in_memory(container: Container, instance: Instance) -> float | None:
+    shape, asked = container.shape, container.quantization
+    if shape and shape.quantization is not None and asked == shape.quantization and shape.weights_in_gb:
+        return shape.weights_in_gb * GB * (_MXFP4_PADDING if asked == "mxfp4" and container.runs_vllm else 1)
+    if container.parameters_in_billions is None or container.unknown_format or foreign_format(container.model_id):
+        return None
+    share = _share_on_gpus(container, instance)
+    if share is None:
+        return None
+    kind = asked or _type_in_memory(container)
+    return container.parameters_in_billions * GB * _bytes_per_parameter(container, kind) * share
+
+
+def _bytes_per_parameter(container: Container, kind: str) -> float:
+    """Of a GGUF file, by its name: `Q4_K_M` is four bits, and at least half of one for scales."""
+    files = (value for name, value in container.environment.items() if _NAMES_FILE.search(name))
+    named = " ".join([*files, container.deployment.model.weights or "", container.model_id])
+    bits = _GGUF.search(named) if kind == "gguf" else None
+    return (int(bits[1]) + 0.5) / 8 if bits else BYTES_PER_PARAMETER[kind]
+
+
+def _share_on_gpus(container: Container, instance: Instance) -> float | None:
+    """The part of the weights that llama.cpp keeps on GPUs, not in the machine's memory. None = unknown."""
+    if container.server != "llama-cpp" or instance.kind != "gpu":
+        return 1
+    if any(_KEEPS_PARTS.search(name) for name in container.environment):
+        return None
+    kept, layers = container.number(*_GPU_LAYERS), container.shape.layers if container.shape else None
+    if kept is None:
+        return None
+    return min(1.0, kept / layers) if layers else {0: 0.0, _ALL_LAYERS: 1.0}.get(int(kept))
+
+
+def _type_in_memory(container: Container) -> str:
+    """The least that the engine takes: 16 bits wherever nothing says 32."""
+    default = container.version.default_dtype if container.version else None
+    return container.dtype or default or "fp16"
+
+
+def _per_token(container: Container, degree: int, stages: int) -> float | None:
+    shape = container.shape
+    if shape is None or not shape.layers:
+        return None
+    size = 1 if container.kv_cache_type.startswith("fp8") else 2
+    latent = shape.latent_size or (_LATENT_SIZE if shape.architecture.startswith(_LATENT) else 0)
+    if latent and not is_before(container.vllm, _KEEPS_LATENT_FROM):
+        return shape.layers * latent * size / stages
+    if not (shape.kv_heads and shape.head_size):
+        return None
+    return 2 * shape.layers * shape.kv_heads * shape.head_size * size / min(degree, shape.kv_heads) / stages

@@ -1,0 +1,27 @@
+"""Tensor parallelism: devices of an instance, and degrees into which a model's heads divide."""
+
+from ..catalog.engines import EngineVersion
+from ..catalog.instances import Instance
+from ..catalog.models import ModelShape
+
+
+def parallel_devices(instance: Instance) -> int:
+    """The devices that a tensor parallel degree counts: accelerators, on Neuron their cores; 0 on CPU types."""
+    return (instance.neuron_cores if instance.kind == "neuron" else instance.accelerator_count) or 0
+
+
+def heads_divide(shape: ModelShape | None, degree: int) -> bool:
+    """Whether each of `degree` devices gets as many heads; key and value heads may also be copied evenly."""
+    heads = (shape.heads if shape else None) or 0
+    groups = (shape.kv_heads if shape else None) or heads
+    return heads % degree == 0 and (groups % degree == 0 or (0 < groups < degree and degree % groups == 0))
+
+
+def default_degree(instance: Instance, shape: ModelShape | None, version: EngineVersion | None) -> int:
+    """All devices of the instance, or the most of them that the model's heads divide into."""
+    if shape and version and version.architectures and shape.architecture in version.architectures.unsplit:
+        return 1
+    devices = parallel_devices(instance)
+    pads = shape is None or instance.kind != "gpu"
+    fitting = [n for n in range(1, devices + 1) if devices % n == 0 and (pads or heads_divide(shape, n))]
+    return max(fitting, default=1)

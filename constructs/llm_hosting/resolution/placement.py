@@ -1,0 +1,68 @@
+"""A container on one instance type: degree, copies, memory."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..catalog.instances import Instance
+from ..catalog.model_names import shape_of
+from .container import Container
+from .memory import Memory, estimate
+from .parallelism import default_degree, parallel_devices
+
+_PIPELINE = (
+    "OPTION_PIPELINE_PARALLEL_DEGREE",
+    "PIPELINE_PARALLEL_DEGREE",
+    "SM_VLLM_PIPELINE_PARALLEL_SIZE",
+    "SM_SGLANG_PP_SIZE",
+)
+_COUNT = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One instance type of a deployment."""
+
+    container: Container
+    instance: Instance
+
+    @property
+    def devices(self) -> int:
+        """Accelerators of the instance; on Neuron, their cores; 0 on CPU types."""
+        return parallel_devices(self.instance)
+
+    @cached_property
+    def degree(self) -> int:
+        """Devices that share one layer of the model; an own image is taken to use all that it may."""
+        container = self.container
+        given = container.explicit_value("tensor_parallel_degree")
+        if given:
+            return max(1, int(given) if _COUNT.fullmatch(given) else self.devices)
+        version = container.version
+        is_published = version is not None and version.tag is not None
+        if version and is_published and "tensor_parallel_degree" not in version.variables:
+            return 1
+        deployment = container.deployment
+        shape = shape_of(deployment.model.id)
+        return deployment.serving.tensor_parallel_degree or default_degree(self.instance, shape, version)
+
+    @cached_property
+    def stages(self) -> int:
+        """Stages of pipeline parallelism, each on devices of its own; llama.cpp spreads layers over all, unasked."""
+        spread = self.devices if self.container.server == "llama-cpp" and self.instance.kind == "gpu" else 1
+        return max(1, int(self.container.number(*_PIPELINE) or spread))
+
+    @property
+    def shards(self) -> int:
+        """Devices that one copy of the model lies on."""
+        return self.degree * self.stages
+
+    @property
+    def copies(self) -> int:
+        """Copies of the model on one instance."""
+        return max(1, self.devices // self.shards) if self.devices else 1
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The estimate for one copy of the model, per device."""
+        return estimate(self.container, self.instance, degree=self.degree, stages=self.stages)

@@ -1,0 +1,72 @@
+"""A deployment after every question to the catalog is answered, once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..catalog.engines import engine
+from ..catalog.instances import instances
+from ..catalog.model_names import shape_of
+from ..deployment import Deployment
+from .container import Container
+from .image import cuda_of, host_image, image_version, needs_archive, schema_version
+from .parallelism import default_degree, parallel_devices
+from .placement import Placement
+from .variables import container_settings, is_read
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """Everything that constructs, functions, rules and reports ask of a deployment.
+
+    image: `repository:tag` in AWS's image account, or the whole URI when the deployment names one; empty = the catalog
+    has no such version. version: of the engine; empty for an own image.
+    cuda: in the container, None = none or not named. inference_ami_version: the host image, None = the default.
+    derived: variables that follow from settings, also where an explicit one wins.
+    environment: of the container in the template. properties: lines of the serving.properties in an archive; None = the
+    model data needs none.
+    bodies: shapes of requests that the engine takes. parameters: their ranges, by name.
+    placements: one for each known instance type, best first.
+    """
+
+    deployment: Deployment
+    image: str
+    version: str
+    cuda: float | None
+    inference_ami_version: str | None
+    derived: Mapping[str, str]
+    environment: Mapping[str, str]
+    properties: Mapping[str, str] | None
+    bodies: tuple[str, ...]
+    parameters: Mapping[str, Mapping[str, float]]
+    container: Container
+    placements: tuple[Placement, ...]
+
+
+def resolve(deployment: Deployment) -> Resolution:
+    """Answer for any deployment; parts that are not in the catalog are left out, and rules name them."""
+    serving, hosting = deployment.serving, deployment.hosting
+    known = [instances()[name] for name in hosting.instance_types if name in instances()]
+    machine = (known[0].kind, known[0].arch) if known else None
+    version = image_version(serving, machine)
+    deriving = version or engine(serving.engine).default(machine)
+    smallest = min(known, key=parallel_devices, default=None)
+    degree = default_degree(smallest, shape_of(deployment.model.id), version) if smallest else 1
+    settings = container_settings(deployment, deriving, degree, needs_archive=needs_archive(serving, version))
+    schema, cuda = schema_version(serving, version, machine), cuda_of(serving, version)
+    server = engine(deriving.engine).server
+    read = {name: value for name, value in settings.variables.items() if is_read(name, server)}
+    container = Container(deployment, version, known[0].kind if known else "gpu", read)
+    return Resolution(
+        deployment=deployment,
+        image=serving.image_uri or (f"{version.repository}:{version.tag}" if version and version.tag else ""),
+        version="" if serving.image_uri or version is None else version.label,
+        cuda=cuda,
+        inference_ami_version=host_image(hosting, known, cuda),
+        derived=settings.derived,
+        environment=settings.environment,
+        properties=settings.properties,
+        bodies=schema.bodies,
+        parameters=engine(serving.engine).parameters,
+        container=container,
+        placements=tuple(Placement(container, instance) for instance in known),
+    )

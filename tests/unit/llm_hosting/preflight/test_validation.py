@@ -1,0 +1,122 @@
+"""The preflight as a whole: what may be silenced, good deployments, and any deployment at all."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+
+from llm_hosting.archive import handler_folders
+from llm_hosting.deployment import Deployment
+from llm_hosting.deployment_file import DeploymentError
+from llm_hosting.preflight.rule import RULES
+from llm_hosting.preflight.validation import load, validate
+from llm_hosting.resolution import resolve
+from llm_hosting.resolution.description import describe
+from local_cloud.assembly import ROOT
+from support.any_deployments import deployments
+from support.deployments import ASYNC, GOOD, OWN_REGISTRY, Changes, findings
+from support.known_deployments import SHIPPED
+
+REASON = {"shared-secret": "the callers have no AWS credentials"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"hosting": ASYNC},
+        {"serving": {"engine": "vllm"}},
+        {"serving": {"engine": "sglang"}},
+        {"serving": {"engine": "tgi"}},
+        {"serving": {"engine": "lmi-huggingface", "handler": "mine"}},
+        {"serving": {"image_uri": f"{OWN_REGISTRY}/djl-inference:0.36.0-lmi28.0.0-cu130"}},
+        {"hosting": {"instance_type": "ml.g6.12xlarge"}},
+        {"hosting": {"instance_type": ["ml.g6.2xlarge", "ml.g5.2xlarge"]}},
+        {"model": {"id": "openai-community/gpt2"}, "serving": {"engine": "tgi", "version": "1.4.0"}},
+        {
+            "model": {"id": "nomic-ai/gpt4all-j", "dtype": "fp16"},
+            "serving": {"engine": "lmi-neuronx", "max_model_len": 512},
+            "hosting": {"instance_type": "ml.inf2.8xlarge", "startup_timeout_in_seconds": 3600},
+        },
+        {
+            "model": {"id": "openai-community/gpt2"},
+            "serving": {"engine": "huggingface", "version": "2.6.0-transformers4.51.3-cpu"},
+            "hosting": {"instance_type": "ml.m5.xlarge"},
+        },
+    ],
+    ids=lambda changes: str(changes)[:60],
+)
+def test_of_a_good_deployment_there_is_nothing_to_say_but_notes(changes: Changes) -> None:
+    assert [finding for finding in findings(changes) if finding.level != "note"] == []
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_deployment_is_not_refused(name: str) -> None:
+    _, found = load(ROOT / "deployments" / f"{name}.yaml", handler_folders(ROOT / "model_src"))
+    assert [finding for finding in found if finding.level == "error"] == []
+
+
+def test_a_warning_that_is_silenced_is_not_said() -> None:
+    shared: Changes = {"api": {"auth": "api-key"}}
+    assert "shared-secret" in {finding.rule for finding in findings(shared)}
+    assert "shared-secret" not in {finding.rule for finding in findings(shared | {"preflight": {"silenced": REASON}})}
+
+
+def test_an_error_that_is_silenced_is_said_all_the_same() -> None:
+    silenced = {"degree-fits-instance": "four are enough for us"}
+    changes: Changes = {"serving": {"tensor_parallel_degree": 4}, "preflight": {"silenced": silenced}}
+    assert {"degree-fits-instance", "errors-are-not-silenced"} <= {each.rule for each in findings(changes)}
+
+
+def test_what_is_unknown_can_be_silenced_too() -> None:
+    silenced = {"model-is-known": "it is a model of our own"}
+    changes: Changes = {"model": {"id": "nobody/knows-this"}, "preflight": {"silenced": silenced}}
+    assert [finding for finding in findings(changes) if finding.level != "note"] == []
+
+
+def test_rules_have_names_of_their_own() -> None:
+    names = [rule.id for rule in RULES]
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_a_finding_never_repeats_a_secret() -> None:
+    found = findings({"serving": {"environment": {"EXTRA": "hf_abcdefghij"}}})
+    assert "no-secret-in-environment" in {finding.rule for finding in found}
+    assert "hf_abcdefghij" not in str(found)
+
+
+def test_a_disk_that_cannot_be_made_larger_asks_for_another_type() -> None:
+    changes = {"model": {"id": "bigscience/bloom"}, "hosting": {"instance_type": "ml.g6.xlarge"}}
+    (finding,) = (each for each in findings(changes) if each.rule == "weights-fit-disk")
+    assert finding.field == "hosting.instance_type"
+    assert "250 GB of disk on ml.g6.xlarge do not hold the 352.5 GB" in finding.message
+    assert finding.message.endswith("use a larger type of the family.")
+
+
+def written(folder: Path, **serving: Any) -> Path:
+    (path := folder / "chat.yaml").write_text(yaml.safe_dump({**GOOD, "serving": serving}))
+    return path
+
+
+def test_an_own_handler_has_to_be_one_of_those_there_are(tmp_path: Path) -> None:
+    path = written(tmp_path, engine="lmi-huggingface", handler="mine")
+    found, _ = load(path, ["mine"])
+    assert found.deployment.serving.handler == "mine"
+    with pytest.raises(DeploymentError, match=r"serving.handler: 'mine' is no folder with a model.py; use mini\."):
+        load(path, ["mini", "transformers"])
+    with pytest.raises(DeploymentError, match="use one that exists"):
+        load(path, [])
+
+
+@given(any_deployment=deployments())
+@settings(max_examples=60)
+def test_any_deployment_gets_findings_and_never_an_exception(any_deployment: Deployment) -> None:
+    resolution = resolve(any_deployment)
+    found = validate(resolution)
+    assert all(finding.field and not finding.problem.endswith(".") for finding in found)
+    assert not [each for each in found if re.search(r"None|  | [,;.:]|\(\)", each.message)]
+    if not any(finding.level == "error" for finding in found):
+        describe("any", resolution)

@@ -1,0 +1,224 @@
+"""The estimate of memory: figures worked out by hand, and properties that hold for any figures."""
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from llm_hosting.catalog.instances import Instance, instances
+from llm_hosting.catalog.models import model_shape
+from llm_hosting.catalog.versions import is_before
+from llm_hosting.resolution import Memory, Placement
+from llm_hosting.resolution.memory import GB, weights_in_files
+from support.any_deployments import HUB_IDS, VERSIONS
+from support.deployments import Changes, findings, resolved
+
+MIB = 2**20
+QWEN_4B, QWEN_8B, QWEN_32B, MIXTURE = "Qwen/Qwen3-4B", "Qwen/Qwen3-8B", "Qwen/Qwen3-32B", "Qwen/Qwen3-30B-A3B"
+NOT_FITTING = {"weights-fit-memory", "context-fits-memory", "weights-fit-disk"}
+
+
+def placement(model: str | Changes, instance_type: str = "ml.g6.2xlarge", **serving: Any) -> Placement:
+    section = model if isinstance(model, dict) else {"id": model}
+    changes = {"model": section, "serving": serving, "hosting": {"instance_type": instance_type}}
+    return resolved(changes).placements[0]
+
+
+def need(model: str | Changes, instance_type: str = "ml.g6.2xlarge", **serving: Any) -> Memory:
+    return placement(model, instance_type, **serving).memory
+
+
+def test_weights_and_cache_follow_from_the_shape_of_the_model() -> None:
+    estimate = need(QWEN_4B, max_model_len=8192)
+    assert estimate.weights == pytest.approx(4.02e9 * 2, rel=0.01)
+    assert estimate.per_token == 2 * 36 * 8 * 128 * 2  # keys and values, layers, heads, size of a head, bytes
+    left = estimate.available - 4.02e9 * 2 - estimate.overhead
+    assert estimate.cached_tokens == pytest.approx(left / estimate.per_token, rel=0.01)
+    assert estimate.requests_at_full_length == pytest.approx(left / estimate.per_token / 8192, rel=0.01)
+
+
+def test_vllm_takes_nine_tenths_of_a_gpu_and_others_what_the_driver_leaves() -> None:
+    assert need(QWEN_4B).available == pytest.approx(22_888 * MIB * 0.9)
+    assert need(QWEN_4B, engine="tgi").available == pytest.approx(22_888 * MIB * 0.985)
+    assert need(QWEN_4B, "ml.g4dn.2xlarge", engine="tgi").available == pytest.approx(16_384 * MIB * 0.92)
+
+
+def test_engines_that_plan_ahead_need_more_beside_the_weights() -> None:
+    overhead = {engine: need(QWEN_4B, engine=engine).overhead for engine in ("lmi-vllm", "vllm", "sglang", "tgi")}
+    assert overhead["lmi-vllm"] == overhead["vllm"] == overhead["sglang"] > overhead["tgi"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "name"),
+    [("lmi-vllm", "OPTION_GPU_MEMORY_UTILIZATION"), ("vllm", "SM_VLLM_GPU_MEMORY_UTILIZATION")],
+)
+def test_the_share_of_the_gpu_is_read_back_from_the_environment(engine: str, name: str) -> None:
+    assert need(QWEN_4B, engine=engine, environment={name: "0.5"}).available == pytest.approx(22_888 * MIB * 0.5)
+    assert need(QWEN_4B, engine=engine, environment={name: "most"}).available == pytest.approx(22_888 * MIB * 0.9)
+
+
+def test_a_neuron_core_has_its_part_of_the_device() -> None:
+    assert need("nomic-ai/gpt4all-j", "ml.inf2.8xlarge", engine="lmi-neuronx").available == 16 * 1024 * MIB
+
+
+def test_on_a_cpu_type_the_memory_of_the_machine_counts() -> None:
+    estimate = need(QWEN_4B, "ml.m7i.2xlarge", engine="huggingface", version="2.6.0-transformers5.5.3-cpu")
+    assert 30e9 < estimate.available < 32 * 1024 * MIB
+
+
+def test_a_shard_holds_its_part_of_the_weights_and_of_the_heads() -> None:
+    one, four = need(QWEN_8B, "ml.g6.12xlarge", tensor_parallel_degree=1), need(QWEN_8B, "ml.g6.12xlarge")
+    assert one.weights is not None
+    assert one.per_token is not None
+    assert four.weights == one.weights / 4
+    assert four.per_token == one.per_token / 4
+
+
+def test_key_and_value_heads_are_copied_where_there_are_fewer_than_shards() -> None:
+    four = need(MIXTURE, "ml.g6.48xlarge", tensor_parallel_degree=4)
+    eight = need(MIXTURE, "ml.g6.48xlarge", tensor_parallel_degree=8)
+    assert four.per_token == eight.per_token  # it has four
+
+
+def test_a_compressed_cache_has_one_vector_per_token() -> None:
+    assert need("deepseek-ai/DeepSeek-V3", "ml.p5en.48xlarge").per_token == 61 * (512 + 64) * 2
+
+
+def test_vllm_before_0_7_1_compresses_no_cache() -> None:
+    old = need("deepseek-ai/DeepSeek-V2", "ml.p5.48xlarge", version="0.29.0-lmi11")
+    assert old.per_token == 2 * 60 * 128 * 192 * 2 / 8
+
+
+def test_of_heads_that_are_not_stated_no_cache_follows() -> None:
+    assert need("nvidia/Llama-3_3-Nemotron-Super-49B-v1", "ml.g6e.12xlarge").per_token is None
+
+
+def test_an_8_bit_cache_is_half_as_large() -> None:
+    small = need(QWEN_4B, environment={"OPTION_KV_CACHE_DTYPE": "fp8"}).per_token
+    assert small == 2 * 36 * 8 * 128
+
+
+@pytest.mark.parametrize(
+    ("model", "serving", "bytes_per_parameter"),
+    [
+        ({"id": QWEN_8B}, {}, 2),
+        ({"id": QWEN_8B, "dtype": "fp32"}, {}, 4),
+        ({"id": QWEN_8B, "quantization": "fp8"}, {}, 1),
+        ({"id": QWEN_8B, "quantization": "fp8", "dtype": "fp32"}, {}, 1),
+        ({"id": QWEN_8B}, {"environment": {"OPTION_QUANTIZE": "fp8"}}, 1),
+        ({"id": QWEN_8B}, {"environment": {"OPTION_DTYPE": "auto"}}, 2),
+        ({"id": QWEN_8B}, {"environment": {"OPTION_QUANTIZE": "bitsandbytes"}}, 0.6),  # four bits in vLLM
+        ({"id": QWEN_8B}, {"engine": "tgi", "environment": {"HF_MODEL_QUANTIZE": "bitsandbytes"}}, 1.05),  # eight
+        ({"id": QWEN_8B}, {"engine": "lmi-huggingface", "environment": {"OPTION_LOAD_IN_8BIT": "true"}}, 1.05),
+        ({"id": QWEN_8B}, {"engine": "lmi-fastertransformer"}, 4),  # its own default
+        ({"id": QWEN_8B, "dtype": "fp16"}, {"engine": "lmi-fastertransformer"}, 2),
+        ({"id": "Qwen/Qwen3-8B-AWQ-of-ours"}, {}, 0.6),  # by its name
+    ],
+)
+def test_what_a_parameter_takes_follows_from_what_is_said(
+    model: Changes, serving: Changes, bytes_per_parameter: float
+) -> None:
+    assert need(model, **serving).weights == pytest.approx(8.19e9 * bytes_per_parameter, rel=0.01)
+
+
+def test_of_weights_that_are_stored_quantized_the_files_say_the_size() -> None:
+    shape = model_shape("Qwen/Qwen2.5-7B-Instruct-AWQ")
+    assert shape is not None
+    assert shape.weights_in_gb is not None
+    assert need("Qwen/Qwen2.5-7B-Instruct-AWQ").weights == shape.weights_in_gb * GB
+
+
+def test_of_an_unknown_model_or_format_nothing_is_said() -> None:
+    assert need("nobody/knows-this").weights is None
+    assert need("nobody/knows-this").cached_tokens is None
+    assert need("nobody/knows-this-7b").weights == 14e9
+    assert need("nobody/knows-this-7b").per_token is None
+    assert need(QWEN_8B, environment={"OPTION_QUANTIZE": "hqq"}).weights is None
+    assert weights_in_files(placement("nobody/knows-this").container) is None
+
+
+def test_an_early_vllm_takes_a_prompt_in_one_piece() -> None:
+    """At the whole context, zephyr-7b left a cache of 1.16 GB on an A10G (djl-serving#1724)."""
+    estimate = need("HuggingFaceH4/zephyr-7b-beta", "ml.g5.2xlarge", version="0.30.0-lmi12", max_model_len=32_768)
+    assert estimate.left_for_cache == pytest.approx(1.16e9, abs=0.5e9)
+    newer = need("HuggingFaceH4/zephyr-7b-beta", "ml.g5.2xlarge", version="0.33.0-lmi15", max_model_len=32_768)
+    assert newer.left_for_cache == pytest.approx(6.4e9, abs=0.5e9)
+    longer = need("HuggingFaceH4/zephyr-7b-beta", "ml.g5.2xlarge", version="0.30.0-lmi12", max_model_len=32_769)
+    assert longer.left_for_cache == newer.left_for_cache  # in pieces, above 32,768
+
+
+GPU_TYPES = [instance for instance in instances().values() if instance.kind == "gpu" and instance.arch == "x86_64"]
+GPU_VERSIONS = [version for version in VERSIONS if version.platform == "gpu" and version.settings_in == "environment"]
+
+
+def served(version_index: int) -> Changes:
+    version = GPU_VERSIONS[version_index]
+    return {"engine": version.engine, "version": version.label}
+
+
+versions = st.integers(0, len(GPU_VERSIONS) - 1).map(served)
+models = st.sampled_from(HUB_IDS)
+lengths = st.integers(128, 200_000)
+
+
+def does_not_fit(model: str, instance_type: str, serving: Changes) -> set[str]:
+    changes = {"model": {"id": model}, "serving": serving, "hosting": {"instance_type": instance_type}}
+    return {each.rule for each in findings(changes) if each.level == "error" and each.rule in NOT_FITTING}
+
+
+def is_larger(one: Instance, other: Instance) -> bool:
+    """Whether it has at least as much of everything, of the same accelerator."""
+    return (
+        one.accelerator == other.accelerator
+        and one.accelerator_memory_in_mib == other.accelerator_memory_in_mib
+        and other.accelerator_count <= one.accelerator_count
+        and other.memory_in_gib <= one.memory_in_gib
+        and (other.local_nvme_in_gb or 0) <= (one.local_nvme_in_gb or 0)
+    )
+
+
+LARGER = [(small, large) for small in GPU_TYPES for large in GPU_TYPES if small != large and is_larger(large, small)]
+
+
+@given(types=st.sampled_from(LARGER), model=models, serving=versions)
+@settings(max_examples=50)
+def test_a_larger_type_refuses_nothing_that_fits_a_smaller_one(
+    types: tuple[Instance, Instance], model: str, serving: Changes
+) -> None:
+    small, large = types
+    assume(not does_not_fit(model, small.type, serving))
+    assert not does_not_fit(model, large.type, serving)
+
+
+@given(degree=st.sampled_from([1, 2, 4]), model=models, serving=versions)
+@settings(max_examples=100)
+def test_more_shards_never_need_more_of_each_accelerator(degree: int, model: str, serving: Changes) -> None:
+    fewer = need(model, "ml.g6.48xlarge", tensor_parallel_degree=degree, **serving)
+    more = need(model, "ml.g6.48xlarge", tensor_parallel_degree=2 * degree, **serving)
+    assert (more.weights or 0) <= (fewer.weights or 0)
+    assert (more.per_token or 0) <= (fewer.per_token or 0)
+    assert more.overhead <= fewer.overhead
+
+
+@given(model=models, serving=versions, types=st.permutations(["fp32", "fp16", "int8"]))
+@settings(max_examples=100)
+def test_a_smaller_type_of_numbers_never_needs_more(model: str, serving: Changes, types: list[str]) -> None:
+    sizes = {"fp32": 4, "fp16": 2, "int8": 1}
+    small, large = sorted(types[:2], key=lambda name: sizes[name])
+    smaller, larger = (need({"id": model, "dtype": name}, **serving) for name in (small, large))
+    assert (smaller.weights or 0) <= (larger.weights or 0)
+
+
+@given(model=models, serving=versions, few=lengths, many=lengths, instance=st.sampled_from(GPU_TYPES))
+@settings(max_examples=50)
+def test_a_shorter_context_refuses_nothing_that_fits_with_a_longer_one(
+    model: str, serving: Changes, few: int, many: int, instance: Instance
+) -> None:
+    few, many = min(few, many), max(few, many)
+    # From 0.6 to 0.8 vLLM cuts prompts to pieces only above 32,768 tokens: below, it may need more.
+    vllm = placement(model, instance.type, **serving).container.vllm
+    cuts_long_only = is_before(vllm, "0.8") and not is_before(vllm, "0.6")
+    assume(not (cuts_long_only and few <= 32_768 < many))
+    assume(not does_not_fit(model, instance.type, serving | {"max_model_len": many}))
+    assert not does_not_fit(model, instance.type, serving | {"max_model_len": few})
