@@ -47,7 +47,7 @@ _FAMILIES = (
     (r"qwen3-\d+b-a\d+b", "Qwen/Qwen3-30B-A3B"),
     (r"qwen3(?![.-]?(5|next|vl|coder-next|omni))", "Qwen/Qwen3-8B"),
     (r"qwen(1\.5|2|2\.5)(?!.*(vl|moe|omni|audio|a\d+b))", "Qwen/Qwen2.5-7B"),
-    (r"gemma-?2(?!\d)", "google/gemma-2-9b-it"),
+    (r"gemma-?2(?![\db])", "google/gemma-2-9b-it"),
     (r"gemma-?3(?![\dn])", "google/gemma-3-4b-it"),
     (r"falcon-(7|40|180)b", "tiiuae/falcon-7b"),
     (r"gpt-oss(?!.*distill)", "openai/gpt-oss-20b"),
