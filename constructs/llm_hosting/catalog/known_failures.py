@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .engines import numbers
+from .versions import version_of
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class KnownFailure:
         """Whether this version of the engine is among those that fail; None = unknown."""
         if version is None:
             return self.first is None and self.last is None
-        here = numbers(version)
-        return numbers(self.first or "0") <= here and (self.last is None or here <= numbers(self.last))
+        here = version_of(version)
+        return version_of(self.first or "0") <= here and (self.last is None or here <= version_of(self.last))
 
 
 def known_failures(

@@ -32,8 +32,6 @@ CLASS_NOT_OF_TEXT = re.compile(
     r"^(XLM|Distil|Modern)?(Bert|Roberta|RoBERTa)\w*|^(MistralModel|Gemma3TextModel|Whisper\w*)|\w+For(\w+Classification|QuestionAnswering)"
 )
 _SIZE = re.compile(r"(?i)(?:^|[-_/.])(?:(?P<experts>\d+)x)?(?P<size>\d+(?:\.\d+)?)(?P<unit>[bm])(?=$|[-_.])")
-# Qwen of 2023: a fine-tune with `Qwen-7B` in its name is of whichever Qwen was new then.
-_NAMED_LIKE_THEIR_SUCCESSORS = {"QWenLMHeadModel"}
 # Families of which fine-tunes are named, with a repository whose architecture they have; the first that fits.
 _FAMILIES = (
     (r"t5gemma|(?<![a-z])m?t5(?![a-z])|ul2|byt5", "google/flan-t5-xl"),
@@ -110,8 +108,6 @@ def _shape_by_name(hub_id: str) -> ModelShape | None:
     plain = [shape for shape in shapes if shape.quantization is None]
     model = (plain or shapes)[0]
     is_repack = len(words) == longest
-    if model.architecture in _NAMED_LIKE_THEIR_SUCCESSORS and not is_repack:
-        return None
     return replace(
         model,
         ids=(hub_id,),
