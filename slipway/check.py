@@ -78,11 +78,11 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
 def _with_account(judgement: Judgement, region: str | None) -> Judgement:
     if judgement.deployment is None:
         return judgement
-    from slipway import purge
-    from slipway.account import checks as account_checks  # boto3 takes its time to import
+    from slipway.account.account_findings import add_account_findings  # boto3 takes its time to import
+    from slipway.aws_clients import clients_in
 
-    account = Account(purge.clients_in(judgement.deployment.region or region))
-    return replace(judgement, report=account_checks.look(judgement.deployment, judgement.report, account))
+    account = Account(clients_in(judgement.deployment.region or region))
+    return replace(judgement, report=add_account_findings(judgement.deployment, judgement.report, account))
 
 
 def judge(path: Path, handlers: Sequence[str]) -> Judgement:

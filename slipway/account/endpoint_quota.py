@@ -1,4 +1,4 @@
-"""How many instances the account may run for endpoints, by Service Quotas, and how many its endpoints use."""
+"""The account's quota of endpoint instances, less those that other endpoints use."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.finding import Level
 from llm_hosting.preflight.report import Report
-from slipway.account.account import Account, Said
+from slipway.account.account import Account, Answer
 from slipway.aws_errors import sentence
 
 _FIELD = "hosting.instance_type"
@@ -18,8 +18,8 @@ _GONE = ("Deleting", "Failed", "OutOfService")
 _MOST_ENDPOINTS = 100  # each takes two calls
 
 
-def service_quota(deployment: Deployment, report: Report, account: Account) -> Said:
-    """Enough instances of the type may run, those of other endpoints counted."""
+def service_quota(deployment: Deployment, report: Report, account: Account) -> Iterator[Answer]:
+    """The quota has room for the deployment's instances beside those of other endpoints."""
     quotas = {f"{name} for endpoint usage": name for name in deployment.hosting.instance_types}
     values = _values(list(quotas), account.clients("service-quotas"))
     used: Counter[str] = Counter()
@@ -51,9 +51,9 @@ def service_quota(deployment: Deployment, report: Report, account: Account) -> S
 
 
 def _values(names: Sequence[str], quotas: Any) -> dict[str, int]:
-    """By the quota's name; one that the service does not list is not in the answer."""
+    """Values by the quota's name, without names that Service Quotas does not list."""
     values: dict[str, int] = {}
-    # The second list has those that were never changed for this account; both take a second or two.
+    # The second list holds the quotas that were never raised for this account.
     for operation in ("list_service_quotas", "list_aws_default_service_quotas"):
         for page in quotas.get_paginator(operation).paginate(ServiceCode="sagemaker"):
             for quota in page["Quotas"]:
@@ -65,10 +65,7 @@ def _values(names: Sequence[str], quotas: Any) -> dict[str, int]:
 
 
 def _instances_of_others(deployment: str, sagemaker: Any) -> Counter[str]:
-    """Instances by type, of the endpoints that do not belong to this deployment's stack.
-
-    Only the first hundred endpoints are looked at.
-    """
+    """Instances by type, over the first hundred endpoints that do not belong to this deployment's stack."""
     own = re.compile(rf"{re.escape(deployment)}-[0-9a-f]{{8}}", re.IGNORECASE)
     used: Counter[str] = Counter()
     for name in _endpoints(sagemaker):
@@ -85,7 +82,7 @@ def _endpoints(sagemaker: Any) -> Iterator[str]:
 
 
 def _instances(endpoint: dict[str, Any], sagemaker: Any) -> Counter[str]:
-    """A variant over several types says itself what runs; of others the configuration has the type."""
+    """Instances by type: from the pools of a variant over several types, else from the endpoint configuration."""
     used: Counter[str] = Counter()
     counts = {}
     for variant in endpoint.get("ProductionVariants", []):

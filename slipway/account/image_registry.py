@@ -1,13 +1,14 @@
-"""Whether the container's image can be found where SageMaker will pull it from."""
+"""Whether the registry that SageMaker pulls from has the container's image."""
 
 import re
+from collections.abc import Iterator
 
 from botocore.exceptions import ClientError
 
 from llm_hosting.catalog.regions import container_accounts
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.report import Report
-from slipway.account.account import Account, Said
+from slipway.account.account import Account, Answer
 
 _URI = re.compile(
     r"(?P<account>[0-9]{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.[^/]+/(?P<repository>[^:@]+)"
@@ -16,8 +17,8 @@ _URI = re.compile(
 _ABSENT = ("RepositoryNotFoundException", "ImageNotFoundException")
 
 
-def image_in_registry(deployment: Deployment, report: Report, account: Account) -> Said:
-    """The registry has the tag; it is asked what SageMaker asks, and whoever may not is told so."""
+def image_in_registry(deployment: Deployment, report: Report, account: Account) -> Iterator[Answer]:
+    """The registry has the tag or digest; asked by the same ECR call that SageMaker makes."""
     own = deployment.serving.image_uri
     owner = container_accounts().get(account.region)
     if not own and owner is None:

@@ -1,24 +1,24 @@
-"""Whether the prefix of `model.weights` holds a model that SageMaker can load, as S3 sees it."""
+"""Whether the prefix `model.weights` holds a model that SageMaker can load."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from botocore.exceptions import ClientError
 
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.report import Report
-from slipway.account.account import Account, Said
+from slipway.account.account import Account, Answer
 from slipway.staging.manifest import Manifest
 from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
 
 _FIELD = "model.weights"
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\.\w+)")
-_ENTRIES = ("config.json", "serving.properties", "model_index.json")  # one of which tells an engine what it loads
+_ENTRIES = ("config.json", "serving.properties", "model_index.json")  # an engine needs one of them to find the model
 _SHOWN = 3
 
 
-def weights_in_bucket(deployment: Deployment, report: Report, account: Account) -> Said:
-    """The bucket is in the region, and what lies below the prefix is a whole model and nothing else."""
+def weights_in_bucket(deployment: Deployment, report: Report, account: Account) -> Iterator[Answer]:
+    """The bucket is in the region, and the prefix holds one whole model and nothing else."""
     weights = deployment.model.weights or ""
     prefix = WeightsPrefix(account.clients("s3"), weights, None)
     try:
@@ -50,7 +50,7 @@ def weights_in_bucket(deployment: Deployment, report: Report, account: Account) 
 
 
 def _region(prefix: WeightsPrefix, account: Account) -> str | None:
-    """None where the bucket is another account's, which may let us read and not ask."""
+    """None if AWS does not tell: another account's bucket may allow reads but not GetBucketLocation."""
     try:
         return bucket_region(account.clients("s3"), prefix.bucket)
     except ClientError as error:
@@ -59,8 +59,8 @@ def _region(prefix: WeightsPrefix, account: Account) -> str | None:
         return None
 
 
-def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, int]) -> Said:
-    """What `stage` put there says itself whether it is complete."""
+def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, int]) -> Iterator[Answer]:
+    """Weights copied by `stage`: the manifest says whether they are complete."""
     model = deployment.model
     if manifest.state != "complete":
         yield (
@@ -94,8 +94,8 @@ def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, in
         )
 
 
-def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) -> Said:
-    """What somebody copied there by other means."""
+def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) -> Iterator[Answer]:
+    """Weights copied by other means."""
     folders = sorted(path for path, count in objects.items() if not count and (path == "" or path.endswith("/")))
     if folders:
         named = _some([f"{weights}{path}" for path in folders])
@@ -119,7 +119,7 @@ def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) ->
 
 
 def _missing_shards(objects: Mapping[str, int]) -> list[str]:
-    """Of names such as model-00001-of-00004.safetensors, those that are not there."""
+    """Missing names of series such as model-00001-of-00004.safetensors."""
     missing = set()
     for path in objects:
         if shard := _SHARD.fullmatch(path):
