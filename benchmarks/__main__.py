@@ -5,12 +5,12 @@ import os
 import platform
 import sys
 
-from benchmarks import check, first_answer, functions, job_bill, local_jobs, staging, synth, waiting_clients
+from benchmarks import check_command, first_answer, functions, job_bill, local_jobs, staging, synth, waiting_clients
 from benchmarks.pairs import Row
 
 GROUPS = {
     "synth": synth.figures,
-    "check": check.figures,
+    "check": check_command.figures,
     "functions": functions.figures,
     "first-answer": first_answer.figures,
     "waiting": waiting_clients.figures,

@@ -70,11 +70,11 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
 def _with_account(result: CheckResult, region: str | None) -> CheckResult:
     if result.deployment is None:
         return result
-    from slipway import purge
-    from slipway.account import checks as account_checks  # boto3 takes its time to import
+    from slipway.account.account_findings import add_account_findings  # boto3 takes its time to import
+    from slipway.aws_clients import clients_in
 
-    account = Account(purge.clients_in(result.deployment.region or region))
-    return replace(result, report=account_checks.look(result.deployment, result.report, account))
+    account = Account(clients_in(result.deployment.region or region))
+    return replace(result, report=add_account_findings(result.deployment, result.report, account))
 
 
 def check(path: Path, handlers: Sequence[str]) -> CheckResult:

@@ -1,17 +1,15 @@
-"""`python -m slipway purge`: removes what a destroy leaves, after showing it and asking."""
+"""`python -m slipway purge`: shows the resources that a destroy retains, asks, removes them."""
 
-import os
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
-import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting import DEPLOYMENT_TAG
+from slipway.aws_clients import Clients, clients_in
 from slipway.aws_errors import sentence
-from slipway.left_behind import Clients, Remainder, RemovalError, find
+from slipway.retained_resources import RemovalError, RetainedResource, find
 
 
 class PurgeError(Exception):
@@ -24,9 +22,9 @@ def run(deployment: str, region: str | None, *, sure: bool) -> int:
 
 
 def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -> int:
-    """Show what is left, ask, remove it.
+    """Show the retained resources, ask, remove them.
 
-    ask: what a person types at a prompt; None = nobody is asked. Returns the exit status: 0 when nothing is left,
+    ask: prompts and returns the answer; None = remove without asking. Returns the exit status: 0 when nothing is left,
     1 after a problem, which was printed as one sentence.
     """
     try:
@@ -40,19 +38,8 @@ def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -
     return 1
 
 
-def clients_in(region: str | None) -> Clients:
-    """boto3's clients, in the region or where the environment says, made when they are first asked for."""
-
-    @cache
-    def client(service: str) -> Any:
-        # boto3 itself does not read AWS_REGION.
-        return boto3.client(service, region_name=region or os.environ.get("AWS_REGION") or None)
-
-    return client
-
-
 def ask_on_terminal(prompt: str) -> str:
-    """Raises PurgeError where there is none."""
+    """Raises PurgeError without a terminal."""
     if not sys.stdin.isatty():
         raise PurgeError("Nobody can be asked, as standard input is no terminal; nothing was removed without --yes.")
     try:
@@ -63,22 +50,22 @@ def ask_on_terminal(prompt: str) -> str:
 
 def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -> int:
     _demand_no_stack(deployment, clients("cloudformation"))
-    remainders, strange = find(deployment, clients)
+    resources, unknown = find(deployment, clients)
     region, account = clients("sts").meta.region_name, clients("sts").get_caller_identity()["Account"]
     where = f"in {region} of account {account}"
-    for arn in strange:
+    for arn in unknown:
         print(f"not removed, as it is none of Slipway's own: {arn}")
-    if not remainders:
+    if not resources:
         print(f"Nothing of {deployment} is left {where}: nothing there has the tag {DEPLOYMENT_TAG}={deployment}.")
         return 0
     print(f"Left of {deployment} {where}:\n")
-    _show(remainders)
-    if protecting := [each.protected for each in remainders if each.protected]:
+    _show(resources)
+    if protecting := [each.protected for each in resources if each.protected]:
         raise PurgeError(f"The table is protected against deletion; lift that first: {protecting[0]}")
     print("\nNothing brings it back.")
     if ask and ask(f"Type {deployment} to remove all of it: ").strip() != deployment:
         raise PurgeError("That is not its name; nothing was removed.")
-    for each in remainders:
+    for each in resources:
         each.remove()
         print(f"removed {each.kind} {each.name}")
     return 0
@@ -97,8 +84,8 @@ def _demand_no_stack(deployment: str, cloudformation: Any) -> None:
     )
 
 
-def _show(remainders: Sequence[Remainder]) -> None:
-    rows = [(each.kind, each.name, each.holds) for each in remainders]
+def _show(resources: Sequence[RetainedResource]) -> None:
+    rows = [(each.kind, each.name, each.holds) for each in resources]
     kinds, names = (max(len(row[column]) for row in rows) for column in (0, 1))
     for kind, name, holds in rows:
         print(f"  {kind:{kinds}}  {name:{names}}  {holds}")

@@ -1,1 +1,1 @@
-"""What only the account knows: asked with the caller's credentials, changing nothing."""
+"""Read-only checks of the AWS account, with the caller's credentials."""

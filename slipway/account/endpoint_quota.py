@@ -1,4 +1,4 @@
-"""How many instances the account may run for endpoints, by Service Quotas, and how many its endpoints use."""
+"""The account's quota of endpoint instances, less those that other endpoints use."""
 
 import re
 from collections import Counter
@@ -8,9 +8,9 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.deployment import Deployment
-from llm_hosting.finding import Level
+from llm_hosting.finding import Finding, Level
 from llm_hosting.preflight.report import Report
-from slipway.account.account import Account, Said
+from slipway.account.account import Account
 from slipway.aws_errors import sentence
 
 _FIELD = "hosting.instance_type"
@@ -18,42 +18,49 @@ _GONE = ("Deleting", "Failed", "OutOfService")
 _MOST_ENDPOINTS = 100  # each takes two calls
 
 
-def service_quota(deployment: Deployment, report: Report, account: Account) -> Said:
-    """Enough instances of the type may run, those of other endpoints counted."""
+def service_quota(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
+    """The quota has room for the deployment's instances beside those of other endpoints."""
     quotas = {f"{name} for endpoint usage": name for name in deployment.hosting.instance_types}
     values = _values(list(quotas), account.clients("service-quotas"))
     used: Counter[str] = Counter()
     try:
         used = _instances_of_others(report.name, account.clients("sagemaker"))
     except (BotoCoreError, ClientError) as error:
-        yield "unknown", _FIELD, f"what other endpoints use is not counted: {sentence(error)}"
+        yield Finding(_FIELD, f"what other endpoints use is not counted: {sentence(error)}", level="unknown")
     count = deployment.hosting.instance_count
     free = {name: values[quota] - used[name] for quota, name in quotas.items() if quota in values}
     may_start = any(left >= max(1, count.min) for left in free.values())
     for wanted in report.quotas:
         name = quotas[wanted.name]
         if name not in free:
-            yield "unknown", _FIELD, f"Service Quotas does not list {wanted.name!r} in {account.region}; look there."
+            yield Finding(
+                _FIELD,
+                f"Service Quotas does not list {wanted.name!r} in {account.region}",
+                "look there",
+                level="unknown",
+            )
             continue
         left = free[name]
         others = f", of which other endpoints use {used[name]}" if used[name] else ""
         has = (
             f"{name}: the account {account.id} may run {values[wanted.name]} for endpoints in {account.region}{others}"
         )
-        fix = f"ask Service Quotas for {wanted.instances + used[name]} of {wanted.name!r}."
+        fix = f"ask Service Quotas for {wanted.instances + used[name]} of {wanted.name!r}"
         if left < max(1, count.min):
             level: Level = "warning" if may_start else "error"
-            yield level, _FIELD, f"{has}, too few to start {max(1, count.min)}; {fix}"
+            yield Finding(_FIELD, f"{has}, too few to start {max(1, count.min)}", fix, level=level)
         elif left < count.max:
-            yield "warning", _FIELD, f"{has}, so scaling ends at {left} of {count.max}, and an update fails; {fix}"
+            yield Finding(
+                _FIELD, f"{has}, so scaling ends at {left} of {count.max}, and an update fails", fix, level="warning"
+            )
         elif left < wanted.instances:
-            yield "warning", _FIELD, f"{has}; an update, with old and new side by side, would fail; {fix}"
+            yield Finding(_FIELD, f"{has}; an update, with old and new side by side, would fail", fix, level="warning")
 
 
 def _values(names: Sequence[str], quotas: Any) -> dict[str, int]:
-    """By the quota's name; one that the service does not list is not in the answer."""
+    """Values by the quota's name, without names that Service Quotas does not list."""
     values: dict[str, int] = {}
-    # The second list has those that were never changed for this account; both take a second or two.
+    # The second list holds the quotas that were never raised for this account.
     for operation in ("list_service_quotas", "list_aws_default_service_quotas"):
         for page in quotas.get_paginator(operation).paginate(ServiceCode="sagemaker"):
             for quota in page["Quotas"]:
@@ -65,10 +72,7 @@ def _values(names: Sequence[str], quotas: Any) -> dict[str, int]:
 
 
 def _instances_of_others(deployment: str, sagemaker: Any) -> Counter[str]:
-    """Instances by type, of the endpoints that do not belong to this deployment's stack.
-
-    Only the first hundred endpoints are looked at.
-    """
+    """Instances by type, over the first hundred endpoints that do not belong to this deployment's stack."""
     own = re.compile(rf"{re.escape(deployment)}-[0-9a-f]{{8}}", re.IGNORECASE)
     used: Counter[str] = Counter()
     for name in _endpoints(sagemaker):
@@ -85,7 +89,7 @@ def _endpoints(sagemaker: Any) -> Iterator[str]:
 
 
 def _instances(endpoint: dict[str, Any], sagemaker: Any) -> Counter[str]:
-    """A variant over several types says itself what runs; of others the configuration has the type."""
+    """Instances by type: from the pools of a variant over several types, else from the endpoint configuration."""
     used: Counter[str] = Counter()
     counts = {}
     for variant in endpoint.get("ProductionVariants", []):

@@ -1,13 +1,15 @@
-"""Whether the container's image can be found where SageMaker will pull it from."""
+"""Whether the registry that SageMaker pulls from has the container's image."""
 
 import re
+from collections.abc import Iterator
 
 from botocore.exceptions import ClientError
 
 from llm_hosting.catalog.regions import container_accounts
 from llm_hosting.deployment import Deployment
+from llm_hosting.finding import Finding
 from llm_hosting.preflight.report import Report
-from slipway.account.account import Account, Said
+from slipway.account.account import Account
 
 _URI = re.compile(
     r"(?P<account>[0-9]{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.[^/]+/(?P<repository>[^:@]+)"
@@ -16,12 +18,12 @@ _URI = re.compile(
 _ABSENT = ("RepositoryNotFoundException", "ImageNotFoundException")
 
 
-def image_in_registry(deployment: Deployment, report: Report, account: Account) -> Said:
-    """The registry has the tag; it is asked what SageMaker asks, and whoever may not is told so."""
+def image_in_registry(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
+    """The registry has the tag or digest; asked by the same ECR call that SageMaker makes."""
     own = deployment.serving.image_uri
     owner = container_accounts().get(account.region)
     if not own and owner is None:
-        yield "error", "region", f"{account.region} has no known account of AWS images; deploy in another region."
+        yield Finding("region", f"{account.region} has no known account of AWS images", "deploy in another region")
         return
     uri = own or f"{owner}.dkr.ecr.{account.region}.amazonaws.com/{report.image}"
     uri = uri.replace("${AWS::AccountId}", account.id).replace("${AWS::Region}", account.region)
@@ -39,9 +41,9 @@ def image_in_registry(deployment: Deployment, report: Report, account: Account) 
         is_there = False
     if not is_there:
         fix = "push it, or name another" if own else "use another version, or copy the image and set serving.image_uri"
-        yield (
-            "error",
+        yield Finding(
             "serving.image_uri" if own else "serving.version",
             f"the registry of account {image['account']} in {account.region} has no {image['repository']} "
-            f"{image['digest'] or tag}; {fix}.",
+            f"{image['digest'] or tag}",
+            fix,
         )

@@ -1,56 +1,58 @@
-"""Whether the prefix of `model.weights` holds a model that SageMaker can load, as S3 sees it."""
+"""Whether the prefix `model.weights` holds a model that SageMaker can load."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from botocore.exceptions import ClientError
 
 from llm_hosting.deployment import Deployment
+from llm_hosting.finding import Finding
 from llm_hosting.preflight.report import Report
-from slipway.account.account import Account, Said
+from slipway.account.account import Account
 from slipway.staging.manifest import Manifest
 from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
 
 _FIELD = "model.weights"
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\.\w+)")
-_ENTRIES = ("config.json", "serving.properties", "model_index.json")  # one of which tells an engine what it loads
+_ENTRIES = ("config.json", "serving.properties", "model_index.json")  # an engine needs one of them to find the model
 _SHOWN = 3
 
 
-def weights_in_bucket(deployment: Deployment, report: Report, account: Account) -> Said:
-    """The bucket is in the region, and what lies below the prefix is a whole model and nothing else."""
+def weights_in_bucket(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
+    """The bucket is in the region, and the prefix holds one whole model and nothing else."""
     weights = deployment.model.weights or ""
     prefix = WeightsPrefix(account.clients("s3"), weights, None)
     try:
         there = _region(prefix, account)
         if there not in (None, account.region):
-            yield (
-                "error",
+            yield Finding(
                 _FIELD,
-                f"the bucket {prefix.bucket} is in {there}, and SageMaker in {account.region} reads from its own "
-                f"region only; copy the weights to a bucket in {account.region}, or deploy in {there}.",
+                f"the bucket {prefix.bucket} is in {there}, but SageMaker reads in its region, {account.region}",
+                f"copy the weights to a bucket in {account.region}, or deploy in {there}",
             )
             return
         manifest, objects = prefix.manifest(), prefix.objects()
         if there is None:
-            yield "unknown", _FIELD, f"the region of the bucket {prefix.bucket} is not known, as AWS does not tell us."
+            yield Finding(
+                _FIELD,
+                f"the region of the bucket {prefix.bucket} is not known, as AWS does not tell us",
+                level="unknown",
+            )
     except PrefixError as error:
-        yield "error", _FIELD, str(error).removeprefix(f"{_FIELD}: ")
+        yield Finding(_FIELD, str(error).removeprefix(f"{_FIELD}: "))
         return
     if manifest:
         yield from _staged(deployment, manifest, objects)
     elif objects:
         yield from _copied(deployment, weights, objects)
     else:
-        yield (
-            "error",
-            _FIELD,
-            f"{weights} holds no objects; copy the weights there, by `python -m slipway stage` for example.",
+        yield Finding(
+            _FIELD, f"{weights} holds no objects", "copy the weights there, by `python -m slipway stage` for example"
         )
 
 
 def _region(prefix: WeightsPrefix, account: Account) -> str | None:
-    """None where the bucket is another account's, which may let us read and not ask."""
+    """None if AWS does not tell: another account's bucket may allow reads but not GetBucketLocation."""
     try:
         return bucket_region(account.clients("s3"), prefix.bucket)
     except ClientError as error:
@@ -59,67 +61,69 @@ def _region(prefix: WeightsPrefix, account: Account) -> str | None:
         return None
 
 
-def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, int]) -> Said:
-    """What `stage` put there says itself whether it is complete."""
+def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, int]) -> Iterator[Finding]:
+    """Weights copied by `stage`: the manifest says whether they are complete."""
     model = deployment.model
     if manifest.state != "complete":
-        yield (
-            "error",
+        yield Finding(
             _FIELD,
-            f"the staging of {manifest.model} to {manifest.weights} is not complete; run `python -m slipway stage` "
-            "again, which goes on where it ended.",
+            f"the staging of {manifest.model} to {manifest.weights} is not complete",
+            "run `python -m slipway stage` again, which goes on where it ended",
         )
         return
     wanted = {file.path: file.size for file in manifest.files}
     wrong = sorted(path for path in wanted.keys() | objects.keys() if wanted.get(path) != objects.get(path))
     if wrong:
-        yield (
-            "error",
+        yield Finding(
             _FIELD,
-            f"{manifest.weights} is not what was staged any more: {_some(wrong)} {_is_or_are(wrong)} missing, changed "
-            "or new; remove all of it with its manifest and stage again.",
+            f"{manifest.weights} has changed since its staging: {_some(wrong)} {_is_or_are(wrong)} missing or other",
+            "remove all of it with its manifest and stage again",
         )
     if manifest.model != model.id:
-        yield (
-            "warning",
+        yield Finding(
             _FIELD,
-            f"{manifest.weights} was staged from {manifest.model}, not from {model.id}; change one of them.",
+            f"{manifest.weights} was staged from {manifest.model}, not from {model.id}",
+            "change one of them",
+            level="warning",
         )
     elif model.revision not in (None, manifest.revision, manifest.commit):
-        yield (
-            "warning",
+        yield Finding(
             "model.revision",
-            f"{model.revision!r} is not what {manifest.weights} holds, which is {manifest.revision} at "
-            f"{manifest.commit}; stage to another prefix, or name that revision.",
+            f"{model.revision!r} is not in {manifest.weights}, which holds {manifest.revision} at {manifest.commit}",
+            "stage to another prefix, or name that revision",
+            level="warning",
         )
 
 
-def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) -> Said:
-    """What somebody copied there by other means."""
+def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) -> Iterator[Finding]:
+    """Weights copied by other means."""
     folders = sorted(path for path, count in objects.items() if not count and (path == "" or path.endswith("/")))
     if folders:
         named = _some([f"{weights}{path}" for path in folders])
-        yield (
-            "error",
+        yield Finding(
             _FIELD,
-            f"{named} {_is_or_are(folders)} empty, as a console makes folders, and SageMaker fails on such objects; "
-            "remove what ends in a slash.",
+            f"{named} {_is_or_are(folders)} empty, as a console makes folders, and SageMaker fails on such objects",
+            "remove what ends in a slash",
         )
     empty = sorted(path for path, count in objects.items() if not count and path not in folders)
     if missing := _missing_shards(objects):
-        yield "error", _FIELD, f"{weights} lacks {_some(missing)}; copy all files of the model."
+        yield Finding(_FIELD, f"{weights} lacks {_some(missing)}", "copy all files of the model")
     if any(path.endswith(".gguf") for path in objects) or deployment.serving.handler:
         return
     if not any(entry in objects for entry in _ENTRIES):
         below = sorted({path.rpartition("/")[0] for path in objects if path.rpartition("/")[2] in _ENTRIES})
-        fix = f"did you mean {weights}{below[0]}/?" if below else "copy the model's config.json, too."
-        yield "warning", _FIELD, f"{weights} holds no config.json, without which engines find no model; {fix}"
+        fix = f"name {weights}{below[0]}/" if below else "copy the model's config.json, too"
+        yield Finding(
+            _FIELD, f"{weights} holds no config.json, without which engines find no model", fix, level="warning"
+        )
     elif empty:
-        yield "warning", _FIELD, f"{_some(empty)} {_is_or_are(empty)} empty; copy again what was not copied whole."
+        yield Finding(
+            _FIELD, f"{_some(empty)} {_is_or_are(empty)} empty", "copy again what was not copied whole", level="warning"
+        )
 
 
 def _missing_shards(objects: Mapping[str, int]) -> list[str]:
-    """Of names such as model-00001-of-00004.safetensors, those that are not there."""
+    """Missing names of series such as model-00001-of-00004.safetensors."""
     missing = set()
     for path in objects:
         if shard := _SHARD.fullmatch(path):

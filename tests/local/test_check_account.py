@@ -16,7 +16,7 @@ from llm_hosting.preflight.report import Report
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT, Credentials, LocalCloud
 from slipway.account.account import Account
-from slipway.account.checks import look
+from slipway.account.account_findings import add_account_findings
 from slipway.check import check as check_file
 from support.small_stacks import statement
 
@@ -58,7 +58,7 @@ class Checker:
         result = check_file(self.write(name, **sections), ())
         assert result.deployment
         account = Account(lambda service: self.cloud.client(service, region=in_region, credentials=caller))
-        return Asked(look(result.deployment, result.report, account))
+        return Asked(add_account_findings(result.deployment, result.report, account))
 
     def write(self, name: str = "asked", **sections: Any) -> Path:
         content = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": TYPE}, **sections}

@@ -1,12 +1,13 @@
 """Model architectures by the version of the library that first runs them."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from .versions import version_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Architectures:
         if architecture in self.refused:
             return self.refused[architecture]
         since = needs.get(self.table)
-        if since and _number(self.version) < _number(since):
+        if since and version_of(self.version) < version_of(since):
             return f"{_tables()[self.table]['title']} runs it from {since} on"
         return None if architecture in self.known else self.others
 
@@ -45,13 +46,13 @@ def architectures(table: str, version: str) -> Architectures:
     Raises KeyError for a table that does not exist.
     """
     rows = _tables()[table]
-    here = _number(version)
+    here = version_of(version)
     refused = dict(rows.get("never", {}))
     for name, since in rows["since"].items():
-        if here < _number(since):
+        if here < version_of(since):
             refused[name] = f"{rows['title']} runs it from {since} on"
     for name, until in rows.get("until", {}).items():
-        if here > _number(until):
+        if here > version_of(until):
             refused[name] = f"{rows['title']} ran it up to {until}"
     splits = rows.get("split_since", {}).items()
     return Architectures(
@@ -60,7 +61,7 @@ def architectures(table: str, version: str) -> Architectures:
         known=frozenset(rows["since"]) - frozenset(refused),
         refused=refused,
         others=rows.get("others"),
-        unsplit=frozenset(name for name, since in splits if since is None or here < _number(since)),
+        unsplit=frozenset(name for name, since in splits if since is None or here < version_of(since)),
     )
 
 
@@ -68,8 +69,3 @@ def architectures(table: str, version: str) -> Architectures:
 def _tables() -> dict[str, Any]:
     tables: dict[str, Any] = json.loads(Path(__file__).with_name("architectures.json").read_text())["tables"]
     return tables
-
-
-def _number(version: str) -> tuple[int, ...]:
-    """For comparison: "0.6.3.post1" comes after "0.6.3", "0.22.1rc0" counts as 0.22.1."""
-    return tuple(int(part) for part in re.findall(r"(?:^|\.|post)(\d+)", version))

@@ -31,8 +31,6 @@ CLASS_NOT_OF_TEXT = re.compile(
     r"^(XLM|Distil|Modern)?(Bert|Roberta|RoBERTa)\w*|^(MistralModel|Gemma3TextModel|Whisper\w*)|\w+For(\w+Classification|QuestionAnswering)"
 )
 _SIZE = re.compile(r"(?i)(?:^|[-_/.])(?:(?P<experts>\d+)x)?(?P<size>\d+(?:\.\d+)?)(?P<unit>[bm])(?=$|[-_.])")
-# Qwen of 2023: a fine-tune with `Qwen-7B` in its name is of whichever Qwen was new then.
-_NAMED_LIKE_THEIR_SUCCESSORS = {"QWenLMHeadModel"}
 # Families of which fine-tunes are named, with a repository whose architecture they have; the first that fits.
 _FAMILIES = (
     (r"t5gemma|(?<![a-z])m?t5(?![a-z])|ul2|byt5", "google/flan-t5-xl"),
@@ -46,7 +44,7 @@ _FAMILIES = (
     (r"qwen3-\d+b-a\d+b", "Qwen/Qwen3-30B-A3B"),
     (r"qwen3(?![.-]?(5|next|vl|coder-next|omni))", "Qwen/Qwen3-8B"),
     (r"qwen(1\.5|2|2\.5)(?!.*(vl|moe|omni|audio|a\d+b))", "Qwen/Qwen2.5-7B"),
-    (r"gemma-?2(?!\d)", "google/gemma-2-9b-it"),
+    (r"gemma-?2(?![\db])", "google/gemma-2-9b-it"),
     (r"gemma-?3(?![\dn])", "google/gemma-3-4b-it"),
     (r"falcon-(7|40|180)b", "tiiuae/falcon-7b"),
     (r"gpt-oss(?!.*distill)", "openai/gpt-oss-20b"),
@@ -104,8 +102,6 @@ def _shape_by_name(hub_id: str) -> ModelShape | None:
     plain = [shape for shape in shapes if shape.quantization is None]
     model = (plain or shapes)[0]
     is_repack = len(words) == longest
-    if model.architecture in _NAMED_LIKE_THEIR_SUCCESSORS and not is_repack:
-        return None
     return replace(
         model,
         ids=(hub_id,),

@@ -1,19 +1,23 @@
-"""Versions of engines and libraries, compared as releases."""
+"""Versions of engines and libraries, for comparison."""
 
 import re
 from functools import cache
 
 from packaging.version import Version
 
-
-def is_before(version: str | None, bound: str) -> bool:
-    """Whether a version is older than `bound`; False for a version that is unknown or holds no number."""
-    release = _release(version) if version else None
-    return release is not None and release < Version(bound)
+_NUMBER = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
 
 
 @cache
-def _release(label: str) -> Version | None:
-    """The release that a label begins with: 0.36.0 of "0.36.0-lmi28", 0.22.1 of "0.22.1rc0"."""
-    named = re.search(r"\d+(\.\d+)*(\.post\d+)?", label)
-    return Version(named[0]) if named else None
+def version_of(label: str) -> Version:
+    """The first version in a label: 0.36.0 of "0.36.0-lmi28", 0.14.0 of "huggingface-0.14.0"; 0 if it holds none.
+
+    A release candidate counts as its release: it holds the models that the release names.
+    """
+    found = _NUMBER.search(label)
+    return Version(found[0] if found else "0")
+
+
+def is_before(label: str | None, bound: str) -> bool:
+    """Whether a version is older than `bound`; False for None, an unknown version."""
+    return label is not None and version_of(label) < version_of(bound)

@@ -95,10 +95,10 @@ def variable_is_misspelt(resolution: Resolution) -> Iterator[Finding]:
 @warning
 def variable_is_read(resolution: Resolution) -> Iterator[Finding]:
     """Variables of another container have no effect."""
-    container = resolution.container
-    for name in resolution.deployment.serving.environment:
-        if not is_read(name, container.server):
-            yield Finding(f"serving.environment.{name}", f"has no effect on {container.engine}", "remove it")
+    container, given = resolution.container, resolution.deployment.serving.environment
+    unread = [name for name in given if not is_read(name, container.server)]
+    if unread:
+        yield Finding("serving.environment", f"{', '.join(unread)}: no effect on {container.engine}", "remove them")
 
 
 @warning

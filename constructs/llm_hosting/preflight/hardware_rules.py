@@ -13,6 +13,7 @@ from .rule import error, note, warning
 _REPLICAS = ("SM_VLLM_DATA_PARALLEL_SIZE", "SM_SGLANG_DP_SIZE", "OPTION_DATA_PARALLEL_SIZE")
 _PLATFORMS = {"gpu": "NVIDIA GPUs", "neuron": "AWS Neuron", "cpu": "CPUs"}
 _LEAST_BY_CUDA = {12: MAXWELL, 13: TURING}
+_LEAST_BY_ENGINE = {"vllm": VOLTA, "sglang": TURING}  # vllm#1284; SGLang's documentation
 _RUNS_ON_CPU_TOO = {"tgi"}  # its launcher falls back to them
 _ONE_KIND = "types of one kind, since one image serves the whole pool"
 _INSTEAD = {
@@ -122,15 +123,16 @@ def host_image_is_derived(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def accelerator_is_new_enough(resolution: Resolution) -> Iterator[Finding]:
-    """CUDA 12 dropped the K80's architecture, CUDA 13 the V100's (release notes); vLLM needs a V100 or newer."""
-    cuda = int(resolution.cuda or 0)
+    """CUDA 12 dropped the K80's architecture, CUDA 13 the V100's (release notes); engines need a V100 or a T4."""
+    cuda, engine = int(resolution.cuda or 0), "vllm" if resolution.container.runs_vllm else resolution.container.engine
+    least = _LEAST_BY_ENGINE.get(engine, 0)
     for instance in (placement.instance for placement in resolution.placements):
         capability = instance.compute_capability
         gpus = f"{instance.type!r} has {instance.accelerator} GPUs"
-        if capability and capability < VOLTA and resolution.container.runs_vllm:
+        if capability and capability < least:
             yield Finding(
                 "hosting.instance_type",
-                f"{gpus} (compute capability {capability}), and vLLM needs 7.0",
+                f"{gpus} (compute capability {capability}), and {engine} needs {least}",
                 "use a newer type",
             )
         elif capability and capability < _LEAST_BY_CUDA.get(cuda, 0):

@@ -318,9 +318,9 @@ class ManyEndpoints:
 def test_instances_of_pools_count_against_the_quota_of_their_type(write: Any) -> None:
     result = check_file(Path(write(HEALTHY)), ())
     assert result.deployment
-    ((level, field, message),) = service_quota(result.deployment, result.report, Account(ManyEndpoints(4, 3)))
-    assert (level, field) == ("warning", "hosting.instance_type")
-    assert "may run 4 for endpoints in eu-west-1, of which other endpoints use 3; an update" in message
+    (finding,) = service_quota(result.deployment, result.report, Account(ManyEndpoints(4, 3)))
+    assert (finding.level, finding.field) == ("warning", "hosting.instance_type")
+    assert "may run 4 for endpoints in eu-west-1, of which other endpoints use 3; an update" in finding.message
     many = ManyEndpoints(400, 300)
     assert list(service_quota(result.deployment, result.report, Account(many))) == []
     assert many.described == 100, "that many calls would take minutes"

@@ -12,7 +12,8 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
 
 from local_cloud.assembly import ROOT
-from slipway.purge import ask_on_terminal, clients_in, purge
+from slipway.aws_clients import clients_in
+from slipway.purge import ask_on_terminal, purge
 
 TABLE, BUCKET, LOG_GROUP = "chat-Table-1A", "chat-bucket-1a", "/aws/sagemaker/Endpoints/chat-1a2b3c4d"
 ARNS = [

@@ -90,7 +90,15 @@ def test_a_model_is_of_one_piece(shape: ModelShape) -> None:
     assert shape.quantization in {None, *QUANTIZATIONS}
     assert shape.gated in {True, False, None}
     assert shape.context is None or shape.context >= 512
-    assert set(shape.needs) <= {"vllm", "sglang", "tgi", "tgi-neuronx", "lmi-neuronx", "transformers"}
+    assert set(shape.needs) <= {
+        "vllm",
+        "sglang",
+        "tgi",
+        "tgi-neuronx",
+        "lmi-neuronx",
+        "lmi-tensorrt-llm",
+        "transformers",
+    }
     if shape.heads and shape.kv_heads:
         assert shape.heads % shape.kv_heads == 0
     if shape.active_parameters_in_billions:

@@ -1,4 +1,4 @@
-"""What only the account knows: quota, image, weights and API Gateway's log role; read, never changed."""
+"""Adds findings about the account to a report: quota, image, weights and log role; reads, never changes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -6,29 +6,16 @@ from dataclasses import replace
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.deployment import Deployment
-from llm_hosting.finding import Finding
+from llm_hosting.finding import LEVELS, Finding
 from llm_hosting.preflight.report import Report
-from slipway.account.account import Account, Said, is_used
+from slipway.account.account import Account, is_used
 from slipway.account.endpoint_quota import service_quota
 from slipway.account.image_registry import image_in_registry
+from slipway.account.log_role import cloudwatch_role
 from slipway.account.weights_in_bucket import weights_in_bucket
 from slipway.aws_errors import sentence
 
-_LEVELS = ("error", "warning", "unknown", "note")
-
-
-def cloudwatch_role(deployment: Deployment, report: Report, account: Account) -> Said:
-    """API Gateway refuses a stage with access logs while it has no role to write them with."""
-    if not account.clients("apigateway").get_account().get("cloudwatchRoleArn"):
-        yield (
-            "error",
-            "api.access_logs",
-            f"true is refused in {account.region} of account {account.id}, where API Gateway has no role to write logs "
-            "with; deploy slipway-account-settings there once.",
-        )
-
-
-CHECKS: dict[str, Callable[[Deployment, Report, Account], Said]] = {
+CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = {
     "service-quota": service_quota,
     "image-in-registry": image_in_registry,
     "weights-in-bucket": weights_in_bucket,
@@ -36,8 +23,8 @@ CHECKS: dict[str, Callable[[Deployment, Report, Account], Said]] = {
 }
 
 
-def look(deployment: Deployment, report: Report, account: Account) -> Report:
-    """The report with what the account says."""
+def add_account_findings(deployment: Deployment, report: Report, account: Account) -> Report:
+    """The report with the findings of every check that concerns the deployment."""
     try:
         _ = account.id
     except (BotoCoreError, ClientError) as error:  # without credentials nothing else can be asked
@@ -49,15 +36,15 @@ def look(deployment: Deployment, report: Report, account: Account) -> Report:
 
 
 def _findings(check: str, deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
-    """What AWS does not answer is unknown, in one sentence."""
+    """A call that AWS refuses gives one finding of level unknown."""
     try:
-        for level, field, message in CHECKS[check](deployment, report, account):
-            yield Finding(field, message.rstrip("."), rule=check, level=level)
+        for finding in CHECKS[check](deployment, report, account):
+            yield replace(finding, rule=check)
     except (BotoCoreError, ClientError) as error:
         yield Finding("--account", sentence(error).rstrip("."), rule=check, level="unknown")
 
 
 def _with(report: Report, found: Sequence[Finding]) -> Report:
-    findings = sorted([*report.findings, *found], key=lambda finding: _LEVELS.index(finding.level))
+    findings = sorted([*report.findings, *found], key=lambda finding: LEVELS.index(finding.level))
     refused = any(finding.level == "error" for finding in findings)
     return replace(report, findings=findings, verdict="refused" if refused else "ready")

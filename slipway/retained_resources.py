@@ -1,4 +1,4 @@
-"""What the destroy of a deployment leaves on AWS: found by its tag, described, and removed one by one."""
+"""Resources that outlive a deployment's stack: found by its tag, described, removed one by one."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -8,22 +8,24 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from llm_hosting import DEPLOYMENT_TAG
+from slipway.aws_clients import Clients
 from slipway.sizes import size
-
-Clients = Callable[[str], Any]  # a boto3 client by the name of its service
 
 _MOST_COUNTED = 100_000  # a bucket is listed in pages of 1,000
 _GONE = ("ResourceNotFoundException", "NoSuchBucket", "404")
-_STATES_OF_THE_END = ("DELETING", "ARCHIVED")
+_ENDING_STATES = ("DELETING", "ARCHIVED")
 
 
 class RemovalError(Exception):
-    """A resource is still there; the message is one sentence."""
+    """A resource was not removed; the message is one sentence."""
 
 
 @dataclass(frozen=True)
-class Remainder:
-    """One resource, what it holds, and how it is removed. `protected` says how to lift what protects it."""
+class RetainedResource:
+    """A resource that CloudFormation kept.
+
+    holds: its content in words. protected: the command that lifts its deletion protection; None = it has none.
+    """
 
     kind: str
     name: str
@@ -32,9 +34,9 @@ class Remainder:
     protected: str | None = None
 
 
-def find(deployment: str, clients: Clients) -> tuple[list[Remainder], list[str]]:
-    """What carries the deployment's tag, and the ARNs among it that are of no kind known here."""
-    known, strange = [], []
+def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], list[str]]:
+    """The resources with the deployment's tag, and the ARNs with it that are of no kind known here."""
+    known, unknown = [], []
     for arn in sorted(_tagged(deployment, clients("resourcegroupstaggingapi"))):
         service, name = arn.split(":", 5)[2], arn.split(":", 5)[5]
         try:
@@ -45,12 +47,12 @@ def find(deployment: str, clients: Clients) -> tuple[list[Remainder], list[str]]
             elif service == "logs" and name.startswith("log-group:"):
                 known += _log_group(name.removeprefix("log-group:").removesuffix(":*"), clients("logs"))
             else:
-                strange.append(arn)
+                unknown.append(arn)
         except ClientError as error:
-            # Tags can be found for some time after what they were on.
+            # The tagging API lists a resource for some time after its deletion.
             if error.response["Error"]["Code"] not in _GONE:
                 raise
-    return known, strange
+    return known, unknown
 
 
 def _tagged(deployment: str, tagging: Any) -> Iterator[str]:
@@ -59,26 +61,26 @@ def _tagged(deployment: str, tagging: Any) -> Iterator[str]:
         yield from (each["ResourceARN"] for each in page["ResourceTagMappingList"])
 
 
-def _table(name: str, dynamodb: Any) -> list[Remainder]:
+def _table(name: str, dynamodb: Any) -> list[RetainedResource]:
     table = dynamodb.describe_table(TableName=name)["Table"]
-    if table["TableStatus"] in _STATES_OF_THE_END:
+    if table["TableStatus"] in _ENDING_STATES:
         return []
     protected = None
     if table.get("DeletionProtectionEnabled"):
         protected = f"aws dynamodb update-table --no-deletion-protection-enabled --table-name {name}"
-    # DynamoDB counts every six hours or so.
+    # DynamoDB updates the count every six hours or so.
     holds = f"about {table['ItemCount']:,} items, {size(table['TableSizeBytes'])}"
     return [
-        Remainder(
+        RetainedResource(
             "table: jobs and short answers", name, holds, lambda: dynamodb.delete_table(TableName=name), protected
         )
     ]
 
 
-def _log_group(name: str, logs: Any) -> list[Remainder]:
+def _log_group(name: str, logs: Any) -> list[RetainedResource]:
     groups = logs.describe_log_groups(logGroupNamePrefix=name)["logGroups"]
     return [
-        Remainder(
+        RetainedResource(
             "log group: what the model printed",
             name,
             size(group["storedBytes"]),
@@ -89,7 +91,7 @@ def _log_group(name: str, logs: Any) -> list[Remainder]:
     ]
 
 
-def _bucket(name: str, s3: Any) -> Remainder:
+def _bucket(name: str, s3: Any) -> RetainedResource:
     versions, held = 0, 0
     for page in s3.get_paginator("list_object_versions").paginate(Bucket=name):
         versions += len(page.get("Versions", [])) + len(page.get("DeleteMarkers", []))
@@ -101,7 +103,7 @@ def _bucket(name: str, s3: Any) -> Remainder:
     holds = f"{more}{versions:,} versions of objects, {size(held)}"
     if uploads:
         holds += f", {uploads:,} unfinished uploads"
-    return Remainder("bucket: inputs and outputs", name, holds, lambda: _remove_bucket(name, s3))
+    return RetainedResource("bucket: inputs and outputs", name, holds, lambda: _remove_bucket(name, s3))
 
 
 def _remove_bucket(name: str, s3: Any) -> None:

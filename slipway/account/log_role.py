@@ -1,0 +1,18 @@
+"""Whether API Gateway has a role to write access logs with."""
+
+from collections.abc import Iterator
+
+from llm_hosting.deployment import Deployment
+from llm_hosting.finding import Finding
+from llm_hosting.preflight.report import Report
+from slipway.account.account import Account
+
+
+def cloudwatch_role(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
+    """API Gateway refuses a stage with access logs while it has no such role."""
+    if not account.clients("apigateway").get_account().get("cloudwatchRoleArn"):
+        yield Finding(
+            "api.access_logs",
+            f"true is refused in {account.region} of account {account.id}, where API Gateway has no role for logs",
+            "deploy slipway-account-settings there once",
+        )

@@ -1,0 +1,21 @@
+"""boto3 clients of one region."""
+
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+Clients = Callable[[str], Any]  # a boto3 client by the name of its service
+
+
+def clients_in(region: str | None) -> Clients:
+    """Clients of the region, each made on first use; None = AWS_REGION, else as boto3 finds it."""
+
+    import boto3  # takes a quarter of a second, which a check without --account does not spend
+
+    @cache
+    def client(service: str) -> Any:
+        # boto3 itself does not read AWS_REGION.
+        return boto3.client(service, region_name=region or os.environ.get("AWS_REGION") or None)
+
+    return client
