@@ -39,7 +39,7 @@ class Ranks:
         ours, theirs = socket.socketpair()
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-m", "local_cloud.model_server.djl.rank", str(folder), str(theirs.fileno())],
+                [sys.executable, "-m", "local_cloud.model_server.djl.rank_process", str(folder), str(theirs.fileno())],
                 cwd=_ROOT,
                 env=environment,
                 stdin=subprocess.PIPE,  # its end tells the rank that the server is gone

@@ -1,6 +1,7 @@
-"""One rank of a handler, as a process of its own: `python -m local_cloud.model_server.djl.rank <folder> <socket>`.
+"""One rank of a handler, as a process of its own.
 
-What djl_python_engine.py of djl-serving does around a handler: its import, the properties, answers for its failures.
+`python -m local_cloud.model_server.djl.rank_process <folder> <socket>` does as djl_python_engine.py of djl-serving
+does: it imports the handler, gives it properties and requests, and answers for its failures.
 """
 
 import importlib.util
