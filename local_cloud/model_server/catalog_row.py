@@ -35,7 +35,7 @@ UNKNOWN = CatalogRow("unknown image", "djl", "", "", ("inputs", "messages", "pro
 
 
 def row_of(image: str, settings: Mapping[str, str]) -> CatalogRow:
-    """The row of an image URI; of several engines in one image, the one whose constants the settings have.
+    """The row of an image URI; of several engines in one image, the one with the most constants among the settings.
 
     A tag that the catalog does not know counts as the repository's newest one.
     """

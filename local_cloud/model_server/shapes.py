@@ -17,6 +17,7 @@ class Shape:
     error: the body of an error, of its status and message.
     refused, refused_chat, overloaded: the statuses of a refusal of `inputs`, of another body, and for lack of room.
     room: the variable that says how many requests the engine takes at once, and its default.
+    takes_lists: whether `inputs` may be a list of prompts.
     """
 
     outputs: Callable[[TextRequest, list[Generation]], Any]
@@ -25,6 +26,7 @@ class Shape:
     refused_chat: int
     overloaded: int
     room: tuple[str, int]
+    takes_lists: bool = True
 
 
 def shape_of(row: CatalogRow, settings: Mapping[str, str]) -> Shape:
@@ -88,6 +90,10 @@ def _openai_error(status: int, message: str) -> Any:
     return {"error": {"message": message, "type": "BadRequestError", "param": None, "code": status}}
 
 
+def _djl_error(status: int, message: str) -> Any:
+    return {"code": status, "message": "prediction failure", "error": message}
+
+
 TGI = Shape(
     outputs=_list,
     error=lambda status, message: {"error": f"Input validation error: {message}", "error_type": "validation"},
@@ -95,6 +101,7 @@ TGI = Shape(
     refused_chat=422,
     overloaded=429,
     room=("MAX_CONCURRENT_REQUESTS", 128),
+    takes_lists=False,
 )
 LMI = Shape(
     outputs=_list_for_a_list,
@@ -106,7 +113,7 @@ LMI = Shape(
 )
 DJL_HANDLER = Shape(
     outputs=_full_texts,
-    error=lambda status, message: {"code": status, "message": "prediction failure", "error": message},
+    error=_djl_error,
     refused=424,
     refused_chat=424,
     overloaded=503,

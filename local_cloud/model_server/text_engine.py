@@ -36,6 +36,8 @@ class TextEngine:
         try:
             request = read_request(raw, self._row.bodies)
             refused = self._shape.refused if request.body == "inputs" else self._shape.refused_chat
+            if request.body == "inputs" and request.is_list and not self._shape.takes_lists:
+                raise RefusedError("inputs must be one text")
             generations = self._generate(request)
         except RefusedError as error:
             return json_answer(refused, self._shape.error(refused, str(error)))

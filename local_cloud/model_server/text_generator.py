@@ -12,7 +12,10 @@ ENOUGH_WORDS = 30
 
 @dataclass(frozen=True)
 class Generation:
-    """A text without its prompt, cut before `stop`; `complete` means that it ended by itself."""
+    """A text without its prompt, cut before the stop sequence `stop`.
+
+    complete: whether it ended with a sentence, and not because of a limit.
+    """
 
     text: str
     tokens: int

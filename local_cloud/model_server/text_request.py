@@ -13,7 +13,7 @@ LIMITS = ("max_new_tokens", "max_seq_len", "max_completion_tokens", "max_tokens"
 
 @dataclass(frozen=True)
 class TextRequest:
-    """What to generate.
+    """A request, whichever body it came in.
 
     body: the member that holds the prompts.
     is_list: whether the answer is a list, because the prompts are one.

@@ -66,7 +66,7 @@ def weights(bare_cloud: LocalCloud) -> Weights:
     s3.create_bucket(Bucket=bucket)
     for name, content in WEIGHTS.items():
         s3.put_object(Bucket=bucket, Key=f"models/bloom/{name}", Body=content)
-    # What a console makes of a folder, and a neighbour whose name begins alike.
+    # An empty object, as consoles make for a folder, and a neighbour with a similar name.
     s3.put_object(Bucket=bucket, Key="models/bloom/tokenizer/", Body=b"")
     s3.put_object(Bucket=bucket, Key="models/bloom-560m/config.json", Body=b"{}")
     return Weights(bare_cloud, bucket)
@@ -201,7 +201,7 @@ def test_a_rank_that_starts_late_finds_everything_done(weights: Weights, tmp_pat
 
 
 def endpoint(name: str, uri: str, allowed: str, environment: dict[str, str]) -> Resources:
-    """An endpoint whose model data is this archive."""
+    """An endpoint with this archive as its model data."""
     container = {
         "Image": f"763104351884.dkr.ecr.{REGION}.amazonaws.com/djl-inference:0.21.0-deepspeed0.8.3-cu117",
         "Environment": environment,

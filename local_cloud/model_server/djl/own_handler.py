@@ -18,7 +18,7 @@ HEADERS = {"Content-Type": "application/json"}
 
 
 def handler_folder(environment: Mapping[str, str]) -> Path | None:
-    """The folder of the model data, where it holds a handler and no built-in one is asked for."""
+    """The folder of the model data, if it holds a handler and no setting asks for a built-in one."""
     folder = Path(environment.get("SLIPWAY_LOCAL_MODEL_DIR", ""))
     if not folder.is_absolute() or not (folder / "model.py").is_file():
         return None
@@ -27,7 +27,7 @@ def handler_folder(environment: Mapping[str, str]) -> Path | None:
 
 
 class OwnHandler:
-    """Answers invocations with a handler; one at a time, as its one worker does."""
+    """Answers invocations with a handler, one at a time."""
 
     def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
         self._environment, self._folder = environment, folder
@@ -40,11 +40,11 @@ class OwnHandler:
         self._ranks: Ranks | None = self._start()
 
     def refuse_overload(self) -> Answer:
-        """What a request beyond `most_concurrent_requests` gets: the worker's queue is full."""
+        """The answer to a request beyond `most_concurrent_requests`."""
         return _server_error(503, "ServiceUnavailableException", "Worker queue capacity exceeded for model: model")
 
     def answer(self, raw: bytes) -> Answer:
-        """What the handler answers; a worker that is lost is started again for the next request."""
+        """The handler's answer; a worker that is lost is started again for the next request."""
         with self._worker:
             try:
                 self._ranks = self._ranks or self._start()

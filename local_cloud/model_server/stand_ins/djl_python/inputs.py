@@ -1,4 +1,4 @@
-"""What DJL hands to a handler: the properties of the model or of the request, and the body."""
+"""The input of a handler: the properties of the model or of the request, and the body."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a handler gives back: status, properties and body."""
+"""The output of a handler: status, properties and body."""
 
 import json
 from typing import Any, Self
@@ -35,7 +35,7 @@ class Output:
         return self
 
     def add_as_json(self, val: Any, key: str | None = None) -> Self:
-        """Add a value as JSON. Raises ValueError for NaN and TypeError for what JSON does not know."""
+        """Add a value as JSON. Raises ValueError for NaN, TypeError for values that JSON lacks."""
         text = json.dumps(val, ensure_ascii=False, allow_nan=False, indent=2, separators=(",", ":"))
         self.content.append((key, text.encode("utf-8")))
         return self

@@ -26,7 +26,7 @@ seed: int | None = None
 
 
 def manual_seed(wanted: int) -> None:
-    """The next generation repeats what this seed gives."""
+    """The next generation draws with this seed."""
     global seed
     seed = wanted
 
