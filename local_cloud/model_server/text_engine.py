@@ -74,10 +74,10 @@ class TextEngine:
 
 def _demand_model(row: CatalogRow, settings: Mapping[str, str], model_folder: Path | None) -> None:
     names = [row.variables[name] for name in ("model", "weights") if name in row.variables]
-    # serving.properties knows one name for both.
-    given = any(settings.get(name) for name in (*names, "OPTION_MODEL_ID"))
-    data = model_folder is not None and any(model_folder.iterdir())
-    if names and not given and not data:
+    # A serving.properties has one name for both; /opt/ml/model stands for the model data.
+    given = {settings.get(name) for name in (*names, "OPTION_MODEL_ID")} - {None, "", "/opt/ml/model"}
+    has_data = model_folder is not None and any(model_folder.iterdir())
+    if names and not given and not has_data:
         raise StartError(f"no model: {' or '.join(names)} must be set, or /opt/ml/model must hold one")
 
 

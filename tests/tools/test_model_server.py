@@ -117,7 +117,7 @@ class Family(NamedTuple):
 
     environment: dict[str, str]
     answered: list[tuple[dict[str, Any], Any]]
-    refused: list[tuple[dict[str, Any], int, Any]]
+    refused: list[tuple[Any, int, Any]]
 
 
 TEXT, FULL_TEXT = {"generated_text": str}, {"generated_text": f"{PROMPT} "}
@@ -316,6 +316,7 @@ def test_a_request_too_many_is_refused(environment: dict[str, str], status: int,
     ("environment", "message"),
     [
         ({**TGI, "HF_MODEL_ID": ""}, b"no model: HF_MODEL_ID must be set"),
+        ({**TGI, "HF_MODEL_ID": "/opt/ml/model"}, b"or /opt/ml/model must hold one"),
         ({**VLLM, "SM_VLLM_MODEL": ""}, b"no model: SM_VLLM_MODEL must be set"),
         ({**TGI, "MAX_INPUT_LENGTH": "2048"}, b"`max_input_length` must be < `max_total_tokens`"),
         ({**LMI, "SLIPWAY_LOCAL_STARTUP_SECONDS": "soon"}, b"SLIPWAY_LOCAL_STARTUP_SECONDS"),
