@@ -17,9 +17,11 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def read_properties(folder: Path) -> dict[str, str]:
-    """Name -> value as the file has them (`engine`, `option.model_id`); empty where there is no such file."""
+    """Name -> value as in the file (`engine`, `option.model_id`); empty without a file."""
     file = folder / FILE_NAME
-    return parse_properties(file.read_text(encoding="latin-1")) if file.is_file() else {}  # Java's encoding for them
+    return (
+        parse_properties(file.read_text(encoding="latin-1")) if file.is_file() else {}
+    )  # Java's encoding of properties
 
 
 def parse_properties(text: str) -> dict[str, str]:

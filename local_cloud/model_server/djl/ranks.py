@@ -42,7 +42,7 @@ class Ranks:
                 [sys.executable, "-m", "local_cloud.model_server.djl.rank_process", str(folder), str(theirs.fileno())],
                 cwd=_ROOT,
                 env=environment,
-                stdin=subprocess.PIPE,  # its end tells the rank that the server has ended
+                stdin=subprocess.PIPE,  # closes when the server ends
                 pass_fds=[theirs.fileno()],
             )
         self.processes.append(process)

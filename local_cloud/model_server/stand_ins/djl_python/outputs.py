@@ -5,7 +5,7 @@ from typing import Any, Self
 
 
 class Output:
-    """A response; error() makes it DJL's own failure."""
+    """A response; error() turns it into DJL's own failure."""
 
     def __init__(self, code: int = 200, message: str = "OK") -> None:
         self.code = code
