@@ -90,13 +90,25 @@ def _openai_error(status: int, message: str) -> Any:
     return {"error": {"message": message, "type": "BadRequestError", "param": None, "code": status}}
 
 
-def _djl_error(status: int, message: str) -> Any:
+def _tgi_error(status: int, message: str) -> Any:
+    return {"error": message, "error_type": "overloaded" if status == 429 else "validation"}
+
+
+def _lmi_error(status: int, message: str) -> Any:
+    return {"code": status, "error": message}
+
+
+def _handler_error(status: int, message: str) -> Any:
     return {"code": status, "message": "prediction failure", "error": message}
+
+
+def _hugging_face_error(status: int, message: str) -> Any:
+    return {"code": status, "type": "InternalServerException", "message": message}
 
 
 TGI = Shape(
     outputs=_list,
-    error=lambda status, message: {"error": f"Input validation error: {message}", "error_type": "validation"},
+    error=_tgi_error,
     refused=422,
     refused_chat=422,
     overloaded=429,
@@ -105,7 +117,7 @@ TGI = Shape(
 )
 LMI = Shape(
     outputs=_list_for_a_list,
-    error=lambda status, message: {"code": status, "error": message},
+    error=_lmi_error,
     refused=424,
     refused_chat=400,
     overloaded=503,
@@ -113,7 +125,7 @@ LMI = Shape(
 )
 DJL_HANDLER = Shape(
     outputs=_full_texts,
-    error=_djl_error,
+    error=_handler_error,
     refused=424,
     refused_chat=424,
     overloaded=503,
@@ -122,7 +134,7 @@ DJL_HANDLER = Shape(
 DJL_T5 = replace(DJL_HANDLER, outputs=_list)
 HUGGING_FACE = Shape(
     outputs=_lists_for_a_list,
-    error=lambda status, message: {"code": status, "type": "InternalServerException", "message": message},
+    error=_hugging_face_error,
     refused=400,
     refused_chat=400,
     overloaded=503,

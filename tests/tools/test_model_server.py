@@ -298,7 +298,7 @@ class HeldEngine(TextEngine):
     ("environment", "status", "shape"),
     [
         ({**LMI, "SERVING_JOB_QUEUE_SIZE": "1"}, 503, {"code": 503, "error": str}),
-        ({**TGI, "MAX_CONCURRENT_REQUESTS": "1"}, 429, TGI_ERROR),
+        ({**TGI, "MAX_CONCURRENT_REQUESTS": "1"}, 429, {"error": str, "error_type": "overloaded"}),
     ],
 )
 def test_a_request_too_many_is_refused(environment: dict[str, str], status: int, shape: Any) -> None:
