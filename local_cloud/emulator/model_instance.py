@@ -30,8 +30,7 @@ class ContainerSpec:
     config: str
     variant: str
     role_arn: str
-    engine: str
-    engine_version: str
+    image: str
     environment: dict[str, str]
     startup_seconds: float
     model_folder: Path | None
@@ -138,8 +137,7 @@ class Instance:
             "PYTHONUNBUFFERED": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "TMPDIR": self._disk.name,
-            "SLIPWAY_LOCAL_ENGINE": self._spec.engine,
-            "SLIPWAY_LOCAL_ENGINE_VERSION": self._spec.engine_version,
+            "SLIPWAY_LOCAL_IMAGE": self._spec.image,
         }
         if self._spec.model_folder:
             own["SLIPWAY_LOCAL_MODEL_DIR"] = str(self._spec.model_folder)

@@ -6,7 +6,6 @@ from typing import Any
 
 from local_cloud.emulator import clock, cloudwatch_hooks, hooks, role_hooks
 from local_cloud.emulator.async_queue import AsyncQueue
-from local_cloud.emulator.container_engine import engine_of
 from local_cloud.emulator.execution_role import demand_publishing, pull_image
 from local_cloud.emulator.model_containers import Fleet, StartError
 from local_cloud.emulator.model_instance import ContainerSpec
@@ -162,15 +161,13 @@ class Endpoint:
         asynchronous = config.get("AsyncInferenceConfig") or {}
         demand_publishing(model["ExecutionRoleArn"], asynchronous)
         pull_image(model["ExecutionRoleArn"], container["Image"])
-        engine = engine_of(container["Image"])
         startup_seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", _DEFAULT_STARTUP_SECONDS)
         spec = ContainerSpec(
             endpoint=self.name,
             config=config["EndpointConfigName"],
             variant=variant["VariantName"],
             role_arn=model["ExecutionRoleArn"],
-            engine=engine.name,
-            engine_version=engine.version,
+            image=container["Image"],
             environment=container.get("Environment", {}),
             startup_seconds=min(float(startup_seconds), float(most_seconds)),
             model_folder=fetch_model_data(model["ExecutionRoleArn"], container),

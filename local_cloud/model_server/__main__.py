@@ -6,29 +6,41 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from types import FrameType
 
 from local_cloud.model_server.answer import StartError
-from local_cloud.model_server.engines import make_engine
-from local_cloud.model_server.language_model import LanguageModel
-from local_cloud.model_server.server import ModelServer, StoppableEngine
+from local_cloud.model_server.catalog_row import row_of
+from local_cloud.model_server.djl.own_handler import OwnHandler, handler_folder
+from local_cloud.model_server.djl.properties import read_properties, variables_of
+from local_cloud.model_server.server import Engine, ModelServer
+from local_cloud.model_server.text_engine import TextEngine
 
 
 def main(environment: Mapping[str, str]) -> None:
     """Serve until SIGTERM or the end of standard input; raises StartError for a configuration that cannot start."""
     signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    engine_name = environment.get("SLIPWAY_LOCAL_ENGINE", "lmi")
-    engine = make_engine(environment, LanguageModel())
+    engine = _engine(environment)
     time.sleep(_seconds(environment, "SLIPWAY_LOCAL_STARTUP_SECONDS"))
     port = int(environment["SAGEMAKER_BIND_TO_PORT"])
     server = ModelServer(port, engine, _seconds(environment, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN"))
-    print(f"{engine_name}: model loaded, listening on 127.0.0.1:{server.server_port}", flush=True)
+    print(f"model loaded, listening on 127.0.0.1:{server.server_port}", flush=True)
     try:
         server.serve_forever()
     finally:
-        if isinstance(engine, StoppableEngine):
+        if isinstance(engine, OwnHandler):
             engine.stop()
+
+
+def _engine(environment: Mapping[str, str]) -> Engine:
+    """The handler in the model data, else the engine that the catalog has for the image."""
+    if own := handler_folder(environment):
+        return OwnHandler(environment, own)
+    folder = Path(environment["SLIPWAY_LOCAL_MODEL_DIR"]) if "SLIPWAY_LOCAL_MODEL_DIR" in environment else None
+    # A serving.properties wins over the environment.
+    settings = {**environment, **(variables_of(read_properties(folder)) if folder else {})}
+    return TextEngine(row_of(environment.get("SLIPWAY_LOCAL_IMAGE", ""), settings), settings, folder)
 
 
 def _seconds(environment: Mapping[str, str], name: str) -> float:

@@ -4,35 +4,18 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from local_cloud.model_server.answer import Answer
-from local_cloud.model_server.dynamic_batching import Batching, BatchQueue
 
 
 class Engine(Protocol):
-    """The container that is stood in for."""
+    """The program in the container."""
 
     @property
     def most_concurrent_requests(self) -> int: ...
     def answer(self, raw: bytes) -> Answer: ...
     def refuse_overload(self) -> Answer: ...
-
-
-@runtime_checkable
-class BatchingEngine(Engine, Protocol):
-    """A container that runs one batch of requests at a time."""
-
-    batching: Batching
-
-    def answer_together(self, raws: list[bytes]) -> list[Answer]: ...
-
-
-@runtime_checkable
-class StoppableEngine(Engine, Protocol):
-    """A container with processes of its own."""
-
-    def stop(self) -> None: ...
 
 
 class ModelServer(ThreadingHTTPServer):
@@ -46,19 +29,12 @@ class ModelServer(ThreadingHTTPServer):
         self._engine = engine
         self._seconds_per_token = seconds_per_token
         self._slots = threading.BoundedSemaphore(engine.most_concurrent_requests)
-        self._batches = (
-            BatchQueue(engine.batching, engine.answer_together, seconds_per_token)
-            if isinstance(engine, BatchingEngine)
-            else None
-        )
 
     def answer(self, raw: bytes) -> Answer:
         """The engine's answer after the time it takes, or its refusal while it has too much to do."""
         if not self._slots.acquire(blocking=False):
             return self._engine.refuse_overload()
         try:
-            if self._batches:
-                return self._batches.answer(raw)
             answer = self._engine.answer(raw)
             time.sleep(answer.steps * self._seconds_per_token)
             return answer

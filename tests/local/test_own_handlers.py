@@ -28,13 +28,13 @@ WEIGHTS = {
     "tokenizer/tokenizer.json": b"{}",
 }
 ENGINES = {"deepspeed": "DeepSpeed", "fastertransformer": "FasterTransformer"}
-# The first as the slow one: whoever did not wait for it would load a model that is not there.
+# So slow that a rank that did not wait would find no model.
 SLOW_FILE_IN_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A bucket with the weights below models/bloom/, and a key that may read all of them unless said otherwise."""
+    """A bucket with the weights below models/bloom/, and keys that may read them."""
 
     cloud: LocalCloud
     bucket: str
@@ -66,7 +66,7 @@ def weights(bare_cloud: LocalCloud) -> Weights:
     s3.create_bucket(Bucket=bucket)
     for name, content in WEIGHTS.items():
         s3.put_object(Bucket=bucket, Key=f"models/bloom/{name}", Body=content)
-    # What a console makes of a folder, and a neighbour whose name begins alike.
+    # An empty object, as consoles make for a folder, and a neighbour with a similar name.
     s3.put_object(Bucket=bucket, Key="models/bloom/tokenizer/", Body=b"")
     s3.put_object(Bucket=bucket, Key="models/bloom-560m/config.json", Body=b"{}")
     return Weights(bare_cloud, bucket)
@@ -125,7 +125,7 @@ def test_a_container_that_starts_again_downloads_nothing(
 
 
 @pytest.mark.parametrize("marker", [None, "s3://another/model/", "s3://{bucket}/models/bloom-560m/"])
-def test_what_an_earlier_attempt_left_is_no_model(marker: str | None, weights: Weights, tmp_path: Path) -> None:
+def test_leftovers_of_an_earlier_attempt_are_no_model(marker: str | None, weights: Weights, tmp_path: Path) -> None:
     folder = tmp_path / "tmp" / "model"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("half of")
@@ -148,7 +148,7 @@ def test_what_an_earlier_attempt_left_is_no_model(marker: str | None, weights: W
     ],
 )
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_download_that_fails_ends_every_rank_soon_with_the_reason(
+def test_a_failed_download_ends_every_rank_soon_with_the_reason(
     name: str,
     denied: tuple[str, ...],
     changed: dict[str, str],
@@ -166,7 +166,7 @@ def test_a_download_that_fails_ends_every_rank_soon_with_the_reason(
     with pytest.raises(LoadError, match=f"cannot be downloaded: .*{reason}"):
         ranks.load({"tensor_parallel_degree": DEGREE}, 600)
     assert time.monotonic() - started < 60  # boto3 alone may try for 15
-    # By themselves: nobody had to end them.
+    # They ended by themselves.
     assert [process.returncode for process in ranks.processes] == [1] * DEGREE
     errors = re.findall(r"^weights\.WeightsError: .*cannot be downloaded: (.*)$", capfd.readouterr().out, re.MULTILINE)
     assert len(errors) == DEGREE
@@ -174,7 +174,7 @@ def test_a_download_that_fails_ends_every_rank_soon_with_the_reason(
     assert not (tmp_path / "tmp" / "model" / "DONE").exists()
 
 
-def test_the_next_launch_is_not_stopped_by_the_failure_of_the_last_one(weights: Weights, tmp_path: Path) -> None:
+def test_a_launch_succeeds_after_a_failed_one(weights: Weights, tmp_path: Path) -> None:
     broken = weights.variables(weights.key("config.json"))
     with pytest.raises(StartError, match=r"rank \d: WeightsError: .*Forbidden"):
         served(HANDLERS / "deepspeed", properties_of("deepspeed"), tmp_path, **broken).__enter__()
@@ -201,7 +201,7 @@ def test_a_rank_that_starts_late_finds_everything_done(weights: Weights, tmp_pat
 
 
 def endpoint(name: str, uri: str, allowed: str, environment: dict[str, str]) -> Resources:
-    """An endpoint whose model data is this archive."""
+    """An endpoint with this archive as its model data."""
     container = {
         "Image": f"763104351884.dkr.ecr.{REGION}.amazonaws.com/djl-inference:0.21.0-deepspeed0.8.3-cu117",
         "Environment": environment,

@@ -13,7 +13,7 @@ QUESTION = "What is the capital of France?"
 
 
 class Exchange(NamedTuple):
-    """A request as its system was asked, and what its answer has to look like."""
+    """The request of a published system, and a check of the answer's shape."""
 
     body: dict[str, Any]
     fits: Callable[[Any], bool]

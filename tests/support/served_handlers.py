@@ -24,7 +24,7 @@ def unpack(handler: Path, properties: Mapping[str, str], folder: Path) -> Path:
 
 
 def environment_of(folder: Path, disk: Path, **variables: str) -> dict[str, str]:
-    """What the container of this model folder sees; `disk` is its /tmp."""
+    """The environment of a container with this model folder; `disk` is its /tmp."""
     disk.mkdir(exist_ok=True)
     own = {"PATH": os.defpath, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(disk)}
     return own | {"SLIPWAY_LOCAL_MODEL_DIR": str(folder)} | variables

@@ -1,4 +1,4 @@
-"""The contract between DJL Serving and a handler, kept by the local model server: calls, properties, statuses, ends."""
+"""The model server keeps DJL Serving's contract with a handler: calls, properties, statuses, ends."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ def test_properties_come_from_the_archive_then_from_the_environment(own: Callabl
     assert os.path.isfile(Path(properties["model_dir"]) / "model.py")
 
 
-def test_a_request_brings_its_headers_and_not_the_model_s_properties(own: Callable[..., OwnHandler]) -> None:
+def test_a_request_has_its_headers_as_properties_and_not_the_model_s(own: Callable[..., OwnHandler]) -> None:
     engine = own("return Output().add_as_json(sorted(inputs.get_properties()))", {"option.dtype": "fp16"})
     assert ask(engine, {})[1] == ["Content-Type", "model_dir"]
 
@@ -72,7 +72,7 @@ def test_a_request_brings_its_headers_and_not_the_model_s_properties(own: Callab
         ("raise KeyError('missing')", 424, b"missing"),
     ],
 )
-def test_what_a_handler_gives_is_what_the_caller_gets(
+def test_the_output_of_a_handler_is_the_response(
     own: Callable[..., OwnHandler], body: str, status: int, content: bytes
 ) -> None:
     answer = own(body).answer(b"{}")
@@ -116,7 +116,9 @@ def test_ranks_end_with_their_server_even_while_one_waits_for_the_others(own: Ca
     ("variables", "runs"),
     [({}, True), ({"OPTION_ENTRYPOINT": "model.py"}, True), ({"OPTION_ENTRYPOINT": "djl_python.huggingface"}, False)],
 )
-def test_a_built_in_handler_that_is_asked_for_wins(variables: dict[str, str], runs: bool, tmp_path: Path) -> None:
+def test_a_built_in_handler_in_the_settings_wins_over_a_model_py(
+    variables: dict[str, str], runs: bool, tmp_path: Path
+) -> None:
     (tmp_path / "model.py").write_text("")
     assert (handler_folder({"SLIPWAY_LOCAL_MODEL_DIR": str(tmp_path), **variables}) is not None) == runs
 

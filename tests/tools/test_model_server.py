@@ -1,28 +1,58 @@
-"""The container contract over real HTTP and, for start and end, with a real process."""
+"""The model server as a process: each family's bodies over real HTTP, its start and its end."""
 
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-TGI = {"HF_MODEL_ID": "openai-community/gpt2", "SLIPWAY_LOCAL_ENGINE_VERSION": "1.4.0"}
-LMI = {"HF_MODEL_ID": "Qwen/Qwen3-4B", "OPTION_MAX_MODEL_LEN": "200"}
+from local_cloud.assembly import ROOT
+from local_cloud.model_server.answer import Answer
+from local_cloud.model_server.catalog_row import row_of
+from local_cloud.model_server.server import ModelServer
+from local_cloud.model_server.text_engine import TextEngine
+
+REGISTRY = "763104351884.dkr.ecr.us-west-2.amazonaws.com"
+TGI = {
+    "SLIPWAY_LOCAL_IMAGE": f"{REGISTRY}/huggingface-pytorch-tgi-inference:2.1.1-tgi1.4.0-gpu-py310-cu121-ubuntu20.04",
+    "HF_MODEL_ID": "openai-community/gpt2",
+}
+LMI = {
+    "SLIPWAY_LOCAL_IMAGE": f"{REGISTRY}/djl-inference:0.36.0-lmi28.0.0-cu130",
+    "HF_MODEL_ID": "Qwen/Qwen3-4B",
+    "OPTION_MAX_MODEL_LEN": "200",
+}
 DEEPSPEED = {
-    "SLIPWAY_LOCAL_ENGINE": "djl-deepspeed",
-    "SLIPWAY_LOCAL_ENGINE_VERSION": "0.27.0",
-    "SERVING_ENGINE": "DeepSpeed",
+    "SLIPWAY_LOCAL_IMAGE": f"{REGISTRY}/djl-inference:0.27.0-deepspeed0.12.6-cu121",
     "HF_MODEL_ID": "facebook/opt-30b",
+    "SERVING_ENGINE": "DeepSpeed",
+    "OPTION_ENTRYPOINT": "djl_python.deepspeed",
+}
+T5 = {
+    "SLIPWAY_LOCAL_IMAGE": f"{REGISTRY}/djl-inference:0.24.0-fastertransformer5.3.0-cu118",
+    "HF_MODEL_ID": "google/flan-t5-xxl",
+    "SERVING_ENGINE": "FasterTransformer",
+    "OPTION_ENTRYPOINT": "djl_python.fastertransformer",
+}
+HUGGING_FACE = {
+    "SLIPWAY_LOCAL_IMAGE": (f"{REGISTRY}/huggingface-pytorch-inference:2.6.0-transformers4.51.3-cpu-py312-ubuntu22.04"),
+    "HF_MODEL_ID": "openai-community/gpt2",
+    "HF_TASK": "text-generation",
+}
+VLLM = {
+    "SLIPWAY_LOCAL_IMAGE": f"{REGISTRY}/vllm:0.30.0-gpu-py312-cu130-ubuntu24.04-sagemaker",
+    "SM_VLLM_MODEL": "openai/gpt-oss-120b",
+    "SM_VLLM_MAX_MODEL_LEN": "100",
 }
 OWN_HANDLER = """
 from djl_python import Input, Output
@@ -30,6 +60,8 @@ from djl_python import Input, Output
 def handle(inputs):
     return None if inputs.is_empty() else Output().add_as_json({"outputs": [inputs.get_as_json()["inputs"]]})
 """
+PROMPT, LIMIT = "The list", {"parameters": {"max_new_tokens": 3}}
+CHAT = {"messages": [{"role": "user", "content": PROMPT}], "max_tokens": 3}
 
 
 class Caller:
@@ -67,129 +99,266 @@ def process(environment: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]
             container.kill()
 
 
+@contextmanager
+def calling(environment: Mapping[str, str]) -> Iterator[Caller]:
+    with process(environment) as container:
+        caller = Caller(ready_port(container))
+        yield caller
+        caller.connection.close()
+
+
 def ready_port(container: "subprocess.Popen[bytes]") -> int:
     assert container.stdout
     return int(container.stdout.readline().rpartition(b":")[2])
 
 
-@pytest.mark.parametrize(("path", "status"), [("/ping", 200), ("/other", 404)])
-def test_ping_is_the_only_page(path: str, status: int) -> None:
-    with process(LMI) as container:
-        caller = Caller(ready_port(container))
-        assert caller.get(path) == status
-        caller.connection.close()
+class Family(NamedTuple):
+    """An engine's environment, bodies with the shapes of their answers, refused bodies with status and shape."""
+
+    environment: dict[str, str]
+    answered: list[tuple[dict[str, Any], Any]]
+    refused: list[tuple[Any, int, Any]]
 
 
-def test_one_connection_serves_many_invocations() -> None:
-    with process({"SLIPWAY_LOCAL_ENGINE": "tgi", **TGI}) as container:
-        caller = Caller(ready_port(container))
+TEXT, FULL_TEXT = {"generated_text": str}, {"generated_text": f"{PROMPT} "}
+DETAILS = {"finish_reason": "length", "generated_tokens": 3, "seed": 0, "prefill": [], "tokens": []}
+USAGE = {"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5}
+ENDING = {"logprobs": None, "finish_reason": "length", "stop_reason": None}
+OBJECT = {"id": str, "created": int, "model": str, "usage": USAGE}
+MESSAGE = {"role": "assistant", "content": str}
+CHAT_ANSWER = {
+    **OBJECT,
+    "object": "chat.completion",
+    "choices": [{"index": 0, "message": MESSAGE, **ENDING}],
+}
+COMPLETION = {**OBJECT, "object": "text_completion", "choices": [{"index": 0, "text": str, **ENDING}]}
+TOO_MANY = {"inputs": PROMPT, "parameters": {"max_new_tokens": 50_000}}
+LMI_ERROR = {"code": 424, "error": str}
+HANDLER_ERROR = {"code": 424, "message": "prediction failure", "error": str}
+TOOLKIT_ERROR = {"code": 400, "type": "InternalServerException", "message": str}
+OPENAI_ERROR = {"error": {"message": str, "type": "BadRequestError", "param": None, "code": 400}}
+TGI_ERROR = {"error": str, "error_type": "validation"}
+FAMILIES = {
+    "tgi": Family(
+        TGI,
+        [
+            ({"inputs": PROMPT, **LIMIT}, [TEXT]),
+            ({"inputs": PROMPT, "parameters": {"max_new_tokens": 3, "return_full_text": True}}, [FULL_TEXT]),
+            ({"inputs": PROMPT, "parameters": {"max_new_tokens": 3, "details": True}}, [{**TEXT, "details": DETAILS}]),
+        ],
+        [
+            (TOO_MANY, 422, TGI_ERROR),
+            ({"inputs": "word " * 1025}, 422, TGI_ERROR),
+            ({"inputs": [PROMPT]}, 422, TGI_ERROR),
+            (CHAT, 422, TGI_ERROR),
+        ],
+    ),
+    "lmi": Family(
+        LMI,
+        [
+            ({"inputs": PROMPT, **LIMIT}, TEXT),
+            ({"inputs": [PROMPT, "A"], **LIMIT}, [TEXT, TEXT]),
+            (CHAT, CHAT_ANSWER),
+            ({"prompt": PROMPT, "max_tokens": 3}, COMPLETION),
+        ],
+        [
+            (TOO_MANY, 424, LMI_ERROR),
+            ({"inputs": PROMPT, "parameters": {"max_new_tokens": 0}}, 424, LMI_ERROR),
+            ({"inputs": 5}, 424, LMI_ERROR),
+            ({"text": PROMPT}, 424, LMI_ERROR),
+            ({**CHAT, "max_tokens": 201}, 400, {"code": 400, "error": str}),
+        ],
+    ),
+    "deepspeed": Family(
+        DEEPSPEED,
+        [
+            ({"inputs": PROMPT, **LIMIT}, [FULL_TEXT]),
+            ({"inputs": [PROMPT, PROMPT], "parameters": {"max_length": 8}, "padding": True}, [FULL_TEXT, FULL_TEXT]),
+        ],
+        [(TOO_MANY, 424, HANDLER_ERROR), ({"inputs": "a", "parameters": {"max_length": 1}}, 424, HANDLER_ERROR)],
+    ),
+    "fastertransformer": Family(
+        T5,
+        [({"inputs": [PROMPT, "A"], "parameters": {"max_seq_len": 3}}, [TEXT, TEXT])],
+        [(CHAT, 424, HANDLER_ERROR)],
+    ),
+    "huggingface": Family(
+        HUGGING_FACE,
+        [
+            ({"inputs": PROMPT, **LIMIT}, [FULL_TEXT]),
+            ({"inputs": [PROMPT, PROMPT], **LIMIT}, [[FULL_TEXT], [FULL_TEXT]]),
+            ({"inputs": PROMPT, "parameters": {"return_full_text": False}}, [TEXT]),
+        ],
+        [({"inputs": PROMPT, "parameters": {"max_new_tokens": "many"}}, 400, TOOLKIT_ERROR), ([], 400, TOOLKIT_ERROR)],
+    ),
+    "huggingface-t5": Family(
+        {**HUGGING_FACE, "HF_TASK": "text2text-generation"}, [({"inputs": [PROMPT, "A"]}, [TEXT, TEXT])], []
+    ),
+    "vllm": Family(
+        VLLM,
+        [(CHAT, CHAT_ANSWER), ({"prompt": PROMPT, "max_tokens": 3}, COMPLETION)],
+        [
+            ({"inputs": PROMPT}, 400, OPENAI_ERROR),
+            ({**CHAT, "max_tokens": 101}, 400, OPENAI_ERROR),
+            ({"messages": []}, 400, OPENAI_ERROR),
+            ({**CHAT, "stream": True}, 400, OPENAI_ERROR),
+        ],
+    ),
+    "unknown": Family({}, [({"inputs": PROMPT, **LIMIT}, TEXT), (CHAT, CHAT_ANSWER)], [(TOO_MANY, 424, LMI_ERROR)]),
+}
+
+
+def assert_fits(found: Any, shape: Any) -> None:
+    """The same members and lengths; a type stands for any value of it, a text for its beginning."""
+    if isinstance(shape, type):
+        assert isinstance(found, shape)
+    elif isinstance(shape, dict):
+        assert set(found) == set(shape)
+        for name, each in shape.items():
+            assert_fits(found[name], each)
+    elif isinstance(shape, list):
+        assert len(found) == len(shape)
+        for one, each in zip(found, shape, strict=True):
+            assert_fits(one, each)
+    elif isinstance(shape, str):
+        assert found.startswith(shape)
+    else:
+        assert found == shape
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_each_family_answers_and_refuses_in_its_own_shape(name: str) -> None:
+    family = FAMILIES[name]
+    with calling(family.environment) as caller:
+        for body, shape in family.answered:
+            status, answer = caller.post(body)
+            assert status == 200, answer
+            assert_fits(answer, shape)
+        for refused, expected, shape in family.refused:
+            status, answer = caller.post(refused)
+            assert status == expected, answer
+            assert_fits(answer, shape)
+
+
+def test_a_seed_a_stop_sequence_and_a_number_of_choices_are_heeded() -> None:
+    with calling(VLLM) as caller:
+
+        def texts(**more: Any) -> list[str]:
+            answer = caller.post({**CHAT, "max_tokens": 9, **more})[1]
+            return [choice["message"]["content"] for choice in answer["choices"]]
+
+        first, second = texts(n=2, seed=4)
+        assert [first] == texts(seed=4)
+        assert [second] == texts(seed=5) != [first]
+        word = first.split()[5]
+        assert texts(seed=4, stop=word) == [first.partition(word)[0].strip()]
+
+
+def test_a_serving_properties_wins_over_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "serving.properties").write_text("engine=Python\noption.model_id=gpt2\noption.n_positions=8\n")
+    image = f"{REGISTRY}/djl-inference:0.24.0-neuronx-sdk2.14.1"
+    environment = {"SLIPWAY_LOCAL_IMAGE": image, "OPTION_N_POSITIONS": "512", "SLIPWAY_LOCAL_MODEL_DIR": str(tmp_path)}
+    with calling(environment) as caller:
+        assert caller.post({"inputs": "a", "parameters": {"max_length": 8}})[0] == 200
+        status, answer = caller.post({"inputs": "a", "parameters": {"max_length": 9}})
+        assert (status, "must be <= 8" in answer["error"]) == (424, True)
+
+
+def test_a_handler_in_the_model_data_is_run(tmp_path: Path) -> None:
+    (tmp_path / "serving.properties").write_text("engine=Python\n")
+    (tmp_path / "model.py").write_text(OWN_HANDLER)
+    with calling(
+        {"SLIPWAY_LOCAL_IMAGE": LMI["SLIPWAY_LOCAL_IMAGE"], "SLIPWAY_LOCAL_MODEL_DIR": str(tmp_path)}
+    ) as caller:
+        assert caller.post({"inputs": "Hello"}) == (200, {"outputs": ["Hello"]})
+
+
+def test_one_connection_serves_pings_and_invocations() -> None:
+    with calling(LMI) as caller:
         caller.connection.connect()
         socket = caller.connection.sock
-        assert [caller.post({"inputs": text})[0] for text in ("Hello", "", "Hello")] == [200, 422, 200]
+        assert [caller.get("/ping"), caller.get("/other"), caller.post({"inputs": "a"})[0]] == [200, 404, 200]
         assert caller.connection.sock is socket
-        caller.connection.close()
+
+
+class HeldEngine(TextEngine):
+    """Answers once it is released."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        super().__init__(row_of(environment["SLIPWAY_LOCAL_IMAGE"], environment), environment, None)
+        self.asked, self.released = threading.Event(), threading.Event()
+
+    def answer(self, raw: bytes) -> Answer:
+        self.asked.set()
+        self.released.wait(60)
+        return super().answer(raw)
 
 
 @pytest.mark.parametrize(
-    ("engine", "environment", "message"),
+    ("environment", "status", "shape"),
     [
-        ("tgi", {}, b"HF_MODEL_ID must be set"),
-        ("tgi", {"HF_MODEL_ID": "/opt/ml/model"}, b"/opt/ml/model"),
-        ("tgi", {**TGI, "MAX_INPUT_LENGTH": "2048"}, b"`max_input_length` must be < `max_total_tokens`"),
-        ("tgi", {**TGI, "MAX_TOTAL_TOKENS": "many"}, b"invalid value 'many' for '--max-total-tokens"),
-        ("lmi", {}, b"HF_MODEL_ID"),
-        ("lmi", {**LMI, "OPTION_MAX_MODEL_LEN": "long"}, b"OPTION_MAX_MODEL_LEN"),
-        ("lmi", {**LMI, "OPTION_MAX_MODEL_LEN": "0"}, b"Input should be greater than 0"),
-        ("lmi", {**LMI, "SLIPWAY_LOCAL_STARTUP_SECONDS": "soon"}, b"SLIPWAY_LOCAL_STARTUP_SECONDS"),
-        ("djl-fastertransformer", {**LMI, "SLIPWAY_LOCAL_ENGINE_VERSION": "0.21.0"}, b"serving.properties"),
-        ("vllm", {}, b"No model specified."),
+        ({**LMI, "SERVING_JOB_QUEUE_SIZE": "1"}, 503, {"code": 503, "error": str}),
+        ({**TGI, "MAX_CONCURRENT_REQUESTS": "1"}, 429, {"error": str, "error_type": "overloaded"}),
     ],
 )
-def test_a_wrong_environment_ends_the_container(engine: str, environment: dict[str, str], message: bytes) -> None:
-    with process({"SLIPWAY_LOCAL_ENGINE": engine, **environment}) as container:
+def test_a_request_too_many_is_refused(environment: dict[str, str], status: int, shape: Any) -> None:
+    engine, body = HeldEngine(environment), json.dumps({"inputs": PROMPT}).encode()
+    with ModelServer(0, engine, 0) as server, ThreadPoolExecutor() as callers:
+        first = callers.submit(server.answer, body)
+        assert engine.asked.wait(60)
+        refused = server.answer(body)
+        engine.released.set()
+        assert [first.result(60).status, refused.status, server.answer(body).status] == [200, status, 200]
+    assert_fits(json.loads(refused.body), shape)
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({**TGI, "HF_MODEL_ID": ""}, b"no model: HF_MODEL_ID must be set"),
+        ({**TGI, "HF_MODEL_ID": "/opt/ml/model"}, b"or /opt/ml/model must hold one"),
+        ({**VLLM, "SM_VLLM_MODEL": ""}, b"no model: SM_VLLM_MODEL must be set"),
+        ({**TGI, "MAX_INPUT_LENGTH": "2048"}, b"`max_input_length` must be < `max_total_tokens`"),
+        ({**LMI, "SLIPWAY_LOCAL_STARTUP_SECONDS": "soon"}, b"SLIPWAY_LOCAL_STARTUP_SECONDS"),
+    ],
+)
+def test_a_wrong_environment_ends_the_container(environment: dict[str, str], message: bytes) -> None:
+    with process(environment) as container:
         assert container.stderr
         errors = container.stderr.read()
         assert container.wait(timeout=60) == 1
         assert message in errors.splitlines()[-1]
 
 
-def test_starting_takes_the_time_it_is_told() -> None:
+def test_start_and_tokens_take_the_time_they_are_told() -> None:
+    slow = {"SLIPWAY_LOCAL_STARTUP_SECONDS": "0.5", "SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.1"}
     started = time.perf_counter()
-    with process({**LMI, "SLIPWAY_LOCAL_STARTUP_SECONDS": "0.5"}) as container:
-        ready_port(container)
-        assert time.perf_counter() - started >= 0.5
-
-
-def test_a_token_takes_the_time_it_is_told() -> None:
-    with process({**LMI, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.1"}) as container:
-        caller = Caller(ready_port(container))
-        started = time.perf_counter()
+    with calling({**LMI, **slow}) as caller:
+        ready = time.perf_counter()
+        assert ready - started >= 0.5
         caller.post({"inputs": "Hello", "parameters": {"max_new_tokens": 3}})
-        assert time.perf_counter() - started >= 0.3
-        caller.connection.close()
+        assert time.perf_counter() - ready >= 0.3
 
 
-def test_a_handler_that_batches_itself_answers_one_request_after_another() -> None:
-    with process({**DEEPSPEED, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.1"}) as container:
-        port = ready_port(container)
-        assert seconds_of_calls(port, 2) >= 0.6
-
-
-def test_requests_that_are_batched_take_the_time_of_one() -> None:
-    batching = {"SERVING_BATCH_SIZE": "8", "SERVING_MAX_BATCH_DELAY": "60000"}
-    with process({**DEEPSPEED, **batching, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.5"}) as container:
-        port = ready_port(container)
-        assert 1.5 <= seconds_of_calls(port, 8) < 8 * 1.5
-
-
-def seconds_of_calls(port: int, count: int) -> float:
-    """How long so many calls at once take, each for 3 tokens."""
-
-    def call(number: int) -> int:
-        caller = Caller(port)
-        status = caller.post({"inputs": "Hello", "parameters": {"max_new_tokens": 3}})[0]
-        caller.connection.close()
-        return status
-
-    started = time.perf_counter()
-    with ThreadPoolExecutor(count) as callers:
-        assert list(callers.map(call, range(count))) == [200] * count
-    return time.perf_counter() - started
-
-
-def test_the_model_datas_own_handler_is_run(tmp_path: Path) -> None:
-    (tmp_path / "serving.properties").write_text("engine=Python\n")
-    (tmp_path / "model.py").write_text(OWN_HANDLER)
-    with process({**DEEPSPEED, "SLIPWAY_LOCAL_MODEL_DIR": str(tmp_path)}) as container:
-        caller = Caller(ready_port(container))
-        assert caller.post({"inputs": "Hello"}) == (200, {"outputs": ["Hello"]})
-        caller.connection.close()
-
-
-def test_the_container_ends_with_its_parent() -> None:
-    with process({"SLIPWAY_LOCAL_ENGINE": "lmi", **LMI}) as container:
-        ready_port(container)
+@pytest.mark.parametrize("startup_seconds", ["0", "600"])
+def test_the_container_ends_with_its_parent(startup_seconds: str) -> None:
+    with process({**LMI, "SLIPWAY_LOCAL_STARTUP_SECONDS": startup_seconds}) as container:
+        if startup_seconds == "0":
+            ready_port(container)
         assert container.stdin
         container.stdin.close()
         assert container.wait(timeout=60) == 0
 
 
 def test_the_container_ends_well_on_sigterm() -> None:
-    with process({"SLIPWAY_LOCAL_ENGINE": "tgi", **TGI}) as container:
+    with process(TGI) as container:
         ready_port(container)
         container.send_signal(signal.SIGTERM)
         assert container.wait(timeout=60) == 0
 
 
-def test_a_container_that_still_starts_ends_with_its_parent() -> None:
-    with process({**LMI, "SLIPWAY_LOCAL_STARTUP_SECONDS": "600"}) as container:
-        assert container.stdin
-        container.stdin.close()
-        assert container.wait(timeout=60) == 0
-
-
-def test_the_log_has_a_line_per_invocation_but_no_text_of_it() -> None:
-    with process({"SLIPWAY_LOCAL_ENGINE": "lmi", **LMI}) as container:
+def test_the_log_has_a_line_for_each_invocation_but_no_text_of_it() -> None:
+    with process(LMI) as container:
         caller = Caller(ready_port(container))
         answer = caller.post({"inputs": "a secret xyzzy", "parameters": {"max_new_tokens": 2}})[1]
         caller.connection.close()
@@ -202,7 +371,7 @@ def test_the_log_has_a_line_per_invocation_but_no_text_of_it() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_process_is_small() -> None:
-    with process({"SLIPWAY_LOCAL_ENGINE": "lmi", **LMI}) as container:
+    with process(LMI) as container:
         ready_port(container)
         resident_pages = int(Path(f"/proc/{container.pid}/statm").read_text().split()[1])
     assert resident_pages * os.sysconf("SC_PAGE_SIZE") < 60e6

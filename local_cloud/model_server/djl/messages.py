@@ -1,4 +1,4 @@
-"""What the server and the ranks of a handler say to each other."""
+"""Messages between the server and the ranks of a handler."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """From one rank: what its handler gave, or 204 for nothing; `error` says what failed."""
+    """From one rank: the output of its handler, 204 without any; `error` is the reason of a failure."""
 
     status: int
     body: bytes = b""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from local_cloud.model_server.answer import Answer, StartError, json_answer
-from local_cloud.model_server.djl.init_parameters import init_parameters
+from local_cloud.model_server.djl.properties import handler_properties
 from local_cloud.model_server.djl.ranks import LoadError, LostError, Ranks
 
 # Engines that DJL launches with mpirun, one process per GPU.
@@ -18,20 +18,20 @@ HEADERS = {"Content-Type": "application/json"}
 
 
 def handler_folder(environment: Mapping[str, str]) -> Path | None:
-    """The folder of the model data, where it holds a handler and no built-in one is asked for."""
+    """The folder of the model data, if it holds a handler and no setting asks for a built-in one."""
     folder = Path(environment.get("SLIPWAY_LOCAL_MODEL_DIR", ""))
     if not folder.is_absolute() or not (folder / "model.py").is_file():
         return None
-    entry_point = init_parameters(folder, environment).get("entryPoint", "model.py")
+    entry_point = handler_properties(folder, environment).get("entryPoint", "model.py")
     return folder if entry_point == "model.py" else None
 
 
 class OwnHandler:
-    """Answers invocations with a handler; one at a time, as its one worker does."""
+    """Answers invocations with a handler, one at a time."""
 
     def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
         self._environment, self._folder = environment, folder
-        self._parameters = init_parameters(folder, environment)
+        self._properties = handler_properties(folder, environment)
         self.most_concurrent_requests = self._number("job_queue_size", "1000")
         # The images set the two variables; an option wins.
         self._load_seconds = self._number("model_loading_timeout", environment.get("MODEL_LOADING_TIMEOUT", "1200"))
@@ -40,11 +40,11 @@ class OwnHandler:
         self._ranks: Ranks | None = self._start()
 
     def refuse_overload(self) -> Answer:
-        """What a request beyond `most_concurrent_requests` gets: the worker's queue is full."""
+        """The answer to a request beyond `most_concurrent_requests`."""
         return _server_error(503, "ServiceUnavailableException", "Worker queue capacity exceeded for model: model")
 
     def answer(self, raw: bytes) -> Answer:
-        """What the handler answers; a worker that is lost is started again for the next request."""
+        """The handler's answer; a worker that is lost is started again for the next request."""
         with self._worker:
             try:
                 self._ranks = self._ranks or self._start()
@@ -65,22 +65,22 @@ class OwnHandler:
         ranks = Ranks(self._folder, self._environment, count)
         own: dict[str, Any] = {"tensor_parallel_degree": count, "device_id": -1} if count else {"device_id": -1}
         try:
-            ranks.load({**self._parameters, **own}, self._load_seconds)
+            ranks.load({**self._properties, **own}, self._load_seconds)
         except LoadError as error:
             raise StartError(f"Failed to initialize model: {error}") from error
         return ranks
 
     def _rank_count(self) -> int | None:
         """None for an engine without ranks; this machine has no GPU, so `max` is one."""
-        ranked = self._parameters.get("engine") in RANKED_ENGINES or self._parameters.get("mpi_mode") == "true"
+        ranked = self._properties.get("engine") in RANKED_ENGINES or self._properties.get("mpi_mode") == "true"
         if not ranked:
             return None
         tensor = "tensor_parallel_degree"
-        degree = 1 if self._parameters.get(tensor) == "max" else self._number(tensor, "1")
+        degree = 1 if self._properties.get(tensor) == "max" else self._number(tensor, "1")
         return max(degree * self._number("pipeline_parallel_degree", "1"), 1)
 
     def _number(self, name: str, default: str) -> int:
-        given = self._parameters.get(name, default)
+        given = self._properties.get(name, default)
         if not given.isdecimal():
             raise StartError(f'NumberFormatException: For input string: "{given}" ({name})')
         return int(given)

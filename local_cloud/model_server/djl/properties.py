@@ -1,17 +1,27 @@
-"""Reads a model folder's serving.properties, in the format of Java's own property files."""
+"""The properties of a model: its serving.properties, in Java's format, and the variables of the same effect."""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 FILE_NAME = "serving.properties"
+# Variables without a prefix, and the options that they set.
+SHORT_NAMES = {
+    "HF_MODEL_ID": "model_id",
+    "HF_REVISION": "revision",
+    "HF_MODEL_TRUST_REMOTE_CODE": "trust_remote_code",
+    "TENSOR_PARALLEL_DEGREE": "tensor_parallel_degree",
+}
+_MIXED_CASE = {"entrypoint": "entryPoint"}  # option names are lower case but for this one
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def read_properties(folder: Path) -> dict[str, str]:
-    """Name -> value as the file has them (`engine`, `option.model_id`); empty where there is no such file."""
+    """Name -> value as in the file (`engine`, `option.model_id`); empty without a file."""
     file = folder / FILE_NAME
-    return parse_properties(file.read_text(encoding="latin-1")) if file.is_file() else {}  # Java's encoding for them
+    return (
+        parse_properties(file.read_text(encoding="latin-1")) if file.is_file() else {}
+    )  # Java's encoding of properties
 
 
 def parse_properties(text: str) -> dict[str, str]:
@@ -27,6 +37,20 @@ def parse_properties(text: str) -> dict[str, str]:
 def variables_of(properties: Mapping[str, str]) -> dict[str, str]:
     """The container variables of the same effect: `option.model_id` -> OPTION_MODEL_ID, `engine` -> SERVING_ENGINE."""
     return {_variable(name): value for name, value in properties.items()}
+
+
+def handler_properties(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """The properties that a handler gets, without `option.`; the file wins over the environment.
+
+    As ModelInfo, PyModel, LmiUtils and PyEnv of djl-serving hand them on.
+    """
+    given = {SHORT_NAMES[name]: value for name, value in environment.items() if name in SHORT_NAMES}
+    for prefix in ("SERVING_", "OPTION_"):
+        for name, value in environment.items():
+            if name.startswith(prefix):
+                option = name.removeprefix(prefix).lower()
+                given[_MIXED_CASE.get(option, option)] = value
+    return given | {name.removeprefix("option."): value for name, value in read_properties(folder).items()}
 
 
 def _variable(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The processes of one handler: started together, asked together, ended together, as mpirun does for DJL."""
+"""The processes of one handler: started, asked and ended together, as mpirun does for DJL."""
 
 import contextlib
 import socket
@@ -25,7 +25,7 @@ class LostError(Exception):
 
 
 class Ranks:
-    """One process for each rank; with `count` None, one process that is told of no rank."""
+    """One process for each rank; one process without a rank if `count` is None."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str], count: int | None) -> None:
         self.processes: list[subprocess.Popen[bytes]] = []
@@ -39,10 +39,10 @@ class Ranks:
         ours, theirs = socket.socketpair()
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-m", "local_cloud.model_server.djl.rank", str(folder), str(theirs.fileno())],
+                [sys.executable, "-m", "local_cloud.model_server.djl.rank_process", str(folder), str(theirs.fileno())],
                 cwd=_ROOT,
                 env=environment,
-                stdin=subprocess.PIPE,  # its end tells the rank that the server is gone
+                stdin=subprocess.PIPE,  # closes when the server ends
                 pass_fds=[theirs.fileno()],
             )
         self.processes.append(process)
@@ -109,7 +109,7 @@ class Ranks:
 
 
 def _launcher_variables(rank: int, count: int, port: int) -> dict[str, str]:
-    """What mpirun and DJL's Connection.java tell each process."""
+    """The variables that mpirun and DJL's Connection.java set for each process."""
     return {
         "OMPI_COMM_WORLD_RANK": str(rank),
         "OMPI_COMM_WORLD_LOCAL_RANK": str(rank),

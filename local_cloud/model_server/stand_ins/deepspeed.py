@@ -1,4 +1,4 @@
-"""As much of DeepSpeed's inference as a handler calls: ranks, shards, the model behind `module`."""
+"""As much of DeepSpeed's inference as the handler calls: ranks, shards, the model behind `module`."""
 
 import contextlib
 import json

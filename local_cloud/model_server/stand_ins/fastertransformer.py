@@ -1,4 +1,4 @@
-"""As much of the FasterTransformer package of DJL's images as a handler calls: a T5 over all ranks.
+"""As much of the FasterTransformer package of DJL's images as the handler calls: a T5 over all ranks.
 
 Arguments and defaults: its ftmodel.py and t5model.py (rohithkrn/FasterTransformer, folder python).
 """
@@ -8,10 +8,9 @@ import time
 from typing import Any
 
 import torch.distributed as dist
-from transformers.generation import language_model
-from transformers.pretrained import demand_model
+from transformers import demand_model
 
-from local_cloud.model_server.language_model import Sampling
+from local_cloud.model_server.text_generator import generate
 
 PARAMETERS = {"max_seq_len", "beam_width", "beam_search_diversity_rate", "top_k", "top_p", "temperature", "len_penalty"}
 PARAMETERS |= {"repetition_penalty", "presence_penalty", "min_length", "random_seed"}
@@ -26,17 +25,9 @@ class T5Model:
             raise TypeError(f"forward() got an unexpected keyword argument '{unknown[0]}'")
         if os.environ.get("RANK", "0") != "0":
             return inputs
-        wanted = int(parameters.get("max_seq_len", 200))
-        sampling = Sampling(
-            temperature=float(parameters.get("temperature", 1.0)),
-            top_k=int(parameters.get("top_k", 1)),
-            top_p=float(parameters.get("top_p") or 1.0),  # FasterTransformer's 0 is off
-            repetition_penalty=float(parameters.get("repetition_penalty", 1.0)),
-            seed=int(parameters.get("random_seed", 0)),
-            max_new_tokens=wanted,
-        )
+        wanted, seed = int(parameters.get("max_seq_len", 200)), int(parameters.get("random_seed", 0))
         time.sleep(wanted * float(os.environ.get("SLIPWAY_LOCAL_SECONDS_PER_TOKEN", "0")))
-        return [language_model().generate(prompt, sampling).text.strip() for prompt in inputs]
+        return [generate(prompt, wanted, seed=seed).text.strip() for prompt in inputs]
 
 
 def init_inference(

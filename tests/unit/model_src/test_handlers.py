@@ -47,7 +47,7 @@ def test_a_batch_gets_one_text_for_each_prompt_and_other_keys_pass(handler: OwnH
 
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_the_same_seed_gives_the_same_text(name: str, tmp_path: Path) -> None:
-    # FasterTransformer takes the likeliest token unless it may take another one.
+    # FasterTransformer samples with top_k above 1, transformers with do_sample.
     sampled = {"top_k": 50} if name == "fastertransformer" else {"do_sample": True}
     with served(HANDLERS / name, PROPERTIES[name], tmp_path) as engine:
 
@@ -70,14 +70,12 @@ def test_the_same_seed_gives_the_same_text(name: str, tmp_path: Path) -> None:
         ({"inputs": "a", "parameters": 5}, '"parameters" must be an object'),
     ],
 )
-def test_a_request_that_cannot_be_understood_is_its_caller_s_mistake(
-    handler: OwnHandler, body: Any, error: str
-) -> None:
+def test_a_malformed_request_is_a_400(handler: OwnHandler, body: Any, error: str) -> None:
     status, answer = ask(handler, body)
     assert (status, answer) == (400, {"code": 400, "message": "request refused", "error": error})
 
 
-def test_a_request_that_fails_is_djl_s_own_error(handler: OwnHandler) -> None:
+def test_a_failed_generation_is_djl_s_own_error(handler: OwnHandler) -> None:
     status, answer = ask(handler, {"inputs": "a", "parameters": {"no_such_one": 5}})
     assert (status, answer["code"], answer["message"]) == (424, 424, "prediction failure")
     assert "no_such_one" in answer["error"]

@@ -47,7 +47,7 @@ def fetch(hub: HubServer, disk: Path, revision: str, ranks: int) -> list[tuple[i
     return [(process.wait(300), *process.communicate()) for process in processes]
 
 
-def test_one_rank_fetches_what_the_engine_reads_for_all(tmp_path: Path) -> None:
+def test_one_rank_fetches_the_engine_s_files_for_all(tmp_path: Path) -> None:
     with HubServer(MODEL, FILES) as hub:
         ended = fetch(hub, tmp_path, hub.main, ranks=3)
         assert [(status, output.strip()) for status, output, _ in ended] == [(0, str(tmp_path / "model"))] * 3
@@ -57,14 +57,14 @@ def test_one_rank_fetches_what_the_engine_reads_for_all(tmp_path: Path) -> None:
     assert (folder / "DONE").read_text() == f"{MODEL} at {hub.main}"
 
 
-def test_a_second_start_asks_nobody(tmp_path: Path) -> None:
+def test_a_second_start_needs_no_hub(tmp_path: Path) -> None:
     with HubServer(MODEL, FILES) as hub:
         fetch(hub, tmp_path, hub.main, ranks=1)
     assert [status for status, *_ in fetch(hub, tmp_path, hub.main, ranks=2)] == [0, 0]
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_a_revision_that_is_not_there_fails_in_every_rank(ranks: int, tmp_path: Path) -> None:
+def test_an_unknown_revision_fails_in_every_rank(ranks: int, tmp_path: Path) -> None:
     with HubServer(MODEL, FILES) as hub:
         ended = fetch(hub, tmp_path, "no-such-branch", ranks)
     assert [status for status, *_ in ended] == [1] * ranks

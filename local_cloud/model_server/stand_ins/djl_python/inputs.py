@@ -1,11 +1,11 @@
-"""What DJL hands to a handler: the properties of the model or of the request, and the body."""
+"""The input of a handler: the properties of the model or of the request, and the body."""
 
 import json
 from typing import Any
 
 
 class Input:
-    """Without content: the warm-up call, and its properties are the model's; else they are the request's headers."""
+    """A request, its headers as properties; or, without content, the warm-up call with the model's properties."""
 
     def __init__(self, properties: dict[str, Any], content: bytes | None = None) -> None:
         self.properties = properties

@@ -1,11 +1,11 @@
-"""What a handler gives back: status, properties and body."""
+"""The output of a handler: status, properties and body."""
 
 import json
 from typing import Any, Self
 
 
 class Output:
-    """A response; error() makes it DJL's own failure."""
+    """A response; error() turns it into DJL's own failure."""
 
     def __init__(self, code: int = 200, message: str = "OK") -> None:
         self.code = code
@@ -35,7 +35,7 @@ class Output:
         return self
 
     def add_as_json(self, val: Any, key: str | None = None) -> Self:
-        """Add a value as JSON. Raises ValueError for NaN and TypeError for what JSON does not know."""
+        """Add a value as JSON. Raises ValueError for NaN, TypeError for values that JSON lacks."""
         text = json.dumps(val, ensure_ascii=False, allow_nan=False, indent=2, separators=(",", ":"))
         self.content.append((key, text.encode("utf-8")))
         return self

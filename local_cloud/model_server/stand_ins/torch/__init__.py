@@ -1,7 +1,6 @@
 """As much of torch as the handlers name: types, seeds, devices."""
 
 import contextlib
-import random
 from collections.abc import Iterator
 
 from . import cuda, distributed
@@ -21,22 +20,20 @@ class dtype:
 
 float32, float16, bfloat16, int8 = dtype("float32"), dtype("float16"), dtype("bfloat16"), dtype("int8")
 
-# The seed of the next generation; None draws one.
-seed: int | None = None
+seed = 0
 
 
 def manual_seed(wanted: int) -> None:
-    """The next generation repeats what this seed gives."""
+    """The next generation draws with this seed."""
     global seed
     seed = wanted
 
 
 def take_seed() -> int:
-    """The seed to generate with now; each generation moves on, as a generator's state does."""
+    """The seed of this generation; the next one has another."""
     global seed
-    current = random.getrandbits(31) if seed is None else seed
-    seed = None if seed is None else seed + 1
-    return current
+    seed += 1
+    return seed
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""No GPU, but handlers that run one process per GPU may say which one is theirs."""
+"""No GPU; handlers with one process per GPU may still name theirs."""
 
 _device = 0
 

@@ -1,4 +1,4 @@
-"""Collectives between the ranks of one machine, over the loopback; as with the real ones, all must take part."""
+"""Collectives between the ranks of one machine, over the loopback. All ranks must take part."""
 
 import os
 import time

@@ -1,6 +1,7 @@
-"""One rank of a handler, as a process of its own: `python -m local_cloud.model_server.djl.rank <folder> <socket>`.
+"""One rank of a handler, as a process of its own.
 
-What djl_python_engine.py of djl-serving does around a handler: its import, the properties, answers for its failures.
+`python -m local_cloud.model_server.djl.rank_process <folder> <socket>` does as djl_python_engine.py of djl-serving
+does: it imports the handler, gives it properties and requests, and answers for its failures.
 """
 
 import importlib.util
@@ -22,7 +23,7 @@ def main(folder: str, descriptor: int) -> None:
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     rank = f"[rank {os.environ['RANK']}] " if "RANK" in os.environ else ""
     logging.basicConfig(stream=sys.stdout, format=f"{rank}%(message)s", level=logging.INFO)
-    # Real engines come with a real transformers; without it, none of its companions could be used.
+    # Where transformers is installed, the real libraries win over the stand-ins.
     sys.path.insert(0 if importlib.util.find_spec("transformers") is None else len(sys.path), str(STAND_INS))
     sys.path.insert(0, folder)
     connection = Connection(descriptor)
@@ -66,7 +67,7 @@ def _reply(handler: Any, request: Request, folder: str) -> Reply:
 
 
 def _exit_with_parent() -> None:
-    # The server holds the other end of standard input; a rank that waits in a collective would never notice its end.
+    # The server holds the other end of standard input; a rank inside a collective notices nothing else.
     while os.read(0, 4096):
         pass
     os._exit(0)

@@ -1,0 +1,152 @@
+"""Response bodies by family of engines, and the statuses with which each family refuses."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from local_cloud.model_server.catalog_row import CatalogRow
+from local_cloud.model_server.text_generator import Generation
+from local_cloud.model_server.text_request import TextRequest
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How one family of engines answers and refuses.
+
+    outputs: the body of an answer to `inputs`, of the request and one generation for each prompt.
+    error: the body of an error, of its status and message.
+    refused, refused_chat, overloaded: the statuses of a refusal of `inputs`, of another body, and for lack of room.
+    room: the variable that says how many requests the engine takes at once, and its default.
+    takes_lists: whether `inputs` may be a list of prompts.
+    """
+
+    outputs: Callable[[TextRequest, list[Generation]], Any]
+    error: Callable[[int, str], Any]
+    refused: int
+    refused_chat: int
+    overloaded: int
+    room: tuple[str, int]
+    takes_lists: bool = True
+
+
+def shape_of(row: CatalogRow, settings: Mapping[str, str]) -> Shape:
+    """The shape of an image that runs with these settings."""
+    match row.server:
+        case "tgi":
+            return TGI
+        case "huggingface":
+            return HUGGING_FACE_T5 if settings.get("HF_TASK") == "text2text-generation" else HUGGING_FACE
+        case "djl" if not row.handler or settings.get("OPTION_ROLLING_BATCH", "disable") != "disable":
+            return LMI
+        case "djl":
+            return DJL_T5 if row.handler == "djl_python.fastertransformer" else DJL_HANDLER
+    return OPENAI
+
+
+def _texts(request: TextRequest, generations: list[Generation], full_text: bool) -> list[str]:
+    """The generated texts, with their prompts or without."""
+    pairs = zip(request.prompts, generations, strict=True)
+    return [prompt + generation.text if full_text else generation.text for prompt, generation in pairs]
+
+
+def _list(request: TextRequest, generations: list[Generation]) -> Any:
+    full_text = bool(request.parameters.get("return_full_text"))
+    texts = _texts(request, generations, full_text)
+    if not request.parameters.get("details"):
+        return [{"generated_text": text} for text in texts]
+    return [
+        {"generated_text": text, "details": _details(request, generation)}
+        for text, generation in zip(texts, generations, strict=True)
+    ]
+
+
+def _list_for_a_list(request: TextRequest, generations: list[Generation]) -> Any:
+    outputs = _list(request, generations)
+    return outputs if request.is_list else outputs[0]
+
+
+def _full_texts(request: TextRequest, generations: list[Generation]) -> Any:
+    return [{"generated_text": text} for text in _texts(request, generations, full_text=True)]
+
+
+def _lists_for_a_list(request: TextRequest, generations: list[Generation]) -> Any:
+    full_text = bool(request.parameters.get("return_full_text", True))
+    outputs = [[{"generated_text": text}] for text in _texts(request, generations, full_text)]
+    return outputs if request.is_list else outputs[0]
+
+
+def _details(request: TextRequest, generation: Generation) -> dict[str, Any]:
+    reason = "eos_token" if generation.complete else "length"
+    return {
+        "finish_reason": "stop_sequence" if generation.stop else reason,
+        "generated_tokens": generation.tokens,
+        "seed": request.seed,
+        "prefill": [],
+        "tokens": [],
+    }
+
+
+def _openai_error(status: int, message: str) -> Any:
+    return {"error": {"message": message, "type": "BadRequestError", "param": None, "code": status}}
+
+
+def _tgi_error(status: int, message: str) -> Any:
+    return {"error": message, "error_type": "overloaded" if status == 429 else "validation"}
+
+
+def _lmi_error(status: int, message: str) -> Any:
+    return {"code": status, "error": message}
+
+
+def _handler_error(status: int, message: str) -> Any:
+    return {"code": status, "message": "prediction failure", "error": message}
+
+
+def _hugging_face_error(status: int, message: str) -> Any:
+    return {"code": status, "type": "InternalServerException", "message": message}
+
+
+TGI = Shape(
+    outputs=_list,
+    error=_tgi_error,
+    refused=422,
+    refused_chat=422,
+    overloaded=429,
+    room=("MAX_CONCURRENT_REQUESTS", 128),
+    takes_lists=False,
+)
+LMI = Shape(
+    outputs=_list_for_a_list,
+    error=_lmi_error,
+    refused=424,
+    refused_chat=400,
+    overloaded=503,
+    room=("SERVING_JOB_QUEUE_SIZE", 1000),
+)
+DJL_HANDLER = Shape(
+    outputs=_full_texts,
+    error=_handler_error,
+    refused=424,
+    refused_chat=424,
+    overloaded=503,
+    room=("SERVING_JOB_QUEUE_SIZE", 1000),
+)
+DJL_T5 = replace(DJL_HANDLER, outputs=_list)
+HUGGING_FACE = Shape(
+    outputs=_lists_for_a_list,
+    error=_hugging_face_error,
+    refused=400,
+    refused_chat=400,
+    overloaded=503,
+    room=("", 100),
+)
+HUGGING_FACE_T5 = replace(HUGGING_FACE, outputs=_list)
+# vLLM, SGLang and llama.cpp: they take no `inputs`, and queue whatever comes.
+OPENAI = Shape(
+    outputs=_list_for_a_list,
+    error=_openai_error,
+    refused=400,
+    refused_chat=400,
+    overloaded=503,
+    room=("", 10_000),
+)

@@ -1,0 +1,100 @@
+"""A container with an engine's own code: its limits, and its answers in the shape of its family."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from local_cloud.model_server.answer import Answer, RefusedError, StartError, json_answer
+from local_cloud.model_server.catalog_row import CatalogRow
+from local_cloud.model_server.openai_shape import completion
+from local_cloud.model_server.shapes import shape_of
+from local_cloud.model_server.text_generator import Generation, count_tokens, generate
+from local_cloud.model_server.text_request import TextRequest, read_request
+
+# The context of Qwen3-4B, which the default deployment serves; a real engine reads it from the model.
+CONTEXT_TOKENS = 40_960
+TGI_PROMPT_TOKENS, TGI_TOKENS = 1024, 2048
+
+
+class TextEngine:
+    """Answers invocations with generated text. Raises StartError for settings that the container refuses."""
+
+    def __init__(self, row: CatalogRow, settings: Mapping[str, str], model_folder: Path | None) -> None:
+        _demand_model(row, settings, model_folder)
+        self._row, self._shape = row, shape_of(row, settings)
+        self._model_name = settings.get(row.variables.get("model", ""), "model")
+        self._most_prompt_tokens, self._most_tokens = _token_limits(row, settings)
+        self.most_concurrent_requests = _whole_number(settings, *self._shape.room)
+
+    def refuse_overload(self) -> Answer:
+        """The answer to a request beyond `most_concurrent_requests`."""
+        status = self._shape.overloaded
+        return json_answer(status, self._shape.error(status, "The model has too many requests"))
+
+    def answer(self, raw: bytes) -> Answer:
+        """The answer to one body."""
+        refused = self._shape.refused
+        try:
+            request = read_request(raw, self._row.bodies)
+            refused = self._shape.refused if request.body == "inputs" else self._shape.refused_chat
+            if request.body == "inputs" and request.is_list and not self._shape.takes_lists:
+                raise RefusedError("inputs must be one text")
+            generations = self._generate(request)
+        except RefusedError as error:
+            return json_answer(refused, self._shape.error(refused, str(error)))
+        steps = max(generation.tokens for generation in generations)
+        if request.body == "inputs":
+            return json_answer(200, self._shape.outputs(request, generations), steps)
+        return json_answer(200, completion(request, generations, self._model_name), steps)
+
+    def _generate(self, request: TextRequest) -> list[Generation]:
+        limits = [self._answer_tokens(request, prompt) for prompt in request.prompts]
+        copies = range(request.copies if request.body != "inputs" else 1)
+        return [
+            generate(prompt, limit, request.stop, request.seed + copy)
+            for prompt, limit in zip(request.prompts, limits, strict=True)
+            for copy in copies
+        ]
+
+    def _answer_tokens(self, request: TextRequest, prompt: str) -> int | None:
+        """The limit for one answer; raises RefusedError where prompt and answer do not fit."""
+        prompt_tokens, wanted = count_tokens(prompt), request.most_tokens
+        if wanted is None and request.most_tokens_in_all is not None:
+            wanted = request.most_tokens_in_all - prompt_tokens
+        if wanted is not None and wanted < 1:
+            raise RefusedError(f"the answer must have at least 1 token, not {wanted}")
+        if prompt_tokens > self._most_prompt_tokens:
+            raise RefusedError(f"the prompt must have at most {self._most_prompt_tokens} tokens, not {prompt_tokens}")
+        if prompt_tokens + (wanted or 1) > self._most_tokens:
+            raise RefusedError(
+                f"prompt tokens + max_new_tokens must be <= {self._most_tokens}. "
+                f"Given: {prompt_tokens} prompt tokens and {wanted or 1} max_new_tokens"
+            )
+        return wanted
+
+
+def _demand_model(row: CatalogRow, settings: Mapping[str, str], model_folder: Path | None) -> None:
+    names = [row.variables[name] for name in ("model", "weights") if name in row.variables]
+    # A serving.properties has one name for both; /opt/ml/model stands for the model data.
+    given = {settings.get(name) for name in (*names, "OPTION_MODEL_ID")} - {None, "", "/opt/ml/model"}
+    has_data = model_folder is not None and any(model_folder.iterdir())
+    if names and not given and not has_data:
+        raise StartError(f"no model: {' or '.join(names)} must be set, or /opt/ml/model must hold one")
+
+
+def _token_limits(row: CatalogRow, settings: Mapping[str, str]) -> tuple[int, int]:
+    """The most tokens of a prompt, and of prompt and answer together."""
+    variable = row.variables.get("max_model_len", "")
+    if row.server != "tgi":
+        most = _whole_number(settings, variable, CONTEXT_TOKENS)
+        return most, most
+    most = _whole_number(settings, variable, TGI_TOKENS)
+    prompt = _whole_number(settings, "MAX_INPUT_LENGTH", _whole_number(settings, "MAX_INPUT_TOKENS", TGI_PROMPT_TOKENS))
+    if prompt >= most:
+        raise StartError('Error: ArgumentValidation("`max_input_length` must be < `max_total_tokens`")')
+    return prompt, most
+
+
+def _whole_number(settings: Mapping[str, str], name: str, default: int) -> int:
+    """The setting; the default for values of the engine's own, such as `8k` or `auto`."""
+    given = settings.get(name, "")
+    return int(given) if given.isdecimal() and int(given) else default

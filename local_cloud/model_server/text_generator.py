@@ -1,0 +1,52 @@
+"""The local model: sentences from the language reference that every CPython ships."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pydoc_data.topics import topics
+from random import Random
+
+# Without a limit a text ends with the first sentence that reaches this many words.
+ENOUGH_WORDS = 30
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A text without its prompt, cut before the stop sequence `stop`.
+
+    complete: whether it ended with a sentence, and not because of a limit.
+    """
+
+    text: str
+    tokens: int
+    stop: str | None
+    complete: bool
+
+
+def count_tokens(text: str) -> int:
+    """One word counts as one token."""
+    return len(text.split())
+
+
+def generate(prompt: str, most_tokens: int | None, stop: tuple[str, ...] = (), seed: int = 0) -> Generation:
+    """The same prompt and seed give the same text, up to a limit, a stop sequence or the end of a sentence."""
+    sentences = _sentences()
+    position = Random(f"{seed} {prompt}").randrange(len(sentences))
+    words: list[str] = []
+    while len(words) < (ENOUGH_WORDS if most_tokens is None else most_tokens):
+        words += sentences[position % len(sentences)].split()
+        position += 1
+    complete = len(words[:most_tokens]) == len(words)
+    text = (" " if prompt and not prompt[-1].isspace() else "") + " ".join(words[:most_tokens])
+    end, found = min(((text.index(each), each) for each in stop if each in text), default=(len(text), None))
+    return Generation(text[:end], count_tokens(text[:end]), found, complete)
+
+
+@cache
+def _sentences() -> list[str]:
+    """Sentences of plain English; code, grammar and tables are left out."""
+    found: dict[str, None] = {}
+    for name in sorted(topics):
+        text = re.sub(r'["*`“”]', "", " ".join(topics[name].split()))
+        found |= dict.fromkeys(re.findall(r"(?<=\. )[A-Z][a-z]*[A-Za-z ,;:'\u2019-]{20,}\.(?= |$)", text))
+    return list(found)

@@ -1,0 +1,105 @@
+"""A request for text, read from any of the three bodies: `inputs`, `messages`, `prompt`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from local_cloud.model_server.answer import RefusedError
+
+# Each engine's own name for the longest answer, in tokens.
+LIMITS = ("max_new_tokens", "max_seq_len", "max_completion_tokens", "max_tokens")
+
+
+@dataclass(frozen=True)
+class TextRequest:
+    """A request, whichever body it came in.
+
+    body: the member that holds the prompts.
+    is_list: whether the answer is a list, because the prompts are one.
+    most_tokens: of the answer; None = no limit.
+    most_tokens_in_all: of prompt and answer together; None = no limit.
+    copies: how many texts each prompt gets.
+    parameters: all parameters, for those that change the look of an answer.
+    """
+
+    body: str
+    prompts: tuple[str, ...]
+    is_list: bool
+    most_tokens: int | None
+    most_tokens_in_all: int | None
+    stop: tuple[str, ...]
+    seed: int
+    copies: int
+    parameters: Mapping[str, Any]
+
+
+def read_request(raw: bytes, bodies: tuple[str, ...]) -> TextRequest:
+    """The request in a body of one of these kinds; raises RefusedError."""
+    content = _parse(raw)
+    kind = next((name for name in bodies if name in content), None)
+    if kind is None:
+        raise RefusedError(f"the body needs {' or '.join(bodies)}")
+    prompts = content[kind] if kind != "messages" else _conversation(content[kind])
+    parameters = content if kind != "inputs" else content.get("parameters") or {}
+    if not isinstance(parameters, dict):
+        raise RefusedError("parameters must be an object")
+    if content.get("stream") or parameters.get("stream"):
+        raise RefusedError("stream is not available on the local model server")
+    texts = _texts(kind, prompts if isinstance(prompts, list) else [prompts])
+    if not texts:
+        raise RefusedError(f"{kind} must hold at least one text")
+    stop = parameters.get("stop", parameters.get("stop_sequences")) or []
+    limit = next((name for name in LIMITS if parameters.get(name) is not None), LIMITS[0])
+    return TextRequest(
+        body=kind,
+        prompts=texts,
+        is_list=isinstance(prompts, list),
+        most_tokens=_number(parameters, limit),
+        most_tokens_in_all=_number(parameters, "max_length"),
+        stop=_texts("stop", [stop] if isinstance(stop, str) else stop),
+        seed=_number(parameters, "seed") or 0,
+        copies=max(_number(parameters, "n") or 1, 1),
+        parameters=parameters,
+    )
+
+
+def _parse(raw: bytes) -> dict[str, Any]:
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(f"the body is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise RefusedError("the body must be an object")
+    return content
+
+
+def _conversation(messages: Any) -> str:
+    """The texts of a chat in order, one per line."""
+    if not isinstance(messages, list) or not messages:
+        raise RefusedError("messages must be a list with at least one message")
+    return "\n".join(_content(message) for message in messages)
+
+
+def _content(message: Any) -> str:
+    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        raise RefusedError("each message must be an object with a role")
+    match message.get("content") or "":
+        case str() as text:
+            return text
+        case list() as parts if all(isinstance(part, dict) and isinstance(part.get("text"), str) for part in parts):
+            return " ".join(part["text"] for part in parts)
+    raise RefusedError("the content of a message must be text")
+
+
+def _texts(name: str, given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+        raise RefusedError(f"{name} must be a text or a list of texts")
+    return tuple(given)
+
+
+def _number(parameters: Mapping[str, Any], name: str) -> int | None:
+    given = parameters.get(name)
+    if given is not None and (not isinstance(given, int) or isinstance(given, bool)):
+        raise RefusedError(f"{name}: {given!r} is not a whole number")
+    return given
