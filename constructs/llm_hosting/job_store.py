@@ -33,6 +33,7 @@ class JobStore(Construct):
         self._table = self._create_table(settings)
         self._bucket = self._create_bucket(settings)
         self.table_name, self.bucket_name = self._table.table_name, self._bucket.bucket_name
+        self.outputs = {"JobTable": self.table_name, "JobBucket": self.bucket_name}
         cdk.Tags.of(self).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
 
     def location(self, folder: Folder) -> str:
