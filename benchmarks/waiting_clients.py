@@ -80,8 +80,8 @@ Client = Callable[[World], None]
 def shipped(world: World, *, seconds: int) -> None:
     """Asks with `?wait=seconds` and comes back when Retry-After says, until the job has ended."""
     table = Table(world)
-    around = Runtime(now=lambda: world.now, sleep=world.pass_time, chance=world.chance)
-    waiting = LongPoll(table, around, most_waiting=50)  # type: ignore[arg-type]
+    around = Runtime(now=lambda: world.now, sleep=world.pass_time, random=world.chance)
+    waiting = LongPoll(table, around, max_waiting=50)  # type: ignore[arg-type]
     while True:
         with _Request(world):
             end = world.now + seconds

@@ -1,4 +1,4 @@
-"""The status of the endpoint, asked for at most every 15 seconds: DescribeEndpoint has a low rate per account."""
+"""The endpoint's status, kept for 15 seconds: DescribeEndpoint has a low rate per account."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from inference_api.http import ApiError
+from inference_api import errors
 
 # Two attempts of at most 1 + 2 s, with back-off between them, end within the function's 10 s.
 QUICK_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 2})
@@ -22,7 +22,7 @@ class SageMakerClient(Protocol):
 
 
 class EndpointStatus:
-    """Reads the endpoint's status; raises ApiError 503 while it cannot be had."""
+    """Raises ApiError 503 while SageMaker does not say the status."""
 
     def __init__(self, client: SageMakerClient, endpoint_name: str, clock: Callable[[], float] = time.time) -> None:
         self._client = client
@@ -46,5 +46,4 @@ class EndpointStatus:
             cause = str(error.response["Error"].get("Code"))
         except BotoCoreError as error:
             cause = type(error).__name__
-        message = "The status of the endpoint is not known right now; try again after the seconds in retry-after."
-        raise ApiError(503, "status_unknown", message, retry_after_in_seconds=5, cause=cause)
+        raise errors.status_unknown(cause)

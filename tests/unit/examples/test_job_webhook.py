@@ -57,7 +57,7 @@ def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
 
 @pytest.fixture
 def event() -> dict[str, Any]:
-    bus, runtime = Bus(), Runtime(now=lambda: 1_795_000_000.0, chance=Random(1))
+    bus, runtime = Bus(), Runtime(now=lambda: 1_795_000_000.0, random=Random(1))
     endings = Completion(JobTable(Dynamo(), "table", runtime), bus, TERMS, runtime, "chat")
     endings.announce(
         Job("a" * 32, "owner", CANCELLED, accepted_at=1_794_999_000.0, deadline=0, due_at=0, ended_at=1_795_000_000.0)
