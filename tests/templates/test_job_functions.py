@@ -1,4 +1,4 @@
-"""The functions of jobs, as the template has them: what calls each, how often, and what goes off when it fails."""
+"""The template's functions of jobs: their triggers, timeouts and alarms."""
 
 import json
 from typing import Any
@@ -27,11 +27,11 @@ def handler_of(template: Template, method: dict[str, Any]) -> str:
     return handler.split(".")[-2]
 
 
-@pytest.mark.parametrize("name", ["gpt2", "async"])
-def test_each_route_has_a_function_of_its_own(templates: dict[str, Template], name: str) -> None:
+@pytest.mark.parametrize(("name", "generate"), [("gpt2", "generate"), ("async", "generate_by_job")])
+def test_each_route_has_a_function_of_its_own(templates: dict[str, Template], name: str, generate: str) -> None:
     template = templates[name]
     assert {route: handler_of(template, method) for route, method in routes(template).items()} == {
-        ("POST", "/generate"): "generate",
+        ("POST", "/generate"): generate,
         ("GET", "/endpoint"): "describe_endpoint",
         ("POST", "/jobs"): "submit_job",
         ("GET", "/jobs"): "list_jobs",
@@ -50,7 +50,7 @@ def test_jobs_that_are_off_leave_nothing_in_the_template(templates: dict[str, Te
 
 
 @pytest.mark.parametrize(("name", "seconds"), [("gpt2", 60), ("async", 300), ("qwen3-4b-async", 900)])
-def test_functions_are_told_the_terms_of_the_deployment(
+def test_functions_get_the_job_settings_of_the_deployment(
     templates: dict[str, Template], name: str, seconds: int
 ) -> None:
     template = templates[name]
@@ -81,6 +81,7 @@ def test_each_function_has_the_time_that_its_work_takes(templates: dict[str, Tem
     }
     assert timeouts == {
         "generate": 28,
+        "generate_by_job": 28,
         "describe_endpoint": 10,
         "submit_job": 28,
         "poll_job": 28,
