@@ -208,7 +208,7 @@ def _source(uri: str, data_type: str, compression: str) -> sagemaker.CfnModel.Mo
 
 
 def _pools(types: Sequence[str]) -> list[sagemaker.CfnEndpointConfig.InstancePoolProperty]:
-    """Best first: SageMaker takes the first type that it has."""
+    """In priority order: SageMaker takes the first type that it has."""
     return [
         sagemaker.CfnEndpointConfig.InstancePoolProperty(instance_type=name, priority=priority)
         for priority, name in enumerate(types, start=1)

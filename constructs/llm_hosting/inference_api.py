@@ -1,4 +1,4 @@
-"""The REST API in front of a model: routes, authorization, throttles, access logs, answers of the gateway itself."""
+"""The REST API in front of a model: routes, authorization, throttles, access logs, the gateway's own answers."""
 
 import json
 from typing import Literal
@@ -90,7 +90,7 @@ class InferenceApi(Construct):
 
     @property
     def url(self) -> str:
-        """Where the routes begin."""
+        """URL of the API."""
         url: str = self._api.url
         return url
 

@@ -18,7 +18,7 @@ from support.house_rules import (
     no_wildcard_actions,
     queues_have_dead_letters,
     queues_outlast_their_functions,
-    what_stays_is_tagged,
+    retained_resources_are_tagged,
 )
 from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANTS
 from support.template_parts import Template
@@ -45,7 +45,7 @@ def test_the_account_settings_break_only_what_they_exist_for(
     violations = rule(templates[ACCOUNT_SETTINGS])
     if rule is no_account_wide_settings:
         assert violations == ["Account"]
-    elif rule is what_stays_is_tagged:
+    elif rule is retained_resources_are_tagged:
         assert all(each.startswith(("LogRole", "Account")) for each in violations), "belongs to no deployment"
     else:
         assert [each for each in violations if not each.startswith(LOG_ACTIONS)] == []
@@ -104,7 +104,7 @@ HASTY = {
         (queues_outlast_their_functions, HASTY),
         (queues_have_dead_letters, {"Type": "AWS::SQS::Queue", "Properties": {}}),
         (queues_have_dead_letters, {"Type": "AWS::SNS::Subscription", "Properties": {}}),
-        (what_stays_is_tagged, {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain", "Properties": {}}),
+        (retained_resources_are_tagged, {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain", "Properties": {}}),
     ],
     ids=lambda value: getattr(value, "__name__", "planted"),
 )
