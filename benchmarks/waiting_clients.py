@@ -14,7 +14,8 @@ from benchmarks.pairs import Row
 from benchmarks.prices import PER_MILLION
 from inference_api.jobs.job import Job
 from inference_api.jobs.long_poll import LONGEST_WAIT_IN_SECONDS, LongPoll, retry_after
-from inference_api.jobs.transitions import JobPolicy, accept
+from inference_api.jobs.policy import JobPolicy
+from inference_api.jobs.transitions import accept
 from inference_api.runtime import Runtime
 
 JOB_SECONDS = (1, 5, 20, 60, 300)

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
-from inference_api.jobs.transitions import JobPolicy
+from inference_api.jobs.policy import JobPolicy
 from inference_api.request_body import RequestRules
 
 

@@ -11,8 +11,8 @@ from inference_api.jobs import transitions
 from inference_api.jobs.completion import Completion
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job
+from inference_api.jobs.policy import MARGIN_IN_SECONDS, JobPolicy
 from inference_api.jobs.table import JobTable
-from inference_api.jobs.transitions import MARGIN_IN_SECONDS, JobPolicy
 from inference_api.runtime import Runtime
 
 # Limits of RequestTTLSeconds.

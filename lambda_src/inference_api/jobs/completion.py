@@ -12,8 +12,8 @@ from inference_api.errors import InvocationError
 from inference_api.jobs import transitions
 from inference_api.jobs.conditional_writes import TableBusyError
 from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
+from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import JobTable
-from inference_api.jobs.transitions import JobPolicy
 from inference_api.metrics import emit
 from inference_api.runtime import Runtime
 

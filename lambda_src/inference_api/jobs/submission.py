@@ -15,8 +15,9 @@ from inference_api.jobs.backend import JobBackend
 from inference_api.jobs.conditional_writes import TableBusyError
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job
+from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import Charge, JobTable, KeyTakenError, LimitReachedError, Reservation
-from inference_api.jobs.transitions import JobPolicy, accept
+from inference_api.jobs.transitions import accept
 from inference_api.metrics import emit
 from inference_api.request_body import RequestRules, answer_tokens, check_request_body
 from inference_api.runtime import Runtime

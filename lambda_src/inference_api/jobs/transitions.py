@@ -4,30 +4,16 @@ JobTable.change() reads the row, asks one of these functions, and writes if the 
 tests explore every order of these same functions.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from inference_api.jobs.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
+from inference_api.jobs.policy import JobPolicy
 
 MAX_ATTEMPTS = 3
 # Longer than any function that holds a claim can run (90 s), with time for clocks that differ.
 LEASE_IN_SECONDS = 120
-# An attempt that starts at the last moment and times out is over, and noticed, before the deadline.
-MARGIN_IN_SECONDS = 300
 FIRST_LOOK_IN_SECONDS = 60
 LONGEST_LOOK_IN_SECONDS = 900
-
-
-@dataclass(frozen=True)
-class JobPolicy:
-    """The deployment's settings of jobs, in seconds."""
-
-    deadline: int
-    retention: int
-    invocation_timeout: int
-
-    def latest_start(self, job: Job) -> float:
-        """The last moment at which an attempt may be claimed."""
-        return job.deadline - self.invocation_timeout - MARGIN_IN_SECONDS
 
 
 def accept(job_id: str, owner: str, now: float, policy: JobPolicy) -> Job:

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import yaml
 
-from inference_api.jobs import transitions
 from inference_api.jobs.completion import Completion
 from inference_api.jobs.job import CANCELLED, Job
+from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import JobTable
 from inference_api.runtime import Runtime
 from local_cloud.assembly import ROOT
 from local_cloud.checks import TemplateError, lint
 
 TEMPLATE = ROOT / "examples" / "job_webhook.yaml"
-TERMS = transitions.JobPolicy(deadline=3600, retention=3600, invocation_timeout=60)
+TERMS = JobPolicy(deadline=3600, retention=3600, invocation_timeout=60)
 
 
 class _Intrinsics(yaml.SafeLoader):

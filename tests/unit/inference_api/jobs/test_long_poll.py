@@ -11,7 +11,8 @@ from inference_api.errors import ApiError
 from inference_api.http import Request
 from inference_api.jobs.job import SUCCEEDED, Job
 from inference_api.jobs.long_poll import LongPoll, retry_after, seconds_to_wait
-from inference_api.jobs.transitions import JobPolicy, accept
+from inference_api.jobs.policy import JobPolicy
+from inference_api.jobs.transitions import accept
 from inference_api.runtime import Runtime
 
 OWNER = "a" * 32
