@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import (
@@ -30,17 +30,10 @@ IDLE_LIMIT_IN_SECONDS = 20
 NEVER_SENT = (ConnectTimeoutError, EndpointConnectionError, ProxyConnectionError)
 
 
-class RuntimeClient(Protocol):
-    """The part of botocore's `sagemaker-runtime` client that is called here."""
-
-    def invoke_endpoint(self, **arguments: Any) -> Any: ...
-    def close(self) -> None: ...
-
-
 class EndpointClient:
-    """Calls the endpoint for a caller who waits, or for a job."""
+    """client: botocore's `sagemaker-runtime`."""
 
-    def __init__(self, client: RuntimeClient, endpoint_name: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, client: Any, endpoint_name: str, clock: Callable[[], float] = time.time) -> None:
         self._client = client
         self._endpoint_name = endpoint_name
         self._clock = clock

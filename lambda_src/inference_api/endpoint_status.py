@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
@@ -15,16 +15,10 @@ QUICK_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "stan
 KEPT_FOR_SECONDS = 15
 
 
-class SageMakerClient(Protocol):
-    """The part of botocore's `sagemaker` client that is called here."""
-
-    def describe_endpoint(self, **arguments: Any) -> Any: ...
-
-
 class EndpointStatus:
-    """Raises ApiError 503 while SageMaker does not say the status."""
+    """client: botocore's `sagemaker`."""
 
-    def __init__(self, client: SageMakerClient, endpoint_name: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, client: Any, endpoint_name: str, clock: Callable[[], float] = time.time) -> None:
         self._client = client
         self._endpoint_name = endpoint_name
         self._clock = clock
@@ -32,7 +26,7 @@ class EndpointStatus:
         self._read_at = float("-inf")
 
     def read(self) -> str:
-        """One of SageMaker's own words, such as InService, Creating, Updating or Failed."""
+        """SageMaker's word, such as InService, Creating, Updating or Failed. Raises ApiError 503."""
         now = self._clock()
         if now - self._read_at >= KEPT_FOR_SECONDS:
             self._status = self._describe()

@@ -5,6 +5,7 @@ strict_json, http and submission. The texts of API Gateway's own answers are in 
 """
 
 from datetime import datetime
+from typing import Any
 
 # Statuses of a container that every repetition of the request would get.
 REFUSED_BY_MODEL = (400, 413, 422)
@@ -33,17 +34,8 @@ class ApiError(Exception):
 class InvocationError(ApiError):
     """The model did not answer. `ran`: whether it may have worked on the request."""
 
-    def __init__(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        *,
-        ran: bool,
-        retry_after_in_seconds: int | None = None,
-        cause: str | None = None,
-    ) -> None:
-        super().__init__(status, code, message, retry_after_in_seconds=retry_after_in_seconds, cause=cause)
+    def __init__(self, status: int, code: str, message: str, *, ran: bool, **more: Any) -> None:
+        super().__init__(status, code, message, **more)
         self.ran = ran
 
     @property
@@ -57,7 +49,7 @@ class BusyError(Exception):
 
 
 def container_error(status: int | None, words: str) -> InvocationError:
-    """By the status and words of the model's container; None: SageMaker does not say the status."""
+    """By the status and words of the model's container, such as LMI's 424. None: SageMaker does not say the status."""
     cause = f"container {status}"
     if status in REFUSED_BY_MODEL:
         return InvocationError(

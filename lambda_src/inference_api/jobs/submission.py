@@ -106,7 +106,7 @@ class Submission:
     def _refusal(self, limit: str, now: float) -> ApiError:
         if limit == "open_jobs":
             return errors.too_many_open_jobs(self._limits.open_jobs)
-        assert self._limits.answer_tokens_per_day
+        assert self._limits.answer_tokens_per_day is not None
         today = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         midnight = today + timedelta(days=1)
         seconds = int(midnight.timestamp() - now)
