@@ -101,8 +101,6 @@ def grants(template: Template, role: str) -> tuple[Grants, set[str]]:
     ("name", "expected"),
     [
         ("gpt2", REALTIME),
-        ("qwen3-4b", REALTIME),
-        ("qwen3-4b-async", ASYNC),
         ("async", ASYNC),
         ("jobs-off", WITHOUT_JOBS),
     ],

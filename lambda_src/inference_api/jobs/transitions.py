@@ -97,7 +97,7 @@ def lose_attempt(job: Job, attempt: int, code: str, looked_at: float, policy: Jo
 
 
 def cancel(job: Job, now: float, policy: JobPolicy) -> Job | None:
-    """By its owner. The slot stays taken while an attempt may run, as the model is busy with it."""
+    """By its owner. While an attempt may run the model is busy with it, so the slot stays taken."""
     if not job.is_open:
         return None
     return replace(_ended(job, CANCELLED, now, policy), holds_slot=job.may_be_running)
