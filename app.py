@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent
 sys.path.append(str(ROOT / "constructs"))
 
 from llm_hosting.catalog.models import CatalogError
-from stacks.named_deployments import add_stacks
+from stacks.from_context import add_stacks
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import aws_cdk as cdk
 ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT), str(ROOT / "constructs")]
 
-from stacks.named_deployments import add_stacks
+from stacks.from_context import add_stacks
 
 app = cdk.App(builtin_cloud_formation_validation=False)
 add_stacks(app, ROOT)

@@ -11,7 +11,8 @@ from benchmarks.pairs import Row
 from benchmarks.prices import dollars_per_million
 from inference_api.jobs.items import to_item
 from inference_api.jobs.job import SUBMITTED, Job
-from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS, JobPolicy, accept
+from inference_api.jobs.policy import JobPolicy
+from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS, accept
 from simulation.aws.table_items import size
 from simulation.functions import Invocation
 from simulation.trial import MODES

@@ -14,7 +14,8 @@ from benchmarks.pairs import Row
 from benchmarks.prices import PER_MILLION
 from inference_api.jobs.job import Job
 from inference_api.jobs.long_poll import LONGEST_WAIT_IN_SECONDS, LongPoll, retry_after
-from inference_api.jobs.transitions import JobPolicy, accept
+from inference_api.jobs.policy import JobPolicy
+from inference_api.jobs.transitions import accept
 from inference_api.runtime import Runtime
 
 JOB_SECONDS = (1, 5, 20, 60, 300)
@@ -80,8 +81,8 @@ Client = Callable[[World], None]
 def shipped(world: World, *, seconds: int) -> None:
     """Asks with `?wait=seconds` and comes back when Retry-After says, until the job has ended."""
     table = Table(world)
-    around = Runtime(now=lambda: world.now, sleep=world.pass_time, chance=world.chance)
-    waiting = LongPoll(table, around, most_waiting=50)  # type: ignore[arg-type]
+    around = Runtime(now=lambda: world.now, sleep=world.pass_time, random=world.chance)
+    waiting = LongPoll(table, around, max_waiting=50)  # type: ignore[arg-type]
     while True:
         with _Request(world):
             end = world.now + seconds

@@ -14,6 +14,7 @@ from inference_api import runtime
 from inference_api.handlers import (
     cancel_job,
     generate,
+    generate_by_job,
     list_jobs,
     poll_job,
     record_result,
@@ -79,7 +80,8 @@ class Deployment:
         self.bucket = Bucket("job-files", scheduler, self._chance())
         self.bus = EventBus(scheduler, faults)
         self.functions = Functions(scheduler, self._chance(), faults, trial.clock_skew)
-        for name, handler in HANDLERS.items():
+        handlers = HANDLERS | ({"generate": generate_by_job.handler} if trial.mode == "async" else {})
+        for name, handler in handlers.items():
             self.functions.add(name, handler, TIMEOUTS[name])
         self.dead_letters = Queue("dead-letters", scheduler, self._chance(), faults, visibility_timeout=30)
         consumer = "record_result" if trial.mode == "async" else "run_job"

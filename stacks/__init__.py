@@ -1,1 +1,1 @@
-"""What `cdk deploy` can deploy: stacks that only compose constructs, and how a name becomes one."""
+"""Stacks, which only compose constructs."""

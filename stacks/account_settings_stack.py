@@ -1,4 +1,4 @@
-"""What one account and region needs once, before the first deployment with access logs."""
+"""Settings of one account and region, deployed once before the first deployment with access logs."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from constructs import Construct
 
 from llm_hosting.acknowledgement import acknowledge
 
-# What AmazonAPIGatewayPushToCloudWatchLogs allows; API Gateway refuses a role that may do less.
+# As in AmazonAPIGatewayPushToCloudWatchLogs; API Gateway refuses a role with less.
 _LOG_ACTIONS = (
     "CreateLogGroup",
     "CreateLogStream",
@@ -22,7 +22,7 @@ _LOG_ACTIONS = (
 
 
 class AccountSettingsStack(cdk.Stack):
-    """The CloudWatch role of API Gateway: one per account and region, so no deployment may own it. Kept for ever."""
+    """The CloudWatch role of API Gateway: one per account and region, so no deployment may own it. Retained."""
 
     def __init__(self, scope: Construct, construct_id: str, **kwargs: Any) -> None:
         super().__init__(scope, construct_id, **kwargs)

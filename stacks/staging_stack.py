@@ -1,4 +1,4 @@
-"""What stages weights inside AWS: a build project for one deployment's model."""
+"""A build project that stages one deployment's weights inside AWS."""
 
 import shutil
 from pathlib import Path
@@ -14,7 +14,7 @@ from llm_hosting.staging_project import StagingProject
 
 
 class StagingStack(cdk.Stack):
-    """Bills nothing but log lines until a build is started; may be destroyed when the weights are staged.
+    """Bills nothing until a build starts; may be destroyed once the weights are staged.
 
     path: the deployment's file. root: the folder with `slipway/` and `constructs/`.
     """
@@ -40,7 +40,7 @@ class StagingStack(cdk.Stack):
 
 
 def _copy_command(root: Path, path: Path, folder: Path) -> None:
-    """All that `python -m slipway stage` reads, and no more: no virtual environment, no other deployment."""
+    """Only the files that `python -m slipway stage` reads: no virtual environment, no other deployment."""
     without_bytecode = shutil.ignore_patterns("__pycache__")
     for name in ("slipway", "constructs"):
         shutil.copytree(root / name, folder / name, ignore=without_bytecode)

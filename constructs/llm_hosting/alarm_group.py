@@ -1,4 +1,4 @@
-"""CloudWatch alarms that belong together and tell the same topic."""
+"""CloudWatch alarms that notify the same topic."""
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
@@ -7,16 +7,20 @@ from constructs import Construct
 
 
 class AlarmGroup(Construct):
-    """Each alarm goes off above its threshold; without data all is well."""
+    """Each alarm goes off above its threshold; missing data is not breaching.
 
-    def __init__(self, scope: Construct, construct_id: str) -> None:
+    topic_arn: SNS topic that hears of each alarm and of its end; None = none.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, topic_arn: str | None) -> None:
         super().__init__(scope, construct_id)
         self.alarms: list[cloudwatch.Alarm] = []
+        self._topic = sns.Topic.from_topic_arn(self, "Topic", topic_arn) if topic_arn else None
 
     def add(
         self, construct_id: str, metric: cloudwatch.Metric, threshold: float, *, periods: int = 1, breaching: int = 1
     ) -> None:
-        """One more alarm, which goes off when so many of the last periods are above the threshold."""
+        """An alarm that goes off when `breaching` of the last `periods` are above the threshold."""
         alarm = cloudwatch.Alarm(
             self,
             construct_id,
@@ -27,11 +31,8 @@ class AlarmGroup(Construct):
             datapoints_to_alarm=breaching,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
-        self.alarms.append(alarm)
-
-    def notify(self, topic_arn: str) -> None:
-        """Tell an SNS topic when an alarm goes off and when it is over."""
-        action = actions.SnsAction(sns.Topic.from_topic_arn(self, "Topic", topic_arn))
-        for alarm in self.alarms:
+        if self._topic:
+            action = actions.SnsAction(self._topic)
             alarm.add_alarm_action(action)
             alarm.add_ok_action(action)
+        self.alarms.append(alarm)

@@ -1,4 +1,4 @@
-"""Packs an own handler and its settings as SageMaker takes model data: a tar.gz, the same bytes on every machine."""
+"""Model data with an own handler and its settings: a tar.gz, the same bytes on every machine."""
 
 import io
 import struct
@@ -14,16 +14,16 @@ LARGEST_BLOCK = 65_535
 
 
 class ArchiveError(ValueError):
-    """A folder that does not make a handler; the message names the file and the fix."""
+    """A folder without a valid handler; the message names the file and the fix."""
 
 
 def handler_folders(root: Path) -> tuple[str, ...]:
-    """The handlers below `model_src/`, by name."""
+    """The names of the handlers in `model_src/`."""
     return tuple(sorted(path.parent.name for path in root.glob(f"*/{HANDLER}")))
 
 
 def pack(folder: Path | None, properties: Mapping[str, str]) -> bytes:
-    """The handler's files, the modules that handlers share, and serving.properties with these lines.
+    """An archive of the handler's files, the modules that handlers share, and serving.properties.
 
     folder: None where the image's own handler serves and only its settings are needed. Raises ArchiveError.
     """
@@ -39,7 +39,7 @@ def pack(folder: Path | None, properties: Mapping[str, str]) -> bytes:
 
 
 def settings_file(properties: Mapping[str, str]) -> bytes:
-    """serving.properties, sorted; Java reads such files as Latin-1, so all but ASCII is escaped."""
+    """serving.properties, sorted; Java reads it as Latin-1, so all but ASCII is escaped."""
     lines = [f"{_escaped(name, separators=True)}={_escaped(properties[name])}\n" for name in sorted(properties)]
     return "".join(lines).encode("ascii")
 
@@ -51,7 +51,9 @@ def _handler_files(folder: Path) -> dict[str, bytes]:
             f"{folder.name}: there is no {HANDLER}; DJL Serving runs the `handle` function of that file."
         )
     if SETTINGS in own:
-        raise ArchiveError(f"{folder.name}/{SETTINGS} is made of the deployment file; remove it and set them there.")
+        raise ArchiveError(
+            f"{folder.name}/{SETTINGS} is made of the deployment file; remove it and set its lines there."
+        )
     shared = _files(folder.parent / SHARED)
     if doubled := sorted(own.keys() & shared.keys()):
         raise ArchiveError(f"{folder.name}/{doubled[0]} would hide {SHARED}/{doubled[0]}; give it another name.")
@@ -59,7 +61,7 @@ def _handler_files(folder: Path) -> dict[str, bytes]:
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    """By path; hidden files and what Python compiled stay behind."""
+    """File contents by path, without hidden files and bytecode."""
     files = {}
     for path in folder.rglob("*"):
         parts = path.relative_to(folder).parts
@@ -75,7 +77,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 def _gzip(content: bytes) -> bytes:
     """Stored, not deflated: compressors differ between machines, and a handler is a few kilobytes."""
     blocks = [content[start : start + LARGEST_BLOCK] for start in range(0, len(content), LARGEST_BLOCK)]
-    header = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # gzip, deflate; no name, no time; of no system
+    header = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # gzip, deflate; no name, no time, no operating system
     body = b"".join(
         struct.pack("<BHH", block is blocks[-1], len(block), len(block) ^ 0xFFFF) + block for block in blocks
     )

@@ -1,4 +1,4 @@
-"""A SageMaker asynchronous endpoint for one model: it queues jobs, writes results to a bucket, can scale to zero."""
+"""A SageMaker asynchronous endpoint: it queues jobs, writes results to the job bucket, can scale to zero."""
 
 from pathlib import Path
 
@@ -10,15 +10,15 @@ from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from .deployment import Alarms, Hosting, Logs, Model
-from .endpoint_alarms import Watched
+from .deployment import Alarms, Hosting
+from .endpoint_alarms import AlarmSpec
 from .hosted_model import HostedModel
 from .job_store import JobStore
 from .resolution import Resolution
 
 
 class AsyncEndpoint(Construct):
-    """`name` and `url` are the endpoint's, `log_group` holds what the container prints.
+    """`environment` is for the functions that call the endpoint, `outputs` for the stack.
 
     Each attempt that ends is announced on one of the two `topics`: successes, then failures.
     """
@@ -28,30 +28,23 @@ class AsyncEndpoint(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        model: Model,
-        hosting: Hosting,
-        alarms: Alarms,
         resolution: Resolution,
-        log_settings: Logs,
         handler: Path | None,
         store: JobStore,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._store = store
+        deployment = resolution.deployment
+        hosting, self._store = deployment.hosting, store
         self.topics = [self._create_topic("Success"), self._create_topic("Failure")]
         self._hosted = HostedModel(
             self,
             "Default",  # adds nothing to logical ids
-            model=model,
-            hosting=hosting,
-            alarms=alarms,
             resolution=resolution,
-            log_settings=log_settings,
             handler=handler,
-            watched=_watched(alarms),
+            alarms=_alarms(deployment.alarms),
             asynchronous=self._configuration(hosting, store),
         )
-        self.name, self.url, self.log_group = self._hosted.name, self._hosted.url, self._hosted.log_group
+        self.environment, self.outputs = self._hosted.environment, self._hosted.outputs
         store.grant_serve(self._hosted.role)
         self._hosted.role.allow_publishing([topic.topic_arn for topic in self.topics])
         if hosting.instance_count.is_scaled:
@@ -61,7 +54,7 @@ class AsyncEndpoint(Construct):
                 scaling.wake()
 
     def grant_invoke(self, grantee: iam.IGrantable) -> None:
-        """Let a principal hand this endpoint a job, whose input it names."""
+        """Let a principal invoke this endpoint with an input in the job bucket."""
         self._hosted.grant(grantee, "sagemaker:InvokeEndpointAsync")
         self._store.grant_read_inputs(grantee)
 
@@ -74,13 +67,13 @@ class AsyncEndpoint(Construct):
         return cloudwatch.Metric(
             namespace="AWS/SageMaker",
             metric_name="ApproximateAgeOfOldestRequest",
-            dimensions_map={"EndpointName": self.name},
+            dimensions_map={"EndpointName": self._hosted.name},
             statistic=cloudwatch.Stats.MAXIMUM,
             period=Duration.minutes(1),
         )
 
     def _create_topic(self, construct_id: str) -> sns.Topic:
-        # The key that AWS manages for SNS lets every principal of the account publish that may publish at all.
+        # AWS's own key for SNS: every principal of the account may use it through SNS.
         key = kms.Alias.from_alias_name(self, f"{construct_id}Key", "alias/aws/sns")
         return sns.Topic(self, construct_id, master_key=key, enforce_ssl=True)
 
@@ -103,10 +96,10 @@ class AsyncEndpoint(Construct):
         )
 
 
-def _watched(settings: Alarms) -> tuple[Watched, ...]:
-    """Share of 5XX answers, share of 4XX answers: of a real-time endpoint's metrics of errors it has these two only."""
+def _alarms(settings: Alarms) -> tuple[AlarmSpec, ...]:
+    """Share of 5XX answers, share of 4XX answers: an asynchronous endpoint has no other metrics of errors."""
     average = cloudwatch.Stats.AVERAGE
     return (
-        Watched("Errors", "Invocation5XXErrors", average, settings.error_rate),
-        Watched("Failures", "Invocation4XXErrors", average, settings.failure_rate),  # LMI's own failures are 424
+        AlarmSpec("Errors", "Invocation5XXErrors", average, settings.error_rate),
+        AlarmSpec("Failures", "Invocation4XXErrors", average, settings.failure_rate),  # LMI's own failures are 424
     )

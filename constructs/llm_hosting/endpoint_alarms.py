@@ -1,4 +1,4 @@
-"""Alarms on the answers of a SageMaker endpoint."""
+"""Alarms on the metrics of a SageMaker endpoint."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,8 +10,8 @@ from constructs import Construct
 from .alarm_group import AlarmGroup
 
 
-class Watched(NamedTuple):
-    """A metric of the endpoint, a statistic of it, and the value above which the endpoint is unwell."""
+class AlarmSpec(NamedTuple):
+    """An alarm on a metric of the endpoint."""
 
     construct_id: str
     metric_name: str
@@ -20,21 +20,28 @@ class Watched(NamedTuple):
 
 
 class EndpointAlarms(AlarmGroup):
-    """Go off when two of three minutes are above a threshold.
+    """Each goes off when two of three minutes are above its threshold.
 
-    dimensions: `EndpointName` and `VariantName`; with `EndpointConfigName` the alarms see one fleet of an update only.
+    dimensions: `EndpointName` and `VariantName`; with `EndpointConfigName` the alarms see only one of the two fleets of
+    an update.
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, dimensions: dict[str, str], watched: Sequence[Watched]
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        dimensions: dict[str, str],
+        specs: Sequence[AlarmSpec],
+        topic_arn: str | None,
     ) -> None:
-        super().__init__(scope, construct_id)
-        for each in watched:
+        super().__init__(scope, construct_id, topic_arn=topic_arn)
+        for spec in specs:
             metric = cloudwatch.Metric(
                 namespace="AWS/SageMaker",
-                metric_name=each.metric_name,
+                metric_name=spec.metric_name,
                 dimensions_map=dimensions,
-                statistic=each.statistic,
+                statistic=spec.statistic,
                 period=Duration.minutes(1),
             )
-            self.add(each.construct_id, metric, each.threshold, periods=3, breaching=2)
+            self.add(spec.construct_id, metric, spec.threshold, periods=3, breaching=2)

@@ -1,4 +1,4 @@
-"""Automatic scaling of the instances of a SageMaker endpoint, to zero and back where the endpoint can wake."""
+"""Automatic scaling of a SageMaker endpoint's instances, to zero and back where the endpoint can wake."""
 
 from aws_cdk import Duration
 from aws_cdk import aws_applicationautoscaling as autoscaling
@@ -10,12 +10,12 @@ from .deployment import Hosting
 Policy = autoscaling.CfnScalingPolicy
 Tracking = Policy.TargetTrackingScalingPolicyConfigurationProperty
 
-# Longer than it takes until a woken instance counts in the metric; AWS's own example for asynchronous endpoints.
+# From AWS's example for asynchronous endpoints: longer than a woken instance takes to count in the metric.
 _WAKE_COOLDOWN_IN_SECONDS = 300
 
 
 class EndpointScaling(Construct):
-    """Between the counts of `hosting`; what the count follows is told by one of the methods."""
+    """Between the counts of `hosting`. The methods choose the metric that the count follows."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, endpoint_name: str, variant_name: str, hosting: Hosting
@@ -33,7 +33,7 @@ class EndpointScaling(Construct):
         )
 
     def follow_requests_in_flight(self) -> None:
-        """Per copy of the model: invocations per minute mislead where answers take long."""
+        """Follow requests in flight per copy of the model; invocations per minute mislead where answers take long."""
         metric = Policy.PredefinedMetricSpecificationProperty(
             predefined_metric_type="SageMakerVariantConcurrentRequestsPerModelHighResolution"
         )
@@ -41,7 +41,7 @@ class EndpointScaling(Construct):
         self._track("Policy", "ConcurrentRequests", target, predefined_metric_specification=metric)
 
     def follow_backlog(self) -> None:
-        """The jobs that wait or run, per instance; only asynchronous endpoints have this metric."""
+        """Follow the jobs that wait or run, per instance: a metric of asynchronous endpoints."""
         metric = Policy.CustomizedMetricSpecificationProperty(
             namespace="AWS/SageMaker",
             metric_name="ApproximateBacklogSizePerInstance",
@@ -52,7 +52,7 @@ class EndpointScaling(Construct):
         self._track("Backlog", "Backlog", target, customized_metric_specification=metric)
 
     def wake(self) -> None:
-        """From zero for the first job: tracking alone would wait until the backlog is past its target."""
+        """Start an instance for the first job at zero; tracking alone would wait for a backlog past its target."""
         policy = Policy(
             self,
             "Wake",
@@ -62,7 +62,7 @@ class EndpointScaling(Construct):
             step_scaling_policy_configuration=Policy.StepScalingPolicyConfigurationProperty(
                 adjustment_type="ChangeInCapacity",
                 metric_aggregation_type="Average",
-                # An alarm that stays on asks again each minute, and an instance takes minutes to start.
+                # An alarm that stays on triggers each minute, and an instance takes minutes to start.
                 cooldown=_WAKE_COOLDOWN_IN_SECONDS,
                 step_adjustments=[Policy.StepAdjustmentProperty(metric_interval_lower_bound=0, scaling_adjustment=1)],
             ),

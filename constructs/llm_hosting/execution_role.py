@@ -10,7 +10,7 @@ from .log_group import LogGroup
 
 
 class ExecutionRole(iam.Role):
-    """Bound to one image, one log group, one prefix of weights and the keys that the deployment names."""
+    """Bound to one image, one log group, one prefix of weights and the deployment's keys."""
 
     def __init__(self, scope: Construct, construct_id: str, *, image: ContainerImage, log_group: LogGroup) -> None:
         super().__init__(

@@ -1,4 +1,7 @@
-"""What API Gateway itself answers when a request never reaches a function: our JSON shape, status and advice."""
+"""API Gateway's own answers, to requests that reach no function: statuses, texts and headers.
+
+The statuses and texts of the functions are in lambda_src/inference_api/errors.py.
+"""
 
 import json
 from dataclasses import dataclass
@@ -6,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class GatewayResponse:
-    """One of API Gateway's kinds of response, with our status (None = the kind's own), code and message."""
+    """The answer to one of API Gateway's kinds of failure. status: None = the kind's own."""
 
     kind: str
     status: int | None
@@ -16,15 +19,19 @@ class GatewayResponse:
 
     @property
     def template(self) -> str:
-        """The body."""
+        """The body, in our JSON shape."""
         return json.dumps({"error": {"code": self.code, "message": self.message}})
 
     @property
     def headers(self) -> dict[str, str]:
-        """Response headers in API Gateway's mapping language: fixed values stand in single quotes."""
-        headers = {"x-request-id": "context.requestId"}
+        """The headers of the functions, in API Gateway's mapping language, which quotes fixed values."""
+        headers = {
+            "x-request-id": "context.requestId",
+            "x-content-type-options": "'nosniff'",
+            "cache-control": "'no-store'",
+        }
         if self.retry_after_in_seconds is not None:
-            headers["Retry-After"] = f"'{self.retry_after_in_seconds}'"
+            headers["retry-after"] = f"'{self.retry_after_in_seconds}'"
         return headers
 
 
@@ -68,17 +75,17 @@ _RESPONSES = (
         "The request can't be accepted: check path, headers, body and, where requests are signed, the credentials.",
     ),
     GatewayResponse("DEFAULT_5XX", 503, "service_unavailable", _UNAVAILABLE, 5),
-    # Kinds of the 5XX family that have a status of their own: whether the default's covers it was not seen on AWS.
+    # Kinds of 5XX with a status of their own, which DEFAULT_5XX may not cover: not tried on AWS.
     GatewayResponse("INTEGRATION_FAILURE", 503, "service_unavailable", _UNAVAILABLE, 5),
     GatewayResponse("API_CONFIGURATION_ERROR", 503, "service_unavailable", _UNAVAILABLE, 5),
 )
 
 
 def gateway_responses(auth: str, *, takes_jobs: bool) -> tuple[GatewayResponse, ...]:
-    """All kinds that an API with this kind of authorization can give."""
+    """The answers of an API with this `api.auth`."""
     or_a_job = " or submit a job with POST /jobs" if takes_jobs else ""
     return (
-        # AWS's own text, "Missing Authentication Token", is a riddle to whoever misspelt a path.
+        # Also the answer to a misspelt path, which AWS's own text, "Missing Authentication Token", does not say.
         GatewayResponse(
             "MISSING_AUTHENTICATION_TOKEN",
             403,

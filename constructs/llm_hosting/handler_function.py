@@ -19,7 +19,7 @@ _TRACING_ANYWHERE = "xray:PutTraceSegments and xray:PutTelemetryRecords know no 
 
 @dataclass(frozen=True)
 class Handlers:
-    """What all functions of a deployment share: the code with every handler, its environment, size and logs."""
+    """Shared by all functions of a deployment: code, environment, settings, logs."""
 
     code: lambda_.Code
     environment: dict[str, str]
@@ -28,12 +28,12 @@ class Handlers:
 
 
 class HandlerFunction(Construct):
-    """`function` is the CDK function; grants are given to it by the constructs that own what it needs.
+    """`function` is the CDK function; constructs grant it access to their resources.
 
     handler: a module in `inference_api.handlers`.
-    failures: where a failed call goes, as the function has no dead-letter queue.
-    memory_in_mb: where it is not the deployment's own.
-    calls_itself: it writes into the queue that feeds it; Lambda would stop such a loop after 16 turns.
+    failures: why the function needs no dead-letter queue, for cdk-nag.
+    memory_in_mb: None = `api.memory_in_mb`.
+    calls_itself: the function writes into its own queue; Lambda would stop such a loop after 16 turns.
     """
 
     def __init__(

@@ -11,8 +11,8 @@ from constructs import Construct
 
 from . import DEPLOYMENT_TAG
 from .container_image import ContainerImage
-from .deployment import Alarms, Hosting, Logs, Model
-from .endpoint_alarms import EndpointAlarms, Watched
+from .deployment import Logs, Model
+from .endpoint_alarms import AlarmSpec, EndpointAlarms
 from .endpoint_scaling import EndpointScaling
 from .execution_role import ExecutionRole
 from .log_group import LogGroup
@@ -26,11 +26,12 @@ class HostedModel(Construct):
     """Built on the L1 resources: no L2 knows uncompressed weights, timeouts, host images or guardrails.
 
     `name` is `<stack name>-<8 hex characters of the stack id>`: known before the endpoint exists, so that role, log
-    group and alarms can be bound to it, and new with each stack, so that nothing collides.
+    group and alarms can be bound to it, and new with each stack, so that nothing collides. `environment` is for the
+    functions that call the endpoint, `outputs` for the stack.
 
     handler: folder of an own model.py; None = the image's own code serves.
-    watched: what goes off when the endpoint is unwell, and rolls a bad update back.
-    asynchronous: makes it an endpoint that takes asynchronous calls only.
+    alarms: they notify, and roll a bad update back.
+    asynchronous: None = a real-time endpoint.
     """
 
     def __init__(
@@ -38,19 +39,19 @@ class HostedModel(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        model: Model,
-        hosting: Hosting,
-        alarms: Alarms,
         resolution: Resolution,
-        log_settings: Logs,
         handler: Path | None,
-        watched: Sequence[Watched],
+        alarms: Sequence[AlarmSpec],
         asynchronous: sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._hosting = hosting
+        deployment = resolution.deployment
+        model = deployment.model
+        self._hosting = hosting = deployment.hosting
         self.name = f"{cdk.Aws.STACK_NAME}-{_first_characters_of_stack_id()}"
-        self.log_group = self._create_log_group(log_settings)
+        self.log_group = self._create_log_group(deployment.logs)
+        self.environment = {"ENDPOINT_NAME": self.name, "ENDPOINT_URL": self._url}
+        self.outputs = {"EndpointName": self.name, "EndpointLogGroup": self.log_group.log_group_name}
         image = ContainerImage(self, "Image", image=resolution.image)
         self.role = ExecutionRole(self, "Role", image=image, log_group=self.log_group)
         if model.weights:
@@ -61,14 +62,12 @@ class HostedModel(Construct):
         sagemaker_model = self._create_model(image, data, resolution)
         configuration = self._create_configuration(sagemaker_model, resolution, asynchronous)
         dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
-        watch = EndpointAlarms(self, "Alarms", dimensions=dimensions, watched=watched)
-        if alarms.topic_arn:
-            watch.notify(alarms.topic_arn)
-        # Bound to the new fleet: with alarms on the whole endpoint, one that is unwell could not be updated.
+        EndpointAlarms(self, "Alarms", dimensions=dimensions, specs=alarms, topic_arn=deployment.alarms.topic_arn)
+        # Bound to the new fleet: alarms on the whole endpoint would stop the update that heals it.
         new_fleet = {**dimensions, "EndpointConfigName": configuration.attr_endpoint_config_name}
-        rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, watched=watched)
+        rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=alarms, topic_arn=None)
         self._endpoint = self._create_endpoint(configuration, rollback.alarms)
-        self._allow_watching(rollback.alarms)
+        self._allow_reading(rollback.alarms)
 
     @property
     def arn(self) -> str:
@@ -76,12 +75,12 @@ class HostedModel(Construct):
         return f"arn:{cdk.Aws.PARTITION}:sagemaker:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:endpoint/{self.name}"
 
     @property
-    def url(self) -> str:
-        """Where SageMaker itself takes invocations."""
+    def _url(self) -> str:
+        """SageMaker's own URL for invocations."""
         return f"https://runtime.sagemaker.{cdk.Aws.REGION}.{cdk.Aws.URL_SUFFIX}/endpoints/{self.name}/invocations"
 
     def add_scaling(self, construct_id: str) -> EndpointScaling:
-        """Leave the number of instances to automatic scaling."""
+        """Scale the number of instances automatically."""
         scaling = EndpointScaling(
             self, construct_id, endpoint_name=self.name, variant_name=VARIANT_NAME, hosting=self._hosting
         )
@@ -89,7 +88,7 @@ class HostedModel(Construct):
         return scaling
 
     def grant(self, grantee: iam.IGrantable, action: str) -> None:
-        """Let a principal do one thing with this endpoint."""
+        """Let a principal do one action on this endpoint."""
         iam.Grant.add_to_principal(grantee=grantee, actions=[action], resource_arns=[self.arn])
 
     def _create_log_group(self, settings: Logs) -> LogGroup:
@@ -98,7 +97,7 @@ class HostedModel(Construct):
             "LogGroup",
             settings=settings,
             name=f"/aws/sagemaker/Endpoints/{self.name}",
-            removal_policy=cdk.RemovalPolicy.RETAIN,  # the last words of an endpoint that failed to start
+            removal_policy=cdk.RemovalPolicy.RETAIN,  # an endpoint that failed to start says why there
         )
         cdk.Tags.of(log_group).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
         return log_group
@@ -124,7 +123,7 @@ class HostedModel(Construct):
                 image=image.uri, environment=resolution.environment, model_data_source=data
             ),
         )
-        # SageMaker checks the role's permissions now; the reference alone would not wait for the role's policy.
+        # SageMaker checks the role's permissions when it creates the model; a reference would not wait for the policy.
         sagemaker_model.node.add_dependency(self.role)
         return sagemaker_model
 
@@ -184,15 +183,15 @@ class HostedModel(Construct):
                     alarms=[sagemaker.CfnEndpoint.AlarmProperty(alarm_name=alarm.alarm_name) for alarm in alarms]
                 ),
             ),
-            # Only then: with a fixed count it would make an edit of the count do nothing.
+            # With a fixed count it would make an edit of the count do nothing.
             retain_all_variant_properties=True if hosting.instance_count.is_scaled else None,
         )
         endpoint.node.add_dependency(self.log_group)
         return endpoint
 
-    def _allow_watching(self, alarms: Sequence[cloudwatch.Alarm]) -> None:
-        # Without it SageMaker refuses to watch them. A policy of its own: the model waits for the role's first one,
-        # and the alarms, which name the configuration, come after the model.
+    def _allow_reading(self, alarms: Sequence[cloudwatch.Alarm]) -> None:
+        # SageMaker refuses rollback alarms that the role may not read. A policy of its own: the model waits for the
+        # role's first one, and the alarms, which name the configuration, come after the model.
         statement = iam.PolicyStatement(
             actions=["cloudwatch:DescribeAlarms"], resources=[alarm.alarm_arn for alarm in alarms]
         )
@@ -209,7 +208,7 @@ def _source(uri: str, data_type: str, compression: str) -> sagemaker.CfnModel.Mo
 
 
 def _pools(types: Sequence[str]) -> list[sagemaker.CfnEndpointConfig.InstancePoolProperty]:
-    """Best first: SageMaker takes the first type that it has."""
+    """In priority order: SageMaker takes the first type that it has."""
     return [
         sagemaker.CfnEndpointConfig.InstancePoolProperty(instance_type=name, priority=priority)
         for priority, name in enumerate(types, start=1)

@@ -1,4 +1,4 @@
-"""The REST API in front of a model: routes, authorization, throttles, access logs, answers of the gateway itself."""
+"""The REST API in front of a model: routes, authorization, throttles, access logs, the gateway's own answers."""
 
 import json
 from typing import Literal
@@ -14,7 +14,9 @@ from .gateway_responses import gateway_responses
 from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
 from .log_group import LogGroup
 
-INTEGRATION_TIMEOUT = cdk.Duration.seconds(29)  # API Gateway's own limit
+HOLD_TIMEOUT = cdk.Duration.seconds(28)  # of functions that wait: shorter than the gateway's, so that their answer wins
+
+_GATEWAY_TIMEOUT = cdk.Duration.seconds(29)  # API Gateway's own limit
 
 # Fields of an access log line, by their names in $context; none of them holds a prompt.
 _LOGGED = {
@@ -88,7 +90,7 @@ class InferenceApi(Construct):
 
     @property
     def url(self) -> str:
-        """Where the routes begin."""
+        """URL of the API."""
         url: str = self._api.url
         return url
 
@@ -100,11 +102,12 @@ class InferenceApi(Construct):
         handler: str,
         timeout: cdk.Duration,
         memory_in_mb: int | None = None,
+        construct_id: str | None = None,
     ) -> lambda_.Function:
-        """Answer a route by the handler module of that name in `inference_api.handlers`."""
+        """Answer a route by a module in `inference_api.handlers`, whose name also gives the construct id unless set."""
         function = HandlerFunction(
             self,
-            handler.title().replace("_", ""),
+            construct_id or handler.title().replace("_", ""),
             handler=handler,
             timeout=timeout,
             failures=_NO_QUEUE,
@@ -114,7 +117,7 @@ class InferenceApi(Construct):
         auth = self._settings.auth
         route = self._api.root.resource_for_path(path).add_method(
             method,
-            apigateway.LambdaIntegration(function, timeout=INTEGRATION_TIMEOUT, allow_test_invoke=False),
+            apigateway.LambdaIntegration(function, timeout=_GATEWAY_TIMEOUT, allow_test_invoke=False),
             authorization_type=apigateway.AuthorizationType.IAM if auth == "iam" else apigateway.AuthorizationType.NONE,
             api_key_required=auth == "api-key",
         )

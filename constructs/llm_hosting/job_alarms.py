@@ -1,4 +1,4 @@
-"""Alarms on jobs: those that nobody handles, that wait too long, that fail, and those that only the sweeper ended."""
+"""Alarms on jobs: dead letters, long waits, failures, jobs ended by the sweeper, failed sweeps."""
 
 from aws_cdk import Aws, Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -7,18 +7,13 @@ from constructs import Construct
 
 from .alarm_group import AlarmGroup
 from .deployment import Alarms, Jobs
-from .job_queue import JobQueue
 
 _FIVE_MINUTES = Duration.minutes(5)
-_RESULT_DELAY_IN_SECONDS = 300  # the sweeper ends jobs whose results lie unread, but later
-_FAILED_SWEEPS = 2  # of five; a single one is made up for by the next
+_FAILED_SWEEPS = 2  # of five; the next sweep does the work of a single failed one
 
 
 class JobAlarms(AlarmGroup):
-    """oldest_job: metric with the age, in seconds, of the job that has waited longest.
-
-    holds_results: whether `queue` holds results and not the jobs themselves.
-    """
+    """oldest_job: metric with the age, in seconds, of the job that has waited longest."""
 
     def __init__(
         self,
@@ -28,26 +23,21 @@ class JobAlarms(AlarmGroup):
         settings: Alarms,
         jobs: Jobs,
         oldest_job: cloudwatch.Metric,
-        queue: JobQueue,
-        holds_results: bool,
+        dead_letters: cloudwatch.Metric,
         sweeper: lambda_.Function,
     ) -> None:
-        super().__init__(scope, construct_id)
+        super().__init__(scope, construct_id, topic_arn=settings.topic_arn)
         average, total = cloudwatch.Stats.AVERAGE, cloudwatch.Stats.SUM
         wait_in_seconds = settings.job_wait_in_seconds or jobs.deadline_in_seconds // 2
-        self.add("DeadLetters", queue.metric_dead_letters(), 0)
+        self.add("DeadLetters", dead_letters, 0)
         self.add("Waiting", oldest_job, wait_in_seconds)
         self.add("EndedBySweeper", _metric("JobsEndedBySweeper", total), 0)
         self.add("Failed", _metric("JobFailed", average), settings.failed_job_rate, periods=3, breaching=2)
         self.add("Sweeps", sweeper.metric_errors(period=_FIVE_MINUTES, statistic=total), _FAILED_SWEEPS)
-        if holds_results:
-            self.add("Results", queue.metric_oldest_message(), _RESULT_DELAY_IN_SECONDS)
-        if settings.topic_arn:
-            self.notify(settings.topic_arn)
 
 
 def _metric(name: str, statistic: str) -> cloudwatch.Metric:
-    """What the functions write to their logs; see `inference_api.metrics`."""
+    """A metric that the functions write to their logs by `inference_api.metrics`."""
     return cloudwatch.Metric(
         namespace="Slipway",
         metric_name=name,

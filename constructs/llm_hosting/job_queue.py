@@ -1,4 +1,4 @@
-"""A queue whose messages a function handles, with a second queue for those that it could not handle."""
+"""A queue whose messages a function handles, and its dead-letter queue."""
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -11,6 +11,8 @@ from constructs import Construct
 
 from .acknowledgement import acknowledge
 
+FAILURES_GO_BACK = "Called by a queue only: a message that fails goes back there, and in the end to the dead letters."
+
 _MOST_RECEIVES = 10
 _RETENTION = Duration.days(14)  # the most that SQS takes
 _END_OF_THE_LINE = "It is the dead-letter queue itself; an alarm goes off when a message arrives."
@@ -18,7 +20,7 @@ _QUEUE_HAS_ONE = "A message that keeps failing goes to the dead-letter queue of 
 
 
 class JobQueue(Construct):
-    """Encrypted by SQS, over TLS only. `url` and `name` are those of the queue that is handled."""
+    """Encrypted by SQS, over TLS only. `outputs`: of the stack."""
 
     def __init__(self, scope: Construct, construct_id: str, *, timeout: Duration) -> None:
         """timeout: of the function that handles the messages."""
@@ -37,15 +39,15 @@ class JobQueue(Construct):
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
             retention_period=_RETENTION,
-            # Six times the function's timeout, as AWS advises: Lambda itself is throttled, waits and tries again.
+            # Six times the function's timeout, as AWS advises: a throttled Lambda tries again.
             visibility_timeout=Duration.seconds(6 * timeout.to_seconds()),
             dead_letter_queue=sqs.DeadLetterQueue(queue=self._dead_letters, max_receive_count=_MOST_RECEIVES),
         )
-        self.url, self.name = self._queue.queue_url, self._queue.queue_name
-        self.dead_letters_name = self._dead_letters.queue_name
+        self.url = self._queue.queue_url
+        self.outputs = {"JobQueue": self._queue.queue_name, "JobDeadLetters": self._dead_letters.queue_name}
 
     def feed(self, function: lambda_.Function, *, batch_size: int, max_concurrency: int | None = None) -> None:
-        """Have a function handle the messages; those that it reports as failed come back."""
+        """Let a function handle the messages; the ones that it reports as failed come back."""
         self._allow(function, "ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
         source = function.add_event_source_mapping(
             "Messages",
@@ -81,7 +83,7 @@ class JobQueue(Construct):
         )
 
     def metric_dead_letters(self) -> cloudwatch.Metric:
-        """Messages that nobody handles any more."""
+        """The number of messages in the dead-letter queue."""
         return self._dead_letters.metric_approximate_number_of_messages_visible(
             statistic=cloudwatch.Stats.MAXIMUM, period=Duration.minutes(1)
         )

@@ -1,4 +1,4 @@
-"""Where jobs are kept: one table for rows, quotas and small results, one bucket for inputs, outputs and failures."""
+"""The store of jobs: a table for rows, quotas and small answers, a bucket for inputs, outputs and failures."""
 
 import math
 from typing import Literal
@@ -23,9 +23,9 @@ _NO_ACCESS_LOG = (
 
 
 class JobStore(Construct):
-    """Outlives its stack unless `jobs.on_destroy` says otherwise; both parts carry the stack's name as a tag.
+    """Outlives its stack unless `jobs.on_destroy` says otherwise; table and bucket carry the stack's name as a tag.
 
-    Whoever is granted something gets the actions that its handler calls, and only below the folders that it uses.
+    Each `grant_*` allows the actions of one kind of handler, below the folders that it uses. `outputs`: of the stack.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, settings: Jobs) -> None:
@@ -33,20 +33,21 @@ class JobStore(Construct):
         self._table = self._create_table(settings)
         self._bucket = self._create_bucket(settings)
         self.table_name, self.bucket_name = self._table.table_name, self._bucket.bucket_name
+        self.outputs = {"JobTable": self.table_name, "JobBucket": self.bucket_name}
         cdk.Tags.of(self).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
 
     def location(self, folder: Folder) -> str:
-        """Of a folder of the bucket, as `s3://bucket/folder`."""
+        """`s3://bucket/folder`."""
         return f"s3://{self.bucket_name}/{folder}"
 
     def grant_submit(self, grantee: iam.IGrantable) -> None:
-        """Let a function accept jobs, and wait for their ends."""
+        """Let a function accept jobs and wait until they end."""
         self.grant_change(grantee)
         self._allow_files(grantee, "s3:PutObject", "input")
         self.grant_read_results(grantee)
 
     def grant_wait(self, grantee: iam.IGrantable) -> None:
-        """Let a function read jobs and count the callers who wait."""
+        """Let a function read jobs and count waiting callers."""
         self._allow_rows(grantee, "GetItem", "UpdateItem")
         self.grant_read_results(grantee)
 
@@ -60,7 +61,7 @@ class JobStore(Construct):
         self._allow_rows(grantee, "GetItem", "PutItem", "UpdateItem")
 
     def grant_collect(self, grantee: iam.IGrantable) -> None:
-        """Let a function end jobs by what their attempts left in the bucket."""
+        """Let a function end jobs by the outputs and failures in the bucket."""
         self.grant_change(grantee)
         self._allow_files(grantee, "s3:GetObject", "output", "failure")
         self._allow_listing(grantee)
@@ -72,20 +73,20 @@ class JobStore(Construct):
         self._allow_files(grantee, "s3:PutObject", "output")
 
     def grant_find_due(self, grantee: iam.IGrantable) -> None:
-        """Let a function find the jobs that need something done."""
+        """Let the sweeper find due jobs."""
         self._allow_index(grantee, "by_due")
 
     def grant_read_inputs(self, grantee: iam.IGrantable) -> None:
-        """Let a function name inputs to an asynchronous endpoint."""
+        """Let a function invoke an asynchronous endpoint with an input."""
         self._allow_files(grantee, "s3:GetObject", "input")
 
     def grant_read_results(self, grantee: iam.IGrantable) -> None:
-        """Let a function read outputs, and the version that a row pins: that is an action of its own."""
+        """Let a function read outputs, and a pinned version, which is an action of its own."""
         self._allow_files(grantee, "s3:GetObject", "output")
         self._allow_files(grantee, "s3:GetObjectVersion", "output")
 
     def grant_serve(self, role: iam.IGrantable) -> None:
-        """Let an asynchronous endpoint read inputs and write outputs and failures, in parts where they are large."""
+        """Let an asynchronous endpoint read inputs and write outputs and failures, large ones in parts."""
         self._allow_files(role, "s3:GetObject", "input")
         for action in ("s3:PutObject", "s3:AbortMultipartUpload"):
             self._allow_files(role, action, "output", "failure")
@@ -105,7 +106,7 @@ class JobStore(Construct):
             deletion_protection=settings.deletion_protection,
             removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if kept else cdk.RemovalPolicy.DESTROY,
         )
-        # Only rows of jobs carry these attributes, and only those that need something done carry the second pair.
+        # Only rows of jobs have these attributes, and only due ones the second pair.
         for name, partition, (sort, kind) in (
             ("by_owner", "owner", ("listed_at", _TEXT)),
             ("by_due", "due_shard", ("due_at", _NUMBER)),
@@ -119,7 +120,7 @@ class JobStore(Construct):
         return table
 
     def _create_bucket(self, settings: Jobs) -> s3.Bucket:
-        # No file may go before its row, which promises that the version it pins is there, the current one or not.
+        # No file may expire before its row, which promises the version that it pins, current or not.
         longest_life_in_days = (settings.retention_in_hours * 3600 + settings.deadline_in_seconds) / 86_400
         age = cdk.Duration.days(math.ceil(longest_life_in_days) + 1)
         bucket = s3.Bucket(
@@ -134,7 +135,7 @@ class JobStore(Construct):
                     expiration=age, noncurrent_version_expiration=age, abort_incomplete_multipart_upload_after=age
                 )
             ],
-            # CloudFormation deletes empty buckets only, so a stack that tried would fail at its end.
+            # CloudFormation deletes empty buckets only, so destroying the stack would fail.
             removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
         bucket.policy.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)  # TLS only as long as it lives
@@ -150,7 +151,7 @@ class JobStore(Construct):
         iam.Grant.add_to_principal(grantee=grantee, actions=["dynamodb:Query"], resource_arns=[arn])
 
     def _allow_listing(self, grantee: iam.IGrantable) -> None:
-        # Without it a missing object looks like a forbidden one; with a condition on the prefix, too.
+        # Without it, or with a condition on the prefix, a missing object looks like a forbidden one.
         arn = self._bucket.bucket_arn
         iam.Grant.add_to_principal(grantee=grantee, actions=["s3:ListBucket"], resource_arns=[arn])
 
@@ -160,5 +161,5 @@ class JobStore(Construct):
         bucket_id = cdk.Stack.of(self).get_logical_id(self._bucket.node.default_child)
         for folder in folders:
             finding = f"AwsSolutions-IAM5[Resource::<{bucket_id}.Arn>/{folder}/*]"
-            reason = f"Each job has files of its own below {folder}/, whose names nobody knows before."
+            reason = f"Each job has files of its own below {folder}/, with names unknown before."
             acknowledge(grantee.grant_principal, {finding: reason})

@@ -8,7 +8,7 @@ from .deployment import Logs
 
 
 class LogGroup(logs.LogGroup):
-    """Removed with the stack unless the caller says otherwise."""
+    """Removed with the stack unless `removal_policy` says otherwise."""
 
     def __init__(
         self,
@@ -20,5 +20,5 @@ class LogGroup(logs.LogGroup):
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
         super().__init__(scope, construct_id, log_group_name=name, removal_policy=removal_policy)
-        # The L2 takes an enumeration of names in place of days.
+        # The L2 takes an enumeration instead of days.
         self.node.default_child.retention_in_days = settings.retention_in_days

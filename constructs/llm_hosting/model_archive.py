@@ -1,4 +1,4 @@
-"""The model data of a container whose settings, or whose handler, come as a file: an archive among the CDK's assets."""
+"""Model data with a handler, or with settings that the container reads from a file: an asset of the CDK."""
 
 import hashlib
 from collections.abc import Mapping

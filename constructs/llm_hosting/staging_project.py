@@ -16,11 +16,11 @@ from .log_group import LogGroup
 _COMPUTE_TYPE = "BUILD_GENERAL1_MEDIUM"
 _IMAGE = "aws/codebuild/amazonlinux-x86_64-standard:5.0"
 _PYTHON = "3.12"
-_TIMEOUT_IN_MINUTES = 480  # what is there then, stays; the next build goes on from it
+_TIMEOUT_IN_MINUTES = 480  # the next build goes on from there
 
 
 class StagingProject(Construct):
-    """Runs `python -m slipway stage` in a machine of CodeBuild, each time somebody starts a build.
+    """Runs `python -m slipway stage` on a machine of CodeBuild, each time somebody starts a build.
 
     Built on the L1 resource: the L2 lets the role read the whole bucket of assets, and write any log group and report.
 
@@ -65,7 +65,7 @@ class StagingProject(Construct):
             environment=codebuild.CfnProject.EnvironmentProperty(
                 type="LINUX_CONTAINER", compute_type=_COMPUTE_TYPE, image=_IMAGE
             ),
-            # CodeBuild's own choice; named, because a project without a key is a finding of cdk-nag.
+            # CodeBuild's default; named because cdk-nag reports a project without a key.
             encryption_key=f"arn:{cdk.Aws.PARTITION}:kms:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:alias/aws/s3",
             logs_config=codebuild.CfnProject.LogsConfigProperty(
                 cloud_watch_logs=codebuild.CfnProject.CloudWatchLogsConfigProperty(
@@ -85,7 +85,7 @@ class StagingProject(Construct):
         self.log_group.grant_write(self._role)
 
     def _allow_staging(self, weights: str, key_arn: str | None) -> None:
-        """What docs/weights.md lists: the prefix, and the manifest beside it."""
+        """The permissions in docs/weights.md: the prefix, and the manifest beside it."""
         bucket, _, prefix = weights.removeprefix("s3://").partition("/")
         bucket_arn = f"arn:{cdk.Aws.PARTITION}:s3:::{bucket}"
         manifest = f".slipway/{prefix}manifest.json"
@@ -104,7 +104,7 @@ class StagingProject(Construct):
 
 
 def _build_specification(deployment: str) -> dict[str, object]:
-    """JSON is YAML, which CodeBuild reads."""
+    """CodeBuild reads YAML, and JSON is YAML."""
     install = "python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt"
     return {
         "version": 0.2,

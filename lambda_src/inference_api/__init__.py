@@ -1,1 +1,1 @@
-"""What runs in Lambda behind the REST API."""
+"""The Lambda functions behind the REST API."""

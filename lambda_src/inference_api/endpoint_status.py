@@ -1,13 +1,13 @@
-"""The status of the endpoint, asked for at most every 15 seconds: DescribeEndpoint has a low rate per account."""
+"""The endpoint's status, kept for 15 seconds: DescribeEndpoint has a low rate per account."""
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from inference_api.http import ApiError
+from inference_api import errors
 
 # Two attempts of at most 1 + 2 s, with back-off between them, end within the function's 10 s.
 QUICK_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 2})
@@ -15,16 +15,10 @@ QUICK_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "stan
 KEPT_FOR_SECONDS = 15
 
 
-class SageMakerClient(Protocol):
-    """The part of botocore's `sagemaker` client that is called here."""
-
-    def describe_endpoint(self, **arguments: Any) -> Any: ...
-
-
 class EndpointStatus:
-    """Reads the endpoint's status; raises ApiError 503 while it cannot be had."""
+    """client: botocore's `sagemaker`."""
 
-    def __init__(self, client: SageMakerClient, endpoint_name: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, client: Any, endpoint_name: str, clock: Callable[[], float] = time.time) -> None:
         self._client = client
         self._endpoint_name = endpoint_name
         self._clock = clock
@@ -32,7 +26,7 @@ class EndpointStatus:
         self._read_at = float("-inf")
 
     def read(self) -> str:
-        """One of SageMaker's own words, such as InService, Creating, Updating or Failed."""
+        """SageMaker's word, such as InService, Creating, Updating or Failed. Raises ApiError 503."""
         now = self._clock()
         if now - self._read_at >= KEPT_FOR_SECONDS:
             self._status = self._describe()
@@ -46,5 +40,4 @@ class EndpointStatus:
             cause = str(error.response["Error"].get("Code"))
         except BotoCoreError as error:
             cause = type(error).__name__
-        message = "The status of the endpoint is not known right now; try again after the seconds in retry-after."
-        raise ApiError(503, "status_unknown", message, retry_after_in_seconds=5, cause=cause)
+        raise errors.status_unknown(cause)

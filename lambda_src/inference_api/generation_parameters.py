@@ -1,11 +1,11 @@
-"""Types of the generation parameters that engines share, and the ranges that an engine itself insists on."""
+"""Types of the generation parameters that engines share, and the ranges of one engine."""
 
 import json
 from collections.abc import Mapping
 from operator import ge, gt, le, lt
 from typing import Any
 
-from inference_api.http import ApiError
+from inference_api.errors import ApiError
 
 Ranges = Mapping[str, Mapping[str, float]]
 
@@ -30,7 +30,7 @@ _BOUNDS = {
 
 
 def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: str, prefix: str) -> None:
-    """Raises ApiError 400 `invalid_parameter`. Unknown names and nulls pass: the engine has the last word on them."""
+    """Raises ApiError 400 `invalid_parameter`. Unknown names and nulls pass: the engine decides on them."""
     for name, value in parameters.items():
         kind = _KINDS.get(name, _NUMBER if name in ranges else None)
         if value is None or kind is None:

@@ -1,4 +1,4 @@
-"""A gateway event turned into a request, and a result or an error turned into what the gateway sends."""
+"""API Gateway's event -> Request; Response or error -> API Gateway's answer."""
 
 import json
 from base64 import b64decode
@@ -11,18 +11,17 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
+from inference_api import errors
+from inference_api.errors import ApiError
+
 Event = Mapping[str, Any]
 
-_INTERNAL_ERROR = "The service failed on its own account; report the x-request-id of this response if it happens again."
-
-
-class BusyError(Exception):
-    """What the function needs is in use by others all the time; nothing was changed."""
+_FIXED_HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 
 
 @dataclass(frozen=True)
 class Request:
-    """One call of a route. `caller` is a hash that names whoever was authenticated; None where nobody has to be."""
+    """One call of a route. `caller` is a hash of the authenticated principal; None where the API is open."""
 
     body: bytes
     content_type: str | None
@@ -34,7 +33,7 @@ class Request:
     @classmethod
     def from_event(cls, event: Event) -> "Request":
         headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
-        # surrogatepass: whether the text is valid is for the body's rules to say, as a 400.
+        # surrogatepass: the body's rules refuse an invalid text, as a 400.
         body = (event.get("body") or "").encode(errors="surrogatepass")
         return cls(
             body=b64decode(body) if event.get("isBase64Encoded") else body,
@@ -55,14 +54,14 @@ class Request:
 
     @property
     def owner(self) -> str:
-        """The caller as the owner of jobs; a deployment that knows no callers has none."""
+        """The caller as the owner of jobs; an open API takes no jobs."""
         assert self.caller
         return self.caller
 
 
 @dataclass(frozen=True)
 class Response:
-    """`body` is JSON to be written, or text that goes out as it is; `location` is relative to the request's own URL."""
+    """`body`: an object to be sent as JSON, or text; `location` is relative to the request's own URL."""
 
     status: int
     body: dict[str, Any] | str
@@ -71,12 +70,8 @@ class Response:
     location: str | None = None
 
     def for_gateway(self, request_id: str) -> dict[str, Any]:
-        headers = {
-            "content-type": self.content_type,
-            "x-request-id": request_id,
-            "x-content-type-options": "nosniff",
-            "cache-control": "no-store",
-        }
+        """As API Gateway takes it. The gateway's own answers have the same headers (gateway_responses.py)."""
+        headers = {"content-type": self.content_type, "x-request-id": request_id, **_FIXED_HEADERS}
         if self.retry_after_in_seconds is not None:
             headers["retry-after"] = str(self.retry_after_in_seconds)
         if self.location is not None:
@@ -85,28 +80,8 @@ class Response:
         return {"statusCode": self.status, "headers": headers, "body": body, "isBase64Encoded": False}
 
 
-class ApiError(Exception):
-    """An answer other than the one asked for; `message` is for the caller, only `code` and `cause` are logged."""
-
-    def __init__(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        *,
-        field: str | None = None,
-        retry_after_in_seconds: int | None = None,
-        cause: str | None = None,
-    ) -> None:
-        super().__init__(code)
-        self.code = code
-        self.cause = cause
-        error = {"code": code, "message": message} | ({"field": field} if field else {})
-        self.response = Response(status, {"error": error}, retry_after_in_seconds=retry_after_in_seconds)
-
-
 def answers(route: Callable[[Request], Response]) -> Callable[[Event, Any], dict[str, Any]]:
-    """Make a route the function's entry point: every outcome becomes a response, and one line in the log."""
+    """Make a route the function's entry point: every outcome becomes a response and one line in the log."""
 
     @wraps(route)
     def entry_point(event: Event, context: Any) -> dict[str, Any]:
@@ -119,10 +94,10 @@ def answers(route: Callable[[Request], Response]) -> Callable[[Event, Any], dict
             request = Request.from_event(event)
             response = route(request)
         except ApiError as error:
-            failure, response = error, error.response
+            failure, response = error, _error_response(error)
         except Exception as error:
-            failure = _overloaded(error) or _unexpected(error)
-            response = failure.response
+            failure = _overloaded(error) or errors.internal_error(place_of(error))
+            response = _error_response(failure)
         answer = response.for_gateway(request_id)
         outcome = {
             "request_id": request_id,
@@ -138,8 +113,13 @@ def answers(route: Callable[[Request], Response]) -> Callable[[Event, Any], dict
     return entry_point
 
 
+def _error_response(error: ApiError) -> Response:
+    body = {"code": error.code, "message": error.message} | ({"field": error.field} if error.field else {})
+    return Response(error.status, {"error": body}, retry_after_in_seconds=error.retry_after_in_seconds)
+
+
 def _sizes_and_caller(request: Request | None, body: str) -> dict[str, Any]:
-    """All that the log may know of the texts: how long they are, and whose."""
+    """Logs body sizes and caller hash only."""
     return {
         "bytes_in": len(request.body) if request else None,
         "bytes_out": len(body.encode()),
@@ -148,25 +128,19 @@ def _sizes_and_caller(request: Request | None, body: str) -> dict[str, Any]:
 
 
 def _overloaded(error: Exception) -> ApiError | None:
-    """A 503 for what passes by itself: a service behind the function is throttled, down or slow."""
+    """A 503 where a service behind the function is throttled, down or slow."""
     if isinstance(error, ClientError):
         status, cause = error.response["ResponseMetadata"]["HTTPStatusCode"], str(error.response["Error"].get("Code"))
         passes = status >= 500 or status == 429 or "Throttl" in cause or "Throughput" in cause or "Conflict" in cause
     else:
-        passes, cause = isinstance(error, BusyError | ConnectionError | HTTPClientError), type(error).__name__
+        passes, cause = isinstance(error, errors.BusyError | ConnectionError | HTTPClientError), type(error).__name__
     if not passes:
         return None
-    message = "The service is overloaded; send the same request again after the seconds in retry-after."
-    return ApiError(503, "overloaded", message, retry_after_in_seconds=2, cause=cause)
-
-
-def _unexpected(error: Exception) -> ApiError:
-    """A 500 that is logged by class and place alone: an exception's text can quote a prompt."""
-    return ApiError(500, "internal_error", _INTERNAL_ERROR, cause=place_of(error))
+    return errors.overloaded(cause)
 
 
 def place_of(error: Exception) -> str:
-    """Class and place of an exception, which is all of it that may be logged."""
+    """Class and place of an exception, for the log: its text can quote a prompt."""
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next
@@ -176,7 +150,7 @@ def place_of(error: Exception) -> str:
 
 def _caller(identity: Mapping[str, Any]) -> str | None:
     if identity.get("caller"):
-        # What follows the colon is a session name, which the caller chooses freely.
+        # After the colon comes a session name, which the caller chooses freely.
         principal = f"{identity.get('accountId')}/{identity['caller'].partition(':')[0]}"
     elif identity.get("apiKeyId"):
         principal = f"key/{identity['apiKeyId']}"

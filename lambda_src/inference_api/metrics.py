@@ -1,4 +1,4 @@
-"""The application's own metrics, in CloudWatch's embedded metric format: a line in the log, no call."""
+"""Metrics of the functions, as log lines in CloudWatch's embedded metric format."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ _UNITS = {"JobSeconds": "Seconds"}
 
 
 def emit(deployment: str, now: float, values: Mapping[str, float]) -> None:
-    """One datum for each name, under the dimension `Deployment`."""
+    """One value for each name, under the dimension `Deployment`."""
     metrics = [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in values]
     directive = {"Namespace": NAMESPACE, "Dimensions": [["Deployment"]], "Metrics": metrics}
     envelope = {"_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": [directive]}, "Deployment": deployment}

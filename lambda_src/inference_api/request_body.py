@@ -1,11 +1,11 @@
-"""The rules that a generation request must keep before it costs time on the model."""
+"""The rules of a generation request, checked before it costs time on the model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from inference_api.errors import ApiError
 from inference_api.generation_parameters import Ranges, check_parameters
-from inference_api.http import ApiError
 from inference_api.strict_json import read_strict_json
 
 _PROMPTS = ("inputs", "messages", "prompt")
@@ -19,7 +19,7 @@ _LENGTHS = {
 
 @dataclass(frozen=True)
 class RequestRules:
-    """What this deployment's engine takes: the keys that may hold the prompt, and parameter ranges of its own."""
+    """The deployment's engine: the keys that may hold the prompt, and its own ranges of parameters."""
 
     engine: str
     bodies: tuple[str, ...]
@@ -30,7 +30,7 @@ class RequestRules:
 def check_request_body(body: bytes, content_type: str | None, rules: RequestRules) -> dict[str, Any]:
     """The body as a document.
 
-    Raises ApiError 400, 413 or 415 for one that the engine would refuse or that is not safe to pass on.
+    Raises ApiError 400, 413 or 415 for a body that the engine would refuse or that is not safe to pass on.
     """
     if not body.strip():
         raise ApiError(400, "empty_body", f"The body is empty; send JSON with {_one_of(rules.bodies)}.")
@@ -57,7 +57,7 @@ def check_request_body(body: bytes, content_type: str | None, rules: RequestRule
 
 
 def answer_tokens(document: Mapping[str, Any]) -> int:
-    """The most tokens that the answers to a checked body may have. Raises ApiError 400 where it sets no limit."""
+    """The most tokens that the answers to a checked body can have. Raises ApiError 400 if the body sets no limit."""
     key = next(key for key in _PROMPTS if key in document)
     parameters, prefix = _parameters(document, key)
     names = _LENGTHS[key]

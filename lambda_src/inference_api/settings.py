@@ -5,13 +5,13 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
-from inference_api.jobs.transitions import JobPolicy
+from inference_api.jobs.policy import JobPolicy
 from inference_api.request_body import RequestRules
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the template says about the deployment behind the API; `engine_version` is empty when nobody knows it."""
+    """The deployment behind the API. engine_version: empty for an own image."""
 
     endpoint_name: str
     endpoint_url: str
@@ -24,7 +24,7 @@ class Settings:
 
 @cache
 def settings() -> Settings:
-    """Raises KeyError or ValueError when the environment is not the one that the template sets."""
+    """Raises KeyError or ValueError if the environment is not the template's."""
     schema = json.loads(os.environ["REQUEST_SCHEMA"])
     return Settings(
         endpoint_name=os.environ["ENDPOINT_NAME"],
@@ -44,7 +44,7 @@ def settings() -> Settings:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of each caller; `answer_tokens_per_day` None = no budget."""
+    """Limits of each caller. answer_tokens_per_day: None = no budget."""
 
     open_jobs: int
     answer_tokens_per_day: int | None
@@ -52,7 +52,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class JobSettings:
-    """What the template says about jobs; `queue_url` is empty where an asynchronous endpoint takes them."""
+    """The deployment's jobs. queue_url: empty in front of an asynchronous endpoint."""
 
     deployment: str
     table: str
@@ -65,7 +65,7 @@ class JobSettings:
 
 @cache
 def job_settings() -> JobSettings:
-    """Raises KeyError or ValueError when the environment is not the one that the template sets."""
+    """Raises KeyError or ValueError if the environment is not the template's."""
     jobs = json.loads(os.environ["JOB_SETTINGS"])
     return JobSettings(
         deployment=os.environ["DEPLOYMENT_NAME"],

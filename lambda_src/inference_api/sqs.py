@@ -1,4 +1,4 @@
-"""SQS events: each message is handled on its own, and only those that failed come back."""
+"""SQS events: each message is handled by itself, and only the ones that failed come back."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ Message = Mapping[str, Any]
 
 
 def handles_each(handle: Callable[[Message], None]) -> Callable[[Event, Any], dict[str, Any]]:
-    """Make `handle` the function's entry point; the messages it raises for stay in the queue."""
+    """Make `handle` the function's entry point; a message for which it raises stays in the queue."""
 
     @wraps(handle)
     def entry_point(event: Event, context: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 from codecs import BOM_UTF8
 from typing import Any, NoReturn
 
-from inference_api.http import ApiError
+from inference_api.errors import ApiError
 
 MAX_DEPTH = 8
 

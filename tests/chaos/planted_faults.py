@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from inference_api import http, metrics
+from inference_api import errors, http, metrics
+from inference_api.answer import Answer
 from inference_api.jobs import (
     async_backend,
     completion,
@@ -16,6 +17,7 @@ from inference_api.jobs import (
     items,
     long_poll,
     recorder,
+    service,
     submission,
     sweeper,
     table,
@@ -23,7 +25,6 @@ from inference_api.jobs import (
     view,
     worker,
 )
-from inference_api.jobs.job import Result
 from simulation.callers import Habits
 from simulation.faults import Rates
 from simulation.model import CANARY
@@ -174,11 +175,11 @@ def an_output_that_is_told_differently_each_time(patch: pytest.MonkeyPatch) -> N
 
 @fault("i3_callers_get_the_pinned_output", mode="async", rates=Rates(broken_output=1.0))
 def an_output_that_is_not_pinned(patch: pytest.MonkeyPatch) -> None:
-    def answer_of(_: Any, output: Any, service: Any) -> Any:
-        found = service.files._get(output.key)
-        return Result(found["Body"].read(), output.content_type)
+    def read_answer(self: Any, _: Any, output: Any) -> Any:
+        found = self.files._get(output.key)
+        return Answer(found["Body"].read(), output.content_type)
 
-    patch.setattr(view, "answer_of", answer_of)
+    patch.setattr(service.JobService, "read_answer", read_answer)
 
 
 @fault("i3_a_success_has_its_output", mode="async", rates=QUIET)
@@ -186,8 +187,7 @@ def a_pin_without_its_version(patch: pytest.MonkeyPatch) -> None:
     original = files._pinned
 
     def pinned(*found: Any) -> Any:
-        output, content = original(*found)
-        return output._replace(version_id="latest"), content
+        return original(*found)._replace(version_id="latest")
 
     patch.setattr(files, "_pinned", pinned)
 
@@ -205,12 +205,13 @@ def an_answer_to_somebody_elses_prompt(patch: pytest.MonkeyPatch) -> None:
 
 @fault("i3_a_success_has_its_output", mode="async", rates=QUIET)
 def a_row_that_points_to_a_copy_nobody_made(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(table.JobTable, "put_output", lambda *_: None)
+    patch.setattr(table.JobTable, "put_answer", lambda *_: None)
 
 
 @fault("i4_refused_prompts_fail_and_others_are_never_refused", mode="async", rates=Rates(model_error=0.3))
 def every_error_taken_for_a_refusal(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(recorder, "failure_of", lambda *texts: completion.Failure("rejected_by_model", "", True))
+    original = errors.container_error
+    patch.setattr(errors, "container_error", lambda status, words: original(400, words))
 
 
 @fault("i5_nothing_is_deleted_before_its_time", mode="async", rates=QUIET)
@@ -249,7 +250,7 @@ def a_malformed_id_that_is_answered_differently(patch: pytest.MonkeyPatch) -> No
 
     def find(self: Any, job_id: str, owner: str) -> Any:
         if len(job_id) != 32:
-            raise http.ApiError(400, "malformed_id", "An id has 32 hex characters.")
+            raise errors.ApiError(400, "malformed_id", "An id has 32 hex characters.")
         return original(self, job_id, owner)
 
     patch.setattr(long_poll.LongPoll, "find", find)
@@ -331,7 +332,7 @@ def a_notification_that_creates_what_it_names(patch: pytest.MonkeyPatch) -> None
 
     def record(notification: Any, service: Any) -> bool:
         created = transitions.accept(notification.job_id, "", 0, service.completion._policy)
-        service.table.put_error(created, notification.attempt, Result(b"", ""), 2_000_000_000)
+        service.table.put_error(created, notification.attempt, {}, 2_000_000_000)
         return original(notification, service)
 
     patch.setattr("inference_api.handlers.record_result.record", record)
@@ -383,13 +384,13 @@ def a_row_that_grows(patch: pytest.MonkeyPatch) -> None:
 
 @fault("texts_stay_out_of_logs_and_events", mode="async", rates=Rates(model_error=0.3))
 def a_log_of_the_models_words(patch: pytest.MonkeyPatch) -> None:
-    original = recorder.failure_of
+    original = errors.container_error
 
-    def failure_of(*texts: str) -> Any:
-        print(json.dumps({"said": texts}))
-        return original(*texts)
+    def container_error(status: Any, words: str) -> Any:
+        print(json.dumps({"said": words}))
+        return original(status, words)
 
-    patch.setattr(recorder, "failure_of", failure_of)
+    patch.setattr(errors, "container_error", container_error)
 
 
 @fault("requests_are_ones_that_aws_takes", mode="realtime", rates=QUIET, jobs=5)

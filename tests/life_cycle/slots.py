@@ -31,7 +31,7 @@ class Recorder:
 def moved(old: Row | None, new: Row) -> int:
     """By how much the counter changes when the row `old`, None for no row, becomes `new`."""
     recorder = Recorder()
-    table = JobTable(recorder, "jobs", Runtime(chance=random.Random(0)))
+    table = JobTable(recorder, "jobs", Runtime(random=random.Random(0)))
     if old is None:
         table.add(new, ONE_AT_ONCE, None)
     else:

@@ -1,4 +1,4 @@
-"""Deployments as hypothesis invents them: every engine and version, real and made-up names, odd values."""
+"""Hypothesis strategies of deployments: every engine and version, real and made-up names, odd values."""
 
 from typing import Any, get_args
 
@@ -75,7 +75,7 @@ instance_types = st.sampled_from([*instances(), *MADE_UP_TYPES])
 
 
 def images() -> SearchStrategy[str]:
-    """Copies of published images, and ones that nobody knows."""
+    """Copies of published images, and unknown ones."""
     copies = [f"{OWN_REGISTRY}/{version.repository}:{version.tag}" for version in VERSIONS if version.tag]
     own = ["own:1", "own:1-cu130", "team/own-neuronx:2", "own@sha256:" + "0" * 64, "djl-inference:0.1-cu9"]
     return st.sampled_from([*copies, *(f"{OWN_REGISTRY}/{name}" for name in own)])
@@ -87,13 +87,13 @@ def _some(**settings: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:
 
 
 def _one_of(section: type[BaseModel], field: str) -> SearchStrategy[Any]:
-    """All words that the schema takes here, or null."""
+    """All values of the schema, or null."""
     words, _ = get_args(section.model_fields[field].annotation)
     return st.sampled_from([*get_args(words), None])
 
 
 def _serving() -> SearchStrategy[dict[str, Any]]:
-    """An engine with one of its own versions, or one of another's, and settings that it may not take."""
+    """An engine with a version of its own or another's, and settings that it may not take."""
     labels = st.sampled_from([*(version.label for version in VERSIONS), "9.9", ""])
     known = st.sampled_from(VERSIONS).map(lambda version: {"engine": version.engine, "version": version.label})
     other = st.builds(lambda name, label: {"engine": name, "version": label}, st.sampled_from(ENGINES), labels)
@@ -138,7 +138,7 @@ def _hosting() -> SearchStrategy[dict[str, Any]]:
 
 
 def deployments() -> SearchStrategy[Deployment]:
-    """All that the schema takes."""
+    """Every deployment that the schema takes."""
     return st.builds(
         lambda model, serving, hosting: Deployment.model_validate(
             {"model": model, "serving": serving, "hosting": hosting}

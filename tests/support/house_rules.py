@@ -1,4 +1,4 @@
-"""Rules that every template of ours keeps; each returns the violations it finds."""
+"""Rules of every template; each returns its violations."""
 
 import json
 import re
@@ -16,7 +16,7 @@ FORCED_TO_ANY_RESOURCE = {
     "xray:PutTelemetryRecords",
     "xray:PutTraceSegments",
 }
-# Each model and each job has files of its own, below a folder that is spelled out.
+# Each model and each job has files of its own, below a named folder.
 BELOW_A_FOLDER = {
     "s3:AbortMultipartUpload",
     "s3:GetObject",
@@ -24,7 +24,7 @@ BELOW_A_FOLDER = {
     "s3:ListMultipartUploadParts",
     "s3:PutObject",
 }
-# Names that are no physical names, or that are unique only within their parent.
+# Names that are not physical, or unique only within their parent.
 SCOPED_NAMES = {
     ("AWS::ApiGateway::Stage", "StageName"),
     ("AWS::ApplicationAutoScaling::ScalingPolicy", "PolicyName"),
@@ -36,7 +36,7 @@ STACK_NAME = {"Ref": "AWS::StackName"}  # an API may share its name with others
 
 
 def no_managed_policies(template: Template) -> list[str]:
-    """Neither FullAccess nor any other policy that AWS may widen."""
+    """No FullAccess, nor another policy that AWS may widen."""
     return [
         logical_id
         for logical_id, resource in template["Resources"].items()
@@ -45,7 +45,7 @@ def no_managed_policies(template: Template) -> list[str]:
 
 
 def no_partition_or_region_literals(template: Template) -> list[str]:
-    """Settings a user wrote (topics, keys, secrets) may name them; nothing that we write does."""
+    """Only the user's settings (topics, keys, secrets) may name a partition or region."""
     text = json.dumps({name: part for name, part in template.items() if name != "Mappings"})
     text = re.sub(r"arn:aws:(sns|kms|secretsmanager):us-east-1:111122223333", "", text)
     regions = "|".join(container_accounts())
@@ -53,7 +53,7 @@ def no_partition_or_region_literals(template: Template) -> list[str]:
 
 
 def no_fixed_names(template: Template) -> list[str]:
-    """Only the endpoint and its log group are named, with a part of the stack's id; others refer to a resource."""
+    """Only the endpoint and its log group have names, with a part of the stack's id."""
     return [
         f"{logical_id}.{key}"
         for logical_id, resource in template["Resources"].items()
@@ -79,7 +79,7 @@ def no_account_wide_settings(template: Template) -> list[str]:
 
 
 def no_custom_resources(template: Template) -> list[str]:
-    """They would bring code of others into the account."""
+    """They would bring other code into the account."""
     return [
         logical_id
         for logical_id, resource in template["Resources"].items()
@@ -88,14 +88,14 @@ def no_custom_resources(template: Template) -> list[str]:
 
 
 def no_wildcard_actions(template: Template) -> list[str]:
-    """Every action that is allowed is spelled out."""
+    """Every allowed action is spelled out."""
     return [
         action for statement in _allowing(template) for action in _list(statement.get("Action", "*")) if "*" in action
     ]
 
 
 def no_free_resources(template: Template) -> list[str]:
-    """A `*` only for actions that know no narrower resource, and for the files below a folder."""
+    """A `*` only for actions without narrower resources, and for the files below a folder."""
     violations = []
     for statement in _allowing(template):
         if "NotAction" in statement or "NotResource" in statement:
@@ -145,7 +145,7 @@ def queues_outlast_their_functions(template: Template) -> list[str]:
 
 
 def queues_have_dead_letters(template: Template) -> list[str]:
-    """What cannot be handled is kept: every queue and every subscription has a dead-letter queue, or is one."""
+    """Every queue and every subscription has a dead-letter queue, or is one."""
     sources = {
         logical_id: resource["Properties"].get("RedrivePolicy")
         for logical_id, resource in template["Resources"].items()
@@ -155,8 +155,8 @@ def queues_have_dead_letters(template: Template) -> list[str]:
     return [logical_id for logical_id, policy in sources.items() if not policy and logical_id not in ends]
 
 
-def what_stays_is_tagged(template: Template) -> list[str]:
-    """Whatever a destroy leaves behind can be found by the stack's name."""
+def retained_resources_are_tagged(template: Template) -> list[str]:
+    """Resources that a destroy retains carry the stack's name."""
     tag = {"Key": "slipway:deployment", "Value": STACK_NAME}
     return [
         logical_id
@@ -178,12 +178,12 @@ RULES: tuple[Callable[[Template], list[str]], ...] = (
     no_open_resource_policies,
     queues_outlast_their_functions,
     queues_have_dead_letters,
-    what_stays_is_tagged,
+    retained_resources_are_tagged,
 )
 
 
 def _allowing(template: Template) -> Iterator[dict[str, Any]]:
-    """The statements that allow something; those that deny may use wildcards."""
+    """Statements that allow; those that deny may use wildcards."""
     for resource in template["Resources"].values():
         yield from (statement for statement in statements_of(resource) if statement["Effect"] == "Allow")
 

@@ -1,4 +1,4 @@
-"""Parts of a template by their type, which is given without `AWS::`."""
+"""Parts of a template, by type without `AWS::`."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def referred(template: Template, reference: Any) -> dict[str, Any]:
 
 
 def policies(template: Template, prefix: str) -> list[dict[str, Any]]:
-    """Documents of the policies whose logical ids begin so: `Api` for functions of routes, `Endpoint` for the model."""
+    """Documents of the policies by a prefix of their ids: `Api` for functions of routes, `Endpoint` for the model."""
     return [
         resource["Properties"]["PolicyDocument"]
         for name, resource in template["Resources"].items()

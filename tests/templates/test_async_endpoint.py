@@ -34,12 +34,12 @@ def test_one_instance_gets_as_many_jobs_at_once_as_the_deployment_says(
     assert settings["ClientConfig"] == {"MaxConcurrentInvocationsPerInstance": most}
 
 
-def test_a_real_time_endpoint_stays_one(templates: dict[str, Template]) -> None:
+def test_a_real_time_endpoint_takes_no_asynchronous_calls(templates: dict[str, Template]) -> None:
     assert "AsyncInferenceConfig" not in properties(templates["gpt2"], "SageMaker::EndpointConfig")
     assert resources(templates["gpt2"], "SNS::Topic") == []
 
 
-def test_both_topics_lead_to_the_queue_as_they_are(templates: dict[str, Template]) -> None:
+def test_the_queue_receives_both_topics_unwrapped(templates: dict[str, Template]) -> None:
     template = templates["async"]
     output = properties(template, "SageMaker::EndpointConfig")["AsyncInferenceConfig"]["OutputConfig"]
     source = properties(template, "Lambda::EventSourceMapping")["EventSourceArn"]
@@ -112,7 +112,7 @@ def test_the_first_job_wakes_an_endpoint_at_zero(templates: dict[str, Template])
     assert [each["Name"] for each in alarm["Dimensions"]] == ["EndpointName"]
 
 
-def test_its_alarms_watch_metrics_that_an_asynchronous_endpoint_has(templates: dict[str, Template]) -> None:
+def test_its_alarms_are_on_metrics_of_asynchronous_endpoints(templates: dict[str, Template]) -> None:
     template = templates["async"]
     rollback = properties(template, "SageMaker::Endpoint")["DeploymentConfig"]["AutoRollbackConfiguration"]["Alarms"]
     watched = {

@@ -1,9 +1,10 @@
-"""The REST API as its template has it: authorization, limits, answers of the gateway, functions."""
+"""The template's REST API: authorization, limits, answers of the gateway, functions."""
 
 import json
 
 import pytest
 
+from inference_api.http import Response
 from support.template_parts import Template, all_of, logical_id, properties
 
 
@@ -47,19 +48,34 @@ def test_the_api_is_regional_throttled_and_logged_without_bodies(templates: dict
     assert not any("body" in value.lower() for value in fields.values())
 
 
+@pytest.mark.parametrize(
+    ("kind", "seconds"), [("ACCESS_DENIED", None), ("THROTTLED", 1), ("DEFAULT_4XX", None), ("DEFAULT_5XX", 5)]
+)
+def test_the_gateway_answers_with_the_headers_of_the_functions(
+    templates: dict[str, Template], kind: str, seconds: int | None
+) -> None:
+    answers = {each["ResponseType"]: each for each in all_of(templates["gpt2"], "ApiGateway::GatewayResponse")}
+    (content_type,) = answers[kind]["ResponseTemplates"]
+    headers = {
+        name.removeprefix("gatewayresponse.header."): value.strip("'")
+        for name, value in answers[kind]["ResponseParameters"].items()
+    }
+    of_a_function = Response(500, {}, retry_after_in_seconds=seconds).for_gateway("context.requestId")["headers"]
+    assert {"content-type": content_type, **headers} == of_a_function
+
+
 def test_every_answer_of_the_gateway_has_our_shape(templates: dict[str, Template]) -> None:
     answers = all_of(templates["gpt2"], "ApiGateway::GatewayResponse")
     assert {"DEFAULT_4XX", "DEFAULT_5XX", "THROTTLED"} <= {answer["ResponseType"] for answer in answers}
     for answer in answers:
         error = json.loads(answer["ResponseTemplates"]["application/json"])["error"]
         assert set(error) == {"code", "message"}
-        assert answer["ResponseParameters"]["gatewayresponse.header.x-request-id"] == "context.requestId"
-        if answer.get("StatusCode") in ("429", "503"):
-            assert "gatewayresponse.header.Retry-After" in answer["ResponseParameters"]
+        says_when = "gatewayresponse.header.retry-after" in answer["ResponseParameters"]
+        assert says_when == (answer.get("StatusCode") in ("429", "503"))
 
 
 @pytest.mark.parametrize(("name", "named"), [("gpt2", True), ("jobs-off", False)])
-def test_whoever_misspells_a_route_is_told_those_that_exist(
+def test_an_unknown_route_is_answered_with_the_known_ones(
     templates: dict[str, Template], name: str, named: bool
 ) -> None:
     answers = all_of(templates[name], "ApiGateway::GatewayResponse")

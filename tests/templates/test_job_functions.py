@@ -1,4 +1,4 @@
-"""The functions of jobs, as the template has them: what calls each, how often, and what goes off when it fails."""
+"""The template's functions of jobs: their triggers, timeouts and alarms."""
 
 import json
 from typing import Any
@@ -27,11 +27,11 @@ def handler_of(template: Template, method: dict[str, Any]) -> str:
     return handler.split(".")[-2]
 
 
-@pytest.mark.parametrize("name", ["gpt2", "async"])
-def test_each_route_has_a_function_of_its_own(templates: dict[str, Template], name: str) -> None:
+@pytest.mark.parametrize(("name", "generate"), [("gpt2", "generate"), ("async", "generate_by_job")])
+def test_each_route_has_a_function_of_its_own(templates: dict[str, Template], name: str, generate: str) -> None:
     template = templates[name]
     assert {route: handler_of(template, method) for route, method in routes(template).items()} == {
-        ("POST", "/generate"): "generate",
+        ("POST", "/generate"): generate,
         ("GET", "/endpoint"): "describe_endpoint",
         ("POST", "/jobs"): "submit_job",
         ("GET", "/jobs"): "list_jobs",
@@ -50,7 +50,7 @@ def test_jobs_that_are_off_leave_nothing_in_the_template(templates: dict[str, Te
 
 
 @pytest.mark.parametrize(("name", "seconds"), [("gpt2", 60), ("async", 300), ("qwen3-4b-async", 900)])
-def test_functions_are_told_the_terms_of_the_deployment(
+def test_functions_get_the_job_settings_of_the_deployment(
     templates: dict[str, Template], name: str, seconds: int
 ) -> None:
     template = templates[name]
@@ -61,7 +61,7 @@ def test_functions_are_told_the_terms_of_the_deployment(
         assert (variables["JOB_QUEUE_URL"] == "") == ("async" in name)
 
 
-def test_limits_are_handed_on_in_seconds_and_tokens(templates: dict[str, Template]) -> None:
+def test_limits_are_in_seconds_and_tokens(templates: dict[str, Template]) -> None:
     variables = functions(templates["small-limits"])["submit_job"]["Environment"]["Variables"]
     assert json.loads(variables["JOB_SETTINGS"]) == {
         "retention_in_seconds": 3600,
@@ -73,7 +73,7 @@ def test_limits_are_handed_on_in_seconds_and_tokens(templates: dict[str, Templat
     }
 
 
-def test_each_function_has_the_time_that_its_work_takes(templates: dict[str, Template]) -> None:
+def test_each_function_has_its_timeout(templates: dict[str, Template]) -> None:
     timeouts = {
         handler: function["Timeout"]
         for name in ("gpt2", "async")
@@ -81,6 +81,7 @@ def test_each_function_has_the_time_that_its_work_takes(templates: dict[str, Tem
     }
     assert timeouts == {
         "generate": 28,
+        "generate_by_job": 28,
         "describe_endpoint": 10,
         "submit_job": 28,
         "poll_job": 28,
@@ -145,7 +146,7 @@ def test_queues_take_tls_only(templates: dict[str, Template], name: str) -> None
     assert denied == queues
 
 
-def test_the_sweeper_is_called_each_minute_and_never_again_for_the_same(templates: dict[str, Template]) -> None:
+def test_the_sweeper_is_called_each_minute_without_retries(templates: dict[str, Template]) -> None:
     template = templates["gpt2"]
     rule = properties(template, "Events::Rule")
     assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
@@ -185,7 +186,7 @@ COMMON_ALARMS = {
         ),
     ],
 )
-def test_alarms_go_off_when_jobs_are_unwell(
+def test_jobs_have_alarms_with_the_thresholds_of_the_deployment(
     templates: dict[str, Template], name: str, of_its_own: set[tuple[str, str, str, float]]
 ) -> None:
     alarms = {
@@ -210,7 +211,7 @@ def test_alarms_on_dead_letters_watch_the_queue_that_holds_them(templates: dict[
 
 
 @pytest.mark.parametrize("name", ["scaled", "async"])
-def test_every_alarm_of_jobs_tells_the_topic_when_there_is_one(templates: dict[str, Template], name: str) -> None:
+def test_every_alarm_of_jobs_notifies_the_topic_if_there_is_one(templates: dict[str, Template], name: str) -> None:
     told = {
         alarm["MetricName"]: alarm["AlarmActions"]
         for alarm in all_of(templates[name], "CloudWatch::Alarm")
@@ -220,6 +221,6 @@ def test_every_alarm_of_jobs_tells_the_topic_when_there_is_one(templates: dict[s
     assert all(actions == [TOPIC] for actions in told.values())
 
 
-def test_the_worker_may_send_a_job_back_more_often_than_lambda_lets_a_loop_run(templates: dict[str, Template]) -> None:
+def test_lambda_does_not_stop_the_workers_loop_through_its_queue(templates: dict[str, Template]) -> None:
     looping = [each["Handler"] for each in functions(templates["gpt2"]).values() if "RecursiveLoop" in each]
     assert looping == ["inference_api.handlers.run_job.handler"]

@@ -9,7 +9,7 @@ from support.template_parts import Template, only, properties
 KEPT, DELETED = "RetainExceptOnCreate", "Delete"
 
 
-def test_the_table_is_billed_by_use_backed_up_and_forgets_what_has_expired(templates: dict[str, Template]) -> None:
+def test_the_table_is_billed_by_use_backed_up_and_deletes_expired_items(templates: dict[str, Template]) -> None:
     table = properties(templates["gpt2"], "DynamoDB::Table")
     assert table["BillingMode"] == "PAY_PER_REQUEST"
     assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
@@ -51,7 +51,7 @@ def test_the_bucket_is_private_encrypted_versioned_and_takes_tls_only(templates:
         ("small-limits", 2),  # 1 h and 7 minutes
     ],
 )
-def test_no_file_goes_before_its_row(templates: dict[str, Template], name: str, days: int) -> None:
+def test_no_file_expires_before_its_row(templates: dict[str, Template], name: str, days: int) -> None:
     (rule,) = properties(templates[name], "S3::Bucket")["LifecycleConfiguration"]["Rules"]
     assert rule == {
         "Status": "Enabled",
@@ -73,11 +73,11 @@ def test_results_outlive_the_stack_unless_the_deployment_says_otherwise(
 
 
 @pytest.mark.parametrize(("name", "protected"), [("gpt2", False), ("own-image", True)])
-def test_the_table_can_be_protected_from_everybody(templates: dict[str, Template], name: str, protected: bool) -> None:
+def test_the_table_can_be_protected_from_deletion(templates: dict[str, Template], name: str, protected: bool) -> None:
     assert properties(templates[name], "DynamoDB::Table")["DeletionProtectionEnabled"] is protected
 
 
 @pytest.mark.parametrize("kind", ["DynamoDB::Table", "S3::Bucket"])
-def test_both_are_found_by_the_name_of_the_stack(templates: dict[str, Template], kind: str) -> None:
+def test_table_and_bucket_are_tagged_with_the_stacks_name(templates: dict[str, Template], kind: str) -> None:
     tag: dict[str, Any] = {"Key": "slipway:deployment", "Value": {"Ref": "AWS::StackName"}}
     assert properties(templates["small-limits"], kind)["Tags"] == [tag]

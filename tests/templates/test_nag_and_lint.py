@@ -1,4 +1,4 @@
-"""cdk-nag and cfn-lint have nothing to say, and are shown to speak up."""
+"""cdk-nag and cfn-lint find nothing in our templates, and find planted faults."""
 
 import json
 import os
@@ -44,9 +44,11 @@ def test_every_acknowledgement_carries_a_reason_and_a_prefixed_id(nag_report: di
         assert each["acknowledgedAt"].count("/") >= 1, "acknowledged on a whole stack"
 
 
-def test_cfn_lint_is_silent_in_every_region(assembly: Path) -> None:
+def test_cfn_lint_is_silent(assembly: Path) -> None:
+    """Each template in its region, one of each mode in all regions: templates of one mode have the same types."""
+
     def find(stack: Stack) -> None:
-        lint(stack.template_path, [stack.region] if stack.name == "own-image" else REGIONS)
+        lint(stack.template_path, REGIONS if stack.name in ("qwen3-4b", "qwen3-4b-async") else [stack.region])
 
     with ThreadPoolExecutor(os.cpu_count()) as processes:
         list(processes.map(find, read_stacks(assembly)))

@@ -11,7 +11,7 @@ METRICS = {"Invocation5XXErrors", "InvocationModelErrors", "ModelLatency"}
 
 
 def role_statements(template: Template) -> list[dict[str, Any]]:
-    """Of all policies that the model's role has."""
+    """The statements of all policies of the model's role."""
     return [statement for document in policies(template, "Endpoint") for statement in document["Statement"]]
 
 
@@ -51,7 +51,7 @@ def test_the_role_may_write_its_own_log_group_only(templates: dict[str, Template
     assert "/aws/sagemaker/Endpoints/" in json.dumps(log_group["Properties"]["LogGroupName"])
 
 
-def test_the_last_words_of_a_failed_start_are_kept(templates: dict[str, Template]) -> None:
+def test_the_log_of_a_failed_start_is_kept(templates: dict[str, Template]) -> None:
     (kept,) = (each for each in resources(templates["gpt2"], "Logs::LogGroup") if "LogGroupName" in each["Properties"])
     assert kept["DeletionPolicy"] == "Retain"
     assert kept["Properties"]["RetentionInDays"] == 30
@@ -90,7 +90,7 @@ def test_alarms_go_off_at_the_limits_of_the_deployment(templates: dict[str, Temp
     }
 
 
-def test_the_role_may_watch_the_alarms_of_the_rollback_and_no_others(templates: dict[str, Template]) -> None:
+def test_the_role_may_read_the_rollback_alarms_and_no_others(templates: dict[str, Template]) -> None:
     template = templates["gpt2"]
     (watch,) = (each for each in role_statements(template) if "cloudwatch:DescribeAlarms" in each["Action"])
     assert [alarm["Fn::GetAtt"] for alarm in watch["Resource"]] == [[name, "Arn"] for name in rollback_alarms(template)]
@@ -115,7 +115,7 @@ def test_scaling_follows_requests_in_flight_and_keeps_the_count_over_updates(tem
     assert tracking["TargetValue"] == 6
 
 
-def test_alarms_tell_the_topic_when_there_is_one(templates: dict[str, Template]) -> None:
+def test_alarms_notify_the_topic_if_there_is_one(templates: dict[str, Template]) -> None:
     telling = [alarm for alarm in all_of(templates["scaled"], "CloudWatch::Alarm") if "AlarmActions" in alarm]
     assert {alarm["MetricName"] for alarm in telling} >= METRICS
     assert {alarm["AlarmActions"][0] for alarm in telling} == {"arn:aws:sns:us-east-1:111122223333:on-call"}
@@ -147,7 +147,7 @@ def test_weights_and_volume_are_encrypted_with_the_keys_of_the_deployment(templa
     assert properties(template, "SageMaker::Model")["EnableNetworkIsolation"] is True
 
 
-def test_an_image_of_ones_own_is_pulled_from_its_own_repository(templates: dict[str, Template]) -> None:
+def test_an_own_image_is_pulled_from_its_own_repository(templates: dict[str, Template]) -> None:
     template = templates["own-image"]
     (pull,) = (each for each in role_statements(template) if "ecr:BatchGetImage" in each["Action"])
     assert pull["Resource"] == {"Fn::Sub": "arn:${AWS::Partition}:ecr:${AWS::Region}:444455556666:repository/team/lmi"}
@@ -155,7 +155,7 @@ def test_an_image_of_ones_own_is_pulled_from_its_own_repository(templates: dict[
 
 
 @pytest.mark.parametrize("name", ["gpt2", "qwen3-4b"])
-def test_every_start_is_bounded(templates: dict[str, Template], name: str) -> None:
+def test_every_start_has_a_timeout(templates: dict[str, Template], name: str) -> None:
     assert variant(templates[name])["ContainerStartupHealthCheckTimeoutInSeconds"] == 900
     assert variant(templates[name])["ModelDataDownloadTimeoutInSeconds"] == 900
 

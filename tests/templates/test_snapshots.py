@@ -9,38 +9,61 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
 from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGING
+from support.template_parts import Template, properties
 
-DEFAULT = "qwen3-4b"
-WHOLE = [DEFAULT, "qwen3-4b-async", ACCOUNT_SETTINGS, STAGING]
+FIRST_OF_MODE = {"realtime": "qwen3-4b", "async": "qwen3-4b-async"}
+WHOLE = [*FIRST_OF_MODE.values(), ACCOUNT_SETTINGS, STAGING]
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_the_template_is_the_accepted_one(
-    templates: dict[str, dict[str, Any]], name: str, snapshot: SnapshotAssertion
+    templates: dict[str, Template], name: str, snapshot: SnapshotAssertion
 ) -> None:
     assert masked(templates[name]) == snapshot(extension_class=JSONSnapshotExtension)
 
 
 @pytest.mark.parametrize("name", sorted(set(SHIPPED) - set(WHOLE)))
-def test_the_template_differs_from_the_default_as_accepted(
-    templates: dict[str, dict[str, Any]], name: str, snapshot: SnapshotAssertion
+def test_the_template_differs_from_the_first_of_its_mode_as_accepted(
+    templates: dict[str, Template], name: str, snapshot: SnapshotAssertion
 ) -> None:
-    """What makes this deployment another one, and nothing that all have in common."""
-    difference = differing(unnamed(DEFAULT, templates[DEFAULT]), unnamed(name, templates[name]))
+    first = FIRST_OF_MODE[mode(templates[name])]
+    difference = differing(unnamed(first, templates[first]), unnamed(name, templates[name]))
+    difference["Resources"] = shared(difference["Resources"], templates[name])
     assert difference == snapshot(extension_class=JSONSnapshotExtension)
 
 
-def differing(default: Any, other: Any) -> Any:
-    """What `other` has otherwise; "(absent)" for what it has not. Lists are taken whole."""
-    if not (isinstance(default, dict) and isinstance(other, dict)):
-        return other
-    absent = dict.fromkeys(default.keys() - other.keys(), "(absent)")
-    changed = {key: value for key, value in other.items() if key not in default or default[key] != value}
-    return absent | {key: differing(default.get(key), value) for key, value in changed.items()}
+def mode(template: Template) -> str:
+    """`hosting.mode` of the deployment."""
+    configuration = properties(template, "SageMaker::EndpointConfig")
+    return "async" if "AsyncInferenceConfig" in configuration else "realtime"
 
 
-def unnamed(name: str, template: dict[str, Any]) -> Any:
-    """Without what repeats the stack's name: the ids of permissions."""
+def differing(first: Any, other: Any) -> Any:
+    """The parts of `other` that differ, "(absent)" for parts that it lacks; of lists by index, or added and removed."""
+    if isinstance(first, dict) and isinstance(other, dict):
+        absent = dict.fromkeys(first.keys() - other.keys(), "(absent)")
+        changed = {key: value for key, value in other.items() if key not in first or first[key] != value}
+        return absent | {key: differing(first.get(key), value) for key, value in changed.items()}
+    if isinstance(first, list) and isinstance(other, list):
+        if len(first) == len(other):
+            pairs = enumerate(zip(first, other, strict=True))
+            return {f"[{index}]": differing(one, another) for index, (one, another) in pairs if one != another}
+        added = [each for each in other if each not in first]
+        return {"added": added, "removed": [each for each in first if each not in other]}
+    return other
+
+
+def shared(resources: dict[str, Any], template: Template) -> dict[str, Any]:
+    """The differences of the functions as one, where all have the same."""
+    functions = {name for name, each in template["Resources"].items() if each["Type"] == "AWS::Lambda::Function"}
+    changes = [resources.get(name) for name in functions]
+    if changes[0] is None or changes.count(changes[0]) < len(changes):
+        return resources
+    return {"(every function)": changes[0]} | {name: each for name, each in resources.items() if name not in functions}
+
+
+def unnamed(name: str, template: Template) -> Any:
+    """Without the stack's name in the ids of permissions."""
     stem = name.replace("-", "")
     text = json.dumps(masked(template))
     return json.loads(
@@ -52,7 +75,7 @@ def unnamed(name: str, template: dict[str, Any]) -> Any:
     )
 
 
-def masked(template: dict[str, Any]) -> Any:
+def masked(template: Template) -> Any:
     """Without hashes of code, and of the API's methods and responses, which are in the template themselves."""
     text = re.sub(r"[0-9a-f]{64}", "<asset>", json.dumps(template))
     return json.loads(re.sub(r"(RestApiDeployment[0-9A-F]{8})[0-9a-f]{32}", r"\1", text))

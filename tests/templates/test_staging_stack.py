@@ -114,7 +114,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _text(resource: Any) -> str:
-    """A resource of a statement as text, references by what they begin with."""
+    """A statement's resource as text, references by their beginning."""
     if isinstance(resource, str):
         return resource
     if "Fn::GetAtt" in resource:

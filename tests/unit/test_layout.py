@@ -121,8 +121,9 @@ def test_only_the_hooks_touch_the_emulator() -> None:
     assert {name for name in touching if not name.endswith("hooks.py")} == set()
 
 
-def test_every_handler_is_named_by_a_stack_and_exists() -> None:
-    named = set(re.findall(r'handler="(\w+)"', "".join(path.read_text() for path in (ROOT / "stacks").glob("*.py"))))
+def test_every_handler_is_named_by_a_stack_or_construct_and_exists() -> None:
+    sources = [*(ROOT / "stacks").glob("*.py"), *(ROOT / "constructs" / "llm_hosting").glob("*.py")]
+    named = set(re.findall(r'handler ?= ?"(\w+)"', "".join(path.read_text() for path in sources)))
     folder = ROOT / "lambda_src" / "inference_api" / "handlers"
     assert named == {path.stem for path in folder.glob("*.py")} - {"__init__"}
     for name in named:
@@ -130,8 +131,9 @@ def test_every_handler_is_named_by_a_stack_and_exists() -> None:
 
 
 def test_the_functions_get_exactly_the_environment_they_read() -> None:
-    stacks = "".join(path.read_text() for path in (ROOT / "stacks").glob("*.py"))
-    given = set(re.findall(r'"([A-Z_]{5,})":', stacks))
+    constructs = ROOT / "constructs" / "llm_hosting"
+    names = ("function_environment", "hosted_model", "realtime_hosting", "async_hosting")
+    given = set(re.findall(r'"([A-Z_]{5,})":', "".join((constructs / f"{name}.py").read_text() for name in names)))
     read = set(re.findall(r'"([A-Z_]{5,})"', (ROOT / "lambda_src" / "inference_api" / "settings.py").read_text()))
     assert given == read
 

@@ -10,7 +10,7 @@ from inference_api.settings import settings
 
 @answers
 def handler(request: Request) -> Response:
-    """GET /endpoint: which model answers, where it is hosted, and whether it is up."""
+    """GET /endpoint: the model, its endpoint and the endpoint's status."""
     deployed = settings()
     description = {
         "name": deployed.endpoint_name,

@@ -1,4 +1,4 @@
-"""POST /generate."""
+"""POST /generate where the model answers at once."""
 
 from functools import cache
 
@@ -11,15 +11,9 @@ from inference_api.settings import settings
 
 @answers
 def handler(request: Request) -> Response:
-    """POST /generate: the model's answer to the engine's own body, which is passed on unchanged once it is checked."""
-    if settings().hosting_mode == "async":
-        # Not at the top: a real-time endpoint's function starts without what jobs need.
-        from inference_api.jobs.generation_by_job import generate
-
-        return generate(request)
+    """POST /generate: the model's answer to the engine's own body, which is checked and passed on unchanged."""
     check_request_body(request.body, request.content_type, settings().request_rules)
-    text, content_type = endpoint().invoke(request.body)
-    return Response(200, text, content_type=content_type)
+    return endpoint().invoke(request.body).to_response()
 
 
 @cache

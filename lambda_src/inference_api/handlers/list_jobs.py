@@ -4,7 +4,8 @@ import binascii
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
-from inference_api.http import ApiError, Request, Response, answers
+from inference_api.errors import ApiError
+from inference_api.http import Request, Response, answers
 from inference_api.jobs.service import job_service
 from inference_api.jobs.view import summary
 
@@ -14,11 +15,11 @@ _POSITION = re.compile(rb"([0-9]{13}\.[0-9]{3})#([0-9a-f]{32})")
 
 @answers
 def handler(request: Request) -> Response:
-    """GET /jobs: the caller's own jobs, newest first, `limit` of them, from where `next` says."""
+    """GET /jobs: a page of `limit` of the caller's jobs, newest first, from `next` on."""
     jobs, position = job_service().table.jobs_of(
         request.owner, request.whole_number("limit", 1, _MOST, _DEFAULT), _position(request)
     )
-    # Without the padding, which would have to be escaped in a query.
+    # Without padding, which a query would have to escape.
     following = urlsafe_b64encode(position.encode()).decode().rstrip("=") if position else None
     return Response(200, {"jobs": [summary(job) for job in jobs], "next": following})
 

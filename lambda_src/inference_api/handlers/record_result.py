@@ -1,4 +1,4 @@
-"""What an asynchronous endpoint says about an attempt, by way of its topics and a queue."""
+"""The recorder behind an asynchronous endpoint: one notification of an attempt's end."""
 
 from inference_api.jobs.recorder import Notification, record
 from inference_api.jobs.service import job_service
@@ -10,7 +10,7 @@ from inference_api.sqs import Message, handles_each
 
 @handles_each
 def handler(message: Message) -> None:
-    """One notification: the attempt's output or failure becomes the job's."""
+    """Record the attempt's output or failure as the job's."""
     notification = Notification.read(message["body"])
     if notification is None or not record(notification, job_service()):
         emit(job_settings().deployment, runtime().now(), {"UnknownJobMessages": 1})

@@ -17,7 +17,7 @@ _READ_TIMEOUT_IN_SECONDS = 65
 
 @handles_each
 def handler(message: Message) -> None:
-    """The job that the message names, if nobody else has it."""
+    """Run the job that the message names, unless another worker has it."""
     work_on(message, job_service(), endpoint())
 
 

@@ -1,4 +1,4 @@
-"""Every minute: whatever is due and may be stuck."""
+"""The sweeper, called every minute."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _SHARE_OF_TIME = 0.8
 
 
 def handler(event: Event, context: Any) -> dict[str, int]:
-    """Stops after four fifths of its time; what is left stays due for the next sweep."""
+    """Look at due jobs for 80 % of the function's time; the others stay due for the next sweep."""
     now = runtime().now
     stop_at = now() + _SHARE_OF_TIME * context.get_remaining_time_in_millis() / 1000
     return {"looked_at": sweep(job_service(), lambda: now() < stop_at)}

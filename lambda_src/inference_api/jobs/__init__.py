@@ -1,1 +1,1 @@
-"""The life of a job: its row, its transitions, and who makes them."""
+"""The life of a job."""

@@ -1,25 +1,26 @@
-"""The asynchronous endpoint: SageMaker queues the job's attempt and writes its output to the job bucket."""
+"""The asynchronous endpoint: SageMaker queues each attempt and writes its output to the job bucket."""
 
 import json
 from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
+from inference_api import errors
 from inference_api.endpoint_client import IDLE_LIMIT_IN_SECONDS, NEVER_SENT
 from inference_api.jobs import transitions
 from inference_api.jobs.completion import Completion
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job
+from inference_api.jobs.policy import MARGIN_IN_SECONDS, JobPolicy
 from inference_api.jobs.table import JobTable
-from inference_api.jobs.transitions import MARGIN_IN_SECONDS, JobPolicy
 from inference_api.runtime import Runtime
 
-# What InvokeEndpointAsync takes as RequestTTLSeconds.
+# Limits of RequestTTLSeconds.
 _SHORTEST_TTL, _LONGEST_TTL = 60, 21_600
 
 
 class AsyncBackend:
-    """Hands jobs to SageMaker, each attempt claimed before it is invoked."""
+    """Hands jobs to SageMaker; each attempt is claimed before it is invoked."""
 
     def __init__(
         self,
@@ -42,24 +43,30 @@ class AsyncBackend:
         return self._claim(job) or job
 
     def dispatch(self, job: Job) -> None:
-        """Invoke the attempt that the caller has just claimed."""
+        """Invoke the attempt that has just been claimed."""
         attempt = job.attempts
         try:
             failure_key = self._invoke(job, attempt)
         except (ClientError, ConnectionError, HTTPClientError) as error:
             code = error.response["Error"].get("Code") if isinstance(error, ClientError) else type(error).__name__
             print(json.dumps({"job": job.id, "cause": f"{code} at InvokeEndpointAsync"}))
-            # Otherwise it is not known whether SageMaker has taken it: the claim stays, and the sweeper finds out.
+            # Otherwise SageMaker may have taken it: the claim stays, and the sweeper finds out.
             if _never_ran(error):
                 self._completion.give_back(job, attempt)
         else:
             self._table.change(job, lambda row: transitions.note_invoked(row, attempt, failure_key))
 
     def tend(self, job: Job) -> None:
-        """Take the next attempt where the last one is known to be over, or was never confirmed."""
+        """Claim and invoke the next attempt if the last one is over, or was never confirmed."""
         job, claimed = self._table.change(job, self._claim)
         if claimed:
             self.dispatch(job)
+
+    def end_without_output(self, job: Job, attempt: int, looked_at: float) -> Job:
+        """Only SageMaker's description of a failure says that no output will come."""
+        if attempt == job.marked and job.failure_key and (words := self._files.read_failure(job.failure_key)):
+            return self._completion.fail_attempt(job, attempt, errors.container_error(None, words), by_sweeper=True)
+        return job
 
     def _claim(self, job: Job) -> Job | None:
         return transitions.claim(job, self._runtime.now(), self._policy)

@@ -1,4 +1,4 @@
-"""What stands behind the job API, seen from there: a queue with workers, or an asynchronous endpoint."""
+"""The backend of the job API: a queue with workers, or an asynchronous endpoint."""
 
 from typing import Protocol
 
@@ -6,16 +6,20 @@ from inference_api.jobs.job import Job
 
 
 class JobBackend(Protocol):
-    """Takes jobs whose row is stored. What it cannot do now, the sweeper asks for again."""
+    """Takes jobs whose row is stored. If it fails, the sweeper asks again."""
 
     def claim_at_acceptance(self, job: Job) -> Job:
-        """The row as it is to be stored first."""
+        """The row to store first, with an attempt claimed or not."""
         ...
 
     def dispatch(self, job: Job) -> None:
-        """Hand over a job that was just accepted."""
+        """Hand over a job that has just been accepted."""
         ...
 
     def tend(self, job: Job) -> None:
         """Hand over an open job again if it needs that."""
+        ...
+
+    def end_without_output(self, job: Job, attempt: int, looked_at: float) -> Job:
+        """End an attempt that had no output at `looked_at`, if it can't bring one any more."""
         ...

@@ -1,32 +1,23 @@
-"""How attempts and jobs end: the result is stored, the row changed once, the end announced and counted."""
+"""The end of attempts and jobs: store the result, change the row once, count the end, announce it."""
 
 import json
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from inference_api import errors
+from inference_api.answer import Answer
+from inference_api.errors import InvocationError
 from inference_api.jobs import transitions
 from inference_api.jobs.conditional_writes import TableBusyError
-from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, Result, timestamp
+from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
+from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import JobTable
-from inference_api.jobs.transitions import JobPolicy
 from inference_api.metrics import emit
 from inference_api.runtime import Runtime
 
 _KEPT_LONGER_IN_SECONDS = 86_400
-_LONGEST_MESSAGE = 1024
-
-
-class Failure(NamedTuple):
-    """Why an attempt brought no output. `refused`: the model would refuse every other attempt as well."""
-
-    code: str
-    message: str
-    refused: bool
-
-
-_LOST = Failure("attempt_lost", "The worker that ran the job ended without a result.", refused=False)
 
 
 class Completion:
@@ -36,17 +27,17 @@ class Completion:
         self._table, self._events, self._policy = table, events, policy
         self._runtime, self._deployment = runtime, deployment
 
-    def succeed(self, job: Job, output: Output, content: Result | None, *, by_sweeper: bool = False) -> Job:
-        """Pin an output that lies in the bucket."""
-        if content and job.is_open:
-            self._table.put_output(job, output, content, self._result_expires_at(job))
+    def succeed(self, job: Job, output: Output, answer: Answer | None, *, by_sweeper: bool = False) -> Job:
+        """Pin an output in the bucket. answer: the one in it, at least where the table should have a copy."""
+        if answer and output.in_table and job.is_open:
+            self._table.put_answer(job, output, answer, self._result_expires_at(job))
         job, _ = self._change(
             job, lambda row: transitions.succeed(row, output, self._runtime.now(), self._policy), by_sweeper=by_sweeper
         )
         return job
 
-    def fail_attempt(self, job: Job, attempt: int, failure: Failure, *, by_sweeper: bool = False) -> Job:
-        """Note that an attempt failed; the job fails with it, or waits for the next one."""
+    def fail_attempt(self, job: Job, attempt: int, failure: InvocationError, *, by_sweeper: bool = False) -> Job:
+        """Note that an attempt failed: the job fails with it, or waits for the next one."""
         self._put_error(job, attempt, failure)
         job, _ = self._change(
             job,
@@ -58,17 +49,21 @@ class Completion:
         return job
 
     def lose_attempt(self, job: Job, attempt: int, looked_at: float) -> Job:
-        """A worker's attempt left no output, and its lease was over before that was looked for."""
-        self._put_error(job, attempt, _LOST)
+        """Note that a worker ended without an output.
+
+        looked_at: when the bucket was searched; only a lease that was over by then is lost.
+        """
+        lost = errors.attempt_lost()
+        self._put_error(job, attempt, lost)
         job, _ = self._change(
             job,
-            lambda row: transitions.lose_attempt(row, attempt, _LOST.code, looked_at, self._policy),
+            lambda row: transitions.lose_attempt(row, attempt, lost.code, looked_at, self._policy),
             by_sweeper=True,
         )
         return job
 
     def give_back(self, job: Job, attempt: int) -> Job:
-        """An attempt that certainly did not run, claimed by the caller's own row."""
+        """Take back the claim of an attempt that certainly did not run. job: the row with that claim."""
 
         def decide(row: Job) -> Job | None:
             # After a write of unknown outcome, a claim of the same number may already be another's.
@@ -79,18 +74,18 @@ class Completion:
         return self._change(job, decide)[0]
 
     def cancel(self, job: Job) -> tuple[Job, bool]:
-        """The row afterwards, and whether it was this call that ended the job."""
+        """The row afterwards, and whether this call has ended the job."""
         return self._change(job, lambda row: transitions.cancel(row, self._runtime.now(), self._policy))
 
     def expire(self, job: Job) -> Job:
-        """What the deadline ends: an open job, or the hold of a cancelled one on its slot."""
+        """After the deadline: end an open job, or free the slot of a cancelled one."""
         job, _ = self._change(
             job, lambda row: transitions.expire(row, self._runtime.now(), self._policy), by_sweeper=True
         )
         return job
 
     def announce(self, job: Job) -> Job:
-        """Put the event that tells of the end. Where that fails the sweeper does it later: at least once."""
+        """Put the event of the job's end, at least once: if it fails, the sweeper repeats it."""
         assert job.ended_at is not None
         detail = {
             "id": job.id,
@@ -128,15 +123,14 @@ class Completion:
         assert job.ended_at is not None
         values = {
             "JobsEnded": 1,
-            # What the model refuses is its caller's own doing.
+            # A refused request is the caller's mistake.
             "JobFailed": int(job.state in (FAILED, EXPIRED) and not job.refused),
             "JobSeconds": round(job.ended_at - job.accepted_at, 3),
         }
         emit(self._deployment, job.ended_at, values | ({"JobsEndedBySweeper": 1} if by_sweeper else {}))
 
-    def _put_error(self, job: Job, attempt: int, failure: Failure) -> None:
-        words = failure.message.encode(errors="replace")[:_LONGEST_MESSAGE].decode(errors="ignore")
-        error = Result(json.dumps({"code": failure.code, "message": words}).encode(), "application/json")
+    def _put_error(self, job: Job, attempt: int, failure: InvocationError) -> None:
+        error = {"code": failure.code, "message": failure.message}
         self._table.put_error(job, attempt, error, self._result_expires_at(job))
 
     def _result_expires_at(self, job: Job) -> int:

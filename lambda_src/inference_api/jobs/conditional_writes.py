@@ -1,10 +1,10 @@
-"""Writes that DynamoDB makes only under a condition, alone or together; conflicts are tried again with jitter."""
+"""Conditional writes to DynamoDB, alone or in a transaction; conflicts are tried again with jitter."""
 
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from inference_api.http import BusyError
+from inference_api.errors import BusyError
 from inference_api.runtime import Runtime
 
 CONFLICTS = ("TransactionConflict", "TransactionConflictException", "TransactionInProgressException")
@@ -15,11 +15,11 @@ Reason = dict[str, Any]
 
 
 class TableBusyError(BusyError):
-    """Others wrote the same items all the time; nothing was changed."""
+    """Other writers kept changing the same items; nothing was written."""
 
 
 class ConditionalWrites:
-    """A refused write gives its reason, which holds the `Item` that was found instead."""
+    """The reason of a refused write holds the `Item` that was found instead."""
 
     def __init__(self, client: Any, table: str, runtime: Runtime) -> None:
         self._client, self._table, self._runtime = client, table, runtime
@@ -54,7 +54,7 @@ class ConditionalWrites:
         return {"Update": update}
 
     def alone(self, write: Write) -> Reason | None:
-        """None when it was made. Raises TableBusyError."""
+        """None if it was written. Raises TableBusyError."""
         ((kind, request),) = write.items()
         try:
             self._client.put_item(**request) if kind == "Put" else self._client.update_item(**request)
@@ -68,9 +68,9 @@ class ConditionalWrites:
         return None
 
     def together(self, writes: list[Write], token: str) -> list[Reason | None]:
-        """Empty when all were made; otherwise none was, and the list has a reason for each that was refused.
+        """Empty if all were written; otherwise none was, and the list has the reason of each refused write.
 
-        token: 1 to 36 characters; a request repeated with it within ten minutes is made once. Raises TableBusyError.
+        token: 1 to 36 characters; a request repeated with it within ten minutes writes once. Raises TableBusyError.
         """
         for turn in range(MOST_TRIES):
             try:
@@ -88,5 +88,5 @@ class ConditionalWrites:
         raise TableBusyError
 
     def pause(self, turn: int) -> None:
-        """Full jitter: whoever collided will not meet again."""
-        self._runtime.sleep(self._runtime.chance.uniform(0, min(0.02 * 2**turn, 1)))
+        """Full jitter, so that two callers that collided do not collide again."""
+        self._runtime.sleep(self._runtime.random.uniform(0, min(0.02 * 2**turn, 1)))

@@ -1,4 +1,4 @@
-"""The shapes of the items in the job table, and how a job becomes one and comes back."""
+"""Job <-> DynamoDB item, and the keys of the table."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -10,7 +10,7 @@ from inference_api.jobs.job import Job, Output
 Item = Mapping[str, Mapping[str, Any]]
 
 FORMAT = 1
-# Enough that no partition of the index has to take more than 1,000 writes per second.
+# So many that no partition of the index takes more than 1,000 writes per second.
 DUE_SHARDS = 8
 
 _FLAGS = ("sent", "refused", "holds_slot", "announced")
@@ -29,12 +29,12 @@ def output_key(job_id: str, attempt: int) -> dict[str, Any]:
 
 
 def error_key(job_id: str, attempt: int) -> dict[str, Any]:
-    """Apart from the output: what is said of an attempt that was taken for lost must not hide what it brought."""
+    """Apart from the output: an attempt that was taken for lost may still bring one."""
     return {"pk": {"S": f"error#{job_id}.{attempt}"}}
 
 
 def idempotency_key(owner: str, key: str) -> dict[str, Any]:
-    """Of one caller's own `Idempotency-Key`."""
+    """Of a caller's `Idempotency-Key`."""
     return {"pk": {"S": f"key#{sha256(f'{owner}/{key}'.encode()).hexdigest()}"}}
 
 
@@ -55,7 +55,7 @@ def due_shard(number: int) -> str:
 
 
 def to_item(job: Job) -> dict[str, Any]:
-    """A job's row. Only open or unfinished ones carry `due_at`, so that the sweeper's index is sparse."""
+    """Only jobs that the sweeper must look at have `due_at`, so its index is sparse."""
     item = job_key(job.id) | {"v": number(FORMAT), "listed_at": {"S": f"{job.accepted_at:017.3f}#{job.id}"}}
     for name in _FLAGS + _TEXTS + _NUMBERS + _COUNTS:
         value = getattr(job, name)
@@ -75,7 +75,7 @@ def to_item(job: Job) -> dict[str, Any]:
 
 
 def from_item(item: Item) -> Job:
-    """The job of a row; what a row of another version adds is passed over."""
+    """Attributes that another version added are ignored."""
     values: dict[str, Any] = {}
     for name in _FLAGS + _TEXTS + _NUMBERS + _COUNTS:
         if name in item:
@@ -99,5 +99,5 @@ def from_item(item: Item) -> Job:
 
 
 def number(value: float) -> dict[str, str]:
-    """Milliseconds are the finest that is kept."""
+    """To the millisecond."""
     return {"N": str(value) if isinstance(value, int) else f"{value:.3f}"}

@@ -1,4 +1,4 @@
-"""A job as its row in the table holds it: under 1 kB, and none of the texts."""
+"""A job, as its row in the table holds it: under 1 kB, without prompt, answer or error text."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ ACCEPTED, SUBMITTED = "ACCEPTED", "SUBMITTED"
 SUCCEEDED, FAILED, EXPIRED, CANCELLED = "SUCCEEDED", "FAILED", "EXPIRED", "CANCELLED"
 OPEN = (ACCEPTED, SUBMITTED)
 
-# What callers see. Running means handed to the model: it may still wait in the model's own queue.
+# The status that callers see. Running means handed to the model: it may still wait in the model's own queue.
 SHOWN = {
     ACCEPTED: "queued",
     SUBMITTED: "running",
@@ -20,7 +20,7 @@ SHOWN = {
 
 
 class Output(NamedTuple):
-    """The pinned answer: one version of one S3 object, and whether a copy of it lies in the table."""
+    """The job's answer: one version of an S3 object. in_table: the table has a copy."""
 
     key: str
     version_id: str
@@ -31,20 +31,14 @@ class Output(NamedTuple):
     in_table: bool
 
 
-class Result(NamedTuple):
-    """What an attempt brought: the model's answer, or the words of an error as JSON."""
-
-    body: bytes
-    content_type: str
-
-
 @dataclass(frozen=True)
 class Job:
     """One job. Times are seconds of the epoch.
 
-    attempts: how many were claimed; `ended` are those of them that can bring no output any more. sent: the queue's
-    message was written. marked: the attempt that the asynchronous endpoint has confirmed, and where a failure of it
-    will be described. holds_slot: counts against its owner's open jobs. due_at: when the sweeper looks at it next.
+    attempts: number of claims; `ended`: the attempts that can bring no output any more. sent: the queue holds a
+    message for it. marked: the last attempt that the asynchronous endpoint confirmed. failure_key: where SageMaker
+    describes a failure of that attempt. refused: the model refuses the request. holds_slot: it counts against its
+    owner's open jobs. announced: the event of its end is out. due_at: when the sweeper looks at it next.
     """
 
     id: str
@@ -81,7 +75,7 @@ class Job:
         return len(self.ended) < self.attempts
 
     def running_attempts(self) -> list[int]:
-        """Those that may still bring an output, the newest first."""
+        """Attempts that may still bring an output, the newest first."""
         return [attempt for attempt in range(self.attempts, 0, -1) if attempt not in self.ended]
 
 

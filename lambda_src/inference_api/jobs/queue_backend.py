@@ -4,39 +4,51 @@ import json
 from typing import Any
 
 from inference_api.jobs import transitions
+from inference_api.jobs.completion import Completion
 from inference_api.jobs.job import ACCEPTED, Job
+from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import JobTable
-from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS, JobPolicy
+from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS
 from inference_api.runtime import Runtime
 
 _LONGEST_WAIT_IN_SECONDS = 60
 
 
 class QueueBackend:
-    """Hands jobs to the workers. Fair between owners: each is a message group of its own."""
+    """Hands jobs to the workers. Fair between owners: each is a message group."""
 
-    def __init__(self, client: Any, url: str, table: JobTable, policy: JobPolicy, runtime: Runtime) -> None:
-        self._client, self._url, self._table, self._policy, self._runtime = client, url, table, policy, runtime
+    def __init__(
+        self,
+        client: Any,
+        url: str,
+        *,
+        table: JobTable,
+        completion: Completion,
+        policy: JobPolicy,
+        runtime: Runtime,
+    ) -> None:
+        self._client, self._url, self._table, self._completion = client, url, table, completion
+        self._policy, self._runtime = policy, runtime
 
     def claim_at_acceptance(self, job: Job) -> Job:
         """Only a worker claims."""
         return job
 
     def dispatch(self, job: Job) -> None:
-        """Send its message, then note in its row that it waits."""
+        """Send the job's message, then note that in its row."""
         self._send(job, delay=0, waits=0)
         self._table.change(job, transitions.note_sent)
 
     def dispatch_later(self, job: Job, waits: int) -> None:
-        """As dispatch(), with a back-off that grows with the number of times that the job has waited."""
+        """Send the job's message with a delay that grows with the number of times that the job has waited."""
         longest = min(2.0**waits, _LONGEST_WAIT_IN_SECONDS)
-        self._send(job, delay=round(self._runtime.chance.uniform(longest / 2, longest)), waits=waits + 1)
+        self._send(job, delay=round(self._runtime.random.uniform(longest / 2, longest)), waits=waits + 1)
         self._table.change(job, transitions.note_sent)
 
     def tend(self, job: Job) -> None:
-        """Send again what was never sent, or whose message is gone: a job that waits in a long queue is not stuck.
+        """Send the message again if it was never sent, or is gone: a job that waits in a long queue is not stuck.
 
-        Once more, too, before it is too late to start: the message may be among the dead letters of a busy queue.
+        Also once shortly before it is too late to start: the message may be a dead letter of a busy queue.
         """
         if job.state != ACCEPTED:
             return
@@ -46,8 +58,12 @@ class QueueBackend:
         if not job.sent:
             self.dispatch(job)
 
+    def end_without_output(self, job: Job, attempt: int, looked_at: float) -> Job:
+        """The worker has ended if its lease was over at `looked_at`."""
+        return self._completion.lose_attempt(job, attempt, looked_at) if looked_at >= job.lease_until else job
+
     def hide(self, receipt: str, seconds: int) -> None:
-        """Let a message that could not be handled come back after so many seconds."""
+        """Let a message that could not be handled come back after `seconds`."""
         self._client.change_message_visibility(QueueUrl=self._url, ReceiptHandle=receipt, VisibilityTimeout=seconds)
 
     def _send(self, job: Job, delay: int, waits: int) -> None:

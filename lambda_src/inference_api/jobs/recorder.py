@@ -1,11 +1,10 @@
-"""Results of an asynchronous endpoint: a notification is a hint, what lies in the bucket is the truth."""
+"""The recorder: an asynchronous endpoint's notification is a hint, the bucket is the truth."""
 
 import json
 import re
 from dataclasses import dataclass
 
-from inference_api.endpoint_client import REFUSED_BY_MODEL, TOO_SLOW
-from inference_api.jobs.completion import Failure
+from inference_api import errors
 from inference_api.jobs.service import JobService
 
 _INFERENCE_ID = re.compile(r"([0-9a-f]{32})\.([1-9])")
@@ -15,7 +14,7 @@ _CONTAINER_STATUS = re.compile(r"Received (?:client|server) error \(([0-9]{1,3})
 
 @dataclass(frozen=True)
 class Notification:
-    """One message of the endpoint's success or error topic."""
+    """A message of the endpoint's success or error topic. reason: SageMaker's text about a failure."""
 
     job_id: str
     attempt: int
@@ -25,7 +24,7 @@ class Notification:
 
     @classmethod
     def read(cls, body: str) -> "Notification | None":
-        """None for a message that is about no job of ours."""
+        """None for a message about no job of ours."""
         try:
             message = json.loads(body)
             known = _INFERENCE_ID.fullmatch(message["inferenceId"])
@@ -37,9 +36,15 @@ class Notification:
             return None
         return cls(known[1], int(known[2]), failed, location, str(message.get("failureReason") or ""))
 
+    @property
+    def container_status(self) -> int | None:
+        """The status that the model's container gave, if SageMaker names one."""
+        status = _CONTAINER_STATUS.search(self.reason)
+        return int(status[1]) if status else None
+
 
 def record(notification: Notification, service: JobService) -> bool:
-    """Whether the job is known: whatever is said of others creates nothing."""
+    """Record the attempt's output or failure; False for an unknown job, for which nothing is created."""
     job = service.table.get(notification.job_id)
     if job is None or notification.attempt > job.attempts:
         return False
@@ -48,21 +53,9 @@ def record(notification: Notification, service: JobService) -> bool:
         return True
     if notification.failed:
         words = service.files.read_failure(job.failure_key) if job.failure_key and job.marked == attempt else None
-        service.completion.fail_attempt(job, attempt, failure_of(notification.reason, words or ""))
+        # SageMaker's reason goes nowhere: like all of AWS's texts it can name accounts and resources.
+        failure = errors.container_error(notification.container_status, words or "")
+        service.completion.fail_attempt(job, attempt, failure)
     elif found := service.files.find_output(job.id, attempt, service.files.key_of(notification.output_location)):
         service.completion.succeed(job, *found)
     return True
-
-
-def failure_of(reason: str, words: str) -> Failure:
-    """By the status that the model's container gave, if SageMaker's reason names one.
-
-    words: the container's own. The reason goes nowhere: like all of AWS's texts it can name accounts and resources.
-    """
-    status = _CONTAINER_STATUS.search(reason)
-    if status and int(status[1]) == 0:
-        return Failure("model_timeout", TOO_SLOW, refused=False)
-    said = f": {words}" if words else "."
-    if status and int(status[1]) in REFUSED_BY_MODEL:
-        return Failure("rejected_by_model", f"The model refused the request{said}", refused=True)
-    return Failure("model_error", f"The model failed{said}", refused=False)

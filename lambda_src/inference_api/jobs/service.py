@@ -1,14 +1,16 @@
-"""Everything the job handlers work with, put together once per process from the settings and the surroundings."""
+"""The parts that the job handlers work with, made once per process. The only place that reads the hosting mode."""
 
 from dataclasses import dataclass
 from functools import cache
 
 from botocore.config import Config
 
+from inference_api.answer import Answer
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.backend import JobBackend
 from inference_api.jobs.completion import Completion
 from inference_api.jobs.files import JobFiles
+from inference_api.jobs.job import Job, Output
 from inference_api.jobs.long_poll import LongPoll
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.submission import Submission
@@ -22,7 +24,7 @@ SIGNED_FOR_THE_REGION = Config(signature_version="s3v4", s3={"addressing_style":
 
 @dataclass(frozen=True)
 class JobService:
-    """The parts, each of which knows only what it needs."""
+    """Each part knows only the parts that it needs."""
 
     table: JobTable
     files: JobFiles
@@ -31,36 +33,49 @@ class JobService:
     submission: Submission
     long_poll: LongPoll
 
+    def read_answer(self, job: Job, output: Output) -> Answer:
+        """The model's answer, from the table's copy if there is one."""
+        return (self.table.get_answer(job, output) if output.in_table else None) or self.files.read_output(output)
+
 
 @cache
 def job_service() -> JobService:
     """Made on first use; nothing in it belongs to one request."""
-    around, deployed, jobs = runtime(), settings(), job_settings()
-    table = JobTable(around.client("dynamodb", STANDARD_RETRIES), jobs.table, around)
-    files = JobFiles(around.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION)), jobs.bucket)
-    completion = Completion(table, around.client("events", STANDARD_RETRIES), jobs.policy, around, jobs.deployment)
-    backend: JobBackend
+    current, jobs = runtime(), job_settings()
+    table = JobTable(current.client("dynamodb", STANDARD_RETRIES), jobs.table, current)
+    files = JobFiles(current.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION)), jobs.bucket)
+    completion = Completion(table, current.client("events", STANDARD_RETRIES), jobs.policy, current, jobs.deployment)
+    backend = _backend(table, files, completion)
+    submission = Submission(
+        table,
+        files,
+        backend,
+        rules=settings().request_rules,
+        policy=jobs.policy,
+        limits=jobs.limits,
+        runtime=current,
+        deployment=jobs.deployment,
+    )
+    return JobService(table, files, completion, backend, submission, LongPoll(table, current, jobs.max_waiting))
+
+
+def _backend(table: JobTable, files: JobFiles, completion: Completion) -> JobBackend:
+    current, deployed, jobs = runtime(), settings(), job_settings()
     if deployed.hosting_mode == "async":
-        client = around.client("sagemaker-runtime", ONE_ATTEMPT)
-        backend = AsyncBackend(
-            client,
+        return AsyncBackend(
+            current.client("sagemaker-runtime", ONE_ATTEMPT),
             deployed.endpoint_name,
             table=table,
             files=files,
             completion=completion,
             policy=jobs.policy,
-            runtime=around,
+            runtime=current,
         )
-    else:
-        backend = QueueBackend(around.client("sqs", STANDARD_RETRIES), jobs.queue_url, table, jobs.policy, around)
-    submission = Submission(
-        table,
-        files,
-        backend,
-        rules=deployed.request_rules,
+    return QueueBackend(
+        current.client("sqs", STANDARD_RETRIES),
+        jobs.queue_url,
+        table=table,
+        completion=completion,
         policy=jobs.policy,
-        limits=jobs.limits,
-        runtime=around,
-        deployment=jobs.deployment,
+        runtime=current,
     )
-    return JobService(table, files, completion, backend, submission, LongPoll(table, around, jobs.max_waiting))

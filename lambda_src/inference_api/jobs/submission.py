@@ -1,4 +1,4 @@
-"""Accepting a job: once it is accepted, input and row are stored and it counts against its owner's limits."""
+"""Accept a job: store its input and its row, and count it against its owner's limits."""
 
 import json
 from collections.abc import Mapping
@@ -8,13 +8,16 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from inference_api.http import ApiError, Request
+from inference_api import errors
+from inference_api.errors import ApiError
+from inference_api.http import Request
 from inference_api.jobs.backend import JobBackend
 from inference_api.jobs.conditional_writes import TableBusyError
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job
+from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import Charge, JobTable, KeyTakenError, LimitReachedError, Reservation
-from inference_api.jobs.transitions import JobPolicy, accept
+from inference_api.jobs.transitions import accept
 from inference_api.metrics import emit
 from inference_api.request_body import RequestRules, answer_tokens, check_request_body
 from inference_api.runtime import Runtime
@@ -25,7 +28,7 @@ _DAY_IN_SECONDS = 86_400
 
 
 class Submission:
-    """Raises ApiError for what is not accepted, and then no job exists."""
+    """Raises ApiError for a request that is not accepted; then no job exists."""
 
     def __init__(
         self,
@@ -43,7 +46,7 @@ class Submission:
         self._policy, self._limits, self._runtime, self._deployment = policy, limits, runtime, deployment
 
     def submit(self, request: Request) -> Job:
-        """The new job, or the one that the caller's idempotency key already stands for."""
+        """The new job, or the one of the caller's idempotency key."""
         document = check_request_body(request.body, request.content_type, self._rules)
         tokens = self._tokens(document)
         owner = request.owner
@@ -64,7 +67,7 @@ class Submission:
         except KeyTakenError:  # by the same caller, a moment ago
             earlier, _ = self._earlier(owner, key, fingerprint)
             if earlier is None:
-                raise ApiError(503, "try_again", _TRY_AGAIN, retry_after_in_seconds=1) from None
+                raise errors.key_in_use() from None
             return earlier
         except LimitReachedError as reached:
             raise self._refusal(reached.limit, now) from None
@@ -72,7 +75,7 @@ class Submission:
         try:
             self._backend.dispatch(job)
         except (BotoCoreError, ClientError, TableBusyError) as error:
-            # It is accepted: what could not be done now is the sweeper's.
+            # The job is accepted: the sweeper hands it over later.
             print(json.dumps({"job": job.id, "cause": f"{type(error).__name__} at dispatch"}))
         return job
 
@@ -85,7 +88,7 @@ class Submission:
         return tokens
 
     def _earlier(self, owner: str, key: str | None, fingerprint: str) -> tuple[Job | None, str | None]:
-        """The job that the key stands for; or None, and the id of one that it stood for and that has expired."""
+        """The job of the key; or None, and the id of the key's job if that has expired."""
         accepted = self._table.find_key(owner, key) if key else None
         if accepted is None:
             return None, None
@@ -93,10 +96,7 @@ class Submission:
         if job is None:
             return None, accepted.job_id
         if accepted.fingerprint != fingerprint:
-            message = (
-                "Idempotency-Key: this key belongs to a job with another body; send the same body, or another key."
-            )
-            raise ApiError(409, "idempotency_key_reused", message, field="Idempotency-Key")
+            raise errors.idempotency_key_reused()
         return job, None
 
     def _charge(self, tokens: int, now: float) -> Charge:
@@ -105,22 +105,12 @@ class Submission:
 
     def _refusal(self, limit: str, now: float) -> ApiError:
         if limit == "open_jobs":
-            message = (
-                f"You have {self._limits.open_jobs} open jobs, which is the limit of each caller; "
-                "submit again when one of them has ended, or cancel one."
-            )
-            return ApiError(429, "too_many_open_jobs", message, retry_after_in_seconds=10)
+            return errors.too_many_open_jobs(self._limits.open_jobs)
+        assert self._limits.answer_tokens_per_day is not None
         today = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         midnight = today + timedelta(days=1)
-        message = (
-            f"With this job you would ask for more than {self._limits.answer_tokens_per_day} answer tokens today, "
-            f"which is the limit of each caller; it renews at {midnight.isoformat().replace('+00:00', 'Z')}."
-        )
-        seconds = max(1, int(midnight.timestamp() - now))
-        return ApiError(429, "daily_tokens_exceeded", message, retry_after_in_seconds=seconds)
-
-
-_TRY_AGAIN = "Another request with the same Idempotency-Key is under way; send this one again."
+        seconds = int(midnight.timestamp() - now)
+        return errors.daily_tokens_exceeded(self._limits.answer_tokens_per_day, midnight, seconds)
 
 
 def _idempotency_key(request: Request) -> str | None:

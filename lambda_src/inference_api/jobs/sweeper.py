@@ -1,17 +1,14 @@
-"""The sweeper's look at each due job: it finds results nobody told of, revives what is stuck, ends what is late."""
+"""The sweeper: looks at each due job, records unannounced results, hands over stuck jobs, ends late ones."""
 
 import json
 from collections.abc import Callable, Iterator
 
 from inference_api.http import place_of
 from inference_api.jobs import transitions
-from inference_api.jobs.completion import Failure
 from inference_api.jobs.items import DUE_SHARDS
 from inference_api.jobs.job import Job
-from inference_api.jobs.recorder import failure_of
 from inference_api.jobs.service import JobService
 from inference_api.runtime import runtime
-from inference_api.settings import settings
 
 
 class SweepFailedError(Exception):
@@ -19,9 +16,9 @@ class SweepFailedError(Exception):
 
 
 def sweep(service: JobService, may_go_on: Callable[[], bool]) -> int:
-    """How many jobs were looked at. One that cannot be handled does not keep the others waiting.
+    """The number of jobs looked at. A job that cannot be handled does not hold up the others.
 
-    Raises SweepFailedError when not one of them could be handled.
+    Raises SweepFailedError if none could be handled.
     """
     looked_at = failed = 0
     for job_id in _due(service):
@@ -39,7 +36,7 @@ def sweep(service: JobService, may_go_on: Callable[[], bool]) -> int:
 
 
 def look_at(job_id: str, service: JobService) -> None:
-    """One due job. Its next look is put off before anything is done, so that two sweepers do not do it twice."""
+    """One due job. Its next look is put off first, so that two sweepers do not do the work twice."""
     started = runtime().now()
     job = service.table.get(job_id)
     if job is None:
@@ -57,7 +54,7 @@ def look_at(job_id: str, service: JobService) -> None:
 
 
 def _due(service: JobService) -> Iterator[str]:
-    """In turns from each shard, so that a full one does not hide the others."""
+    """The due jobs, in turns from each shard, so that a full shard does not hide the others."""
     shards = [service.table.due(shard) for shard in range(DUE_SHARDS)]
     while shards:
         for shard in list(shards):
@@ -68,27 +65,17 @@ def _due(service: JobService) -> Iterator[str]:
 
 
 def _take_results(job: Job, started: float, service: JobService) -> Job:
-    """Whatever the attempts that may still run have left in the bucket.
+    """Record the outputs, and failures, of attempts that may still run.
 
-    started: before the row was read, so that a lease which was over by then was over before the bucket was looked into.
+    started: before the row was read, so a lease that was over by then was over before the bucket was searched.
     """
     if not (job.is_open or job.holds_slot):
         return job
     for attempt in job.running_attempts():
         if found := service.files.find_output(job.id, attempt):
             job = service.completion.succeed(job, *found, by_sweeper=True)
-        elif settings().hosting_mode != "async":
-            if started >= job.lease_until:
-                job = service.completion.lose_attempt(job, attempt, started)
-        elif failure := _failure(job, attempt, service):
-            job = service.completion.fail_attempt(job, attempt, failure, by_sweeper=True)
+        else:
+            job = service.backend.end_without_output(job, attempt, started)
         if not job.is_open and not job.holds_slot:
             break
     return job
-
-
-def _failure(job: Job, attempt: int, service: JobService) -> Failure | None:
-    """What SageMaker wrote about the attempt, where it said how that would be called."""
-    if attempt == job.marked and job.failure_key and (text := service.files.read_failure(job.failure_key)):
-        return failure_of("", text)
-    return None

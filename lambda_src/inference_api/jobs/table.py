@@ -1,12 +1,14 @@
 """The result table: each change is one conditional write, or one transaction where a quota slot moves with it."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from inference_api.answer import Answer
 from inference_api.jobs import items
 from inference_api.jobs.conditional_writes import MOST_TRIES, ConditionalWrites, TableBusyError, Write
-from inference_api.jobs.job import Job, Output, Result
+from inference_api.jobs.job import Job, Output
 from inference_api.runtime import Runtime
 
 _DAY_IN_SECONDS = 86_400
@@ -25,14 +27,14 @@ class KeyTakenError(Exception):
 
 
 class Accepted(NamedTuple):
-    """What an idempotency key stands for."""
+    """The job of an idempotency key."""
 
     job_id: str
     fingerprint: str
 
 
 class Reservation(NamedTuple):
-    """An idempotency key for a new job, kept until a time after the job's own end; `replaces` is a job that is gone."""
+    """An idempotency key for a new job. keep_until: after the job's own end. replaces: id of a job that is gone."""
 
     key: str
     fingerprint: str
@@ -42,7 +44,7 @@ class Reservation(NamedTuple):
 
 @dataclass(frozen=True)
 class Charge:
-    """What accepting a job takes from its owner's limits; the token budget is off when `tokens_per_day` is None."""
+    """The part of its owner's limits that a new job takes. tokens_per_day: None = no budget."""
 
     open_jobs: int
     tokens_per_day: int | None
@@ -58,7 +60,7 @@ class JobTable:
         self._writes = ConditionalWrites(client, name, runtime)
 
     def get(self, job_id: str, *, consistent: bool = True) -> Job | None:
-        """None when there is no such job, or no longer: DynamoDB deletes expired rows late."""
+        """None for a job that does not exist, or has expired: DynamoDB deletes late."""
         item = self._get(items.job_key(job_id), consistent=consistent)
         return self._alive(items.from_item(item)) if item else None
 
@@ -75,7 +77,7 @@ class JobTable:
         refused = self._writes.together(list(writes.values()), token=job.id)
         reasons = [name for name, reason in zip(writes, refused, strict=False) if reason]
         if "job" in reasons:
-            return  # the id is ours alone: an earlier try of this very call was written after all
+            return  # ids are unique, so this call's own earlier try was written after all
         if "key" in reasons:
             raise KeyTakenError
         if reasons:
@@ -89,9 +91,9 @@ class JobTable:
         return Accepted(item["job_id"]["S"], item["fingerprint"]["S"])
 
     def change(self, job: Job, decide: Callable[[Job], Job | None]) -> tuple[Job, bool]:
-        """Write what `decide` makes of the row as it is now; returns the row and whether this call has changed it.
+        """Write `decide(row)` in place of the row; returns the row and whether this call has changed it.
 
-        Whoever loses a race decides again on the winner's row. Raises TableBusyError.
+        After a lost race, decide again on the winner's row. Raises TableBusyError.
         """
         current: Job | None = job
         for turn in range(MOST_TRIES):
@@ -100,7 +102,7 @@ class JobTable:
             wanted = decide(current)
             if wanted is None:
                 return current, False
-            wanted = replace(wanted, version=current.version + 1, writer=f"{self._runtime.chance.getrandbits(32):08x}")
+            wanted = replace(wanted, version=current.version + 1, writer=f"{self._runtime.random.getrandbits(32):08x}")
             try:
                 written, found = self._write(wanted, current)
             except TableBusyError:
@@ -112,25 +114,29 @@ class JobTable:
             current = self._alive(found)
         raise TableBusyError
 
-    def put_output(self, job: Job, output: Output, answer: Result, expires_at: int) -> None:
+    def put_answer(self, job: Job, output: Output, answer: Answer, expires_at: int) -> None:
         """Keep a copy beside the row before the row points to it."""
-        item = _result_item(items.output_key(job.id, output.attempt), answer, expires_at)
+        item = _text_item(items.output_key(job.id, output.attempt), answer, expires_at)
         self._client.put_item(TableName=self._name, Item=item | {"etag": {"S": output.etag}})
 
-    def put_error(self, job: Job, attempt: int, error: Result, expires_at: int) -> None:
-        """The first one that is said of an attempt stays."""
-        item = _result_item(items.error_key(job.id, attempt), error, expires_at)
+    def put_error(self, job: Job, attempt: int, error: dict[str, str], expires_at: int) -> None:
+        """The first error of an attempt stays. error: `code` and `message`."""
+        text = Answer(json.dumps(error).encode(), "application/json")
+        item = _text_item(items.error_key(job.id, attempt), text, expires_at)
         self._writes.alone(self._writes.put(item, "attribute_not_exists(pk)"))
 
-    def get_output(self, job: Job, output: Output) -> Result | None:
-        """The copy of the pinned answer; None if it is one of another version."""
+    def get_answer(self, job: Job, output: Output) -> Answer | None:
+        """The copy of the output's answer; None if the copy is of another version."""
         item = self._get(items.output_key(job.id, output.attempt), consistent=True)
-        return _result(item) if item and item["etag"]["S"] == output.etag else None
+        if not item or item["etag"]["S"] != output.etag:
+            return None
+        return Answer(item["body"]["B"], item["content_type"]["S"])
 
-    def get_error(self, job: Job, attempt: int) -> Result | None:
-        """Why an attempt failed."""
+    def get_error(self, job: Job, attempt: int) -> dict[str, str] | None:
+        """Why an attempt failed: `code` and `message`."""
         item = self._get(items.error_key(job.id, attempt), consistent=True)
-        return _result(item) if item else None
+        error: dict[str, str] | None = json.loads(item["body"]["B"]) if item else None
+        return error
 
     def jobs_of(self, owner: str, limit: int, after: str | None) -> tuple[list[Job], str | None]:
         """A page of an owner's jobs, newest first, and the `listed_at` after which the next page begins."""
@@ -231,10 +237,6 @@ class JobTable:
         return None if job and job.expires_at is not None and job.expires_at <= self._runtime.now() else job
 
 
-def _result_item(key: dict[str, Any], result: Result, expires_at: int) -> dict[str, Any]:
-    values = {"body": {"B": result.body}, "content_type": {"S": result.content_type}}
+def _text_item(key: dict[str, Any], text: Answer, expires_at: int) -> dict[str, Any]:
+    values = {"body": {"B": text.body}, "content_type": {"S": text.content_type}}
     return key | values | {"expires_at": items.number(expires_at)}
-
-
-def _result(item: dict[str, Any]) -> Result:
-    return Result(item["body"]["B"], item["content_type"]["S"])

@@ -1,33 +1,19 @@
-"""The life of a job as pure functions: from its row to the next one, or to None where the change is not allowed.
+"""The life of a job as pure functions: row -> next row, or None where the change is not allowed.
 
-Whoever makes a change reads the row, asks here, and writes under the condition that the row is still the one it read.
-The exhaustive exploration in the tests runs these same functions.
+JobTable.change() reads the row, asks one of these functions, and writes if the row is still the one that it read. The
+tests explore every order of these same functions.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from inference_api.jobs.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
+from inference_api.jobs.policy import JobPolicy
 
 MAX_ATTEMPTS = 3
 # Longer than any function that holds a claim can run (90 s), with time for clocks that differ.
 LEASE_IN_SECONDS = 120
-# An attempt that starts as late as allowed and runs into its timeout is over, and noticed, before the deadline.
-MARGIN_IN_SECONDS = 300
 FIRST_LOOK_IN_SECONDS = 60
 LONGEST_LOOK_IN_SECONDS = 900
-
-
-@dataclass(frozen=True)
-class JobPolicy:
-    """What the deployment promises of its jobs, all in seconds."""
-
-    deadline: int
-    retention: int
-    invocation_timeout: int
-
-    def latest_start(self, job: Job) -> float:
-        """Until when an attempt may be claimed."""
-        return job.deadline - self.invocation_timeout - MARGIN_IN_SECONDS
 
 
 def accept(job_id: str, owner: str, now: float, policy: JobPolicy) -> Job:
@@ -44,17 +30,17 @@ def accept(job_id: str, owner: str, now: float, policy: JobPolicy) -> Job:
 
 
 def note_sent(job: Job) -> Job | None:
-    """The queue holds a message for it, so that it waits and is not stuck."""
+    """The queue holds a message for the job."""
     return replace(job, sent=True) if job.state == ACCEPTED and not job.sent else None
 
 
 def note_gone(job: Job) -> Job | None:
-    """The message is known to be gone."""
+    """The queue holds no message for the job any more."""
     return replace(job, sent=False) if job.state == ACCEPTED and job.sent else None
 
 
 def claim(job: Job, now: float, policy: JobPolicy) -> Job | None:
-    """Take the next attempt, before anything is invoked; whoever holds it has the lease's time to invoke and report."""
+    """Claim the next attempt, before it is invoked. Its holder has the time of the lease to invoke and report."""
     if not job.is_open or job.attempts >= MAX_ATTEMPTS or job.refused or now > policy.latest_start(job):
         return None
     newest_has_ended = job.attempts in job.ended
@@ -66,7 +52,7 @@ def claim(job: Job, now: float, policy: JobPolicy) -> Job | None:
 
 
 def note_invoked(job: Job, attempt: int, failure_key: str | None) -> Job | None:
-    """The asynchronous endpoint has taken the attempt, so nobody may take it for lost."""
+    """The asynchronous endpoint has confirmed the attempt, which therefore can't be lost."""
     if not job.is_open or attempt != job.attempts or job.marked == attempt:
         return None
     return replace(job, marked=attempt, failure_key=failure_key)
@@ -80,7 +66,7 @@ def give_back(job: Job, attempt: int, now: float, policy: JobPolicy) -> Job | No
 
 
 def succeed(job: Job, output: Output, now: float, policy: JobPolicy) -> Job | None:
-    """The first output that is found is the job's for good."""
+    """The first output found is the job's for good."""
     if job.is_open:
         return replace(_ended(job, SUCCEEDED, now, policy), output=output, holds_slot=False)
     return _end_attempt(job, output.attempt, now)
@@ -89,7 +75,7 @@ def succeed(job: Job, output: Output, now: float, policy: JobPolicy) -> Job | No
 def fail_attempt(
     job: Job, attempt: int, code: str, now: float, policy: JobPolicy, *, refused: bool = False
 ) -> Job | None:
-    """An attempt brought no output and never will. `refused`: the model would refuse every other attempt, too.
+    """An attempt will bring no output. refused: the model would refuse every other attempt, too.
 
     The job fails when no attempt can bring an output any more and none may be added.
     """
@@ -101,9 +87,9 @@ def fail_attempt(
 
 
 def lose_attempt(job: Job, attempt: int, code: str, looked_at: float, policy: JobPolicy) -> Job | None:
-    """A worker's attempt whose lease was over at `looked_at`, after which no output of it was found.
+    """A worker's attempt had no output when the bucket was searched, after its lease was over at `looked_at`.
 
-    The worker has ended by then, so none can have come later; nor can the lease be another's that is still at work.
+    The worker had ended by then, so no output can have come later, and no other worker holds the lease.
     """
     if attempt != job.attempts or looked_at < job.lease_until:
         return None
@@ -111,14 +97,14 @@ def lose_attempt(job: Job, attempt: int, code: str, looked_at: float, policy: Jo
 
 
 def cancel(job: Job, now: float, policy: JobPolicy) -> Job | None:
-    """By its owner. While an attempt may run the model is still busy with it, so the slot stays taken."""
+    """By its owner. While an attempt may run the model is busy with it, so the slot stays taken."""
     if not job.is_open:
         return None
     return replace(_ended(job, CANCELLED, now, policy), holds_slot=job.may_be_running)
 
 
 def expire(job: Job, now: float, policy: JobPolicy) -> Job | None:
-    """The sweeper's last word once the deadline has passed and no output was found."""
+    """The deadline has passed and no output was found."""
     if now < job.deadline:
         return None
     if job.is_open:
@@ -127,16 +113,16 @@ def expire(job: Job, now: float, policy: JobPolicy) -> Job | None:
 
 
 def note_announced(job: Job) -> Job | None:
-    """The event that tells of its end is out."""
+    """The event of the job's end is out."""
     return _rest(replace(job, announced=True)) if not job.is_open and not job.announced else None
 
 
 def look_again(job: Job, now: float) -> Job | None:
-    """Move the next look of the sweeper: after as long again as the job is old, from one minute to fifteen."""
+    """Put off the sweeper's next look by the job's age, at least 1 and at most 15 minutes."""
     if job.due_at is None or job.due_at > now:
         return None
     if now >= job.deadline:
-        return replace(job, due_at=now + FIRST_LOOK_IN_SECONDS)  # whoever looks now may die before it ends the job
+        return replace(job, due_at=now + FIRST_LOOK_IN_SECONDS)  # this sweeper may die before it ends the job
     pause = min(max(now - job.accepted_at, FIRST_LOOK_IN_SECONDS), LONGEST_LOOK_IN_SECONDS)
     due_at = min(now + pause, job.deadline)
     if job.is_open and now < job.lease_until:
@@ -145,7 +131,7 @@ def look_again(job: Job, now: float) -> Job | None:
 
 
 def _is_tended(job: Job) -> bool:
-    """Whether its attempts still matter: to its end, or to the slot of a cancelled one."""
+    """Whether an attempt's end matters: to an open job, or to the slot of a cancelled one."""
     return job.is_open or job.holds_slot
 
 
@@ -185,5 +171,5 @@ def _ended(job: Job, state: str, now: float, policy: JobPolicy) -> Job:
 
 
 def _rest(job: Job) -> Job:
-    """Nothing is left to do for a job that has ended, is announced and holds no slot."""
+    """A job that has ended, is announced and holds no slot is never due again."""
     return replace(job, due_at=None) if job.announced and not job.holds_slot else job

@@ -3,17 +3,14 @@
 import json
 from typing import Any
 
+from inference_api import errors
+from inference_api.answer import Answer
 from inference_api.http import Response
-from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, SUCCEEDED, Job, Output, Result, timestamp
+from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.jobs.service import JobService
 
-# Lambda's answer may have 6 MB, in which the body is a string once more.
+# Lambda returns 6 MB of JSON, in which the body is a string.
 MOST_INLINE = 5_000_000
-
-_LATE = {
-    "code": "deadline_exceeded",
-    "message": "No attempt brought an answer before the job's deadline; submit it again, or ask the operator.",
-}
 
 
 def summary(job: Job) -> dict[str, Any]:
@@ -26,44 +23,41 @@ def summary(job: Job) -> dict[str, Any]:
 def full(job: Job, service: JobService) -> dict[str, Any]:
     """With `output`, `output_url` or `error` once the job has ended."""
     view = summary(job)
-    if job.state == SUCCEEDED and job.output:
+    if job.output:
         return view | _output(job, job.output, service)
     if job.state == FAILED:
         return view | {"error": error_of(job, service)}
-    return view | ({"error": _LATE} if job.state == EXPIRED else {})
+    if job.state == EXPIRED:
+        late = errors.deadline_exceeded()
+        return view | {"error": {"code": late.code, "message": late.message}}
+    return view
 
 
 def accepted(job: Job, service: JobService, retry_after: int | None) -> Response:
-    """202 with the way to the job, or 200 with all of it if it has ended by now."""
+    """202 with the job's location, or 200 with the whole job if it has ended."""
     body = summary(job) if job.is_open else full(job, service)
     return Response(202 if job.is_open else 200, body, retry_after_in_seconds=retry_after, location=f"jobs/{job.id}")
 
 
 def error_of(job: Job, service: JobService) -> dict[str, str]:
     """Code and message of a failed job."""
-    result = service.table.get_error(job, job.error_attempt)
-    message = json.loads(result.body)["message"] if result else "The model failed."
-    return {"code": job.error_code or "model_error", "message": str(message)}
-
-
-def answer_of(job: Job, output: Output, service: JobService) -> Result:
-    """The model's own answer, unchanged."""
-    return (service.table.get_output(job, output) if output.in_table else None) or service.files.read_output(output)
+    error = service.table.get_error(job, job.error_attempt)
+    message = error["message"] if error else errors.container_error(None, "").message
+    return {"code": job.error_code or "model_error", "message": message}
 
 
 def _output(job: Job, output: Output, service: JobService) -> dict[str, Any]:
     if output.size <= MOST_INLINE:
-        answer = answer_of(job, output, service)
-        value = _value(answer)
+        value = _value(service.read_answer(job, output))
         if len(json.dumps(json.dumps(value))) <= MOST_INLINE:
             return {"output": value}
     return {"output_url": service.files.link(job)}
 
 
-def _value(answer: Result) -> Any:
-    """JSON as JSON; anything else is text."""
+def _value(answer: Answer) -> Any:
+    """JSON as JSON, anything else as text."""
     text = answer.body.decode(errors="replace")
-    if answer.content_type.partition(";")[0].strip().lower() == "application/json":
+    if answer.is_json:
         try:
             return json.loads(text, parse_constant=_refuse)
         except (ValueError, RecursionError):

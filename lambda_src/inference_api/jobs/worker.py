@@ -1,11 +1,11 @@
-"""A worker's turn with one message: claim, ask the model, record; or wait for a better moment."""
+"""The worker: claim the job that a message names, ask the model, record the answer."""
 
 import json
 from typing import Any
 
-from inference_api.endpoint_client import EndpointClient, InvocationError
+from inference_api.endpoint_client import EndpointClient
+from inference_api.errors import InvocationError
 from inference_api.jobs import transitions
-from inference_api.jobs.completion import Failure
 from inference_api.jobs.job import ACCEPTED, Job
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
@@ -19,7 +19,7 @@ _LONGEST_RETRY_IN_SECONDS = 600
 
 
 def work_on(message: Message, service: JobService, endpoint: EndpointClient) -> None:
-    """Returns when the message is done with. What it raises for comes back after a while."""
+    """Handle one message. If it raises, the message comes back after a while."""
     try:
         _work(message, service, endpoint)
     except Exception:
@@ -43,32 +43,25 @@ def _work(message: Message, service: JobService, endpoint: EndpointClient) -> No
 
 
 def _claim(job: Job) -> Job | None:
-    # An attempt whose worker died is the sweeper's to end: it looks for what that has left in the bucket.
+    # The sweeper ends an attempt whose worker died: it searches the bucket for an output first.
     return transitions.claim(job, runtime().now(), job_settings().policy) if job.state == ACCEPTED else None
 
 
 def _ask(job: Job, body: bytes, waits: int, service: JobService, endpoint: EndpointClient) -> None:
     attempt = job.attempts
     try:
-        answer = endpoint.invoke_raw(body)
+        answer = endpoint.invoke(body)
     except InvocationError as error:
         print(json.dumps({"job": job.id, "cause": f"{error.code} at InvokeEndpoint", "aws": error.cause}))
         if error.ran:
-            job = service.completion.fail_attempt(job, attempt, _failure(error))
+            job = service.completion.fail_attempt(job, attempt, error)
         else:
             job = service.completion.give_back(job, attempt)
         if job.state == ACCEPTED:
             _queue(service).dispatch_later(job, waits)
     else:
-        stored = service.files.put_output(job.id, attempt, answer)
-        service.completion.succeed(job, *stored)
-
-
-def _failure(error: InvocationError) -> Failure:
-    if error.response.retry_after_in_seconds is None:
-        return Failure(error.code, error.message, error.refused)
-    # Its message is for a caller who may come back, which a job's owner need not.
-    return Failure(error.code, "The connection to the model broke before it answered.", refused=False)
+        output = service.files.put_output(job.id, attempt, answer)
+        service.completion.succeed(job, output, answer)
 
 
 def _queue(service: JobService) -> QueueBackend:
@@ -77,7 +70,7 @@ def _queue(service: JobService) -> QueueBackend:
 
 
 def _read(body: str) -> tuple[str, int]:
-    """The job's id, empty for a message that is not ours, and how often the job has waited."""
+    """The job's id, and how often the job has waited. The id is empty for a message that is not ours."""
     try:
         message: Any = json.loads(body)
         return str(message["job"]), int(message["waits"])

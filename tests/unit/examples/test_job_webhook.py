@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import yaml
 
-from inference_api.jobs import transitions
 from inference_api.jobs.completion import Completion
 from inference_api.jobs.job import CANCELLED, Job
+from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import JobTable
 from inference_api.runtime import Runtime
 from local_cloud.assembly import ROOT
 from local_cloud.checks import TemplateError, lint
 
 TEMPLATE = ROOT / "examples" / "job_webhook.yaml"
-TERMS = transitions.JobPolicy(deadline=3600, retention=3600, invocation_timeout=60)
+TERMS = JobPolicy(deadline=3600, retention=3600, invocation_timeout=60)
 
 
 class _Intrinsics(yaml.SafeLoader):
@@ -57,7 +57,7 @@ def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
 
 @pytest.fixture
 def event() -> dict[str, Any]:
-    bus, runtime = Bus(), Runtime(now=lambda: 1_795_000_000.0, chance=Random(1))
+    bus, runtime = Bus(), Runtime(now=lambda: 1_795_000_000.0, random=Random(1))
     endings = Completion(JobTable(Dynamo(), "table", runtime), bus, TERMS, runtime, "chat")
     endings.announce(
         Job("a" * 32, "owner", CANCELLED, accepted_at=1_794_999_000.0, deadline=0, due_at=0, ended_at=1_795_000_000.0)

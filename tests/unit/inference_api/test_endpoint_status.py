@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
 from inference_api.endpoint_status import QUICK_RETRIES, EndpointStatus
-from inference_api.http import ApiError
+from inference_api.errors import ApiError
 
 NOT_FOUND = ClientError({"Error": {"Code": "ValidationException", "Message": "arn:aws:x"}}, "DescribeEndpoint")
 
@@ -43,9 +43,9 @@ def test_a_status_is_kept_for_fifteen_seconds(seconds: float, status: str) -> No
 def test_an_endpoint_that_cannot_be_described_is_a_503_without_words_of_aws(error: Exception, cause: str) -> None:
     with pytest.raises(ApiError) as caught:
         EndpointStatus(SageMakerFake(error), "endpoint").read()
-    assert (caught.value.response.status, caught.value.code, caught.value.cause) == (503, "status_unknown", cause)
-    assert caught.value.response.retry_after_in_seconds
-    assert "arn:aws" not in str(caught.value.response.body)
+    assert (caught.value.status, caught.value.code, caught.value.cause) == (503, "status_unknown", cause)
+    assert caught.value.retry_after_in_seconds
+    assert "arn:aws" not in caught.value.message
 
 
 def test_a_failure_is_not_kept() -> None:

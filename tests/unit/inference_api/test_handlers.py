@@ -1,4 +1,4 @@
-"""Both routes as Lambda runs them: event in, answer out, with AWS played by a server on this machine."""
+"""POST /generate and GET /endpoint: event in, answer out, AWS played by a local server."""
 
 import json
 import threading
@@ -29,7 +29,7 @@ ENVIRONMENT = {
 
 
 class AwsDouble(ThreadingHTTPServer):
-    """Answers every request with `status` and `body`, and remembers path, headers and body of each."""
+    """Answers every request with `status` and `body`; `received` holds path, headers and body of each."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _AwsHandler)
@@ -133,7 +133,7 @@ def test_an_engine_of_unknown_version_says_so(aws: AwsDouble, monkeypatch: pytes
     assert json.loads(answer["body"])["engine_version"] is None
 
 
-def test_an_endpoint_that_is_gone_is_a_503_with_a_time_to_come_back(aws: AwsDouble) -> None:
+def test_an_endpoint_that_is_gone_is_a_503_with_retry_after(aws: AwsDouble) -> None:
     aws.status = 400
     aws.body = b'{"__type": "ValidationException", "message": "Could not find endpoint arn:aws:sagemaker:x"}'
     answer = describe_endpoint.handler(event("describe_endpoint"), None)

@@ -1,4 +1,4 @@
-"""What the gateway gets back from a function, and what the log gets to see."""
+"""A function's response and its log line."""
 
 import json
 from base64 import b64encode
@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
-from inference_api.http import ApiError, BusyError, Request, Response, answers
+from inference_api.errors import ApiError, BusyError
+from inference_api.http import Request, Response, answers
 
 EVENTS = Path(__file__).parents[2] / "events"
 CANARY = "my secret prompt"
@@ -45,7 +46,7 @@ def broken(request: Request) -> Response:
     raise ValueError(CANARY)
 
 
-def test_every_response_names_its_request_and_must_not_be_kept_or_sniffed() -> None:
+def test_every_response_names_its_request_and_is_neither_stored_nor_sniffed() -> None:
     answer = echo(event("generate_with_iam"), None)
     assert answer["headers"] == {
         "content-type": "application/json",
@@ -78,7 +79,7 @@ def test_an_unexpected_error_is_logged_by_class_and_place_only(capsys: pytest.Ca
     assert line["cause"].startswith("ValueError at ")
 
 
-def test_one_line_tells_what_happened_and_not_what_was_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_log_line_has_sizes_and_no_texts(capsys: pytest.CaptureFixture[str]) -> None:
     echo(event("generate_with_iam", body=CANARY), None)
     line = log_line(capsys)
     assert line.pop("latency_ms") >= 0
@@ -101,7 +102,7 @@ def test_a_refusal_is_logged_by_code_and_cause(capsys: pytest.CaptureFixture[str
     assert CANARY not in str(line)
 
 
-def test_an_event_that_is_none_of_the_gateways_is_still_answered(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_event_of_another_source_is_still_answered(capsys: pytest.CaptureFixture[str]) -> None:
     answer = echo({}, SimpleNamespace(aws_request_id="the-functions-own"))
     assert (answer["statusCode"], log_line(capsys)["code"]) == (500, "internal_error")
     assert answer["headers"]["x-request-id"] == "the-functions-own"
@@ -169,7 +170,7 @@ def answer_to(error: Exception) -> dict[str, Any]:
         BusyError(),
     ],
 )
-def test_what_passes_by_itself_is_a_503_with_advice_when_to_come_back(error: Exception) -> None:
+def test_a_passing_failure_is_a_503_with_retry_after(error: Exception) -> None:
     answer = answer_to(error)
     assert answer["statusCode"] == 503
     assert int(answer["headers"]["retry-after"]) >= 1
@@ -177,7 +178,7 @@ def test_what_passes_by_itself_is_a_503_with_advice_when_to_come_back(error: Exc
     assert CANARY not in answer["body"]
 
 
-def test_what_stays_wrong_is_a_500() -> None:
+def test_a_lasting_failure_is_a_500() -> None:
     assert answer_to(client_error("AccessDeniedException", 400))["statusCode"] == 500
 
 

@@ -1,4 +1,4 @@
-"""The archive of a handler: the same input gives the same bytes, and its settings read back as they were meant."""
+"""The archive of a handler: the same input gives the same bytes, and Java reads the settings back."""
 
 import ast
 import gzip
@@ -39,7 +39,7 @@ def copy(source: Path, target: Path, *, backwards: bool = False) -> Path:
     return target
 
 
-def test_an_archive_holds_the_handler_what_handlers_share_and_its_settings() -> None:
+def test_an_archive_holds_the_handler_the_shared_modules_and_the_settings() -> None:
     archive = pack(HANDLERS / "deepspeed", PROPERTIES)
     names = [member.name for member in members(archive)]
     assert names == ["generation_request.py", "model.py", "requirements.txt", "serving.properties", "weights.py"]
@@ -135,7 +135,7 @@ name=caf\u00e9
         ("weights.py", "", "own/weights.py would hide shared/weights.py; give it another name."),
     ],
 )
-def test_a_folder_that_makes_no_handler_is_refused(
+def test_a_folder_without_a_valid_handler_is_refused(
     tmp_path: Path, file: str | None, text: str | None, message: str
 ) -> None:
     folder = copy(HANDLERS / "shared", tmp_path / "shared").parent / "own"
@@ -160,7 +160,7 @@ def test_the_handlers_are_the_folders_with_a_model() -> None:
 
 
 @pytest.mark.parametrize("handler", handler_folders(HANDLERS))
-def test_a_handler_runs_on_the_python_of_its_image_and_imports_what_is_there(handler: str) -> None:
+def test_a_handler_runs_on_its_images_python_and_imports_only_packages_of_the_image(handler: str) -> None:
     pinned = re.findall(r"^(\w+)==[\d.]+$", (HANDLERS / handler / "requirements.txt").read_text(), re.MULTILINE)
     own = {path.stem for path in [*(HANDLERS / handler).glob("*.py"), *(HANDLERS / "shared").glob("*.py")]}
     botocore = {"botocore"} if "boto3" in pinned else set()

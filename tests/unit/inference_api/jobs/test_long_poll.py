@@ -1,4 +1,4 @@
-"""How callers are held, and when the others are told to come back."""
+"""Callers are held until the job ends, or told when to come back."""
 
 from dataclasses import replace
 from random import Random
@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from botocore.exceptions import ConnectTimeoutError
 
-from inference_api.http import ApiError, Request
+from inference_api.errors import ApiError
+from inference_api.http import Request
 from inference_api.jobs.job import SUCCEEDED, Job
 from inference_api.jobs.long_poll import LongPoll, retry_after, seconds_to_wait
-from inference_api.jobs.transitions import JobPolicy, accept
+from inference_api.jobs.policy import JobPolicy
+from inference_api.jobs.transitions import accept
 from inference_api.runtime import Runtime
 
 OWNER = "a" * 32
@@ -40,9 +42,9 @@ class Rows:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
-    def waiting(self) -> LongPoll:
-        around = Runtime(now=lambda: self.now, sleep=self.sleep, chance=Random(1))
-        return LongPoll(self, around, most_waiting=50)  # type: ignore[arg-type]
+    def long_poll(self) -> LongPoll:
+        runtime = Runtime(now=lambda: self.now, sleep=self.sleep, random=Random(1))
+        return LongPoll(self, runtime, max_waiting=50)  # type: ignore[arg-type]
 
 
 def request(**query: str) -> Request:
@@ -58,71 +60,70 @@ def test_a_caller_may_wait_up_to_25_seconds(text: str) -> None:
 def test_any_other_wait_is_refused_by_name(text: str) -> None:
     with pytest.raises(ApiError) as refusal:
         seconds_to_wait(request(wait=text), default=0)
-    assert refusal.value.response.status == 400
-    assert isinstance(refusal.value.response.body, dict)
-    assert refusal.value.response.body["error"]["field"] == "wait"
+    assert (refusal.value.status, refusal.value.field) == (400, "wait")
 
 
 def test_a_held_caller_has_the_end_a_quarter_of_a_second_after_it() -> None:
     rows = Rows(reads_until_end=9)
-    job, held = rows.waiting().until_ended(JOB, 1025)
+    job, held = rows.long_poll().until_ended(JOB, 1025)
     assert (job.state, held, rows.now - 1000) == (SUCCEEDED, True, 2.5)
     assert not any(rows.reads), "every read while it holds is the cheaper kind"
 
 
 def test_nobody_is_held_longer_than_asked() -> None:
     rows = Rows()
-    job, held = rows.waiting().until_ended(JOB, 1025)
+    job, held = rows.long_poll().until_ended(JOB, 1025)
     assert (job.is_open, held, rows.now - 1000) == (True, True, 25)
 
 
-def test_where_nobody_may_wait_everybody_is_answered_at_once() -> None:
+def test_where_no_caller_may_wait_each_is_answered_at_once() -> None:
     rows = Rows()
-    around = Runtime(now=lambda: rows.now, sleep=rows.sleep)
-    waiting = LongPoll(rows, around, most_waiting=0)  # type: ignore[arg-type]
-    assert waiting.until_ended(JOB, 1025) == (JOB, False)
+    runtime = Runtime(now=lambda: rows.now, sleep=rows.sleep)
+    long_poll = LongPoll(rows, runtime, max_waiting=0)  # type: ignore[arg-type]
+    assert long_poll.until_ended(JOB, 1025) == (JOB, False)
 
 
-def test_who_finds_no_place_is_answered_at_once() -> None:
+def test_a_caller_without_a_place_is_answered_at_once() -> None:
     rows = Rows(places=0)
-    assert rows.waiting().until_ended(JOB, 1025) == (JOB, False)
+    assert rows.long_poll().until_ended(JOB, 1025) == (JOB, False)
     assert (rows.now, rows.reads) == (1000, [])
 
 
 def test_a_job_that_has_ended_takes_no_place() -> None:
     rows = Rows()
     ended = replace(JOB, state=SUCCEEDED)
-    assert rows.waiting().until_ended(ended, 1025) == (ended, False)
+    assert rows.long_poll().until_ended(ended, 1025) == (ended, False)
     assert rows.places == 50
 
 
 def test_a_table_that_fails_while_waiting_costs_no_answer() -> None:
     rows = Rows()
     rows.fails = True
-    assert rows.waiting().until_ended(JOB, 1025) == (JOB, False)
+    assert rows.long_poll().until_ended(JOB, 1025) == (JOB, False)
 
 
 @pytest.mark.parametrize("job_id", ["1" * 32, "", "0" * 31, "0" * 33, "G" * 32, "../" + "0" * 29, "0" * 31 + "A"])
 def test_unknown_and_malformed_ids_get_the_same_answer(job_id: str) -> None:
     with pytest.raises(ApiError) as unknown:
-        Rows().waiting().find(job_id, OWNER)
+        Rows().long_poll().find(job_id, OWNER)
     with pytest.raises(ApiError) as foreign:
-        Rows().waiting().find(JOB.id, "b" * 32)
-    assert unknown.value.response == foreign.value.response
+        Rows().long_poll().find(JOB.id, "b" * 32)
+    assert vars(unknown.value) == vars(foreign.value)
+    assert unknown.value.status == 404
 
 
 def test_a_first_look_is_consistent() -> None:
     rows = Rows()
-    rows.waiting().find(JOB.id, OWNER)
+    rows.long_poll().find(JOB.id, OWNER)
     assert rows.reads == [True]
 
 
 @pytest.mark.parametrize(("age", "seconds"), [(0, 1), (10, 1), (60, 3), (300, 15), (3000, 30)])
-def test_who_does_not_wait_comes_back_after_a_share_of_the_jobs_time(age: float, seconds: int) -> None:
+def test_a_caller_that_does_not_wait_comes_back_after_a_share_of_the_jobs_time(age: float, seconds: int) -> None:
     assert retry_after(JOB, 1000 + age, asked=0, held=False) == seconds
 
 
-def test_who_was_held_may_come_back_at_once_and_who_was_not_may_not() -> None:
+def test_only_a_held_caller_may_come_back_at_once() -> None:
     assert retry_after(JOB, 1025, asked=25, held=True) == 0
     assert retry_after(JOB, 1025, asked=25, held=False) == 3
     assert retry_after(replace(JOB, state=SUCCEEDED), 1025, asked=25, held=True) is None

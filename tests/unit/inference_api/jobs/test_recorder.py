@@ -1,10 +1,10 @@
-"""What is read of the asynchronous endpoint's notifications."""
+"""Notifications of the asynchronous endpoint."""
 
 import json
 
 import pytest
 
-from inference_api.jobs.recorder import Notification, failure_of
+from inference_api.jobs.recorder import Notification
 
 JOB = "0123456789abcdef" * 2
 
@@ -42,17 +42,15 @@ def test_a_message_about_no_job_of_ours_is_none(body: str) -> None:
     assert Notification.read(body) is None
 
 
-@pytest.mark.parametrize(("status", "refused"), [(400, True), (413, True), (422, True), (424, False), (500, False)])
-def test_only_what_the_model_itself_refuses_is_final(status: int, refused: bool) -> None:
-    side = "client" if status < 500 else "server"
-    reason = (
-        f"ClientError: Received {side} error ({status}) from model. See the SageMaker Endpoint logs in your account"
-    )
-    failure = failure_of(reason, "too long")
-    assert failure.refused is refused
-    assert "too long" in failure.message
-
-
-def test_awss_own_words_are_not_passed_on() -> None:
-    failure = failure_of("InternalServerError: arn:aws:iam::111122223333:role/x may not read s3://bucket/key", "")
-    assert (failure.code, failure.message) == ("model_error", "The model failed.")
+@pytest.mark.parametrize(
+    ("reason", "status"),
+    [
+        ("ClientError: Received client error (400) from model. See the SageMaker Endpoint logs in your account", 400),
+        ("ServerError: Received server error (0) from model. See the SageMaker Endpoint logs in your account", 0),
+        ("InternalServerError: arn:aws:iam::111122223333:role/x may not read s3://bucket/key", None),
+    ],
+)
+def test_the_reason_of_a_failure_may_hold_the_containers_status(reason: str, status: int | None) -> None:
+    notification = Notification.read(message(invocationStatus="Failed", failureReason=reason))
+    assert notification
+    assert notification.container_status == status

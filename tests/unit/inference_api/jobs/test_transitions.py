@@ -1,4 +1,4 @@
-"""What each change of a job's row allows; all their orders are explored by the model of the life cycle."""
+"""Each change of a job's row; tests/life_cycle explores all their orders."""
 
 from dataclasses import replace
 
@@ -6,28 +6,28 @@ import pytest
 
 from inference_api.jobs import transitions
 from inference_api.jobs.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
-from inference_api.jobs.transitions import JobPolicy
+from inference_api.jobs.policy import JobPolicy
 
-TERMS = JobPolicy(deadline=3600, retention=7200, invocation_timeout=60)
+POLICY = JobPolicy(deadline=3600, retention=7200, invocation_timeout=60)
 NOW = 1_800_000_000.0
 OUTPUT = Output("output/x/1/answer", "v1", "etag", 12, "application/json", attempt=1, in_table=True)
 
 
 def accepted() -> Job:
-    return transitions.accept("0" * 32, "owner", NOW, TERMS)
+    return transitions.accept("0" * 32, "owner", NOW, POLICY)
 
 
 def claimed(attempts: int = 1, now: float = NOW) -> Job:
     job = accepted()
     for _ in range(attempts):
-        following = transitions.claim(job, now, TERMS)
+        following = transitions.claim(job, now, POLICY)
         assert following
         job, now = following, now + transitions.LEASE_IN_SECONDS
     return job
 
 
 def failed(job: Job, attempt: int, *, now: float = NOW, refused: bool = False) -> Job:
-    changed = transitions.fail_attempt(job, attempt, "model_error", now, TERMS, refused=refused)
+    changed = transitions.fail_attempt(job, attempt, "model_error", now, POLICY, refused=refused)
     assert changed
     return changed
 
@@ -35,33 +35,33 @@ def failed(job: Job, attempt: int, *, now: float = NOW, refused: bool = False) -
 def test_a_claim_is_alone_while_its_lease_runs() -> None:
     job = claimed()
     assert (job.state, job.attempts) == (SUBMITTED, 1)
-    assert transitions.claim(job, NOW + transitions.LEASE_IN_SECONDS - 1, TERMS) is None
-    assert transitions.claim(job, NOW + transitions.LEASE_IN_SECONDS, TERMS)
+    assert transitions.claim(job, NOW + transitions.LEASE_IN_SECONDS - 1, POLICY) is None
+    assert transitions.claim(job, NOW + transitions.LEASE_IN_SECONDS, POLICY)
 
 
 def test_a_confirmed_attempt_is_never_taken_for_lost() -> None:
     job = transitions.note_invoked(claimed(), 1, None)
     assert job
-    assert transitions.claim(job, NOW + 1000, TERMS) is None
+    assert transitions.claim(job, NOW + 1000, POLICY) is None
 
 
 def test_there_are_three_attempts() -> None:
-    assert transitions.claim(claimed(attempts=3), NOW + 1000, TERMS) is None
+    assert transitions.claim(claimed(attempts=3), NOW + 1000, POLICY) is None
 
 
 def test_nothing_starts_that_could_outlive_the_deadline() -> None:
     latest = NOW + 3600 - 60 - 300
-    assert transitions.claim(accepted(), latest, TERMS)
-    assert transitions.claim(accepted(), latest + 1, TERMS) is None
+    assert transitions.claim(accepted(), latest, POLICY)
+    assert transitions.claim(accepted(), latest + 1, POLICY) is None
 
 
 def test_an_attempt_that_did_not_run_does_not_count() -> None:
     job = claimed()
     for _ in range(10):
-        given_back = transitions.give_back(job, 1, NOW, TERMS)
+        given_back = transitions.give_back(job, 1, NOW, POLICY)
         assert given_back
         assert (given_back.state, given_back.attempts) == (ACCEPTED, 0)
-        again = transitions.claim(given_back, NOW, TERMS)
+        again = transitions.claim(given_back, NOW, POLICY)
         assert again
         job = again
 
@@ -69,9 +69,9 @@ def test_an_attempt_that_did_not_run_does_not_count() -> None:
 def test_a_failure_is_tried_again_and_the_third_one_is_final() -> None:
     job = accepted()
     for attempt in (1, 2):
-        job = failed(transitions.claim(job, NOW, TERMS) or job, attempt)
+        job = failed(transitions.claim(job, NOW, POLICY) or job, attempt)
         assert job.state == ACCEPTED
-    job = failed(transitions.claim(job, NOW, TERMS) or job, 3)
+    job = failed(transitions.claim(job, NOW, POLICY) or job, 3)
     assert (job.state, job.error_code, job.holds_slot) == (FAILED, "model_error", False)
 
 
@@ -82,8 +82,8 @@ def test_what_the_model_refuses_is_final_at_once() -> None:
 def test_a_refusal_waits_for_an_attempt_that_may_still_bring_an_output() -> None:
     job = failed(claimed(attempts=2), 1, refused=True)
     assert job.state == SUBMITTED
-    assert transitions.claim(job, NOW + 1000, TERMS) is None
-    ended = transitions.succeed(job, OUTPUT._replace(attempt=2), NOW, TERMS)
+    assert transitions.claim(job, NOW + 1000, POLICY) is None
+    ended = transitions.succeed(job, OUTPUT._replace(attempt=2), NOW, POLICY)
     assert ended
     assert ended.state == SUCCEEDED
 
@@ -93,11 +93,11 @@ def test_an_attempt_that_failed_does_not_keep_the_third_from_starting() -> None:
     assert job
     job = failed(job, 2)
     assert job.may_be_running
-    assert transitions.claim(job, NOW + 10, TERMS)
+    assert transitions.claim(job, NOW + 10, POLICY)
 
 
 def test_a_refused_job_ends_when_its_last_claim_is_given_back() -> None:
-    job = transitions.give_back(failed(claimed(attempts=2), 1, refused=True), 2, NOW, TERMS)
+    job = transitions.give_back(failed(claimed(attempts=2), 1, refused=True), 2, NOW, POLICY)
     assert job
     assert (job.state, job.holds_slot) == (FAILED, False)
 
@@ -105,65 +105,65 @@ def test_a_refused_job_ends_when_its_last_claim_is_given_back() -> None:
 def test_a_lease_that_was_not_over_before_the_look_loses_no_attempt() -> None:
     job = claimed()
     over = NOW + transitions.LEASE_IN_SECONDS
-    assert transitions.lose_attempt(job, 1, "attempt_lost", over - 1, TERMS) is None
-    lost = transitions.lose_attempt(job, 1, "attempt_lost", over, TERMS)
+    assert transitions.lose_attempt(job, 1, "attempt_lost", over - 1, POLICY) is None
+    lost = transitions.lose_attempt(job, 1, "attempt_lost", over, POLICY)
     assert lost
     assert lost.state == ACCEPTED
-    again = transitions.claim(lost, over, TERMS)
+    again = transitions.claim(lost, over, POLICY)
     assert again
-    assert transitions.lose_attempt(again, 1, "attempt_lost", over, TERMS) is None
+    assert transitions.lose_attempt(again, 1, "attempt_lost", over, POLICY) is None
 
 
 @pytest.mark.parametrize("state", [SUCCEEDED, FAILED, EXPIRED, CANCELLED])
 def test_a_final_state_stays(state: str) -> None:
     job = replace(claimed(), state=state, holds_slot=False, ended_at=NOW)
-    assert transitions.succeed(job, OUTPUT, NOW, TERMS) is None
-    assert transitions.fail_attempt(job, 1, "model_error", NOW, TERMS) is None
-    assert transitions.cancel(job, NOW, TERMS) is None
-    assert transitions.expire(job, NOW + 3600, TERMS) is None
-    assert transitions.claim(job, NOW + 1000, TERMS) is None
+    assert transitions.succeed(job, OUTPUT, NOW, POLICY) is None
+    assert transitions.fail_attempt(job, 1, "model_error", NOW, POLICY) is None
+    assert transitions.cancel(job, NOW, POLICY) is None
+    assert transitions.expire(job, NOW + 3600, POLICY) is None
+    assert transitions.claim(job, NOW + 1000, POLICY) is None
 
 
 def test_a_queued_job_that_is_cancelled_frees_its_slot_at_once() -> None:
-    job = transitions.cancel(accepted(), NOW, TERMS)
+    job = transitions.cancel(accepted(), NOW, POLICY)
     assert job
     assert (job.state, job.holds_slot) == (CANCELLED, False)
 
 
 @pytest.mark.parametrize("end", ["success", "failure", "given back", "deadline"])
 def test_a_cancelled_job_keeps_its_slot_until_the_model_is_done_with_it(end: str) -> None:
-    job = transitions.cancel(claimed(), NOW, TERMS)
+    job = transitions.cancel(claimed(), NOW, POLICY)
     assert job
     assert job.holds_slot
-    assert transitions.expire(job, NOW + 3599, TERMS) is None
+    assert transitions.expire(job, NOW + 3599, POLICY) is None
     after = {
-        "success": transitions.succeed(job, OUTPUT, NOW, TERMS),
-        "failure": transitions.fail_attempt(job, 1, "model_error", NOW, TERMS),
-        "given back": transitions.give_back(job, 1, NOW, TERMS),
-        "deadline": transitions.expire(job, NOW + 3600, TERMS),
+        "success": transitions.succeed(job, OUTPUT, NOW, POLICY),
+        "failure": transitions.fail_attempt(job, 1, "model_error", NOW, POLICY),
+        "given back": transitions.give_back(job, 1, NOW, POLICY),
+        "deadline": transitions.expire(job, NOW + 3600, POLICY),
     }[end]
     assert after
     assert (after.state, after.holds_slot, after.output) == (CANCELLED, False, None)
 
 
 def test_the_row_lives_for_its_retention_after_the_end() -> None:
-    job = transitions.succeed(claimed(), OUTPUT, NOW + 5, TERMS)
+    job = transitions.succeed(claimed(), OUTPUT, NOW + 5, POLICY)
     assert accepted().expires_at is None
     assert job
     assert job.expires_at == NOW + 5 + 7200
 
 
 def test_a_cancelled_jobs_row_outlives_the_slot_it_holds() -> None:
-    job = transitions.cancel(claimed(), NOW, TERMS)
+    job = transitions.cancel(claimed(), NOW, POLICY)
     assert job
     assert job.expires_at == NOW + 3600 + 7200
 
 
 def test_the_deadline_says_why_if_it_knows() -> None:
-    job = transitions.expire(accepted(), NOW + 3600, TERMS)
+    job = transitions.expire(accepted(), NOW + 3600, POLICY)
     assert job
     assert job.state == EXPIRED
-    job = transitions.expire(failed(claimed(attempts=2), 1), NOW + 3600, TERMS)
+    job = transitions.expire(failed(claimed(attempts=2), 1), NOW + 3600, POLICY)
     assert job
     assert job.state == FAILED
 
@@ -182,11 +182,11 @@ def test_looks_become_rarer_and_never_pass_over_the_deadline() -> None:
 
 
 def test_the_sweeper_forgets_a_job_that_is_over_in_every_respect() -> None:
-    job = transitions.cancel(claimed(), NOW, TERMS)
+    job = transitions.cancel(claimed(), NOW, POLICY)
     assert job
     announced = transitions.note_announced(job)
     assert announced
     assert announced.due_at is not None
-    released = transitions.give_back(announced, 1, NOW, TERMS)
+    released = transitions.give_back(announced, 1, NOW, POLICY)
     assert released
     assert released.due_at is None

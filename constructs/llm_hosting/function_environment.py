@@ -1,0 +1,49 @@
+"""The environment of every function: the variables that `inference_api.settings` reads."""
+
+import json
+from collections.abc import Mapping
+
+import aws_cdk as cdk
+
+from .deployment import Deployment
+from .hosting_modes import HostingMode
+from .job_store import JobStore
+from .resolution import Resolution
+
+
+def function_environment(resolution: Resolution, hosting: HostingMode, store: JobStore | None) -> dict[str, str]:
+    """store: None where the deployment takes no jobs."""
+    deployment = resolution.deployment
+    variables = {
+        **hosting.environment,
+        "MODEL_ID": deployment.model.id,
+        "ENGINE": deployment.serving.engine,
+        "ENGINE_VERSION": resolution.version,
+        "HOSTING_MODE": deployment.hosting.mode,
+        "MAX_BODY_BYTES": str(deployment.api.max_body_in_kb * 1024),
+        "REQUEST_SCHEMA": _compact({"bodies": resolution.bodies, "parameters": resolution.parameters}),
+    }
+    if store is None:
+        return variables
+    return variables | {
+        "DEPLOYMENT_NAME": cdk.Aws.STACK_NAME,
+        "JOB_TABLE": store.table_name,
+        "JOB_BUCKET": store.bucket_name,
+        "JOB_SETTINGS": _compact(_job_settings(deployment)),
+    }
+
+
+def _job_settings(deployment: Deployment) -> dict[str, int | None]:
+    jobs = deployment.jobs
+    return {
+        "retention_in_seconds": jobs.retention_in_hours * 3600,
+        "deadline_in_seconds": jobs.deadline_in_seconds,
+        "invocation_timeout_in_seconds": deployment.invocation_timeout_in_seconds,
+        "max_waiting": jobs.max_waiting,
+        "open_jobs": jobs.limits.open_jobs,
+        "answer_tokens_per_day": jobs.limits.answer_tokens_per_day,
+    }
+
+
+def _compact(value: Mapping[str, object]) -> str:
+    return json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,94 @@
+"""`hosting.mode: realtime`: an endpoint that answers at once, and a worker that feeds it the jobs of a queue."""
+
+from pathlib import Path
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from .alarm_group import AlarmGroup
+from .handler_function import HandlerFunction, Handlers
+from .job_events import grant_announce
+from .job_queue import FAILURES_GO_BACK, JobQueue
+from .job_store import JobStore
+from .realtime_endpoint import RealtimeEndpoint
+from .resolution import Resolution
+
+_WORK_TIMEOUT = Duration.seconds(90)  # a call of the endpoint may take 60 s
+_MOST_WORKERS = 1000  # the limit of an event source
+
+
+class RealtimeHosting(Construct):
+    """A RealtimeEndpoint; where the deployment takes jobs, a queue before it and the worker between the two."""
+
+    generate_handler = "generate"
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        resolution: Resolution,
+        handler: Path | None,
+        store: JobStore | None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._deployment, self._store = resolution.deployment, store
+        self._endpoint = RealtimeEndpoint(self, "Endpoint", resolution=resolution, handler=handler)
+        self._queue = JobQueue(self, "WorkQueue", timeout=_WORK_TIMEOUT) if store else None
+        self.environment = self._endpoint.environment | ({"JOB_QUEUE_URL": self._queue.url} if self._queue else {})
+        self.outputs = self._endpoint.outputs
+
+    @property
+    def queue(self) -> JobQueue:
+        """The jobs that wait for a worker."""
+        assert self._queue, "the deployment takes no jobs"
+        return self._queue
+
+    def grant_generate(self, grantee: iam.IGrantable) -> None:
+        """Let a function ask the model."""
+        self._endpoint.grant_invoke(grantee)
+
+    def grant_describe(self, grantee: iam.IGrantable) -> None:
+        """Let a function read the endpoint's status."""
+        self._endpoint.grant_describe(grantee)
+
+    def grant_dispatch(self, grantee: iam.IGrantable) -> None:
+        """Let a function put a job into the queue."""
+        self.queue.grant_send(grantee)
+
+    def grant_tend(self, grantee: iam.IGrantable) -> None:
+        """Let the sweeper put jobs into the queue again, once it is empty."""
+        self.queue.grant_send(grantee)
+        self.queue.grant_count(grantee)
+
+    def add_functions(self, scope: Construct, handlers: Handlers, alarms: AlarmGroup) -> None:
+        """The worker."""
+        assert self._store
+        work = HandlerFunction(
+            scope,
+            "RunJob",
+            handler="run_job",
+            timeout=_WORK_TIMEOUT,
+            failures=FAILURES_GO_BACK,
+            handlers=handlers,
+            calls_itself=True,  # a job that the model cannot take now goes back into the queue, with a delay
+        ).function
+        grant_announce(work)
+        self.queue.feed(work, batch_size=1, max_concurrency=self._max_workers())
+        self.queue.grant_send(work)
+        self.queue.grant_postpone(work)
+        self._store.grant_work(work)
+        self._endpoint.grant_invoke(work)
+
+    def metric_oldest_job(self) -> cloudwatch.Metric:
+        """Seconds that the oldest job has been in the queue."""
+        return self.queue.metric_oldest_message()
+
+    def _max_workers(self) -> int:
+        places = (
+            self._deployment.hosting.instance_count.max
+            * self._deployment.hosting.scaling.concurrent_requests_per_instance
+        )
+        return self._deployment.jobs.max_concurrency or min(max(places, 2), _MOST_WORKERS)

@@ -1,0 +1,178 @@
+"""The errors that functions answer with: code, status and text, in the order of the statuses.
+
+Refusals of a body or a parameter (400, 413, 415) stand with their rules in request_body, generation_parameters,
+strict_json, http and submission. The texts of API Gateway's own answers are in llm_hosting/gateway_responses.py.
+"""
+
+from datetime import datetime
+from typing import Any
+
+# Statuses of a container that every repetition of the request would get.
+REFUSED_BY_MODEL = (400, 413, 422)
+
+_MOST_WORDS_IN_BYTES = 1024
+
+
+class ApiError(Exception):
+    """An answer other than the one asked for; `message` is for the caller, only `code` and `cause` are logged."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        field: str | None = None,
+        retry_after_in_seconds: int | None = None,
+        cause: str | None = None,
+    ) -> None:
+        super().__init__(code)
+        self.status, self.code, self.message, self.field = status, code, message, field
+        self.retry_after_in_seconds, self.cause = retry_after_in_seconds, cause
+
+
+class InvocationError(ApiError):
+    """The model did not answer. `ran`: whether it may have worked on the request."""
+
+    def __init__(self, status: int, code: str, message: str, *, ran: bool, **more: Any) -> None:
+        super().__init__(status, code, message, **more)
+        self.ran = ran
+
+    @property
+    def refused(self) -> bool:
+        """Whether the model would refuse the same request every time."""
+        return self.code == "rejected_by_model"
+
+
+class BusyError(Exception):
+    """Other calls keep changing what this one needs; nothing was written."""
+
+
+def container_error(status: int | None, words: str) -> InvocationError:
+    """By the status and words of the model's container, such as LMI's 424. None: SageMaker does not say the status."""
+    cause = f"container {status}"
+    if status in REFUSED_BY_MODEL:
+        return InvocationError(
+            400, "rejected_by_model", _said("The model refused the request", words), ran=True, cause=cause
+        )
+    if status == 429:
+        text = _said("The model is busy", words)
+        return InvocationError(429, "model_busy", text, ran=False, retry_after_in_seconds=2, cause=cause)
+    if status == 0:  # SageMaker's own: it waits 60 s for a container, then answers in its place
+        return model_timeout(cause)
+    # A container whose queue is full says 503, as LMI does.
+    return InvocationError(502, "model_error", _said("The model failed", words), ran=status != 503, cause=cause)
+
+
+def job_not_found() -> ApiError:
+    return ApiError(404, "job_not_found", "There is no such job; it never existed, has expired or is not yours.")
+
+
+def idempotency_key_reused() -> ApiError:
+    text = "Idempotency-Key: this key belongs to a job with another body; send the same body, or another key."
+    return ApiError(409, "idempotency_key_reused", text, field="Idempotency-Key")
+
+
+def job_ended(status: str) -> ApiError:
+    """status: as callers see it."""
+    return ApiError(409, "job_ended", f"The job has ended as {status}, which nothing changes; read it with GET.")
+
+
+def job_cancelled() -> ApiError:
+    return ApiError(409, "job_cancelled", "The job of this request was cancelled before it had an answer.")
+
+
+def throttled(cause: str) -> InvocationError:
+    text = "Too many requests for the model's endpoint; try again after the seconds in retry-after."
+    return InvocationError(429, "throttled", text, ran=False, retry_after_in_seconds=2, cause=cause)
+
+
+def too_many_open_jobs(limit: int) -> ApiError:
+    text = (
+        f"You have {limit} open jobs, which is the limit of each caller; "
+        "submit again when one of them has ended, or cancel one."
+    )
+    return ApiError(429, "too_many_open_jobs", text, retry_after_in_seconds=10)
+
+
+def daily_tokens_exceeded(limit: int, renews_at: datetime, seconds_until_then: int) -> ApiError:
+    text = (
+        f"With this job you would ask for more than {limit} answer tokens today, "
+        f"which is the limit of each caller; it renews at {renews_at.isoformat().replace('+00:00', 'Z')}."
+    )
+    return ApiError(429, "daily_tokens_exceeded", text, retry_after_in_seconds=max(1, seconds_until_then))
+
+
+def internal_error(cause: str) -> ApiError:
+    text = "The service failed on its own account; report the x-request-id of this response if it happens again."
+    return ApiError(500, "internal_error", text, cause=cause)
+
+
+def endpoint_refused(cause: str) -> InvocationError:
+    text = "The service may not call its model; ask the operator, who finds the cause under this x-request-id."
+    return InvocationError(502, "endpoint_refused", text, ran=False, cause=cause)
+
+
+def answer_not_text() -> ApiError:
+    text = "The model's answer is not UTF-8 text and cannot be passed on; ask the operator to check the model."
+    return ApiError(502, "answer_not_text", text)
+
+
+def answer_too_large() -> ApiError:
+    text = "The model's answer is too large to pass on; ask for fewer tokens or send fewer prompts."
+    return ApiError(502, "answer_too_large", text)
+
+
+def answer_of_job(code: str, job_id: str) -> ApiError:
+    """A job's answer that POST /generate can't pass on. code: answer_not_text or answer_too_large."""
+    return ApiError(502, code, f"The model's answer can't be passed on here; GET jobs/{job_id} has it.")
+
+
+def attempt_lost() -> InvocationError:
+    return InvocationError(502, "attempt_lost", "The worker that ran the job ended without a result.", ran=True)
+
+
+def job_failed(code: str, message: str) -> ApiError:
+    """POST /generate by a job that failed."""
+    return ApiError(400 if code == "rejected_by_model" else 502, code, message)
+
+
+def endpoint_not_ready(cause: str, *, ran: bool) -> InvocationError:
+    text = "The model is not ready to answer; wait, then send the request again."
+    return InvocationError(503, "endpoint_not_ready", text, ran=ran, retry_after_in_seconds=10, cause=cause)
+
+
+def endpoint_unreachable(cause: str, *, ran: bool) -> InvocationError:
+    text = "The connection to the model failed before it answered; send the request again."
+    return InvocationError(503, "endpoint_unreachable", text, ran=ran, retry_after_in_seconds=10, cause=cause)
+
+
+def overloaded(cause: str) -> ApiError:
+    text = "The service is overloaded; send the same request again after the seconds in retry-after."
+    return ApiError(503, "overloaded", text, retry_after_in_seconds=2, cause=cause)
+
+
+def key_in_use() -> ApiError:
+    text = "Another request with the same Idempotency-Key is under way; send this one again."
+    return ApiError(503, "try_again", text, retry_after_in_seconds=1)
+
+
+def status_unknown(cause: str) -> ApiError:
+    text = "The status of the endpoint is not known right now; try again after the seconds in retry-after."
+    return ApiError(503, "status_unknown", text, retry_after_in_seconds=5, cause=cause)
+
+
+def model_timeout(cause: str | None = None) -> InvocationError:
+    text = "The model did not answer in time; ask for fewer tokens or send a shorter prompt."
+    return InvocationError(504, "model_timeout", text, ran=True, cause=cause)
+
+
+def deadline_exceeded() -> ApiError:
+    text = "No attempt brought an answer before the job's deadline; send the request again, or ask the operator."
+    return ApiError(504, "deadline_exceeded", text)
+
+
+def _said(text: str, words: str) -> str:
+    """With the container's words: for the caller, who may need them to mend the request, and never for a log."""
+    cut = words.encode(errors="replace")[:_MOST_WORDS_IN_BYTES].decode(errors="ignore")
+    return f"{text}: {cut}" if cut else f"{text}."

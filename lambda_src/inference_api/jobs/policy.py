@@ -1,0 +1,25 @@
+"""The deployment's settings of jobs that decide on transitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # functions that know no jobs read this with their settings, and start faster without the rest
+    from inference_api.jobs.job import Job
+
+# An attempt that starts at the last moment and times out is over, and noticed, before the deadline.
+MARGIN_IN_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class JobPolicy:
+    """In seconds."""
+
+    deadline: int
+    retention: int
+    invocation_timeout: int
+
+    def latest_start(self, job: Job) -> float:
+        """The last moment at which an attempt may be claimed."""
+        return job.deadline - self.invocation_timeout - MARGIN_IN_SECONDS

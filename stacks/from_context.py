@@ -1,0 +1,89 @@
+"""The CDK context's `deployment` -> stacks."""
+
+import sys
+from pathlib import Path
+
+import aws_cdk as cdk
+from aws_cdk import aws_lambda as lambda_
+
+from llm_hosting import ACCOUNT_SETTINGS, STAGING_PREFIX
+from llm_hosting.archive import handler_folders
+from llm_hosting.deployment import Deployment
+from llm_hosting.deployment_file import DeploymentError
+from llm_hosting.deployment_paths import UnknownDeploymentError, find
+from llm_hosting.finding import Finding
+from llm_hosting.preflight.validation import load
+from llm_hosting.resolution import Resolution
+from llm_hosting.resolution.description import describe
+from stacks.account_settings_stack import AccountSettingsStack
+from stacks.inference_stack import InferenceStack
+from stacks.staging_stack import StagingStack
+
+Loaded = tuple[Resolution, list[Finding]]
+
+
+def add_stacks(app: cdk.App, root: Path) -> None:
+    """Add a stack for each name or path in the context's `deployment`, which commas separate.
+
+    The prefix `slipway-staging-` asks for the build project that stages the deployment's weights.
+    root: the folder with `deployments/`, `lambda_src/` and `model_src/`. Raises SystemExit with every problem of every
+    file.
+    """
+    asked = [name.strip() for name in (app.node.try_get_context("deployment") or "").split(",")]
+    staged = [name.removeprefix(STAGING_PREFIX) for name in asked if name.startswith(STAGING_PREFIX)]
+    hosted = [name for name in asked if not name.startswith(STAGING_PREFIX) and name != ACCOUNT_SETTINGS]
+    stage_paths, host_paths = [_path(name, root) for name in staged], [_path(name, root) for name in hosted]
+    stems = [path.stem for path in host_paths]
+    if len(set(stems)) < len(stems) or len(set(asked)) < len(asked):
+        sys.exit(f"-c deployment={','.join(asked)} names a stack twice; name each once.")
+    loaded = _load({*stage_paths, *host_paths}, root)
+    if ACCOUNT_SETTINGS in asked:
+        AccountSettingsStack(app, ACCOUNT_SETTINGS)
+    for path in stage_paths:
+        _add_staging_stack(app, path, loaded[path][0].deployment, root)
+    for path in host_paths:
+        _add_inference_stack(app, path.stem, loaded[path], root)
+
+
+def _path(name: str, root: Path) -> Path:
+    try:
+        return find(name, root / "deployments")
+    except UnknownDeploymentError as error:
+        sys.exit(f"{error} Name it with -c deployment=<name>; {ACCOUNT_SETTINGS} is a name too.")
+
+
+def _load(paths: set[Path], root: Path) -> dict[Path, Loaded]:
+    loaded, errors = {}, []
+    for path in sorted(paths):
+        try:
+            loaded[path] = load(path, handler_folders(root / "model_src"))
+        except DeploymentError as error:
+            errors.append(str(error))
+    if errors:
+        sys.exit("\n".join(errors))
+    return loaded
+
+
+def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded, root: Path) -> None:
+    resolution, findings = loaded
+    print(*describe(name, resolution), sep="\n", file=sys.stderr)
+    for finding in findings:
+        if finding.level != "note":
+            print(f"  {finding.level:<9} {finding.field}: {finding.message}", file=sys.stderr)
+    InferenceStack(
+        app,
+        name,
+        resolution=resolution,
+        code=lambda_.Code.from_asset(str(root / "lambda_src"), exclude=["**/__pycache__", "*.md"]),
+        model_src=root / "model_src",
+        env=cdk.Environment(region=resolution.deployment.region),
+    )
+
+
+def _add_staging_stack(app: cdk.App, path: Path, deployment: Deployment, root: Path) -> None:
+    if not deployment.model.weights:
+        sys.exit(f"{path} names no prefix to stage to: set model.weights, such as s3://my-bucket/{path.stem}/.")
+    name = f"{STAGING_PREFIX}{path.stem}"
+    print(f"{name}: copies {deployment.model.id} to {deployment.model.weights}", file=sys.stderr)
+    environment = cdk.Environment(region=deployment.region)
+    StagingStack(app, name, deployment=deployment, path=path, root=root, env=environment)
