@@ -59,7 +59,7 @@ def _write_model(folder: Path) -> None:
 @contextmanager
 def _hub(folder: Path) -> Iterator[str]:
     """In a process of its own, as the Hub would be."""
-    command = [sys.executable, str(ROOT / "tests" / "hub_server.py"), MODEL, str(folder)]
+    command = [sys.executable, str(ROOT / "tests" / "support" / "hub_server.py"), MODEL, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin
         assert process.stdout
