@@ -91,9 +91,8 @@ class Transfer:
             if error.errno == errno.ENOSPC:
                 raise TransferError(_full(self._folder)) from None
             raise HubError(f"{file.path} could not be downloaded: {' '.join(str(error).split())}") from None
-        self._progress.downloaded(
-            file.size - came
-        )  # an earlier run left the file, or the library counted less than its size
+        # An earlier run left the file, or the library counted less than its size.
+        self._progress.downloaded(file.size - came)
         return path
 
     def _send(self, file: StagedFile, number: int, path: Path) -> None:
