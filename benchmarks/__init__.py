@@ -1,7 +1,7 @@
-"""What docs/performance.md promises, measured: `python -m benchmarks`."""
+"""The measurements behind docs/performance.md: `python -m benchmarks`."""
 
 import sys
 from pathlib import Path
 
-# The functions' code is a source root of its own.
+# lambda_src/ is a source root.
 sys.path.append(str(Path(__file__).resolve().parent.parent / "lambda_src"))

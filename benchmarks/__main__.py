@@ -1,4 +1,4 @@
-"""Measures all figures, or those of the groups that are named, and prints them as a table."""
+"""Measures all groups of figures, or the named ones, and prints a table."""
 
 import argparse
 import os
@@ -22,7 +22,7 @@ WIDTHS = (52, 8, 24, 12, 0)
 
 
 def main() -> None:
-    """The exit status is 1 when a target is missed."""
+    """Exit status 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("groups", nargs="*", metavar="group", help=f"one of {', '.join(GROUPS)} (default: all)")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds of each pair (default 7)")

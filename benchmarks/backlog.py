@@ -1,4 +1,4 @@
-"""One sweep while 100,000 jobs are open and all of them due: how far it gets, how long it takes, what it costs."""
+"""One sweep over 100,000 open jobs that are all due: jobs looked at, time and cost."""
 
 import math
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ SWEEP_EVERY_IN_SECONDS = 60
 
 
 class Backlog(MeteredDeployment):
-    """Jobs that wait in a queue of ours, or, where the endpoint is asynchronous, in SageMaker's."""
+    """Jobs that wait in our queue, or in SageMaker's for an asynchronous endpoint."""
 
     def __init__(self, mode: str) -> None:
         super().__init__(mode)
@@ -32,18 +32,18 @@ class Backlog(MeteredDeployment):
         items = [to_item(self._job(chance)) for _ in range(OPEN_JOBS)]
         self.table.commit([(item["pk"]["S"], item, size(item)) for item in items])
         self.messages.send("of a job that waits", delay=900)
-        self.scheduler.run(SWEEP_EVERY_IN_SECONDS)  # until the indexes show them
+        self.scheduler.run(SWEEP_EVERY_IN_SECONDS)  # until the indexes hold them
 
     def sweep_once(self) -> int:
-        """How many jobs were looked at."""
+        """The number of jobs looked at."""
         sweeps: list[Invocation] = []
         self.run(lambda: sweeps.append(self.sweep()), SWEEP_EVERY_IN_SECONDS)
         return int(sweeps[0].result["looked_at"])
 
     def _job(self, chance: Random) -> Job:
-        terms = JobPolicy(self.trial.deadline, self.trial.retention, self.trial.invocation_timeout)
+        policy = JobPolicy(self.trial.deadline, self.trial.retention, self.trial.invocation_timeout)
         accepted_at = START - chance.uniform(0.5, 1) * OLDEST_IN_SECONDS
-        job = accept(f"{chance.getrandbits(128):032x}", f"{chance.randrange(OWNERS):032x}", accepted_at, terms)
+        job = accept(f"{chance.getrandbits(128):032x}", f"{chance.randrange(OWNERS):032x}", accepted_at, policy)
         job = replace(job, due_at=START - chance.random())
         if self.trial.mode == "realtime":
             return replace(job, sent=True)
@@ -52,7 +52,7 @@ class Backlog(MeteredDeployment):
 
 
 def figures() -> Iterator[Row]:
-    """Raises AssertionError when the sweep does not return."""
+    """Raises AssertionError if the sweep does not return."""
     for mode in MODES:
         backlog = Backlog(mode)
         started = perf_counter()

@@ -1,4 +1,4 @@
-"""A fresh clone of the last commit: seconds to its first answer, seconds of its second start, memory at rest."""
+"""A fresh clone of the last commit: time to the first answer, time of a second start, memory at rest."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ REST_IN_SECONDS = 3
 
 
 def figures(_rounds: int) -> Iterator[Row]:
-    """Once each, in wall time. Raises SystemExit when `make local` ends before it answers."""
+    """Wall times, measured once. Raises SystemExit if `make local` ends without an answer."""
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "slipway"
         started = time.monotonic()
@@ -38,7 +38,7 @@ def figures(_rounds: int) -> Iterator[Row]:
 
 @contextmanager
 def _answered(clone: Path) -> Iterator["subprocess.Popen[str]"]:
-    """`make local` once it has printed its answer; afterwards it is stopped as by Ctrl-C."""
+    """`make local` after its first answer; ended by SIGINT, as by Ctrl-C."""
     command = ["make", "local", f"PORT={free_port()}", f"PYTHON={Path(sys.executable).resolve()}"]
     make = subprocess.Popen(
         command, cwd=clone, env=environment(), stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -56,7 +56,7 @@ def _answered(clone: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def _emulator_memory_in_mb(ancestor: int) -> float:
-    """Resident memory of the emulator, its functions and model servers; pages that they share count for each."""
+    """Resident memory of the emulator, its functions and model servers; shared pages count for each process."""
     family = psutil.Process(ancestor).children(recursive=True)
     emulator = next(each for each in family if "local_cloud.emulator" in each.cmdline())
     counted = [emulator, *emulator.children(recursive=True)]

@@ -1,4 +1,4 @@
-"""The function behind POST /generate: its cold start, what it adds to a call, how large it is."""
+"""The function behind POST /generate: cold start, overhead of a call, size of the asset."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from local_cloud.assembly import read_stacks, synthesize
 
 DEPLOYMENT = "gpt2"
 ASSET_LIMIT_IN_KB = 40
-STARTS_PER_ROUND = 6  # one alone is too short to be measured well
+STARTS_PER_ROUND = 6  # one start is too short to measure
 COLD_CLIENT = 'import boto3; boto3.client("sagemaker-runtime")'
 COLD_HANDLER = "from inference_api.handlers.generate import endpoint; endpoint()"
 VARIABLES = {

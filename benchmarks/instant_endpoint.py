@@ -1,4 +1,4 @@
-"""An endpoint on the loopback that answers every POST at once; prints its port and ends with its standard input."""
+"""A server on loopback that answers every POST at once; prints its port, ends at the end of standard input."""
 
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,7 +9,7 @@ HEAD = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {l
 
 
 class Instantly(BaseHTTPRequestHandler):
-    """Keeps the connection, as SageMaker does."""
+    """Keeps connections open, as SageMaker does."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True

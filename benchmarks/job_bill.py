@@ -1,4 +1,4 @@
-"""What one job uses of AWS, and what a million cost: the shipped handlers, their calls counted, in both modes."""
+"""The AWS usage of one job and the cost of a million, from the counted calls of the shipped handlers in both modes."""
 
 from collections.abc import Iterable, Iterator
 from random import Random
@@ -12,14 +12,14 @@ from simulation.gateway import Gateway
 from simulation.model import body_for
 from simulation.trial import MODES
 
-SAMPLE = 21  # jobs; of each count the median, since now and then the simulated model says more
+SAMPLE = 21  # jobs; the median of each count, because the simulated model sometimes answers at length
 FETCHED_AFTER_IN_SECONDS = 40
 LONGEST_IN_SECONDS = 60
-PROMPT = "la " * 650  # comes back in the answer, which so has 2 kB
+PROMPT = "la " * 650  # repeated in the answer, which makes it 2 kB
 
 
 class OneJob(MeteredDeployment):
-    """A caller submits with a key, comes back once, and has the answer."""
+    """A caller submits with an idempotency key, comes back once and gets the answer."""
 
     def __init__(self, mode: str, seed: int) -> None:
         super().__init__(mode, seed)
@@ -37,14 +37,14 @@ class OneJob(MeteredDeployment):
         self._fetched = reply.body["status"] == "succeeded"
 
     def _count_what_services_do(self) -> None:
-        """The part of the bill that is no call of a function, and the functions' time without the model's."""
+        """Adds usage by the services themselves, and takes the model's time off the functions'."""
         for function in ("submit_job", "poll_job"):
             self.used[function]["API requests"] += 1
         consumer = self.event_source.function.name
         self.used[consumer]["SQS, fair" if consumer == "run_job" else "SQS"] += 2  # received, deleted
-        for _ in self.requests:  # SageMaker reads the input, writes the output and tells of it through a topic
-            for thing in ("S3 GET", "S3 PUT or LIST", "SNS", "SQS"):
-                self.used[consumer][thing] += 1
+        for _ in self.requests:  # SageMaker reads the input, writes the output and publishes to a topic
+            for item in ("S3 GET", "S3 PUT or LIST", "SNS", "SQS"):
+                self.used[consumer][item] += 1
         if consumer == "run_job":
             self.seconds[consumer] -= sum(run.ended_at - run.started_at for run in self.model.runs)
         for function, used in self.used.items():
@@ -58,23 +58,23 @@ def used_by_a_job(mode: str) -> dict[str, Used]:
 
 
 def figures(_rounds: int) -> Iterator[Row]:
-    """Raises AssertionError when a job does not succeed."""
+    """Raises AssertionError if a job does not succeed."""
     for mode in MODES:
         whole = nothing_used()
         for function, used in used_by_a_job(mode).items():
-            yield Row(f"{mode} job, {function}", "shown", _shown(used))
-            for thing, number in used.items():
-                whole[thing] += number
-        yield Row(f"{mode} job", "shown", f"{_shown(whole)}: ${dollars_per_million(whole):.2f}/M")
+            yield Row(f"{mode} job, {function}", "shown", _in_words(used))
+            for item, number in used.items():
+                whole[item] += number
+        yield Row(f"{mode} job", "shown", f"{_in_words(whole)}: ${dollars_per_million(whole):.2f}/M")
     yield from backlog.figures()
 
 
 def _median(counts: Iterable[Used]) -> Used:
     found, all_counts = nothing_used(), list(counts)
-    for thing in all_counts[0]:
-        found[thing] = median(each[thing] for each in all_counts)
+    for item in all_counts[0]:
+        found[item] = median(each[item] for each in all_counts)
     return found
 
 
-def _shown(used: Used) -> str:
-    return ", ".join(f"{number:.3g} {thing}" for thing, number in used.items())
+def _in_words(used: Used) -> str:
+    return ", ".join(f"{number:.3g} {item}" for item, number in used.items())

@@ -1,4 +1,4 @@
-"""Jobs on the local cloud, its clock at real speed: time of a submit, jobs per second, delay of a held caller."""
+"""Jobs on the local cloud at real speed: time of a submit, jobs per second, delay of a held caller."""
 
 import time
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from local_cloud.deploy import deploy
 ACCOUNT_SETTINGS = "slipway-account-settings"
 FILES = {"realtime": ROOT / "deployments" / "gpt2.yaml", "async": ROOT / "tests" / "deployments" / "async.yaml"}
 CONCURRENCY, BURST = 32, 320
-# Functions that start 32 at once on two cores do not answer in time.
+# On two cores 32 functions that start at once do not answer in time.
 WARM_UP = (2, 4, 8, 16, 24, 32)
 SUBMITS = 100
 WAITERS_AT_ONCE, WAITERS = 4, 80
@@ -33,7 +33,7 @@ FINAL = ("succeeded", "failed", "expired", "cancelled")
 
 
 def figures(_rounds: int) -> Iterator[Row]:
-    """Raises SystemExit when a job does not succeed."""
+    """Raises SystemExit if a job does not succeed."""
     with TemporaryDirectory() as folder, LocalCloud(port=free_port()) as cloud:
         stacks = {stack.name: stack for stack in _synthesized(Path(folder))}
         cloud.wait_until_ready()
@@ -43,7 +43,7 @@ def figures(_rounds: int) -> Iterator[Row]:
 
 
 def _synthesized(folder: Path) -> list[Stack]:
-    """Each mode twice: with a model that answers at once, and with one that takes its time."""
+    """Two stacks per mode: with an instant model, and with a slow one."""
     files = []
     for mode, source in FILES.items():
         for speed, seconds in (("instant", 0.0), ("slow", SECONDS_PER_TOKEN)):
@@ -53,7 +53,7 @@ def _synthesized(folder: Path) -> list[Stack]:
 
 
 def _without_limits(deployment: dict[str, Any], seconds_per_token: float) -> dict[str, Any]:
-    """Neither a throttle nor an instance that has to start first is measured here."""
+    """Without throttle and with a running instance, which are not measured here."""
     deployment["serving"]["environment"] = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN": str(seconds_per_token)}
     deployment["hosting"]["instance_count"] = {"min": 1, "max": 1}
     for section, name in (("hosting", "scaling"), ("hosting", "update_wait_in_seconds"), ("alarms", "topic_arn")):
@@ -89,7 +89,7 @@ def _deployed(cloud: LocalCloud, stack: Stack) -> ApiClient:
 
 
 class Life(NamedTuple):
-    """In seconds: until the job was accepted, and from its end until its caller, held with `wait`, had all of it."""
+    """In seconds. submit: until the job is accepted. delay: from its end until the caller, held by `wait`, has it."""
 
     submit: float
     delay: float
@@ -117,7 +117,7 @@ def _live(api: ApiClient, tokens: int) -> Life:
 def _ask(
     api: ApiClient, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
 ) -> tuple[dict[str, Any], int]:
-    """The job, and how often the request was repeated, as one does where the service is overloaded."""
+    """The job, and how often the request was repeated on overload."""
     for repeated in range(MOST_REPEATS):
         status, answered, job = api.call(method, path, body, headers=headers)
         if status in (200, 202):

@@ -1,4 +1,4 @@
-"""The shipped handlers on an AWS in memory where nothing goes wrong, and a meter on all that they use of it."""
+"""The shipped handlers on a simulated AWS without faults, with a meter on their usage."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from simulation.trial import Trial
 
 START = 1_795_219_200.0
 DYNAMODB_PAGE_IN_BYTES = 2**20
-# As the templates give it; every other function has `api.memory_in_mb`, 512 unless set.
+# As in the templates; every other function has `api.memory_in_mb`, by default 512.
 _MEMORY_IN_GB = {"poll_job": 0.25}
 _USUAL_MEMORY_IN_GB = 0.5
-# What costs by the request. Invocations of the endpoint do not; DynamoDB is metered by the unit.
+# Calls billed by the request. Endpoint invocations are not; DynamoDB is billed by the unit.
 _BILLED = {
     "PutObject": "S3 PUT or LIST",
     "ListObjectsV2": "S3 PUT or LIST",
@@ -29,7 +29,7 @@ _BILLED = {
     "GetQueueAttributes": "SQS",
 }
 
-Used = defaultdict[str, float]  # by thing, as prices.py has them
+Used = defaultdict[str, float]  # by the items of prices.py
 
 
 def nothing_used() -> Used:
@@ -38,7 +38,7 @@ def nothing_used() -> Used:
 
 @dataclass
 class _Calls(Faults):
-    """A plan by which nothing fails, and which sees every call that a function makes."""
+    """A fault plan without faults that counts every call of a function."""
 
     used: defaultdict[str, Used] = field(default_factory=lambda: defaultdict(nothing_used))
 
@@ -48,7 +48,7 @@ class _Calls(Faults):
 
 
 class MeteredDeployment(Deployment):
-    """`used` by each function, `seconds` that each ran in the latencies of the simulation; both grow as it runs."""
+    """used: by function. seconds: run time by function in simulated latencies. Both grow as it runs."""
 
     def __init__(self, mode: str, seed: int = 1) -> None:
         # The model answers within seconds.
@@ -62,7 +62,7 @@ class MeteredDeployment(Deployment):
         self._index_writes = 0.0
 
     def run(self, work: Callable[[], object], seconds: float) -> None:
-        """Let this happen, and whatever follows from it within so much virtual time."""
+        """Run the work, and everything that follows from it within so many virtual seconds."""
         with self.as_surroundings(), redirect_stdout(Log()):
             self.scheduler.spawn(work)
             self.scheduler.run(seconds)
@@ -71,7 +71,7 @@ class MeteredDeployment(Deployment):
         return self.seconds[function] * _MEMORY_IN_GB.get(function, _USUAL_MEMORY_IN_GB)
 
     def take(self, thing: str, number: float) -> None:
-        """Count what the running function uses; outside of any it is the set-up, and costs nothing."""
+        """Count usage of the running function; outside a function it is set-up and not billed."""
         if self.functions.running:
             self.used[self.functions.current().function.name][thing] += number
 
@@ -89,7 +89,7 @@ class MeteredDeployment(Deployment):
 
 
 class _TableMeter(Units):
-    """Tells whose read or write it was."""
+    """Attributes reads and writes to the running function."""
 
     def __init__(self, deployment: MeteredDeployment) -> None:
         super().__init__()

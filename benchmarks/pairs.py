@@ -1,4 +1,4 @@
-"""Two measurements side by side: interleaved rounds, the median of their ratios, and one of them against itself."""
+"""Compares two measurements: interleaved rounds, the median of the ratios, and the spread of the reference."""
 
 import os
 import resource
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; `same` is how far the reference strayed from itself."""
+    """A line of the table; same: how far the reference strayed from itself."""
 
     figure: str
     target: str
@@ -26,7 +26,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Round:
-    """The reference, then the other, then the reference again: what drifts evenly cancels out."""
+    """Reference, other, reference again, so that an even drift of the machine cancels out."""
 
     reference: float
     other: float
@@ -34,7 +34,7 @@ class Round:
 
 
 def alternate(reference: Callable[[], float], other: Callable[[], float], rounds: int, turns: int = 1) -> list[Round]:
-    """Measure in turn, a round being the sum of some turns; one more round warms caches and counts for nothing."""
+    """Interleaved rounds, each the sum of its turns; a first round warms the caches and is dropped."""
     taken = [
         Round(*map(sum, zip(*((reference(), other(), reference()) for _ in range(turns)), strict=True)))
         for _ in range(rounds + 1)
@@ -43,37 +43,37 @@ def alternate(reference: Callable[[], float], other: Callable[[], float], rounds
 
 
 def ratio(rounds: Sequence[Round]) -> float:
-    """The other against the reference."""
+    """Median of other / mean of the two references."""
     return statistics.median(2 * each.other / (each.reference + each.again) for each in rounds)
 
 
 def spread(rounds: Sequence[Round]) -> float:
-    """How far from 1 the farther quartile of the reference against itself lies."""
+    """Distance from 1 of the farther quartile of reference / reference."""
     quartiles = statistics.quantiles([each.again / each.reference for each in rounds], method="inclusive")
     return max(abs(quartile - 1) for quartile in quartiles)
 
 
 def judge(figure: str, rounds: Sequence[Round], limit: float, note: str = "") -> Row:
-    """A row that counts only if the reference strays from itself by less than half of what the limit allows."""
+    """A row that counts only if the spread is under half the margin of the limit."""
     measured, strayed = ratio(rounds), spread(rounds)
     verdict = "not counted: noisy" if strayed >= (limit - 1) / 2 else "met" if measured <= limit else "MISSED"
     return Row(figure, f"<= {limit:.2f}", f"{measured:.2f}{note}", f"1 +- {strayed:.3f}", verdict)
 
 
 def environment(**variables: str) -> Mapping[str, str]:
-    """This process's environment as `make` sets it; bytecode is written, or every start would compile everything."""
+    """This process's environment as `make` sets it: bytecode is cached, or every start compiles all modules."""
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     search = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return inherited | {"PATH": search} | variables
 
 
 def cpu_seconds(command: Sequence[str], variables: Mapping[str, str]) -> float:
-    """User and system time of a process and all its descendants. Raises SystemExit with its words when it fails."""
-    with tempfile.TemporaryFile("w+") as words:
+    """User and system time of a process and its descendants. Raises SystemExit with its output if it fails."""
+    with tempfile.TemporaryFile("w+") as output:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        code = subprocess.run(command, env=variables, stdout=words, stderr=words, cwd=ROOT).returncode
+        code = subprocess.run(command, env=variables, stdout=output, stderr=output, cwd=ROOT).returncode
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if code:
-            words.seek(0)
-            sys.exit(f"{' '.join(command)} failed:\n{words.read()}")
+            output.seek(0)
+            sys.exit(f"{' '.join(command)} failed:\n{output.read()}")
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

@@ -1,4 +1,4 @@
-"""The resources of deployments/qwen3-4b.yaml as a plain CDK app, written by hand: what synth is held against."""
+"""The resources of deployments/qwen3-4b.yaml as a hand-written CDK app: the reference of the synth benchmark."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ REQUEST_SCHEMA = {"bodies": ["inputs", "messages", "prompt"], "parameters": {"te
 
 
 class PlainStack(cdk.Stack):
-    """A SageMaker endpoint behind two routes, all settings written where they are used."""
+    """A SageMaker endpoint behind two routes, with literal settings."""
 
     def __init__(self, scope: Construct, construct_id: str, **kwargs: Any) -> None:
         super().__init__(scope, construct_id, **kwargs)

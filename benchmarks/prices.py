@@ -1,8 +1,8 @@
-"""List prices of us-east-1 as known on 2026-11-21, and what a count of things used comes to."""
+"""List prices of us-east-1 on 2026-11-21, and the cost of a usage."""
 
 from collections.abc import Mapping
 
-# In dollars per million. Units of DynamoDB on demand, a read being one of 4 kB; functions on arm64.
+# In dollars per million. DynamoDB on-demand units, a read unit is 4 kB; functions on arm64.
 PER_MILLION = {
     "API requests": 3.50,
     "function calls": 0.20,
@@ -19,5 +19,5 @@ PER_MILLION = {
 
 
 def dollars_per_million(used: Mapping[str, float]) -> float:
-    """What a million of that costs. Raises KeyError for what has no price."""
-    return sum(PER_MILLION[thing] * number for thing, number in used.items())
+    """Dollars per million of a usage. Raises KeyError for an item without a price."""
+    return sum(PER_MILLION[item] * number for item, number in used.items())

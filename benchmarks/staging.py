@@ -1,4 +1,4 @@
-"""Staging from a Hub on loopback to the local cloud's S3, beside a download and a sequential upload by hand."""
+"""`stage` from a Hub on loopback to the local cloud's S3 / a download and a sequential upload by hand."""
 
 import json
 import os
@@ -27,7 +27,7 @@ DOWNLOAD = (
 
 
 def figures(rounds: int) -> Iterator[Row]:
-    """Raises SystemExit when a command fails."""
+    """Raises SystemExit if a command fails."""
     with TemporaryDirectory() as name, LocalCloud(port=free_port()) as cloud:
         folder = Path(name)
         _write_model(folder / "model")
@@ -58,8 +58,8 @@ def _write_model(folder: Path) -> None:
 
 @contextmanager
 def _hub(folder: Path) -> Iterator[str]:
-    """In a process of its own, as the Hub would be."""
-    command = [sys.executable, str(ROOT / "tests" / "hub_server.py"), MODEL, str(folder)]
+    """A Hub in a process of its own."""
+    command = [sys.executable, str(ROOT / "tests" / "support" / "hub_server.py"), MODEL, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin
         assert process.stdout
@@ -70,7 +70,7 @@ def _hub(folder: Path) -> Iterator[str]:
 
 
 class _Compared:
-    """Both ways from the same Hub to the same store; `uploads` holds the seconds of the plain upload alone."""
+    """Both ways from the same Hub to the same bucket; uploads: seconds of the upload by hand."""
 
     def __init__(self, cloud: LocalCloud, hub: str, folder: Path) -> None:
         self._cloud, self._folder = cloud, folder
@@ -99,7 +99,7 @@ class _Compared:
         return ended - started
 
     def staged(self) -> float:
-        """In seconds, of the whole command."""
+        """In seconds, for the whole command."""
         model = {"id": MODEL, "weights": f"s3://{BUCKET}/staged/"}
         path = self._folder / "benchmark.yaml"
         path.write_text(json.dumps({"region": REGION, "model": model, "hosting": {"instance_type": "ml.g5.xlarge"}}))
@@ -115,7 +115,7 @@ class _Compared:
             sys.exit(f"{' '.join(command)} failed:\n{result.stderr}")
 
     def _clear(self) -> None:
-        """The emulator holds objects in memory."""
+        """Empty the bucket: the emulator keeps objects in memory."""
         client = self._cloud.client("s3", region=REGION)
         listed = client.list_objects_v2(Bucket=BUCKET).get("Contents", [])
         client.delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": each["Key"]} for each in listed]})

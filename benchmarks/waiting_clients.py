@@ -1,7 +1,7 @@
-"""A client that waits for a job: delay until it has the answer, reads and cost, by the schedule of the shipped code.
+"""A client that waits for a job: delay of the answer, table reads and cost, in virtual time.
 
-Virtual time. The client, the gateway and the table are modelled; how long a caller is held, how often the row is read
-and when the client comes back is `inference_api.jobs.long_poll`, called as the handlers call it.
+Client, gateway and table are modelled. Hold time, reads and `Retry-After` come from the shipped
+`inference_api.jobs.long_poll`, called as the handlers call it.
 """
 
 import math
@@ -33,7 +33,7 @@ MEMORY_IN_GB = 0.25
 
 @dataclass
 class World:
-    """One job, the clock and the bill."""
+    """One job, its clock and its bill."""
 
     ends_at: float
     chance: Random
@@ -57,7 +57,7 @@ class World:
 
 
 class Table:
-    """What `LongPoll` asks of the job table; the state is the one at the middle of the read."""
+    """The job table for `LongPoll`; a read returns the state at half its time."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -79,7 +79,7 @@ Client = Callable[[World], None]
 
 
 def shipped(world: World, *, seconds: int) -> None:
-    """Asks with `?wait=seconds` and comes back when Retry-After says, until the job has ended."""
+    """Asks with `?wait=seconds` and follows Retry-After until the job has ended."""
     table = Table(world)
     around = Runtime(now=lambda: world.now, sleep=world.pass_time, random=world.chance)
     waiting = LongPoll(table, around, max_waiting=50)  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ def shipped(world: World, *, seconds: int) -> None:
 
 
 def fixed_poll(world: World) -> None:
-    """The usual loop to compare with: the row once a second, the caller held as long as may be."""
+    """The usual loop, for comparison: holds the caller for the longest time and reads the row once a second."""
     table = Table(world)
     while True:
         with _Request(world):
@@ -108,7 +108,7 @@ def fixed_poll(world: World) -> None:
 
 
 class _Request:
-    """The way to the handler and back; the output is read at the end, whoever asks."""
+    """The way to the handler and back; after the end of the job it also reads the output."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -138,7 +138,7 @@ class Outcome:
 
 
 def run(client: Client, job_seconds: float) -> Outcome:
-    """JOBS jobs of about that time, the same ones for every client."""
+    """The outcome over JOBS jobs of about that time; the same jobs for every client."""
     chance = Random(int(job_seconds))
     worlds = [World(job_seconds * math.exp(chance.gauss(0, SPREAD)), Random(number), now=0.0) for number in range(JOBS)]
     for world in worlds:
@@ -153,7 +153,7 @@ def run(client: Client, job_seconds: float) -> Outcome:
 
 
 def figures(_rounds: int) -> Iterator[Row]:
-    """Delay between 'result written' and 'caller has it'."""
+    """Delays from the written result to the caller."""
     for seconds in JOB_SECONDS:
         held = run(lambda world: shipped(world, seconds=LONGEST_WAIT_IN_SECONDS), seconds)
         patient = run(lambda world: shipped(world, seconds=0), seconds)

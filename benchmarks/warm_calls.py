@@ -1,4 +1,7 @@
-"""Calls an endpoint in turn raw and through the handler: `warm_calls.py <rounds>` in a function's environment."""
+"""Calls an endpoint by boto3 and through the handler in turn: `warm_calls.py <rounds>`.
+
+Its environment is that of the function.
+"""
 
 import contextlib
 import io
@@ -20,7 +23,7 @@ EVENT = Path(__file__).parent.parent / "tests" / "events" / "generate_with_iam.j
 
 
 def main() -> None:
-    """Print the rounds' medians and the percentiles of all calls, in milliseconds, as JSON."""
+    """Print the medians of the rounds and the percentiles of all calls in milliseconds, as JSON."""
     event = json.loads(EVENT.read_text())
     client = boto3.client("sagemaker-runtime")
 

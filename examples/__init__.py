@@ -1,1 +1,1 @@
-"""To copy and change: nothing in Slipway imports it."""
+"""Examples to copy and change; Slipway does not import them."""

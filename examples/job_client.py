@@ -1,9 +1,9 @@
-"""A client for the jobs of a Slipway API, to copy and change: submits, waits, tries again, brings the answer.
+"""A client for the jobs of a Slipway API, to copy and change: submits, waits, retries, returns the answer.
 
     jobs = JobClient("https://<api id>.execute-api.us-east-1.amazonaws.com/v1/")
     answer = jobs.run({"inputs": "A list is", "parameters": {"max_new_tokens": 40}})
 
-It needs botocore, which signs the requests; with an API key it needs nothing.
+It needs botocore to sign requests; with an API key it needs only Python.
 """
 
 import argparse
@@ -31,7 +31,7 @@ _LOG = logging.getLogger("job_client")
 
 
 class ApiError(Exception):
-    """The API refused a request, and would refuse it again; the message says what to change."""
+    """The API refused a request for good; the message says what to change."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(f"{status} {code}: {message}")
@@ -39,11 +39,11 @@ class ApiError(Exception):
 
 
 class UnavailableError(ApiError):
-    """No answer, or only 429 and 5xx, for as long as the client had patience."""
+    """No answer, or only 429 and 5xx, until the client's patience ran out."""
 
 
 class JobError(Exception):
-    """A job without an answer; `job` is what the API says of it."""
+    """A job without an answer. job: as the API describes it."""
 
     def __init__(self, job: Job) -> None:
         self.job, self.code = job, job.get("error", {}).get("code")
@@ -52,23 +52,23 @@ class JobError(Exception):
 
 
 class JobFailedError(JobError):
-    """Every attempt failed; with the code rejected_by_model the request itself is the reason."""
+    """Every attempt failed; the code rejected_by_model means that the request is at fault."""
 
 
 class JobExpiredError(JobError):
-    """No attempt brought an answer before the deadline."""
+    """No answer before the deadline."""
 
 
 class JobCancelledError(JobError):
-    """Its owner has cancelled it."""
+    """The owner cancelled the job."""
 
 
 class StillRunningError(JobError):
-    """The caller's time is over, the job's is not: wait for it again by its id."""
+    """The caller's time is over, the job goes on: wait for it again by its id."""
 
 
 class Answer(NamedTuple):
-    """What came back; names of headers are in lower case."""
+    """An HTTP response; names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -79,7 +79,7 @@ class Answer(NamedTuple):
 
     @property
     def retry_after(self) -> float:
-        """In seconds; 0 where it is not said."""
+        """In seconds; 0 without the header."""
         text = self.headers.get("retry-after", "")
         return float(text) if text.isdecimal() else 0
 
@@ -95,8 +95,8 @@ class Answer(NamedTuple):
 class JobClient:
     """Signs with the AWS credentials of the environment, or sends an API key.
 
-    hold: for how many seconds the API may hold each request for a job: 25 brings the answer at once, 0 costs less where
-    jobs take minutes. patience: for how many seconds a request is tried again.
+    hold: seconds for which the API may hold a request for a job: 25 returns the answer at once, 0 costs less if jobs
+    take minutes. patience: seconds for which a request is retried.
     """
 
     def __init__(
@@ -119,13 +119,13 @@ class JobClient:
         return self.output(self.wait(self.submit(body)["id"], seconds=seconds))
 
     def submit(self, body: Mapping[str, Any], *, key: str | None = None) -> Job:
-        """The accepted job. The same key and body, sent again after a crash for example, give the same job."""
+        """The accepted job. The same key and body, for example after a crash, return the same job."""
         headers = {"content-type": "application/json", "idempotency-key": key or str(uuid.uuid4())}
         job: Job = self._call("POST", "jobs", json.dumps(body).encode(), headers).json()
         return job
 
     def wait(self, job_id: str, *, seconds: float = 3600) -> Job:
-        """The job once it has ended, however it did. Raises StillRunningError."""
+        """The job after its end, in any final state. Raises StillRunningError."""
         end = self._clock() + seconds
         while True:
             hold = max(0, min(self._hold, int(end - self._clock())))
@@ -138,7 +138,7 @@ class JobClient:
             self._sleep(answer.retry_after)  # 0 after a hold
 
     def output(self, job: Job) -> Any:
-        """The answer of a job that has just ended; a large one is fetched from S3, by a link good for minutes."""
+        """The answer of a job that has just ended; a large one is fetched from S3 by a short-lived link."""
         if job["status"] != "succeeded":
             errors = {"failed": JobFailedError, "expired": JobExpiredError, "cancelled": JobCancelledError}
             raise errors.get(job["status"], StillRunningError)(job)
@@ -154,17 +154,17 @@ class JobClient:
         return job
 
     def list(self) -> Iterator[Job]:
-        """The caller's jobs, newest first, without their answers."""
+        """The caller's jobs, newest first, without answers."""
         query: dict[str, Any] = {"limit": 100}
         while True:
             page = self._call("GET", f"jobs?{urllib.parse.urlencode(query)}").json()
-            yield from page["jobs"]  # which may be none, though there is a next page
+            yield from page["jobs"]  # a page may be empty and have a next one
             if not page["next"]:
                 return
             query["next"] = page["next"]
 
     def cancel(self, job_id: str) -> Job:
-        """The job afterwards, which may have ended in another way before."""
+        """The job after the request; it may have ended before in another state."""
         try:
             self._call("DELETE", f"jobs/{job_id}")
         except ApiError as error:
@@ -183,7 +183,7 @@ class JobClient:
         return self._try(request)
 
     def _try(self, request: Callable[[], urllib.request.Request]) -> Answer:
-        """Until there is an answer that another try would not change; each try is signed anew."""
+        """Retry until the answer is final or patience runs out; each request is signed anew."""
         end, pause = self._clock() + self._patience, 0.5
         while True:
             try:
@@ -195,7 +195,7 @@ class JobClient:
                 error, advised = answer.error(), answer.retry_after
             except (OSError, http.client.HTTPException) as lost:
                 error, advised = UnavailableError(0, "no_answer", f"{type(lost).__name__}: {lost}"), 0
-            # Jitter, so that clients who were refused together do not come back together.
+            # Jitter keeps clients that were refused together from returning together.
             delay = advised + random.uniform(pause / 2, pause)
             if not isinstance(error, UnavailableError) or self._clock() + delay > end:
                 raise error
@@ -205,7 +205,7 @@ class JobClient:
 
 
 class _AnyStatus(urllib.request.HTTPErrorProcessor):
-    """Takes a 4xx or 5xx for an answer, too."""
+    """Returns 4xx and 5xx as responses instead of raising."""
 
     def http_response(self, request: urllib.request.Request, response: Any) -> Any:
         return response if response.status >= 400 else super().http_response(request, response)
@@ -241,8 +241,8 @@ def _signed(url: str, region: str | None) -> Authorize:
 
 
 def main() -> None:
-    """From the shell: one prompt, one answer."""
-    parser = argparse.ArgumentParser(description="Ask a deployed model by way of a job.")
+    """One prompt, one answer."""
+    parser = argparse.ArgumentParser(description="Run one prompt as a job of a deployed model.")
     parser.add_argument("url", help="ApiUrl of the stack's outputs")
     parser.add_argument("prompt")
     parser.add_argument("--tokens", type=int, default=200, help="longest answer (default 200)")

@@ -1,4 +1,4 @@
-"""Says in one sentence why AWS did not do what it was asked for."""
+"""AWS errors as one sentence."""
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 
@@ -13,7 +13,7 @@ _BAD_CREDENTIALS = (
 
 
 def sentence(error: BotoCoreError | ClientError) -> str:
-    """What to print in place of a traceback."""
+    """The message to print in place of a traceback."""
     if isinstance(error, NoCredentialsError):
         return "There are no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
     if isinstance(error, NoRegionError):

@@ -1,4 +1,4 @@
-"""Says how large something is."""
+"""Sizes in words."""
 
 
 def size(count: float) -> str:

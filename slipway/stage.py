@@ -1,4 +1,4 @@
-"""`python -m slipway stage`: copies a model's weights from the Hub to S3, where they become visible all at once."""
+"""`python -m slipway stage`: copies a model's weights from the Hub to S3; they become visible all at once."""
 
 import os
 import re
@@ -22,10 +22,10 @@ from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_re
 
 
 def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
-    """Stage the weights of a deployment, or give up a staging that is not complete.
+    """Stage the weights of a deployment, or abandon an unfinished staging.
 
     root: the folder with `deployments/`. folder: for downloads; None = below the user's cache. Returns the exit status:
-    0 when the prefix is complete (or given up), 1 after a problem, which was printed, 2 for a name that can't be meant.
+    0 when the prefix is complete (or abandoned), 1 after a problem, which was printed, 2 for an unknown deployment.
     """
     try:
         path = find(name, root / "deployments")
@@ -44,7 +44,7 @@ def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
         return 0
     except KeyboardInterrupt:
         print("\nstopped; the same command goes on from here", file=sys.stderr, flush=True)
-        os._exit(1)  # a download can't be told to stop, and nothing is lost when it ends with us
+        os._exit(1)  # downloads in threads can't be stopped; the next run resumes
     except (DeploymentError, HubError, PrefixError, SelectionError, StagingError, TransferError) as error:
         print(error, file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
@@ -55,7 +55,7 @@ def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
 
 
 def _deployment(path: Path) -> Deployment:
-    """Only its shape is checked: what serves the model may still be undecided."""
+    """Checked by the schema only: engine and hosting may still be undecided."""
     deployment, problems = parse(path)
     if problems or deployment is None:
         raise DeploymentError(path, [f"{problem.field}: {problem.message}" for problem in problems])
@@ -85,7 +85,7 @@ def _s3(region: str | None) -> Any:
 
 
 def _token(model: Model) -> str | None:
-    """None = what huggingface_hub finds for itself."""
+    """None = huggingface_hub looks for a token itself."""
     arn = model.hub_token_secret_arn
     if os.environ.get("HF_TOKEN") or not arn:
         return None

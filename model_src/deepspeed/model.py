@@ -22,14 +22,14 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from weights import fetch
 
 DTYPES = {"fp16": torch.float16, "int8": torch.int8, "bf16": torch.bfloat16, "fp32": torch.float32}
-SHARDS = "ds_inference_config.json"  # what Microsoft's pre-sharded BLOOM brings along
+SHARDS = "ds_inference_config.json"  # in Microsoft's pre-sharded BLOOM
 
 model: Any = None
 tokenizer: Any = None
 
 
 def handle(inputs: Input) -> Output | None:
-    """DJL calls it in every rank: once with nothing, to load the model, then with each request."""
+    """DJL calls this in every rank: once with an empty input to load the model, then with each request."""
     global model, tokenizer
     if model is None:
         model, tokenizer = load(inputs.get_properties())
@@ -39,12 +39,12 @@ def handle(inputs: Input) -> Output | None:
 
 
 def load(properties: dict[str, Any]) -> tuple[Any, Any]:
-    """Weights first, by rank 0; a barrier; then each rank loads its shard. Raises in every rank, or in none."""
+    """Rank 0 downloads the weights; after a barrier each rank loads its shard. Raises in every rank or in none."""
     if "LOCAL_RANK" not in os.environ:
         raise RuntimeError("LOCAL_RANK is not set: DJL's launcher starts one process per GPU with engine=DeepSpeed")
     rank = int(os.environ["LOCAL_RANK"])
     weights = fetch(properties)
-    torch.cuda.set_device(rank)  # before any collective, or all of them would talk from the first GPU
+    torch.cuda.set_device(rank)  # before any collective, or all ranks use the first GPU
     deepspeed.init_distributed("nccl")
     dist.barrier()
     degree = int(properties.get("tensor_parallel_degree") or os.environ["TENSOR_PARALLEL_DEGREE"])
@@ -57,15 +57,17 @@ def load(properties: dict[str, Any]) -> tuple[Any, Any]:
         max_tokens=int(properties.get("max_tokens", 1024)),
         **source(weights, dtype, properties.get("checkpoint", SHARDS)),
     )
-    reader = AutoTokenizer.from_pretrained(weights, padding_side="left")  # answers follow the prompt, not the padding
+    reader = AutoTokenizer.from_pretrained(
+        weights, padding_side="left"
+    )  # the answer follows the prompt, not the padding
     reader.pad_token = reader.pad_token or reader.eos_token
-    dist.barrier()  # ready is ready in every rank
+    dist.barrier()  # all ranks are ready
     return engine.module, reader
 
 
 def source(weights: str, dtype: Any, checkpoint: str) -> dict[str, Any]:
-    """For `init_inference`: an empty model and the list of all shards, or else a model that each rank reads whole."""
-    half = torch.float16 if dtype is torch.int8 else dtype  # only the kernels compute with integers
+    """Arguments of `init_inference`: an empty model and the list of shards, else a model that each rank reads whole."""
+    half = torch.float16 if dtype is torch.int8 else dtype  # int8 exists in the kernels only
     shards = Path(weights) / checkpoint
     if not shards.is_file():
         return {"model": AutoModelForCausalLM.from_pretrained(weights, torch_dtype=half, low_cpu_mem_usage=True).eval()}
@@ -75,8 +77,8 @@ def source(weights: str, dtype: Any, checkpoint: str) -> dict[str, Any]:
 
 
 def generate(prompts: list[str], parameters: dict[str, Any]) -> list[str]:
-    """One text for each prompt, its prompt included."""
-    # All ranks must draw the same words: without a seed of the caller's they take rank 0's.
+    """One text per prompt, with the prompt."""
+    # All ranks must sample the same tokens: they use the caller's seed, else one of rank 0.
     seed = [parameters.pop("seed", random.getrandbits(31))]
     dist.broadcast_object_list(seed, src=0)
     torch.manual_seed(seed[0])

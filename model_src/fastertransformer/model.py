@@ -27,7 +27,7 @@ model: Any = None
 
 
 def handle(inputs: Input) -> Output | None:
-    """DJL calls it in every rank: once with nothing, to load the model, then with each request."""
+    """DJL calls this in every rank: once with an empty input to load the model, then with each request."""
     global model
     if model is None:
         model = load(inputs.get_properties())
@@ -47,8 +47,8 @@ def load(properties: dict[str, Any]) -> Any:
 
 
 def generate(prompts: list[str], parameters: dict[str, Any]) -> list[str]:
-    """One text for each prompt, without the prompt."""
+    """One text per prompt, without the prompt."""
     named = {HUGGING_FACE_NAMES.get(name, name): value for name, value in parameters.items()}
     texts = model.pipeline_generate(prompts, **named)
-    # Its first releases answer with one list for each batch, the later ones with the texts.
+    # The first releases return one list per batch, later ones the texts.
     return [text for item in texts for text in (item if isinstance(item, list) else [item])]

@@ -1,7 +1,7 @@
-"""A request and its answer, as every handler here takes and gives them.
+"""The request and the answer of every handler.
 
 `{"inputs": "a prompt" or ["a batch", "of prompts"], "parameters": {...}}` -> `{"outputs": ["a text for each prompt"]}`;
-other keys beside them pass unread.
+other keys are ignored.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ Generate = Callable[[List[str], Dict[str, Any]], List[str]]
 
 
 class RequestError(ValueError):
-    """The request cannot be understood; the message is for its caller."""
+    """An invalid request; the message is for the caller."""
 
 
 def answer(inputs: Input, generate: Generate) -> Output:
-    """What `generate(prompts, parameters)` makes of the request.
+    """Run `generate(prompts, parameters)` on the request.
 
-    One that cannot be understood gets status 400, which the API hands on as its caller's mistake; a failure is DJL's
-    own error, 424.
+    An invalid request gets status 400, which the API returns to the caller; a failure is DJL's own error, 424.
     """
     try:
         prompts, parameters = read(inputs)
@@ -30,7 +29,7 @@ def answer(inputs: Input, generate: Generate) -> Output:
     except RequestError as error:
         return Output().error(str(error), code=400, message="request refused")
     except Exception as error:
-        # By name only: messages of the libraries quote prompts, which have no place in a log.
+        # The type only: messages of the libraries quote prompts, which must not be logged.
         logging.error("prediction failed: %s", type(error).__name__)
         return Output().error(str(error))
     return Output().add_property("content-type", "application/json").add_as_json({"outputs": outputs})

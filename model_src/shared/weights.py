@@ -1,4 +1,4 @@
-"""Finds the weights: in S3, on the Hub, or in the archive. What is downloaded, rank 0 downloads for all ranks."""
+"""Finds the weights in S3, on the Hub or in the archive; rank 0 downloads for all ranks."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import Any, Callable, Mapping
 
 FOLDER = Path(tempfile.gettempdir()) / "model"  # /tmp is the instance's own NVMe disk where it has one
-DONE = FOLDER / "DONE"  # holds what was downloaded
-HUB_FILES = ["*.json", "*.pt", "*.bin", "*.txt", "*.model"]  # not the same weights again, for other libraries
+DONE = FOLDER / "DONE"  # names the source that was downloaded
+HUB_FILES = ["*.json", "*.pt", "*.bin", "*.txt", "*.model"]  # not the weights of other libraries
 FILES_AT_ONCE = 8
 POLL_INTERVAL_IN_SECONDS = 0.2
 LONGEST_WAIT_IN_SECONDS = 3600  # SageMaker's longest start-up timeout
 
 
 class WeightsError(Exception):
-    """The weights cannot be had; the message says from where and why."""
+    """The weights cannot be downloaded; the message names the source and the reason."""
 
 
 def locate(properties: Mapping[str, Any]) -> str:
-    """A folder, or a model's name on the Hub: both are for `from_pretrained`.
+    """A folder or a Hub id, for `from_pretrained`.
 
-    MODEL_S3_BUCKET and MODEL_S3_PREFIX name weights in S3, which are downloaded now; else `option.model_id` names the
-    model; else the weights lie beside this file. Raises WeightsError, in every rank.
+    Downloads the weights of MODEL_S3_BUCKET and MODEL_S3_PREFIX if they are set; else `option.model_id` names the
+    model; else the weights are in the archive. Raises WeightsError in every rank.
     """
     bucket = os.environ.get("MODEL_S3_BUCKET")
     if not bucket:
@@ -40,7 +40,7 @@ def locate(properties: Mapping[str, Any]) -> str:
 
 
 def fetch(properties: Mapping[str, Any]) -> str:
-    """As `locate`, but a folder in any case: many ranks would ask the Hub for the same files. Raises WeightsError."""
+    """As `locate`, but always a folder, so that ranks do not download from the Hub one by one. Raises WeightsError."""
     name = locate(properties)
     if Path(name).is_dir():
         return name
@@ -50,11 +50,11 @@ def fetch(properties: Mapping[str, Any]) -> str:
 
 
 def _once(source: str, download: Callable[[], None]) -> None:
-    """Fill FOLDER in rank 0, and wait for that in the others. Raises WeightsError in all of them."""
+    """Rank 0 fills FOLDER, the others wait. Raises WeightsError in every rank."""
     if int(os.environ.get("LOCAL_RANK", "0")):
         _wait_for_rank_0(source)
     elif _done_with() != source:
-        shutil.rmtree(FOLDER, ignore_errors=True)  # what an earlier attempt left may be half a model, or another one
+        shutil.rmtree(FOLDER, ignore_errors=True)  # may hold half a model, or another one
         FOLDER.mkdir(parents=True)
         started = time.monotonic()
         try:
@@ -63,12 +63,12 @@ def _once(source: str, download: Callable[[], None]) -> None:
             reason = f"{source} cannot be downloaded: {error}"
             _write(_failed(), reason)
             raise WeightsError(reason) from error
-        _write(DONE, source)  # last, and only now: whoever finds it finds everything
+        _write(DONE, source)  # last, so that it vouches for all files
         logging.info("%s downloaded in %.0f s", source, time.monotonic() - started)
 
 
 def _wait_for_rank_0(source: str) -> None:
-    """By files: collectives give up after 30 minutes, hang when rank 0 fails, and are set up later by some engines."""
+    """By marker files: collectives time out after 30 minutes, hang if rank 0 fails, and start later in some engines."""
     deadline = time.monotonic() + LONGEST_WAIT_IN_SECONDS
     while _done_with() != source:
         if _failed().exists():
@@ -83,19 +83,19 @@ def _download_from_hub(name: str, revision: str) -> None:
 
     found = snapshot_download(name, revision=revision, cache_dir=str(FOLDER / "hub"), allow_patterns=HUB_FILES)
     for path in Path(found).iterdir():
-        (FOLDER / path.name).symlink_to(path.resolve())  # the snapshot's own links are relative
+        (FOLDER / path.name).symlink_to(path.resolve())  # the links of the snapshot are relative
 
 
 def _download_from_s3(bucket: str, prefix: str) -> None:
-    """Every object below the prefix, its folders kept."""
-    import boto3  # here: weights on the Hub need none
+    """Download every object below the prefix, with its folders."""
+    import boto3  # only for weights in S3
     from botocore.config import Config
 
-    # SageMaker sets AWS_REGION, boto3 reads AWS_DEFAULT_REGION. Without a route to S3 it would try for five minutes.
+    # SageMaker sets AWS_REGION, boto3 reads AWS_DEFAULT_REGION. By default it tries for five minutes without a route.
     s3 = boto3.client("s3", region_name=os.environ.get("AWS_REGION"), config=Config(connect_timeout=5))
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
     sizes: dict[str, int] = {item["Key"]: item["Size"] for page in pages for item in page.get("Contents", [])}
-    keys = [key for key in sizes if not key.endswith("/")]  # consoles make empty objects for folders
+    keys = [key for key in sizes if not key.endswith("/")]  # consoles create empty objects as folders
     if not keys:
         raise WeightsError("no object has this prefix")
     needed, free = sum(sizes.values()) / 1e9, shutil.disk_usage(str(FOLDER)).free / 1e9
@@ -111,7 +111,7 @@ def _download_from_s3(bucket: str, prefix: str) -> None:
         try:
             s3.download_file(bucket, key, str(target))
         except BaseException:
-            broken.set()  # the files that have not begun need not
+            broken.set()  # stops files that have not begun
             raise
 
     with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
@@ -123,13 +123,13 @@ def _done_with() -> str | None:
 
 
 def _failed() -> Path:
-    """Named by what the ranks of one launch share, its process and port: what an earlier launch left means nothing."""
+    """The failure marker of this launch, named by parent process and port, which all its ranks share."""
     launch = f"{os.getppid()}-{os.environ.get('MASTER_PORT', '')}"
     return FOLDER.with_name(f"model-FAILED-{launch}")
 
 
 def _write(marker: Path, text: str) -> None:
-    """At once: the other ranks must never read half of it."""
+    """Atomically, so that other ranks never read half of it."""
     part = marker.with_name(marker.name + ".part")
     part.write_text(text)
     part.replace(marker)

@@ -22,7 +22,7 @@ tokenizer: Any = None
 
 
 def handle(inputs: Input) -> Output | None:
-    """DJL calls it once with nothing, to load the model, then with each request."""
+    """DJL calls this once with an empty input to load the model, then with each request."""
     global model, tokenizer
     if model is None:
         model, tokenizer = load(inputs.get_properties())
@@ -44,7 +44,7 @@ def load(properties: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def generate(prompts: list[str], parameters: dict[str, Any]) -> list[str]:
-    """One text for each prompt, its prompt included."""
+    """One text per prompt, with the prompt."""
     if "seed" in parameters:
         torch.manual_seed(parameters.pop("seed"))
     tokens = tokenizer(prompts, return_tensors="pt", padding=True).to(model.device)

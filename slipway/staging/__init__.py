@@ -1,1 +1,1 @@
-"""Weights on their way from the Hub to S3."""
+"""Copies weights from the Hub to S3."""

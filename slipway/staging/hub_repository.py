@@ -1,4 +1,4 @@
-"""A model's repository on the Hugging Face Hub: what it holds, who may read it, and verified downloads."""
+"""A model's repository on the Hugging Face Hub: its files, access to them, verified downloads."""
 
 import hashlib
 import logging
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from httpx2 import HTTPError  # the library's own HTTP client, whose errors it passes on
+from httpx2 import HTTPError  # huggingface_hub passes the errors of its HTTP client on
 from huggingface_hub import HfApi
 from huggingface_hub.errors import (
     DisabledRepoError,
@@ -27,19 +27,16 @@ from huggingface_hub.utils.tqdm import tqdm
 from slipway.staging.weight_files import HubFile
 
 _BLOCK = 8 * 1024 * 1024
-# It would warn of each retry, and of being asked without a token.
+# Else huggingface_hub warns of every retry and of a missing token.
 logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 
 class HubError(Exception):
-    """The Hub did not give what was asked for, or not what it says it has; the message is one sentence."""
+    """The Hub refused a request or sent a corrupt file; the message is one sentence."""
 
 
 class HubRepository:
-    """token: None = what the library finds for itself: HF_TOKEN, or what `hf auth login` stored.
-
-    HF_ENDPOINT names another Hub.
-    """
+    """token: None = HF_TOKEN, else the token that `hf auth login` stored. HF_ENDPOINT names another Hub."""
 
     def __init__(self, model_id: str, token: str | None = None) -> None:
         self.model_id = model_id
@@ -47,7 +44,7 @@ class HubRepository:
         self._is_gated = False
 
     def commit(self, revision: str) -> str:
-        """The commit that a branch, tag or commit names now. Raises HubError."""
+        """The commit id of a branch, tag or commit. Raises HubError."""
         with self._explained(revision):
             model = self._api.model_info(self.model_id, revision=revision)
         self._is_gated = bool(model.gated)
@@ -56,7 +53,7 @@ class HubRepository:
         return model.sha
 
     def files(self, commit: str) -> list[HubFile]:
-        """All files of that commit. Raises HubError."""
+        """All files of a commit. Raises HubError."""
         with self._explained(commit):
             entries = list(self._api.list_repo_tree(self.model_id, revision=commit, recursive=True))
         return [
@@ -66,16 +63,16 @@ class HubRepository:
         ]
 
     def demand_access(self) -> None:
-        """Raises HubError when the files can't be read: those of a gated model can be listed by everybody."""
+        """Raises HubError without read access: everybody can list the files of a gated model."""
         if self._is_gated:
             with self._explained():
                 self._api.auth_check(self.model_id)
 
     def download(self, file: HubFile, commit: str, folder: Path, count: Callable[[int], None]) -> Path:
-        """Fetch a file below the folder, unless it lies there already, and compare it with the Hub's own checksum.
+        """Download a file below the folder, unless it is there already, and verify the Hub's checksum.
 
-        count: is told of each some bytes that came; what it raises ends the download.
-        Raises HubError; what is corrupt is removed.
+        count: called with the number of bytes of each chunk; an exception from it ends the download.
+        Raises HubError; a corrupt file is removed.
         """
         with self._explained():
             path = Path(
@@ -93,7 +90,7 @@ class HubRepository:
 
     @contextmanager
     def _explained(self, revision: str = "") -> Iterator[None]:
-        """Words what the library raises."""
+        """Turns the library's errors into HubError."""
         page, token = f"{self._api.endpoint}/{self.model_id}", "HF_TOKEN or model.hub_token_secret_arn"
         try:
             yield
@@ -110,14 +107,14 @@ class HubRepository:
             ) from None
         except DisabledRepoError:
             raise HubError(f"{self.model_id} was disabled by the Hub; see {page}.") from None
-        except LocalEntryNotFoundError as error:  # of a file whose HEAD request failed
+        except LocalEntryNotFoundError as error:  # raised where the HEAD request of a file failed
             raise HubError(f"{self._api.endpoint} could not be asked: {_short(error.__cause__ or error)}") from None
         except (HTTPError, HfHubHTTPError, EntryNotFoundError, HFValidationError, OfflineModeIsEnabled) as error:
             raise HubError(f"{self._api.endpoint} could not be asked: {_short(error)}") from None
 
 
 def checksum(path: Path, algorithm: str) -> str:
-    """Of a file's bytes: `sha256`, or `git`, which hashes kind and size first."""
+    """`sha256:...` or `git:...` of a file; git hashes the object type and the size before the bytes."""
     digest = hashlib.sha256() if algorithm == "sha256" else hashlib.sha1(b"blob %d\0" % path.stat().st_size)
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
@@ -126,7 +123,7 @@ def checksum(path: Path, algorithm: str) -> str:
 
 
 def _counting(count: Callable[[int], None]) -> type[tqdm]:
-    """A progress bar of the library's kind that shows nothing itself."""
+    """A tqdm class that reports bytes to `count` and shows nothing."""
 
     class Counting(tqdm):
         def __init__(self, *args: Any, **settings: Any) -> None:
@@ -136,10 +133,10 @@ def _counting(count: Callable[[int], None]) -> type[tqdm]:
             count(int(n or 0))
 
         def update_transfer(self, n: float | None = 1) -> None:
-            """With Xet, bytes on the wire beside those of the file."""
+            """Ignored: Xet's bytes on the wire."""
 
         def set_transfer_postfix_str(self, *_: Any, **__: Any) -> None:
-            """The speed of these."""
+            """Ignored: Xet's transfer speed."""
 
     return Counting
 

@@ -1,4 +1,4 @@
-"""What a staging of weights has to do and has done: one JSON object beside the prefix, readable by every machine."""
+"""The state of a staging: one JSON object beside the prefix, so that any machine can resume it."""
 
 from typing import Literal
 
@@ -9,8 +9,8 @@ class StagedFile(BaseModel):
     """One file of the model.
 
     hub_checksum: the Hub's own, `sha256:...` or `git:...`.
-    upload_id: of the multipart upload that holds its parts until all files are complete.
-    s3_checksum: S3's own, the SHA-256 over those of the parts; None until S3 holds all of them.
+    upload_id: the multipart upload that holds the parts until all files are complete.
+    s3_checksum: S3's own, the SHA-256 over the checksums of the parts; None until S3 holds every part.
     """
 
     model_config = ConfigDict(frozen=True, strict=True)
@@ -24,11 +24,11 @@ class StagedFile(BaseModel):
 
     @property
     def part_count(self) -> int:
-        """Every part but the last is of the same size."""
+        """All parts but the last have the same size."""
         return -(-self.size // self.part_size)
 
     def part(self, number: int) -> tuple[int, int]:
-        """Offset and size in bytes of a part; the first has number 1."""
+        """Offset and size of a part in bytes; numbers begin at 1."""
         offset = (number - 1) * self.part_size
         return offset, min(self.part_size, self.size - offset)
 

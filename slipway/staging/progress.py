@@ -1,4 +1,4 @@
-"""Shows how far a staging is: bars on a terminal, a line per file elsewhere."""
+"""Progress of a staging: bars on a terminal, else a line per file."""
 
 import threading
 from types import TracebackType
@@ -13,7 +13,7 @@ from slipway.sizes import size
 class StagingProgress:
     """Counts bytes from many threads.
 
-    to_download, to_send, total: in bytes; the total includes what S3 had before.
+    to_download, to_send, total: in bytes; the total includes parts that S3 held before.
     """
 
     def __init__(self, *, to_download: int, to_send: int, total: int) -> None:

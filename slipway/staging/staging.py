@@ -1,4 +1,4 @@
-"""One staging: what is to be copied, how far an earlier run came, and the moment at which files become visible."""
+"""One staging: chooses the files, resumes an earlier run, uploads, makes the files visible."""
 
 import contextlib
 import re
@@ -26,10 +26,10 @@ class StagingError(Exception):
 
 
 def stage(deployment: Deployment, repository: HubRepository, prefix: WeightsPrefix, folder: Path) -> None:
-    """Bring every file to S3, then make all of them visible; goes on where an earlier run was stopped.
+    """Upload every file, then make all of them visible; resumes an earlier run.
 
-    Prints what it does. Raises StagingError, SelectionError, HubError, TransferError, PrefixError or what boto3 raises;
-    whatever is raised, the same call goes on from there.
+    Prints its progress. Raises StagingError, SelectionError, HubError, TransferError, PrefixError or boto3's errors;
+    after any of them the same call resumes.
     """
     model = deployment.model
     manifest = prefix.manifest()
@@ -53,7 +53,7 @@ def stage(deployment: Deployment, repository: HubRepository, prefix: WeightsPref
 
 
 def abandon(prefix: WeightsPrefix) -> None:
-    """Give up a staging of which nothing is visible yet, so that nothing of it is billed. Raises StagingError."""
+    """Abort a staging before any file is visible, so that no part is billed. Raises StagingError."""
     manifest = prefix.manifest()
     if manifest is None:
         raise StagingError(f"Nothing is being staged to {prefix.weights}.")
@@ -69,7 +69,7 @@ def abandon(prefix: WeightsPrefix) -> None:
 
 
 def _commit(repository: HubRepository, model: Model, manifest: Manifest | None) -> str:
-    """The commit to stage: once begun it stays, wherever its branch moves."""
+    """The commit to stage; a resumed staging keeps its commit even if the branch has moved."""
     revision = model.revision or "main"
     commit = repository.commit(revision)
     if manifest is None or (manifest.model, manifest.commit) == (model.id, commit):
@@ -98,10 +98,10 @@ def _files(files: Sequence[HubFile], deployment: Deployment) -> list[HubFile]:
 
 
 def _visible(prefix: WeightsPrefix, files: Sequence[HubFile], manifest: Manifest | None) -> set[str]:
-    """The files that are there already.
+    """The paths of the files that are visible already.
 
-    Raises StagingError when there is anything else: SageMaker loads all that is below the prefix, and loads it again
-    with every new instance of a running endpoint, so nothing is added to it and nothing replaced.
+    Raises StagingError for any other object: every new instance of a running endpoint loads everything below the
+    prefix, so a staging neither adds to it nor replaces an object.
     """
     wanted = {file.path: file.checksum for file in files}
     if manifest and {file.path: file.hub_checksum for file in manifest.files} != wanted:
@@ -128,7 +128,7 @@ def _begin(
     model: Model,
     commit: str,
 ) -> tuple[Manifest, list[Task]]:
-    """A manifest that names an open upload for every file that is not visible, and what each upload lacks."""
+    """A manifest with an open upload for every file that is not visible, and the parts that each upload lacks."""
     begun = {file.path: file for file in manifest.files} if manifest else {}
 
     def task(file: HubFile) -> Task:
@@ -137,7 +137,7 @@ def _begin(
             prefix.demand(staged)
             return Task(staged, ())
         held = prefix.parts(staged) if staged else None
-        if staged is None or held is None:  # none yet, or aborted by a rule of the bucket
+        if staged is None or held is None:  # not begun, or aborted by a lifecycle rule
             staged, held = prefix.start(file.path, file.size, file.checksum), {}
         return Task(staged, tuple(number for number in range(1, staged.part_count + 1) if number not in held))
 
@@ -151,7 +151,7 @@ def _begin(
         weights=prefix.weights,
         files=tuple(task.file for task in tasks),
     )
-    # Uploads that a kill before this line leaves unnamed hold no parts, so they cost nothing.
+    # A kill before this line leaves uploads without parts, which cost nothing.
     prefix.write(updated, first=manifest is None)
     return updated, tasks
 
@@ -164,7 +164,7 @@ def _upload(
     visible: set[str],
     downloads: Path,
 ) -> Manifest:
-    """Bring every part to S3; the manifest with the checksums that S3 has for the files."""
+    """Upload every missing part; returns the manifest with S3's checksums of the files."""
     lacking = [task for task in tasks if task.missing]
     total, to_send = sum(task.file.size for task in tasks), sum(task.size for task in lacking)
     if to_send < total:
@@ -190,7 +190,7 @@ def _upload(
 
 
 def _complete(prefix: WeightsPrefix, manifest: Manifest, visible: set[str]) -> None:
-    """Make the files visible, last of all the one without which no engine can load the others."""
+    """Make the files visible; last the one without which no engine loads the others."""
     last = _opened_first(manifest.files)
 
     def complete(file: StagedFile) -> None:
@@ -204,13 +204,13 @@ def _complete(prefix: WeightsPrefix, manifest: Manifest, visible: set[str]) -> N
 
 
 def _opened_first(files: Sequence[StagedFile]) -> StagedFile:
-    """The first part of a GGUF model, or the configuration."""
+    """The first GGUF file, else config.json."""
     return min(files, key=lambda file: (not file.path.endswith(".gguf"), file.path != "config.json", file.path))
 
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[Path]:
-    """The folder of downloads, for this run alone, without what a killed run has left half done; gone when all is."""
+    """Lock the download folder for this run, remove partial downloads, and remove the folder after success."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder.with_suffix(".lock"), timeout=0):

@@ -1,4 +1,7 @@
-"""Moves files from the Hub through this machine's disk to S3: several at a time, their parts in parallel."""
+"""Downloads files from the Hub to disk and uploads their parts to S3, both in parallel.
+
+Not by s3transfer: it can neither resume a multipart upload of an earlier process nor leave one uncompleted.
+"""
 
 import errno
 import shutil
@@ -16,7 +19,7 @@ from slipway.staging.weight_files import HubFile
 from slipway.staging.weights_prefix import WeightsPrefix
 
 FILES_AT_ONCE = 4
-PARTS_AT_ONCE = 8  # each lies in memory, 16 MiB as a rule
+PARTS_AT_ONCE = 8  # each in memory, usually 16 MiB
 _KEPT_FREE_IN_BYTES = 1_000_000_000
 
 
@@ -30,21 +33,21 @@ class _Stopped(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """A file, and the numbers of the parts of it that S3 lacks."""
+    """A file and the numbers of the parts that S3 lacks."""
 
     file: StagedFile
     missing: tuple[int, ...]
 
     @property
     def size(self) -> int:
-        """Of what is to be sent, in bytes."""
+        """Bytes to send."""
         return sum(self.file.part(number)[1] for number in self.missing)
 
 
 class Transfer:
-    """A file is sent only after its checksum was right, and leaves the folder when S3 has all of it.
+    """Sends a file after its checksum is verified, and removes it from the folder when S3 holds every part.
 
-    folder: where downloads lie meanwhile; what an earlier run left whole is used again.
+    folder: for downloads; whole files of an earlier run are used again.
     """
 
     def __init__(
@@ -56,7 +59,7 @@ class Transfer:
         self._parts = ThreadPoolExecutor(PARTS_AT_ONCE)
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Returns when S3 has every part. Raises HubError, TransferError or what boto3 raises; S3 keeps what it has."""
+        """Returns when S3 holds every part. Raises HubError, TransferError or boto3's errors; S3 keeps its parts."""
         files = ThreadPoolExecutor(_files_that_fit(tasks, self._folder))
         try:
             self._join([files.submit(self._move, task) for task in tasks])
@@ -88,7 +91,8 @@ class Transfer:
             if error.errno == errno.ENOSPC:
                 raise TransferError(_full(self._folder)) from None
             raise HubError(f"{file.path} could not be downloaded: {' '.join(str(error).split())}") from None
-        self._progress.downloaded(file.size - came)  # an earlier run has left the file, or a part of the count is due
+        # An earlier run left the file, or the library counted less than its size.
+        self._progress.downloaded(file.size - came)
         return path
 
     def _send(self, file: StagedFile, number: int, path: Path) -> None:
@@ -104,7 +108,7 @@ class Transfer:
             raise _Stopped
 
     def _join(self, futures: Sequence[Future[None]]) -> None:
-        """Wait for all of them; the first failure stops what it can of the others, and is raised."""
+        """Wait for all; the first failure cancels the others and is raised."""
         wait(futures, return_when=FIRST_EXCEPTION)
         if any(future.done() and future.exception() for future in futures):
             self._stopping.set()
@@ -115,7 +119,7 @@ class Transfer:
 
 
 def _files_that_fit(tasks: Sequence[Task], folder: Path) -> int:
-    """How many files the disk takes at a time. Raises TransferError when that is none."""
+    """How many files fit on the disk at a time. Raises TransferError if none does."""
     free = shutil.disk_usage(folder).free - _KEPT_FREE_IN_BYTES
     largest = sorted((task.file.size for task in tasks), reverse=True)
     for count in range(min(FILES_AT_ONCE, len(largest)), 0, -1):

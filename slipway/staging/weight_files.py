@@ -1,4 +1,4 @@
-"""Which files of a repository on the Hub are a model's weights, and which an engine reads beside them."""
+"""Chooses the files of a Hub repository that an engine reads: weights in one format and the files beside them."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 _BESIDE_WEIGHTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken", "*.py")
-_INDEX = re.compile(r".*\.(\w+)\.index\.json")  # says which tensor is in which file of one format
+_INDEX = re.compile(r".*\.(\w+)\.index\.json")  # maps tensors to the files of one format
 _LEFT_BY_TRAINING = ("training_args.bin", "optimizer*", "scheduler*", "rng_state*", "random_states*", "trainer_state*")
 _FORMATS = {
     "safetensors": ("*.safetensors",),
@@ -15,7 +15,7 @@ _FORMATS = {
     "gguf": ("*.gguf",),
 }
 _NEWER_ENGINES = ("safetensors", "bin", "pt", "gguf")
-# Their images are of a time when transformers read safetensors only with a package that not all of them have.
+# In these images transformers needs an extra package for safetensors, which some lack.
 _OLDER_ENGINES = ("bin", "pt", "safetensors")
 _PREFERENCE = {
     "lmi-deepspeed": _OLDER_ENGINES,
@@ -24,16 +24,16 @@ _PREFERENCE = {
     "llama-cpp": ("gguf",),
 }
 _SPLIT = re.compile(r"-\d{5}-of-\d{5}(?=\.gguf$)")
-_LONGEST_KEY_IN_BYTES = 700  # of the 1,024 of S3; the prefix has the others
+_LONGEST_KEY_IN_BYTES = 700  # S3 allows 1,024 with the prefix
 
 
 class SelectionError(Exception):
-    """The files can't be chosen; the message is one sentence about `model.files`."""
+    """No valid choice of files; the message is one sentence about `model.files`."""
 
 
 @dataclass(frozen=True)
 class HubFile:
-    """`checksum` is `sha256:...` of what Git LFS or Xet keep, `git:...` (the id of the blob) of other files."""
+    """checksum: `sha256:...` of files in Git LFS or Xet, `git:...` (the blob id) of others."""
 
     path: str
     size: int
@@ -41,7 +41,7 @@ class HubFile:
 
 
 def select(files: Sequence[HubFile], patterns: Sequence[str] | None, engine: str) -> list[HubFile]:
-    """The files that the patterns name, or without patterns those that the engine reads, in the order of their paths.
+    """The files that match the patterns, or without patterns those that the engine reads; sorted by path.
 
     Raises SelectionError.
     """
@@ -59,12 +59,12 @@ def select(files: Sequence[HubFile], patterns: Sequence[str] | None, engine: str
 
 
 def _matches(path: str, pattern: str) -> bool:
-    """As huggingface_hub matches: `*` spans folders, and a folder's name ends in a slash."""
+    """As in huggingface_hub: `*` spans folders, and a pattern that ends in a slash means a folder."""
     return fnmatchcase(path, f"{pattern}*" if pattern.endswith("/") else pattern)
 
 
 def _default(files: Sequence[HubFile], engine: str) -> list[HubFile]:
-    """Weights in the best of their formats, and what is read beside them; never a subfolder, nor what training left."""
+    """The top folder's weights in the preferred format and the files beside them, without those of training."""
     plain = [file for file in files if "/" not in file.path and not _fits(file, _LEFT_BY_TRAINING)]
     for form in _PREFERENCE.get(engine, _NEWER_ENGINES):
         if weights := _without_originals([file for file in plain if _fits(file, _FORMATS[form])]):
@@ -81,7 +81,7 @@ def _default(files: Sequence[HubFile], engine: str) -> list[HubFile]:
 
 
 def _without_originals(weights: list[HubFile]) -> list[HubFile]:
-    """Without a second copy under the name that the model's maker uses, unless it is the only one."""
+    """Without `consolidated*`, a second copy of the weights, unless it is the only one."""
     return [file for file in weights if not file.path.startswith("consolidated")] or weights
 
 

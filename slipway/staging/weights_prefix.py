@@ -1,4 +1,4 @@
-"""The prefix that weights are staged to, as S3 sees it: objects, multipart uploads, and the manifest beside it."""
+"""The S3 prefix of staged weights: objects, multipart uploads, and the manifest beside it."""
 
 import base64
 import hashlib
@@ -16,21 +16,21 @@ _MOST_PARTS = 10_000
 
 
 class PrefixError(Exception):
-    """The prefix can't be staged to, or holds what it should not; the message is one sentence."""
+    """The prefix can't be used or holds unexpected objects; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part that S3 holds, and has checked against the SHA-256 that it was sent with."""
+    """A part in S3, verified by S3 against its SHA-256."""
 
     etag: str
     checksum: str
 
 
 class WeightsPrefix:
-    """weights: `s3://bucket/prefix/`. key_arn: a key of KMS that encrypts what is written; None = the bucket decides.
+    """weights: `s3://bucket/prefix/`. key_arn: the KMS key for new objects; None = the bucket's default.
 
-    The manifest lies at `.slipway/<prefix>manifest.json` of the bucket: SageMaker loads all that is below the prefix.
+    The manifest is at `.slipway/<prefix>manifest.json`, because SageMaker loads everything below the prefix.
     """
 
     def __init__(self, s3: Any, weights: str, key_arn: str | None) -> None:
@@ -41,8 +41,8 @@ class WeightsPrefix:
         self._encryption = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": key_arn} if key_arn else {}
 
     def manifest(self) -> Manifest | None:
-        """None when nothing was staged here. Raises PrefixError."""
-        # A GET of an object that is not there is forbidden, not "not found", to those who may list this prefix only.
+        """None if nothing was staged here. Raises PrefixError."""
+        # Who may list only this prefix gets 403, not 404, for a missing object.
         if not self._s3.list_objects_v2(Bucket=self.bucket, Prefix=self._manifest_key, MaxKeys=1).get("Contents"):
             return None
         body = self._s3.get_object(Bucket=self.bucket, Key=self._manifest_key)["Body"].read()
@@ -52,7 +52,7 @@ class WeightsPrefix:
             raise PrefixError(f"{self.manifest_uri} is no manifest that this version can read; move it away.") from None
 
     def write(self, manifest: Manifest, *, first: bool = False) -> None:
-        """first: it must not exist yet. Raises PrefixError when it does."""
+        """first: raise PrefixError if a manifest exists already."""
         condition = {"IfNoneMatch": "*"} if first else {}
         request = {"Bucket": self.bucket, "Key": self._manifest_key, "ContentType": "application/json"}
         try:
@@ -67,7 +67,7 @@ class WeightsPrefix:
         self._s3.delete_object(Bucket=self.bucket, Key=self._manifest_key)
 
     def objects(self) -> dict[str, int]:
-        """Sizes in bytes of the visible objects, by their paths below the prefix."""
+        """Sizes of the visible objects in bytes, by path below the prefix."""
         pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self._prefix)
         listed = [each for page in pages for each in page.get("Contents", [])]
         return {each["Key"].removeprefix(self._prefix): each["Size"] for each in listed}
@@ -87,7 +87,7 @@ class WeightsPrefix:
         )
 
     def parts(self, file: StagedFile) -> dict[int, Part] | None:
-        """The parts that S3 holds, by number; None when the upload is gone: completed, or aborted by a rule."""
+        """The parts in S3 by number; None if the upload is completed, or aborted by a lifecycle rule."""
         found: dict[int, Part] = {}
         try:
             for page in self._s3.get_paginator("list_parts").paginate(**self._upload(file)):
@@ -102,13 +102,13 @@ class WeightsPrefix:
         return found
 
     def send(self, file: StagedFile, number: int, body: bytes) -> None:
-        """S3 refuses a part whose bytes do not have the checksum that comes with them."""
+        """Upload a part with its SHA-256, which S3 verifies."""
         digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
         self._s3.upload_part(**self._upload(file), PartNumber=number, Body=body, ChecksumSHA256=digest)
 
     def complete(self, file: StagedFile, parts: Mapping[int, Part]) -> None:
-        """Make a file visible, unless it is already. Raises PrefixError when another object has taken its place."""
-        if not parts:  # another run was here
+        """Make a file visible, unless it is already. Raises PrefixError if another object has its key."""
+        if not parts:  # completed by another run
             self.demand(file)
             return
         listed = [
@@ -120,13 +120,13 @@ class WeightsPrefix:
                 **self._upload(file), MultipartUpload={"Parts": listed}, MpuObjectSize=file.size, IfNoneMatch="*"
             )
         except ClientError as error:
-            # A request that was repeated finds what the first one has done.
+            # A retried request meets the effect of the first.
             if _code(error) not in ("PreconditionFailed", "NoSuchUpload"):
                 raise
         self.demand(file)
 
     def demand(self, file: StagedFile) -> None:
-        """Raises PrefixError unless the file is visible with the size and the checksum that were sent."""
+        """Raises PrefixError unless the file is visible with the size and checksum that were sent."""
         request = {"Bucket": self.bucket, "Key": self._prefix + file.path, "ChecksumMode": "ENABLED"}
         try:
             head = self._s3.head_object(**request)
@@ -141,7 +141,7 @@ class WeightsPrefix:
             )
 
     def abort(self, file: StagedFile) -> None:
-        """Give up an upload, whose parts would be billed; one that is gone is no problem."""
+        """Abort an upload, whose parts are billed; one that no longer exists is fine."""
         try:
             self._s3.abort_multipart_upload(**self._upload(file))
         except ClientError as error:
@@ -153,19 +153,19 @@ class WeightsPrefix:
 
 
 def bucket_region(s3: Any, bucket: str) -> str:
-    """Raises PrefixError when there is no such bucket."""
+    """Raises PrefixError if the bucket does not exist."""
     try:
         location = s3.get_bucket_location(Bucket=bucket)["LocationConstraint"]
     except ClientError as error:
         if _code(error) != "NoSuchBucket":
             raise
         raise PrefixError(f"model.weights: there is no bucket {bucket}; create it, or name another.") from None
-    # The two oldest regions have names of their own here.
+    # S3 has special values for the two oldest regions.
     return str({None: "us-east-1", "EU": "eu-west-1"}.get(location, location))
 
 
 def checksum_of_parts(parts: Sequence[Part]) -> str:
-    """What S3 will say of the whole object: the SHA-256 over those of the parts, and their count."""
+    """S3's checksum of a multipart object: the SHA-256 over those of the parts, and the part count."""
     digest = hashlib.sha256(b"".join(base64.b64decode(part.checksum) for part in parts)).digest()
     return f"{base64.b64encode(digest).decode()}-{len(parts)}"
 

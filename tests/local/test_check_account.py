@@ -147,13 +147,13 @@ def put_weights(cloud: LocalCloud, folder: str, files: dict[str, bytes]) -> dict
 
 @pytest.mark.usefixtures("prepared")
 class TestAPreparedAccount:
-    def test_has_nothing_to_say(self, check: Checker, bare_cloud: LocalCloud) -> None:
+    def test_has_no_findings(self, check: Checker, bare_cloud: LocalCloud) -> None:
         asked = check(model=put_weights(bare_cloud, "whole", WHOLE))
         assert asked.report.verdict == "ready", asked.report.findings
         assert {"service-quota", "image-in-registry", "weights-in-bucket", "cloudwatch-role"} <= set(asked.passed)
         assert asked.report.not_checked == []
 
-    def test_is_not_asked_about_what_the_deployment_does_not_use(self, check: Checker) -> None:
+    def test_skips_checks_that_do_not_concern_the_deployment(self, check: Checker) -> None:
         asked = check(api={"access_logs": False})
         assert not {"weights-in-bucket", "cloudwatch-role"} & set(asked.passed)
 
@@ -266,7 +266,7 @@ class TestWeights:
         assert found.level == "error"
         assert f"is in {REGION}, and SageMaker in eu-west-1 reads from its own region only" in found.message
 
-    def test_that_were_staged_are_held_against_their_manifest(self, check: Checker, bare_cloud: LocalCloud) -> None:
+    def test_that_were_staged_are_compared_with_their_manifest(self, check: Checker, bare_cloud: LocalCloud) -> None:
         model = put_weights(bare_cloud, "staged", WHOLE)
         put_manifest(bare_cloud, "staged", WHOLE, state="completing")
         assert "is not complete" in check(model=model).of("weights-in-bucket").message
@@ -299,7 +299,7 @@ def test_access_logs_need_a_role_of_the_region(check: Checker) -> None:
     assert "deploy slipway-account-settings" in found.message
 
 
-def test_who_may_not_ask_is_told_so_and_nothing_is_refused(check: Checker, bare_cloud: LocalCloud) -> None:
+def test_missing_permission_is_unknown_and_refuses_nothing(check: Checker, bare_cloud: LocalCloud) -> None:
     stranger = bare_cloud.create_user("stranger", [statement("sts:GetCallerIdentity")])
     asked = check(model={"id": "Qwen/Qwen3-4B", "weights": f"s3://{BUCKET}/any/"}, caller=stranger)
     assert asked.report.verdict == "ready"
@@ -309,7 +309,7 @@ def test_who_may_not_ask_is_told_so_and_nothing_is_refused(check: Checker, bare_
         assert found.message.startswith("AWS does not allow")
 
 
-def test_the_command_asks_where_the_deployment_is_and_says_what_it_may_not_know(
+def test_the_command_asks_the_region_of_the_deployment_and_reports_unknowns(
     check: Checker, bare_cloud: LocalCloud
 ) -> None:
     stranger = bare_cloud.create_user("stranger", [statement("ecr:BatchGetImage")])
@@ -320,7 +320,7 @@ def test_the_command_asks_where_the_deployment_is_and_says_what_it_may_not_know(
     assert "AWS does not allow ListServiceQuotas" in " ".join(result.stdout.split())
 
 
-def test_wrong_credentials_are_told_in_one_sentence_and_decide_nothing(check: Checker) -> None:
+def test_wrong_credentials_are_one_sentence_and_refuse_nothing(check: Checker) -> None:
     wrong = Credentials("AKIAAAAAAAAAAAAAAAAA", "wrong")
     result = check.command(check.write(region=REGION), "--json", caller=wrong)
     report = json.loads(result.stdout)
@@ -333,7 +333,7 @@ def test_wrong_credentials_are_told_in_one_sentence_and_decide_nothing(check: Ch
     assert strict.returncode == 1
 
 
-def test_a_region_beside_that_of_the_deployment_is_wrong_use(check: Checker) -> None:
+def test_another_region_than_the_deployments_is_wrong_use(check: Checker) -> None:
     result = check.command(check.write(region=REGION), "--region", "eu-west-1", caller=check.cloud.deployer)
     assert result.returncode == 2
     assert f"asked is made for {REGION}" in result.stderr

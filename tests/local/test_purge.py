@@ -45,7 +45,7 @@ def left(cloud: LocalCloud, stack: Stack) -> dict[str, list[str]]:
     return {kind: [name for name in found if name.startswith(f"{stack.name}-")] for kind, found in names.items()}
 
 
-def test_what_a_destroy_leaves_goes_with_its_versions_and_what_others_left_stays(
+def test_retained_resources_are_removed_with_all_versions_and_those_of_others_stay(
     cloud: LocalCloud, stacks: dict[str, Stack]
 ) -> None:
     stack, other = replace(stacks["gpt2"], name="purged"), replace(stacks["gpt2"], name="kept")
@@ -88,7 +88,7 @@ def test_what_a_destroy_leaves_goes_with_its_versions_and_what_others_left_stays
     assert "Nothing of purged is left" in again.stdout
 
 
-def test_who_may_not_look_is_told_so_in_one_sentence(cloud: LocalCloud) -> None:
+def test_missing_permission_is_reported_in_one_sentence(cloud: LocalCloud) -> None:
     stranger = cloud.create_user("stranger", [{"Effect": "Allow", "Action": "sts:*", "Resource": "*"}])
     environment = {
         "AWS_ENDPOINT_URL": cloud.url,

@@ -12,7 +12,7 @@ from support.staging_runs import BUCKET, LARGE_FILES, MODEL, PARTS, STAGED, Stag
 
 
 @pytest.mark.parametrize("staging", [LARGE_FILES], indirect=True, ids=["large"])
-def test_weights_are_staged_whole_and_a_second_run_has_nothing_to_do(staging: Staging) -> None:
+def test_all_weights_are_staged_and_a_second_run_has_nothing_to_do(staging: Staging) -> None:
     process = staging.start()
     out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
@@ -37,7 +37,7 @@ def test_weights_are_staged_whole_and_a_second_run_has_nothing_to_do(staging: St
 
 
 @pytest.mark.parametrize("path", ["model-00002-of-00002.safetensors", "config.json"])
-def test_a_file_that_came_corrupt_is_refused_and_nothing_is_visible(staging: Staging, path: str) -> None:
+def test_a_corrupt_download_is_refused_and_nothing_is_visible(staging: Staging, path: str) -> None:
     staging.hub.corrupt = {path}
     assert f"{path} is corrupt" in staging.refused()
     assert staging.visible() == {}
@@ -48,7 +48,7 @@ def test_a_file_that_came_corrupt_is_refused_and_nothing_is_visible(staging: Sta
     assert staging.visible() == STAGED
 
 
-def test_an_object_that_changed_after_it_was_staged_is_noticed(staging: Staging) -> None:
+def test_an_object_that_changed_after_staging_is_detected(staging: Staging) -> None:
     staging.run()
     client = staging.cloud.client("s3", region=REGION)
     client.put_object(Bucket=BUCKET, Key=f"{staging.name}/tokenizer.json", Body=b"x" * len(STAGED["tokenizer.json"]))
@@ -61,7 +61,7 @@ def test_an_object_that_changed_after_it_was_staged_is_noticed(staging: Staging)
 
 
 @pytest.mark.parametrize("key", ["", "config.json"])
-def test_a_prefix_that_holds_something_else_is_refused(staging: Staging, key: str) -> None:
+def test_a_prefix_with_other_objects_is_refused(staging: Staging, key: str) -> None:
     client = staging.cloud.client("s3", region=REGION)
     client.put_object(Bucket=BUCKET, Key=f"{staging.name}/{key}", Body=b"")
     named = key or "one with the name of the prefix"
@@ -97,7 +97,7 @@ def test_the_key_of_the_deployment_encrypts_every_object(staging: Staging) -> No
         assert (head["ServerSideEncryption"], head["SSEKMSKeyId"]) == ("aws:kms", key)
 
 
-def test_what_the_documentation_says_a_caller_needs_is_enough(staging: Staging) -> None:
+def test_the_documented_permissions_are_enough(staging: Staging) -> None:
     page = (ROOT / "docs" / "weights.md").read_text()
     policy = page.partition("```json\n")[2].partition("```")[0]
     for placeholder, value in (("<bucket>", BUCKET), ("<prefix>/", f"{staging.name}/"), ("<partition>", "aws")):
@@ -108,7 +108,7 @@ def test_what_the_documentation_says_a_caller_needs_is_enough(staging: Staging) 
     assert staging.visible() == STAGED
 
 
-def test_a_region_that_is_not_the_deployments_is_refused(staging: Staging) -> None:
+def test_a_bucket_in_another_region_is_refused(staging: Staging) -> None:
     name = f"far-{staging.name}"
     configuration = {"LocationConstraint": "eu-west-1"}
     staging.cloud.client("s3", region="eu-west-1").create_bucket(Bucket=name, CreateBucketConfiguration=configuration)
@@ -130,15 +130,17 @@ def test_a_region_that_is_not_the_deployments_is_refused(staging: Staging) -> No
         ({"files": ["*.gguf"]}, "model.files: no file of the repository fits *.gguf"),
     ],
 )
-def test_what_cannot_be_staged_is_said_in_one_sentence(staging: Staging, model: dict[str, Any], sentence: str) -> None:
+def test_a_model_that_cannot_be_staged_is_refused_in_one_sentence(
+    staging: Staging, model: dict[str, Any], sentence: str
+) -> None:
     staging.write(**model)
     assert sentence in staging.refused()
 
 
-def test_who_may_not_write_is_told_so(staging: Staging) -> None:
+def test_missing_write_permission_is_reported(staging: Staging) -> None:
     reader = staging.cloud.create_user("reader", [statement(["s3:GetBucketLocation", "s3:ListBucket"])])
     assert "AWS does not allow CreateMultipartUpload" in staging.refused(caller=reader)
 
 
-def test_a_hub_that_does_not_answer_is_said_in_one_sentence(staging: Staging) -> None:
+def test_an_unreachable_hub_is_reported_in_one_sentence(staging: Staging) -> None:
     assert "could not be asked" in staging.refused(HF_ENDPOINT="http://127.0.0.1:9")

@@ -1,4 +1,4 @@
-"""A small repository in the Hugging Face Hub's own protocol, served on loopback; also `python tests/hub_server.py`."""
+"""A Hugging Face Hub with one model, on loopback; also a program: `hub_server.py <model id> <folder>`."""
 
 import contextlib
 import hashlib
@@ -15,12 +15,12 @@ from typing import Any, Self
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 Files = Mapping[str, bytes]
-LARGE_IN_BYTES = 100_000  # from here on in LFS, as *.safetensors and the like are on the Hub
+LARGE_IN_BYTES = 100_000  # larger files are in LFS
 FILES_ON_A_PAGE = 3  # the Hub has 1,000
 
 
 def commit_of(files: Files) -> str:
-    """40 hexadecimal digits that name what a commit holds."""
+    """A commit id: 40 hexadecimal digits of the content."""
     return hashlib.sha1(repr(sorted((path, git_blob(body)) for path, body in files.items())).encode()).hexdigest()
 
 
@@ -35,12 +35,12 @@ def git_blob(body: bytes) -> str:
 
 
 class HubServer:
-    """`url` goes into HF_ENDPOINT. What a test may change between requests:
+    """url: for HF_ENDPOINT. A test may change between requests:
 
-    main: the commit of the branch.     token: without it the model is gated.
+    main: the commit of the branch. token: the one that may read the model; None = everybody may.
     corrupt: paths of files that are served with one byte flipped.
-    held: paths of files whose second half comes only when `release` is set; `held_now` says when one waits there.
-    requests: `GET path` of all that came, the tokens of those that carried one.
+    held: paths of files that stop half-way until `release` is set; `held_now` is set meanwhile.
+    requests: `GET path` of every request.
     """
 
     def __init__(self, model_id: str, files: Files) -> None:
@@ -75,7 +75,7 @@ class HubServer:
         return self.main
 
     def downloads(self, path: str) -> int:
-        """How often the bytes of a file were asked for."""
+        """How often the bytes of a file were requested."""
         large = any(len(files.get(path, b"")) >= LARGE_IN_BYTES for files in self.commits.values())
         digests = {sha256(files[path]) for files in self.commits.values() if path in files}
         if large:
@@ -88,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
 
     def handle(self) -> None:
-        with contextlib.suppress(ConnectionError):  # of one who was killed
+        with contextlib.suppress(ConnectionError):  # of a killed client
             super().handle()
 
     def do_HEAD(self) -> None:
@@ -109,7 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif match := re.fullmatch(r"/storage/([0-9a-f]{64})", path):
             self._storage(match[1])
         else:
-            self._error(401, "RepoNotFound", "Invalid username or password.")  # so the Hub hides what is private
+            self._error(401, "RepoNotFound", "Invalid username or password.")  # the Hub hides private repositories so
 
     def _information(self, revision: str) -> None:
         if (commit := self._commit(revision)) is None:

@@ -1,4 +1,4 @@
-"""A proxy in front of the local cloud's S3 that records every request, and can cut some of them off."""
+"""A proxy for the local cloud's S3 that records every request and can hold some back."""
 
 import contextlib
 import http.client
@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 
 class Request(NamedTuple):
-    """`operation` is the name that S3 has for it, as far as a staging needs names."""
+    """operation: S3's name of it."""
 
     operation: str
     key: str
@@ -20,10 +20,10 @@ class Request(NamedTuple):
 
 
 class S3Recorder:
-    """`url` goes into AWS_ENDPOINT_URL_S3; `passed` holds what reached S3.
+    """url: for AWS_ENDPOINT_URL_S3. passed: the requests that reached S3.
 
-    cut: asked of each request; those it says yes to wait and never reach S3, and `is_cut` is set.
-    idle: set while none that passed is on its way.
+    cut: a predicate; a request for which it is true never reaches S3, and `is_cut` is set.
+    idle: set while no request is under way.
     """
 
     def __init__(self, cloud_url: str) -> None:
@@ -49,7 +49,7 @@ class S3Recorder:
         self._server.server_close()
 
     def take(self) -> list[Request]:
-        """What has passed since the last time."""
+        """The requests that passed since the last call."""
         with self._lock:
             taken, self.passed = self.passed, []
         return taken
@@ -76,16 +76,16 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
 
     def handle(self) -> None:
-        with contextlib.suppress(ConnectionError):  # of one who was killed
+        with contextlib.suppress(ConnectionError):  # of a killed client
             super().handle()
 
     def _pass(self) -> None:
         size = int(self.headers.get("content-length", 0))
         body = self.rfile.read(size)
         if len(body) < size:
-            raise ConnectionError("whoever sent it was killed")
+            raise ConnectionError("the client was killed")
         if not self.recorder.admits(_request(self.command, self.path, len(body))):
-            self.recorder.ending.wait(60)  # until whoever asked is killed
+            self.recorder.ending.wait(60)  # until the client is killed
             self.close_connection = True
             return
         address = self.recorder.address

@@ -1,4 +1,4 @@
-"""`python -m slipway stage` as tests run it: from a Hub on loopback to the local cloud's S3, and killed on the way."""
+"""Runs and kills `python -m slipway stage` from a Hub on loopback to the local cloud's S3."""
 
 import io
 import json
@@ -47,7 +47,7 @@ PARTS = {("model-00001-of-00002.safetensors", number) for number in (1, 2, 3)} |
 
 
 def chosen(files: dict[str, bytes]) -> dict[str, bytes]:
-    """What is staged of them, unless patterns are given."""
+    """The files that are staged without patterns."""
     return {path: body for path, body in files.items() if path.startswith(("added", "config", "model", "tokenizer"))}
 
 
@@ -56,7 +56,7 @@ STAGED = chosen(FILES)
 
 @dataclass
 class Staging:
-    """A deployment file of a test's own, and what its staging has to do with."""
+    """The staging of one deployment file."""
 
     cloud: LocalCloud
     hub: HubServer
@@ -65,7 +65,7 @@ class Staging:
     name: str
 
     def write(self, *, region: str | None = REGION, **model: Any) -> None:
-        """The deployment file; JSON is YAML."""
+        """Write the deployment file; JSON is YAML."""
         settings = {"id": MODEL, "weights": f"s3://{BUCKET}/{self.name}/"} | model
         content = {"model": settings, "hosting": {"instance_type": "ml.g5.xlarge"}} | (
             {"region": region} if region else {}
@@ -84,12 +84,12 @@ class Staging:
             "AWS_ACCESS_KEY_ID": key.access_key_id,
             "AWS_SECRET_ACCESS_KEY": key.secret_access_key,
             "HF_ENDPOINT": self.hub.url,
-            "HF_HUB_DOWNLOAD_TIMEOUT": "120",  # a file is asked for once, however long this machine pauses
+            "HF_HUB_DOWNLOAD_TIMEOUT": "120",  # requests are counted, so a slow machine must not cause a second one
             "HF_HOME": str(self.folder / "hub"),
         } | variables
 
     def start(self) -> subprocess.Popen[str]:
-        """As its user does, in a process of its own, which can be killed."""
+        """Start the command in a process of its own, which can be killed."""
         return subprocess.Popen(
             [sys.executable, "-m", "slipway", "stage", str(self.path), "--folder", str(self.folder / "way")],
             cwd=ROOT,
@@ -101,22 +101,22 @@ class Staging:
         )
 
     def run(self, *, abandon: bool = False, **environment: Any) -> tuple[int, str, str]:
-        """The same in this process; exit status, and what was said on standard output and standard error."""
+        """Run the command in this process: exit status, standard output, standard error."""
         out, err = io.StringIO(), io.StringIO()
-        boto3.setup_default_session()  # it would remember the last caller
+        boto3.setup_default_session()  # boto3 caches the credentials of the last caller
         with patch.dict(os.environ, self._environment(**environment)), redirect_stdout(out), redirect_stderr(err):
             code = stage.run(str(self.path), ROOT, self.folder / "way", give_up=abandon)
         return code, out.getvalue(), err.getvalue()
 
     def refused(self, **settings: Any) -> str:
-        """The one sentence that is said when it ends with status 1."""
+        """The sentence of a run that exits with 1."""
         code, _, err = self.run(**settings)
         assert code == 1
         assert len(err.strip().splitlines()) == 1, err
         return err
 
     def killed(self, when: Callable[[Request], bool]) -> Counter[str]:
-        """Run it until a request for which `when` says yes, which never arrives, and kill it there.
+        """Run the command and kill it at the first request for which `when` is true; that request never reaches S3.
 
         Returns how often each operation reached S3.
         """
@@ -130,7 +130,7 @@ class Staging:
         return Counter(request.operation for request in self.s3.passed)
 
     def visible(self) -> dict[str, bytes]:
-        """What SageMaker would load."""
+        """The objects that SageMaker would load."""
         client = self.cloud.client("s3", region=REGION)
         listed = client.list_objects_v2(Bucket=BUCKET, Prefix=f"{self.name}/").get("Contents", [])
         return {
@@ -145,7 +145,7 @@ class Staging:
         return parsed
 
     def sent(self) -> list[tuple[str, int]]:
-        """The parts that reached S3 since the last time, of the large files."""
+        """The parts of large files that reached S3 since the last call."""
         parts = [(request.key.rpartition("/")[2], request.part) for request in self.s3.take() if request.part]
         return [(path, part) for path, part in parts if "safetensors" in path and not path.endswith(".json")]
 
@@ -162,7 +162,7 @@ def operation(name: str, ending: str = "") -> Callable[[Request], bool]:
 
 
 def after(count: int, name: str) -> Callable[[Request], bool]:
-    """Says yes to every further request of that kind."""
+    """True of every request after so many of that operation."""
     seen: list[Request] = []
 
     def is_further(request: Request) -> bool:

@@ -12,11 +12,11 @@ from .versions import version_of
 
 @dataclass(frozen=True)
 class Architectures:
-    """What one version of a library runs, by the names in the `architectures` of a model's config.json.
+    """The architectures that one version of a library runs, by their names in config.json.
 
-    known: runs by the library's own list. refused: does not, with the reason.
-    others: why anything else does not run, where that list is whole; None = the catalog can't say.
-    unsplit: runs on one accelerator only, so that a tensor parallel degree above 1 ends the container.
+    known: supported. refused: unsupported, with the reason.
+    others: why no other architecture runs, where the list is complete; None = not known.
+    unsplit: run on one accelerator only: a tensor parallel degree above 1 ends the container.
     """
 
     table: str
@@ -27,9 +27,9 @@ class Architectures:
     unsplit: frozenset[str]
 
     def reason_against(self, architecture: str, needs: Mapping[str, str]) -> str | None:
-        """Why a model does not run; None = it runs, or the catalog can't say.
+        """Why a model does not run; None = it runs, or it is not known.
 
-        needs: first versions by table, where a model needs a later one than its architecture does.
+        needs: as in `ModelShape`.
         """
         if architecture in self.refused:
             return self.refused[architecture]
@@ -41,7 +41,7 @@ class Architectures:
 
 @cache
 def architectures(table: str, version: str) -> Architectures:
-    """The answer of one table for a version.
+    """A table at one version.
 
     Raises KeyError for a table that does not exist.
     """

@@ -210,11 +210,6 @@ def _is_same_image(tag: str, known: str) -> bool:
     return tag == known or ("-" in tag and known.startswith(f"{tag}-"))
 
 
-def numbers(version: str) -> tuple[int, ...]:
-    """For comparison: "0.36.0-lmi28" -> (0, 36, 0)."""
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
-
-
 def image_tags(repository: str) -> frozenset[str]:
     """All tags of one of AWS's repositories that the catalog knows."""
     versions = (version for name in ENGINES for version in engine(name).versions.values())

@@ -1,4 +1,4 @@
-"""What the name of a repository says of a model that the catalog does not list: repacks, fine-tunes, its size."""
+"""Facts in the name of a repository that the catalog does not list: base model, quantization, size."""
 
 import re
 from dataclasses import replace
@@ -6,7 +6,7 @@ from functools import cache
 
 from .models import ModelShape, model_shape, model_shapes
 
-# Words that name a format, a stage of training or a release, not another model.
+# Words for a format, a training stage or a release of the same model.
 _BESIDE_THE_MODEL = re.compile(
     r"hf|chat|instruct|it|base|pt|awq|gptq|gguf|ggml|fp8|(mx|nv)?fp4|fp16|bf16|int[48]|[48]bit|bnb|nf4|w[48]a\d+|g?128g?|dynamic|"
     r"meta|quantized|marlin|unsloth|v\d+|true|act|actorder|safetensors|sharded"
@@ -16,7 +16,7 @@ _QUANTIZED = re.compile(
     r"(?P<int8>w8a8|w8a16|int8)|(?P<bitsandbytes4>bnb-4bit|nf4)|(?P<gguf>gguf)"
 )
 _PACKED_SOMEHOW = re.compile(r"(?i)[2-8][-_]?bit|hqq|auto-?round|quanto(?!r)|aqlm|eetq")
-# Formats of other programs, by what their repositories are called.
+# Formats of other programs, by the names of their repositories.
 _FOREIGN_FORMATS = {
     "llama.cpp of 2023 (GGML)": re.compile(r"(?i)/[^/]*ggml"),
     "ExLlama": re.compile(r"(?i)exl[23]($|[-_.])"),
@@ -26,12 +26,12 @@ _FOREIGN_FORMATS = {
     "CTranslate2": re.compile(r"(?i)(^|/)ct2|[-_]ct2($|[-_])"),
     "LiteRT": re.compile(r"(?i)[-_](litert|tflite)($|[-_])"),
 }
-# Classes that see, hear, embed or classify.
+# Classes that do not generate text: vision, audio, embedding, classification.
 CLASS_NOT_OF_TEXT = re.compile(
     r"^(XLM|Distil|Modern)?(Bert|Roberta|RoBERTa)\w*|^(MistralModel|Gemma3TextModel|Whisper\w*)|\w+For(\w+Classification|QuestionAnswering)"
 )
 _SIZE = re.compile(r"(?i)(?:^|[-_/.])(?:(?P<experts>\d+)x)?(?P<size>\d+(?:\.\d+)?)(?P<unit>[bm])(?=$|[-_.])")
-# Families of which fine-tunes are named, with a repository whose architecture they have; the first that fits.
+# Families whose name is in that of their fine-tunes, with a repository of the same architecture; the first match wins.
 _FAMILIES = (
     (r"t5gemma|(?<![a-z])m?t5(?![a-z])|ul2|byt5", "google/flan-t5-xl"),
     (r"mixtral", "mistralai/Mixtral-8x7B-v0.1"),
@@ -55,23 +55,23 @@ _FAMILIES = (
 
 
 def shape_of(hub_id: str) -> ModelShape | None:
-    """The catalog's row, or that of the model which the name holds, without what only its own files say."""
+    """The catalog's row, else that of the model in the name, without the facts of its own files."""
     return model_shape(hub_id) or _shape_by_name(hub_id)
 
 
 def family_of(hub_id: str) -> ModelShape | None:
-    """A model of the family that the name holds: its architecture and what that needs, whatever its size."""
+    """A model of the family in the name, for its architecture and its needs; the size may differ."""
     name = hub_id.rpartition("/")[2].lower()
     return next((model_shape(example) for words, example in _FAMILIES if re.search(words, name)), None)
 
 
 def foreign_format(hub_id: str) -> str | None:
-    """The program that alone loads the files of a repository called so; None = the name says nothing of the kind."""
+    """The only program that loads the files of a repository of that name; None = the name has no such format."""
     return next((name for name, words in _FOREIGN_FORMATS.items() if words.search(hub_id)), None)
 
 
 def packing_in_name(hub_id: str) -> str | None:
-    """The word for a way of quantizing of which nothing more is known: "4bit", "HQQ"."""
+    """The word for a quantization whose format is unknown: "4bit", "HQQ"."""
     named = None if quantization_in_name(hub_id) else _PACKED_SOMEHOW.search(hub_id)
     return named[0] if named else None
 

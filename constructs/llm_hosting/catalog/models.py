@@ -9,31 +9,30 @@ from typing import Any
 
 
 class CatalogError(Exception):
-    """A file of the catalog that can't be used: which one, which row, and what to mend."""
+    """An invalid file of the catalog; the message names file, row and fix."""
 
 
 @dataclass(frozen=True)
 class ModelShape:
-    """What config.json and the files of a repository say; None = not known.
+    """Facts of config.json and the files of a repository; None = not known.
 
     ids: all repositories of this shape. architecture: the first of `architectures` in config.json.
-    active_parameters_in_billions: those that one token passes, where a mixture of experts has more.
-    layers: those that keep keys and values of every token; the decoder's where there is an encoder.
-    kv_heads: heads of the keys and values; fewer than `heads` with grouped queries.
-    context: tokens that the model was made for (max_position_embeddings).
-    dtype: type of the weights in the files, or of what is not quantized in them.
-    quantization: how the files are quantized; None = they are not.
+    active_parameters_in_billions: used per token by a mixture of experts; None = all.
+    layers: layers with a KV cache over all tokens; the decoder's in an encoder-decoder model.
+    kv_heads: heads of keys and values; fewer than `heads` with grouped-query attention.
+    context: the longest sequence in tokens (max_position_embeddings).
+    dtype: type of the weights in the files, or of those that are not quantized.
+    quantization: format of the quantized files; None = not quantized.
     weights_in_gb: decimal GB of the files that a container loads.
-    gated: the Hub asks for a licence to be accepted, so a download needs a token; None = not known.
-    sliding_window: tokens that some or all layers look back; the others keep the whole context.
-    intermediate_size: width of the MLP; in a mixture of one expert, the shared one included: the narrower.
+    gated: a download needs a token whose account has accepted the licence.
+    sliding_window: tokens that some or all layers look back; other layers keep the whole context.
+    intermediate_size: width of the MLP; in a mixture that of the narrowest expert, the shared one included.
     vocabulary: rows of the embeddings (vocab_size).
-    latent_size: of the one vector that latent attention keeps of a token (kv_lora_rank + qk_rope_head_dim); None = it
-    has none, or that of its architecture.
+    latent_size: cached values per token of latent attention (kv_lora_rank + qk_rope_head_dim); None = no latent
+    attention, or the size of its architecture.
     quantization_block: weights that share a scale (group_size, weight_block_size); None = not known, or a scale for
     each tensor or channel.
-    needs: by the name of a table in architectures.json, the first version that runs this model, where that is later
-    than for its architecture.
+    needs: the first version that runs the model, by table of architectures.json, if later than for its architecture.
     """
 
     ids: tuple[str, ...]
@@ -66,12 +65,12 @@ def model_shape(hub_id: str) -> ModelShape | None:
 
 @cache
 def model_shapes() -> tuple[ModelShape, ...]:
-    """All that the catalog knows. Raises CatalogError for the first row that is wrong."""
+    """All rows. Raises CatalogError for the first invalid one."""
     return read_shapes(Path(__file__).with_name("models.json"))
 
 
 def read_shapes(path: Path) -> tuple[ModelShape, ...]:
-    """The rows of such a file. Raises CatalogError; types are left to the tests, since this runs at every check."""
+    """The rows of a file. Raises CatalogError; tests check the types, which would slow every check."""
     try:
         data: dict[str, Any] = json.loads(path.read_text())
     except json.JSONDecodeError as error:

@@ -138,7 +138,7 @@ def test_two_submits_are_two_jobs_unless_they_share_a_key(client: JobClient, api
     assert named == ["mine", "mine"]
 
 
-def test_the_server_decides_how_long_to_wait_and_chance_how_much_longer(api: Api) -> None:
+def test_a_pause_is_retry_after_plus_jitter(api: Api) -> None:
     pauses = []
     for _ in range(2):
         time = Time()
@@ -150,7 +150,7 @@ def test_the_server_decides_how_long_to_wait_and_chance_how_much_longer(api: Api
     assert not set(pauses[0]) & set(pauses[1])
 
 
-def test_without_advice_the_pauses_grow_to_a_limit(client: JobClient, api: Api, time: Time) -> None:
+def test_without_retry_after_pauses_grow_to_a_limit(client: JobClient, api: Api, time: Time) -> None:
     api.answers = [(503, b"", {})]
     with pytest.raises(UnavailableError):
         client.submit(BODY)
@@ -160,7 +160,7 @@ def test_without_advice_the_pauses_grow_to_a_limit(client: JobClient, api: Api, 
     assert 90 < sum(time.slept) <= 120
 
 
-def test_a_refusal_that_another_try_would_not_change_is_told_at_once(client: JobClient, api: Api, time: Time) -> None:
+def test_a_final_refusal_is_raised_at_once(client: JobClient, api: Api, time: Time) -> None:
     api.answers = [(400, refusal("invalid_parameter"), {})]
     with pytest.raises(ApiError, match="400 invalid_parameter: about invalid_parameter") as caught:
         client.submit(BODY)
@@ -168,21 +168,21 @@ def test_a_refusal_that_another_try_would_not_change_is_told_at_once(client: Job
     assert (len(api.asked), time.slept) == (1, [])
 
 
-def test_a_limit_that_renews_tomorrow_is_told_at_once(client: JobClient, api: Api, time: Time) -> None:
+def test_a_daily_limit_is_raised_at_once(client: JobClient, api: Api, time: Time) -> None:
     api.answers = [(429, refusal("daily_tokens_exceeded"), {"retry-after": "40000"})]
     with pytest.raises(UnavailableError) as caught:
         client.submit(BODY)
     assert (caught.value.status, caught.value.code, time.slept) == (429, "daily_tokens_exceeded", [])
 
 
-def test_whoever_cannot_be_reached_is_told_by_name(time: Time) -> None:
+def test_the_error_for_an_unreachable_api_names_the_cause(time: Time) -> None:
     client = JobClient("http://127.0.0.1:9/v1", api_key="secret", clock=time.clock, sleep=time.sleep)
     with pytest.raises(UnavailableError, match=r"0 no_answer: URLError: .*refused"):
         client.get("a" * 32)
     assert len(time.slept) > 5
 
 
-def test_a_job_is_waited_for_by_requests_that_the_api_holds(client: JobClient, api: Api, time: Time) -> None:
+def test_wait_uses_requests_that_the_api_holds(client: JobClient, api: Api, time: Time) -> None:
     api.answers = [
         (200, QUEUED, {"retry-after": "0"}),  # held to the end
         (200, QUEUED, {"retry-after": "3"}),  # not admitted
@@ -194,7 +194,7 @@ def test_a_job_is_waited_for_by_requests_that_the_api_holds(client: JobClient, a
     assert time.slept[:2] == [0, 3]
 
 
-def test_the_time_to_wait_ends_with_the_job_as_it_is(client: JobClient, api: Api, time: Time) -> None:
+def test_wait_ends_after_its_seconds_with_the_open_job(client: JobClient, api: Api, time: Time) -> None:
     api.answers = [(200, QUEUED, {"retry-after": "3"})]
     with pytest.raises(StillRunningError) as caught:
         client.wait("a" * 32, seconds=10)
@@ -204,7 +204,7 @@ def test_the_time_to_wait_ends_with_the_job_as_it_is(client: JobClient, api: Api
     assert holds == [10, 7, 4, 1]
 
 
-def test_without_holding_the_api_says_when_to_come_back(api: Api, time: Time) -> None:
+def test_without_hold_the_client_follows_retry_after(api: Api, time: Time) -> None:
     client = JobClient(api.url, api_key="secret", hold=0, clock=time.clock, sleep=time.sleep)
     api.answers = [*[(200, QUEUED, {"retry-after": "30"})] * 3, (200, DONE, {})]
     client.wait("a" * 32)
@@ -212,7 +212,7 @@ def test_without_holding_the_api_says_when_to_come_back(api: Api, time: Time) ->
     assert {path for _, path, _, _ in api.asked} == {f"/v1/jobs/{'a' * 32}?wait=0"}
 
 
-def test_run_submits_waits_and_brings_the_answer(client: JobClient, api: Api) -> None:
+def test_run_submits_waits_and_returns_the_answer(client: JobClient, api: Api) -> None:
     api.answers = [(202, QUEUED, {}), (200, DONE, {})]
     assert client.run(BODY) == {"generated_text": "a list"}
     assert [(method, path) for method, path, _, _ in api.asked] == [
@@ -225,7 +225,7 @@ def test_run_submits_waits_and_brings_the_answer(client: JobClient, api: Api) ->
     ("content_type", "stored", "answer"),
     [("application/json", b'{"generated_text": "long"}', {"generated_text": "long"}), ("text/plain", b"[1]", "[1]")],
 )
-def test_a_large_answer_is_fetched_where_it_lies_without_credentials(
+def test_a_large_answer_is_fetched_from_s3_without_credentials(
     client: JobClient, api: Api, content_type: str, stored: bytes, answer: Any
 ) -> None:
     api.answers = [(503, b"slow down", {}), (200, stored, {"content-type": content_type})]
@@ -268,13 +268,13 @@ def test_a_list_is_read_to_its_last_page_past_empty_ones(client: JobClient, api:
     ]
 
 
-def test_a_cancel_that_comes_too_late_or_twice_gives_the_job_as_it_ended(client: JobClient, api: Api) -> None:
+def test_a_late_or_repeated_cancel_returns_the_ended_job(client: JobClient, api: Api) -> None:
     api.answers = [DROPPED, (409, refusal("job_ended"), {}), (200, DONE, {})]
     assert client.cancel("a" * 32) == DONE
     assert [method for method, _, _, _ in api.asked] == ["DELETE", "DELETE", "GET"]
 
 
-def test_a_cancel_that_is_refused_otherwise_is_an_error(client: JobClient, api: Api) -> None:
+def test_a_refused_cancel_is_an_error(client: JobClient, api: Api) -> None:
     api.answers = [(404, refusal("job_not_found"), {}), (200, DONE, {})]
     with pytest.raises(ApiError, match="job_not_found"):
         client.cancel("a" * 32)
@@ -290,7 +290,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("credentials")
-def test_requests_are_signed_anew_each_time_with_key_and_token_in_the_signature(api: Api, time: Time) -> None:
+def test_every_request_is_signed_anew_with_key_and_token(api: Api, time: Time) -> None:
     client = JobClient(api.url, region="eu-west-1", clock=time.clock, sleep=time.sleep)
     api.answers = [(503, b"", {}), (202, QUEUED, {})]
     client.submit(BODY)

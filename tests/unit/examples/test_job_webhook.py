@@ -80,7 +80,7 @@ def test_its_rule_matches_the_end_of_a_job_of_its_deployment_only(event: dict[st
     assert not matches(pattern_for("chat"), event | {"detail-type": "Job Began"})
 
 
-def test_the_event_in_the_documentation_is_the_one_that_is_put(event: dict[str, Any]) -> None:
+def test_the_documented_event_is_the_one_that_is_put(event: dict[str, Any]) -> None:
     text = (ROOT / "docs" / "jobs.md").read_text()
     shown = json.loads(re.findall(r"```json\n(\{\"source\".*?)```", text, re.DOTALL)[0])
     assert {name: sorted(value) if name == "detail" else value for name, value in shown.items()} == {
@@ -88,11 +88,11 @@ def test_the_event_in_the_documentation_is_the_one_that_is_put(event: dict[str, 
     }
 
 
-def test_cloudformation_would_take_it() -> None:
+def test_the_template_is_valid() -> None:
     lint(TEMPLATE, ["us-east-1", "eu-west-1"])
 
 
-def test_a_fault_in_it_would_be_found(tmp_path: Any) -> None:
+def test_a_fault_in_the_template_is_found(tmp_path: Any) -> None:
     (broken := tmp_path / "broken.yaml").write_text(
         TEMPLATE.read_text().replace("HttpMethod: POST", "HttpMethod: SEND")
     )

@@ -136,7 +136,7 @@ class Person:
         return self.types
 
 
-def test_what_is_left_is_shown_and_goes_once_its_name_is_typed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_retained_resources_are_shown_and_removed_after_the_name_is_typed(capsys: pytest.CaptureFixture[str]) -> None:
     account, person = Account(), Person("chat")
     assert purge("chat", account, person) == 0
     assert account.tables[TABLE]["TableStatus"] == "DELETING"
@@ -157,21 +157,21 @@ def test_what_is_left_is_shown_and_goes_once_its_name_is_typed(capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("typed", ["", "y", "yes", "Chat", "chat2"])
-def test_nothing_goes_unless_its_name_is_typed(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_removed_unless_the_name_is_typed(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
     account = Account()
     assert purge("chat", account, Person(typed)) == 1
     assert "nothing was removed" in capsys.readouterr().err
     assert account.is_untouched
 
 
-def test_nobody_is_asked_who_said_yes_before() -> None:
+def test_yes_removes_without_asking() -> None:
     account = Account()
     assert purge("chat", account, None) == 0
     assert not account.buckets
 
 
 @pytest.mark.parametrize("status", ["CREATE_COMPLETE", "DELETE_FAILED", "ROLLBACK_COMPLETE", "DELETE_IN_PROGRESS"])
-def test_nothing_goes_while_the_stack_exists(status: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_removed_while_the_stack_exists(status: str, capsys: pytest.CaptureFixture[str]) -> None:
     account = Account(stack=status)
     assert purge("chat", account, None) == 1
     said = capsys.readouterr().err
@@ -179,7 +179,9 @@ def test_nothing_goes_while_the_stack_exists(status: str, capsys: pytest.Capture
     assert account.is_untouched
 
 
-def test_a_protected_table_keeps_everything_and_says_how_to_lift_that(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_protected_table_keeps_everything_and_the_message_has_the_command_that_lifts_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     account = Account(protected=True)
     assert purge("chat", account, None) == 1
     said = capsys.readouterr().err
@@ -187,7 +189,7 @@ def test_a_protected_table_keeps_everything_and_says_how_to_lift_that(capsys: py
     assert account.is_untouched
 
 
-def test_a_second_purge_finds_nothing_though_the_tags_linger(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_purge_finds_nothing_while_tags_linger(capsys: pytest.CaptureFixture[str]) -> None:
     account = Account()
     purge("chat", account, None)
     capsys.readouterr()
@@ -197,7 +199,7 @@ def test_a_second_purge_finds_nothing_though_the_tags_linger(capsys: pytest.Capt
     assert purge("chat", account, Person("no")) == 0
 
 
-def test_nothing_tagged_is_said_with_the_region_that_was_searched(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_message_for_nothing_found_names_the_region(capsys: pytest.CaptureFixture[str]) -> None:
     assert purge("chat", Account(arns=[]), None) == 0
     said = capsys.readouterr().out
     assert "Nothing of chat is left in eu-west-1 of account 111122223333" in said
@@ -210,13 +212,13 @@ def test_a_log_group_is_found_by_an_arn_that_ends_in_a_star() -> None:
     assert list(account.groups) == [f"{LOG_GROUP}-of-another"]
 
 
-def test_what_somebody_else_tagged_is_named_and_stays(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tagged_resource_of_another_kind_is_named_and_stays(capsys: pytest.CaptureFixture[str]) -> None:
     queue = "arn:aws:sqs:eu-west-1:111122223333:mine"
     assert purge("chat", Account(arns=[queue]), None) == 0
     assert f"not removed, as it is none of Slipway's own: {queue}" in capsys.readouterr().out
 
 
-def test_an_object_that_cannot_go_is_named_and_a_later_purge_removes_the_rest(
+def test_an_object_that_cannot_be_removed_is_named_and_a_later_purge_removes_the_rest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     account = Account()
@@ -228,7 +230,7 @@ def test_an_object_that_cannot_go_is_named_and_a_later_purge_removes_the_rest(
     assert not account.buckets
 
 
-def test_a_great_bucket_is_not_counted_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_large_bucket_is_counted_up_to_a_limit(capsys: pytest.CaptureFixture[str]) -> None:
     account = Account(arns=ARNS[1:2])
     account.versions = {(f"output/{number}", "v1"): 1 for number in range(150_000)}
     purge("chat", account, None)
@@ -260,20 +262,20 @@ def test_a_problem_is_one_sentence_and_exit_status_1(
     assert len(said.splitlines()) == 1
 
 
-def test_a_removal_that_aws_refuses_is_told_after_what_was_removed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_removal_is_reported_after_the_removed_resources(capsys: pytest.CaptureFixture[str]) -> None:
     account = Account()
     account.refuses_to_delete_tables = True
     assert purge("chat", account, None) == 1
     assert "AWS does not allow DeleteTable" in capsys.readouterr().err
 
 
-def test_the_region_is_the_one_named_or_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_region_is_the_option_or_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
     assert clients_in(None)("sts").meta.region_name == "eu-west-1"
     assert clients_in("us-east-2")("sts").meta.region_name == "us-east-2"
 
 
-def test_without_a_terminal_and_without_yes_nothing_goes(
+def test_nothing_is_removed_without_a_terminal_and_without_yes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     account = Account()
@@ -284,7 +286,7 @@ def test_without_a_terminal_and_without_yes_nothing_goes(
 
 
 @pytest.mark.parametrize("name", ["slipway-account-settings", "deployments/gpt2.yaml", "a,b", "-1"])
-def test_what_is_no_name_is_refused_before_aws_is_asked(name: str) -> None:
+def test_an_invalid_name_is_refused_before_aws_is_asked(name: str) -> None:
     result = subprocess.run(
         [sys.executable, "-m", "slipway", "purge", "--", name], cwd=ROOT, capture_output=True, text=True
     )

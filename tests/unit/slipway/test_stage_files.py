@@ -35,24 +35,24 @@ def chosen(paths: list[str], patterns: list[str] | None = None, engine: str = "l
     return [file.path for file in select([HubFile(path, 1, "") for path in paths], patterns, engine)]
 
 
-def test_safetensors_are_taken_and_the_same_weights_in_other_formats_are_not() -> None:
+def test_safetensors_are_chosen_and_other_formats_left_out() -> None:
     assert chosen(GPT2) == sorted([*BESIDE, "model.safetensors"])
     assert chosen(SHARDED) == SHARDED[:4]
 
 
 @pytest.mark.parametrize("engine", ["lmi-deepspeed", "lmi-fastertransformer", "lmi-neuronx"])
-def test_engines_of_the_time_before_safetensors_get_the_other_format(engine: str) -> None:
+def test_engines_older_than_safetensors_get_bin_files(engine: str) -> None:
     assert chosen(SHARDED, engine=engine) == ["config.json", *SHARDED[4:7]]
     assert chosen(["config.json", "model.safetensors"], engine=engine) == ["config.json", "model.safetensors"]
 
 
-def test_patterns_decide_alone() -> None:
+def test_patterns_replace_the_default_choice() -> None:
     assert chosen(SHARDED, PUBLISHED) == [path for path in SHARDED if not path.endswith(".safetensors")]
     assert chosen(GPT2, ["onnx/"]) == ["onnx/config.json", "onnx/decoder_model.onnx"]
     assert "onnx/config.json" in chosen(GPT2, ["*.json"]), "a star spans folders, as in huggingface_hub"
 
 
-def test_a_second_copy_under_the_makers_own_name_is_left_out_unless_it_is_the_only_one() -> None:
+def test_consolidated_files_are_left_out_unless_they_are_the_only_weights() -> None:
     paths = ["config.json", "consolidated.safetensors", "model-00001-of-00001.safetensors"]
     assert chosen(paths) == ["config.json", "model-00001-of-00001.safetensors"]
     assert chosen(["consolidated.safetensors", "params.json"]) == ["consolidated.safetensors", "params.json"]
@@ -63,7 +63,7 @@ def test_checkpoints_of_deepspeed_are_weights() -> None:
     assert chosen(paths, engine="lmi-deepspeed") == paths
 
 
-def test_of_several_quantizations_the_deployment_names_one() -> None:
+def test_several_gguf_models_need_a_pattern() -> None:
     split = ["big-Q8_0-00001-of-00002.gguf", "big-Q8_0-00002-of-00002.gguf"]
     assert chosen(split, engine="llama-cpp") == split
     with pytest.raises(SelectionError, match=r"model.files: the repository holds 2 models in one, such as big-Q8_0"):
@@ -71,7 +71,7 @@ def test_of_several_quantizations_the_deployment_names_one() -> None:
     assert chosen([*split, "small-Q4_0.gguf"], ["small-*"], engine="llama-cpp") == ["small-Q4_0.gguf"]
 
 
-def test_a_repository_without_weights_is_refused_and_what_it_holds_is_named() -> None:
+def test_a_repository_without_weights_is_refused_with_its_formats() -> None:
     with pytest.raises(
         SelectionError, match=r"no weights that llama-cpp is known to read, but json, safetensors; name"
     ):
@@ -81,6 +81,6 @@ def test_a_repository_without_weights_is_refused_and_what_it_holds_is_named() ->
 
 
 @pytest.mark.parametrize("path", ["../config.json", "a//config.json", "a/./config.json", "bell\a.json", "x" * 800])
-def test_a_name_that_is_no_sound_key_is_refused(path: str) -> None:
+def test_a_file_name_that_is_no_valid_key_is_refused(path: str) -> None:
     with pytest.raises(SelectionError, match="can't be a key in S3"):
         chosen([path], ["*"])

@@ -54,7 +54,7 @@ def test_the_largest_files_stay_within_the_10000_parts_of_s3(size: int) -> None:
     assert sum(file.part(number)[1] for number in range(1, file.part_count + 1)) == size
 
 
-def test_a_bucket_of_the_two_oldest_regions_is_known_by_the_name_of_its_region() -> None:
+def test_the_two_oldest_regions_have_their_usual_names() -> None:
     assert [bucket_region(Uploads(), name) for name in ("oldest", "old", "new")] == [
         "us-east-1",
         "eu-west-1",
@@ -69,7 +69,7 @@ def test_the_checksum_of_an_object_is_that_of_its_parts() -> None:
     assert checksum_of_parts(parts) == f"{expected}-2"
 
 
-def test_checksums_are_those_of_git_and_of_lfs(tmp_path: Path) -> None:
+def test_checksums_match_git_and_lfs(tmp_path: Path) -> None:
     (path := tmp_path / "file").write_bytes(b"hello\n")
     assert checksum(path, "git") == "git:ce013625030ba8dba906f756967f9e9ca394464a"  # `git hash-object`
     assert checksum(path, "sha256") == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
@@ -82,7 +82,7 @@ def test_a_manifest_is_read_back_as_it_was_written() -> None:
     assert Manifest.model_validate_json(made.to_json()) == made
 
 
-def test_of_two_who_begin_at_the_same_moment_one_is_told_to_wait() -> None:
+def test_the_second_of_two_simultaneous_stagings_is_refused() -> None:
     class Taken:
         def put_object(self, IfNoneMatch: str, **_: Any) -> None:
             assert IfNoneMatch == "*"
@@ -131,7 +131,7 @@ def test_only_missing_parts_are_sent_and_the_file_leaves_the_disk(tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-def test_the_first_failure_stops_the_other_files_and_is_the_one_that_is_raised(tmp_path: Path) -> None:
+def test_the_first_failure_stops_the_other_files_and_is_raised(tmp_path: Path) -> None:
     slow_began, failed = threading.Event(), threading.Event()
 
     def download(file: HubFile, path: Path, count: Callable[[int], None]) -> None:
@@ -150,7 +150,7 @@ def test_the_first_failure_stops_the_other_files_and_is_the_one_that_is_raised(t
         transfer(Hub(download), Bucket(), tmp_path, tasks)
 
 
-def test_a_disk_that_is_too_small_is_named_before_and_during_the_download(
+def test_a_full_disk_is_reported_before_and_during_the_download(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(file: HubFile, path: Path, count: Callable[[int], None]) -> None:
@@ -164,7 +164,7 @@ def test_a_disk_that_is_too_small_is_named_before_and_during_the_download(
         transfer(Hub(full), Bucket(), tmp_path, [Task(staged(size=30_000_000_000), (1,))])
 
 
-def test_as_many_files_are_on_the_disk_at_a_time_as_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_as_many_files_as_fit_are_on_the_disk_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(tmp_path)._replace(free=1_000_000_000 + 40)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     lock, now, most = threading.Lock(), 0, 0

@@ -1,8 +1,9 @@
-"""The catalog's models and architectures are well formed."""
+"""The rows of the catalog's models and architectures are consistent."""
 
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from llm_hosting.catalog.models import CatalogError, ModelShape, model_shape, mo
 CATALOG = Path(next(iter(llm_hosting.catalog.__path__)))
 SHAPE = TypeAdapter(ModelShape)
 QUANTIZATIONS = {"awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "nvfp4", "gguf"}
+TABLES = {"vllm", "sglang", "tgi", "tgi-neuronx", "lmi-neuronx", "lmi-tensorrt-llm", "transformers"}
 BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
-# What quantized files take per parameter; the more, the larger the share of the embeddings, which stay in 16 bits.
+# Bytes per parameter of quantized files; embeddings stay in 16 bits, so a larger share of them means more.
 QUANTIZED_BYTES = {
     "awq": (0.5, 0.9),
     "gptq": (0.5, 0.8),
@@ -82,23 +84,14 @@ def test_a_hub_id_is_in_the_catalog_once_whatever_its_case() -> None:
     assert model_shape("nobody/knows-this") is None
 
 
-@pytest.mark.parametrize("shape", model_shapes(), ids=lambda shape: shape.ids[0])
-def test_a_model_is_of_one_piece(shape: ModelShape) -> None:
+def demand_allowed_values(shape: ModelShape) -> None:
     assert all(re.fullmatch(r"([\w.-]+/)?[\w.-]+", hub_id) for hub_id in shape.ids)
     assert re.fullmatch(r"[A-Z]\w+", shape.architecture)
     assert shape.dtype in {None, *BYTES}
     assert shape.quantization in {None, *QUANTIZATIONS}
     assert shape.gated in {True, False, None}
     assert shape.context is None or shape.context >= 512
-    assert set(shape.needs) <= {
-        "vllm",
-        "sglang",
-        "tgi",
-        "tgi-neuronx",
-        "lmi-neuronx",
-        "lmi-tensorrt-llm",
-        "transformers",
-    }
+    assert set(shape.needs) <= TABLES
     if shape.heads and shape.kv_heads:
         assert shape.heads % shape.kv_heads == 0
     if shape.active_parameters_in_billions:
@@ -111,8 +104,7 @@ def test_a_model_is_of_one_piece(shape: ModelShape) -> None:
             assert shape.intermediate_size > shape.hidden_size / 4
 
 
-@pytest.mark.parametrize("shape", model_shapes(), ids=lambda shape: shape.ids[0])
-def test_the_columns_of_a_model_are_of_their_type(shape: ModelShape) -> None:
+def demand_types(shape: ModelShape) -> None:
     assert SHAPE.validate_json(json.dumps(vars(shape)), strict=True) == shape
 
 
@@ -143,8 +135,7 @@ def test_the_catalog_knows_what_has_to_divide_in_quantized_models() -> None:
     assert len(unknown) < len(quantized) / 20, unknown
 
 
-@pytest.mark.parametrize("shape", model_shapes(), ids=lambda shape: shape.ids[0])
-def test_the_files_of_a_model_weigh_what_its_parameters_do(shape: ModelShape) -> None:
+def demand_size_of_files(shape: ModelShape) -> None:
     if shape.weights_in_gb is None or shape.dtype is None:
         return
     per_parameter = shape.weights_in_gb / shape.parameters_in_billions
@@ -159,8 +150,7 @@ def test_the_files_of_a_model_weigh_what_its_parameters_do(shape: ModelShape) ->
     assert least <= per_parameter <= most
 
 
-@pytest.mark.parametrize("shape", model_shapes(), ids=lambda shape: shape.ids[0])
-def test_a_decoder_has_about_as_many_parameters_as_its_layers_make(shape: ModelShape) -> None:
+def demand_size_of_layers(shape: ModelShape) -> None:
     whole = shape.layers and shape.hidden_size and shape.source.startswith("config.json and the index")
     if not whole or shape.active_parameters_in_billions or shape.architecture.startswith(("T5", "InstructBlip")):
         return
@@ -169,6 +159,17 @@ def test_a_decoder_has_about_as_many_parameters_as_its_layers_make(shape: ModelS
     layers = 12 * shape.layers * shape.hidden_size**2 / 1e9
     embeddings = 0.26e6 * shape.hidden_size / 1e9
     assert 0.7 * layers <= shape.parameters_in_billions <= 2.4 * layers + 2 * embeddings
+
+
+@pytest.mark.parametrize("demand", [demand_allowed_values, demand_types, demand_size_of_files, demand_size_of_layers])
+def test_every_row_is_consistent(demand: Callable[[ModelShape], None]) -> None:
+    wrong = []
+    for shape in model_shapes():
+        try:
+            demand(shape)
+        except (AssertionError, ValueError) as error:
+            wrong.append(f"{shape.ids[0]}: {error}")
+    assert wrong == []
 
 
 def test_the_catalog_knows_the_models_of_published_examples() -> None:

@@ -23,7 +23,7 @@ large = pytest.mark.parametrize("staging", [LARGE_FILES], indirect=True, ids=["l
 
 
 @large
-def test_a_staging_that_was_killed_shows_nothing_and_goes_on_where_it_was(staging: Staging) -> None:
+def test_a_killed_staging_shows_nothing_and_resumes(staging: Staging) -> None:
     small = len(STAGED) - len({path for path, _ in PARTS})
     assert staging.killed(after(small + 3, "UploadPart"))["UploadPart"] == small + 3
     assert staging.visible() == {}
@@ -45,7 +45,7 @@ def _parts_of(path: str) -> set[tuple[str, int]]:
     return {part for part in PARTS if part[0] == path}
 
 
-def test_a_staging_that_was_killed_while_files_became_visible_lacks_what_engines_open_first(staging: Staging) -> None:
+def test_a_staging_killed_while_completing_lacks_config_json(staging: Staging) -> None:
     staging.killed(operation("CompleteMultipartUpload", "config.json"))
     assert set(staging.visible()) == set(STAGED) - {"config.json"}
     assert staging.manifest()["state"] == "completing"
@@ -62,7 +62,7 @@ def test_a_staging_that_was_killed_while_files_became_visible_lacks_what_engines
 
 
 @large
-def test_a_second_run_is_kept_out_and_ctrl_c_ends_the_first_at_once(staging: Staging) -> None:
+def test_a_second_run_is_refused_and_ctrl_c_ends_the_first_at_once(staging: Staging) -> None:
     path = "model-00001-of-00002.safetensors"
     staging.hub.held = {path}
     process = staging.start()
@@ -75,7 +75,7 @@ def test_a_second_run_is_kept_out_and_ctrl_c_ends_the_first_at_once(staging: Sta
     assert staging.visible() == {}
 
 
-def test_parts_that_a_rule_of_the_bucket_removed_are_sent_again(staging: Staging) -> None:
+def test_parts_that_a_lifecycle_rule_removed_are_sent_again(staging: Staging) -> None:
     staging.killed(operation("CompleteMultipartUpload"))
     client = staging.cloud.client("s3", region=REGION)
     for upload in staging.open_uploads():
@@ -102,7 +102,7 @@ def test_a_staging_stays_at_its_commit_when_the_branch_moves(staging: Staging) -
     assert f"is for {MODEL} at {old}, not for {MODEL} at {new}; name another prefix" in staging.refused()
 
 
-def test_a_staging_can_be_given_up_until_something_is_visible(staging: Staging) -> None:
+def test_a_staging_can_be_abandoned_until_a_file_is_visible(staging: Staging) -> None:
     staging.killed(after(2, "UploadPart"))
     assert staging.open_uploads()
     code, out, _ = staging.run(abandon=True)
