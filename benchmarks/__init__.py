@@ -3,5 +3,6 @@
 import sys
 from pathlib import Path
 
-# The functions' code is a source root of its own.
-sys.path.append(str(Path(__file__).resolve().parent.parent / "lambda_src"))
+# The functions' code is a source root of its own, and the simulation is a test tool.
+ROOT = Path(__file__).resolve().parent.parent
+sys.path += [str(ROOT / "lambda_src"), str(ROOT / "tests")]

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lambda_src"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lambda_src"))
 
 from simulation.scorecard import Scorecard
 from simulation.story import story

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chaos.planted_faults import FAULTS
+from simulation.planted_faults import FAULTS
 from inference_api.jobs import transitions
 from simulation import deployment
 from simulation.callers import Habits

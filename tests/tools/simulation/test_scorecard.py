@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.planted_faults import FAULTS
+from simulation.planted_faults import FAULTS
 from simulation.__main__ import main
 from simulation.scorecard import Scorecard
 from simulation.trial import Trial
