@@ -51,7 +51,9 @@ class Gateway:
         self.scheduler.sleep(self.random.uniform(0.01, 0.04))
         if self.plan.happens("function throttled", self.plan.rates.function_throttled):
             return Reply(503, {"retry-after": "2"}, {"error": {"code": "overloaded", "message": ""}})
-        event = self._event(method, resource, principal, job, query, headers or {}, body)
+        caller = f"{principal}:session-{self.random.randrange(1000)}"  # the name of a session must not matter
+        request = f"{self.random.getrandbits(64):016x}"
+        event = http_event(method, resource, caller, request, job=job, query=query, headers=headers, body=body)
         invocation = self.functions.by_name[_ROUTES[method, resource]].start(event)
         in_time = invocation.finished.wait(TIMEOUT_IN_SECONDS)
         self.scheduler.sleep(self.random.uniform(0.01, 0.04))
@@ -62,31 +64,33 @@ class Gateway:
             return Reply(502, {}, {"error": {"code": "function_failed", "message": ""}})
         return Reply(answer["statusCode"], answer["headers"], json.loads(answer["body"]))
 
-    def _event(
-        self,
-        method: str,
-        resource: str,
-        principal: str,
-        job: str | None,
-        query: dict[str, str] | None,
-        headers: dict[str, str],
-        body: bytes,
-    ) -> dict[str, Any]:
-        session = f"session-{self.random.randrange(1000)}"  # the caller's free choice: it must not matter
-        return {
-            "resource": resource,
-            "path": resource.replace("{id}", job or ""),
+
+def http_event(
+    method: str,
+    resource: str,
+    caller: str,
+    request: str,
+    *,
+    job: str | None = None,
+    query: dict[str, str] | None = None,
+    headers: dict[str, str] | None = None,
+    body: bytes = b"",
+) -> dict[str, Any]:
+    """As API Gateway sends it to a function. caller: principal and session; request: the id of the request."""
+    return {
+        "resource": resource,
+        "path": resource.replace("{id}", job or ""),
+        "httpMethod": method,
+        "headers": {"Content-Type": "application/json", **(headers or {})},
+        "queryStringParameters": query,
+        "pathParameters": {"id": job} if job is not None else None,
+        "requestContext": {
+            "requestId": request,
+            "resourcePath": resource,
             "httpMethod": method,
-            "headers": {"Content-Type": "application/json", **headers},
-            "queryStringParameters": query,
-            "pathParameters": {"id": job} if job is not None else None,
-            "requestContext": {
-                "requestId": f"{self.random.getrandbits(64):016x}",
-                "resourcePath": resource,
-                "httpMethod": method,
-                "stage": "v1",
-                "identity": {"accountId": "111122223333", "caller": f"{principal}:{session}", "apiKeyId": None},
-            },
-            "body": body.decode() or None,
-            "isBase64Encoded": False,
-        }
+            "stage": "v1",
+            "identity": {"accountId": "111122223333", "caller": caller, "apiKeyId": None},
+        },
+        "body": body.decode() or None,
+        "isBase64Encoded": False,
+    }

@@ -46,6 +46,29 @@ class Row(NamedTuple):
     def state(self) -> str:
         return self.text("state")
 
+    def __contains__(self, name: object) -> bool:
+        return self.item is not None and name in self.item
+
+    def value(self, name: str) -> Any:
+        return (self.item or {}).get(name)
+
+    def flag(self, name: str) -> bool:
+        return bool((self.value(name) or {}).get("BOOL", False))
+
+    @property
+    def attempts(self) -> int:
+        return int(self.number("attempts"))
+
+    @property
+    def ended(self) -> set[int]:
+        """Attempts that can bring no output any more."""
+        return set(map(int, (self.value("ended") or {"NS": []})["NS"]))
+
+    @property
+    def output_attempt(self) -> int:
+        """The attempt whose output is pinned, 0 for none."""
+        return int(self.value("output")["M"]["attempt"]["N"]) if "output" in self else 0
+
     @property
     def is_open(self) -> bool:
         return self.state in OPEN_STATES
