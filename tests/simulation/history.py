@@ -46,7 +46,7 @@ class Row(NamedTuple):
     def state(self) -> str:
         return self.text("state")
 
-    def __contains__(self, name: object) -> bool:
+    def has(self, name: str) -> bool:
         return self.item is not None and name in self.item
 
     def value(self, name: str) -> Any:
@@ -67,7 +67,7 @@ class Row(NamedTuple):
     @property
     def output_attempt(self) -> int:
         """The attempt whose output is pinned, 0 for none."""
-        return int(self.value("output")["M"]["attempt"]["N"]) if "output" in self else 0
+        return int(self.value("output")["M"]["attempt"]["N"]) if self.has("output") else 0
 
     @property
     def is_open(self) -> bool:

@@ -39,14 +39,17 @@ class Fault(NamedTuple):
     plant: Plant
     trial: dict[str, Any]
     breaks: set[str]
+    orders: bool
 
 
 FAULTS: dict[str, Fault] = {}
 
 
-def fault(*breaks: str, **trial: Any) -> Callable[[Plant], Plant]:
+def fault(*breaks: str, orders: bool = False, **trial: Any) -> Callable[[Plant], Plant]:
+    """orders: the exploration finds it; otherwise it takes a trial."""
+
     def register(plant: Plant) -> Plant:
-        FAULTS[plant.__name__] = Fault(plant, trial, set(breaks))
+        FAULTS[plant.__name__] = Fault(plant, trial, set(breaks), orders)
         return plant
 
     return register
@@ -55,6 +58,7 @@ def fault(*breaks: str, **trial: Any) -> Callable[[Plant], Plant]:
 @fault(
     "i2_an_end_is_final",
     "i8_slots_equal_unfinished_work",
+    orders=True,
     mode="realtime",
     rates=Rates(duplicate_message=1.0, unknown_outcome=0.2),
     habits=Habits(cancelled=0.5),
@@ -66,12 +70,12 @@ def writes_without_a_condition(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(conditional_writes.ConditionalWrites, "put", put)
 
 
-@fault("i9_every_claim_precedes_its_invocation", mode="realtime", rates=QUIET)
+@fault("i9_every_claim_precedes_its_invocation", orders=True, mode="realtime", rates=QUIET)
 def a_worker_that_invokes_without_a_claim(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(worker, "_claim", lambda job: replace(job, sent=False))
 
 
-@fault("i9_every_claim_precedes_its_invocation", mode="async", rates=QUIET)
+@fault("i9_every_claim_precedes_its_invocation", orders=True, mode="async", rates=QUIET)
 def a_submission_that_invokes_without_a_claim(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(async_backend.AsyncBackend, "claim_at_acceptance", lambda self, job: job)
 
@@ -114,7 +118,7 @@ def the_first_error_is_final_while_another_attempt_runs(patch: pytest.MonkeyPatc
     patch.setattr(transitions, "fail_attempt", fail_attempt)
 
 
-@fault("i4_only_the_deadline_expires", mode="async", rates=LOSSY)
+@fault("i4_only_the_deadline_expires", orders=True, mode="async", rates=LOSSY)
 def an_expiry_before_the_deadline(patch: pytest.MonkeyPatch) -> None:
     def look_at(job_id: str, service: Any) -> None:
         job = service.table.get(job_id)
@@ -127,12 +131,12 @@ def an_expiry_before_the_deadline(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sweeper, "look_at", look_at)
 
 
-@fault("i4_nothing_ends_badly_that_has_an_output", mode="async", rates=LOSSY)
+@fault("i4_nothing_ends_badly_that_has_an_output", orders=True, mode="async", rates=LOSSY)
 def a_sweeper_that_does_not_look_into_the_bucket(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sweeper, "_take_results", lambda job, *_: job)
 
 
-@fault("i1_every_job_ends_in_time", mode="async", rates=LOSSY)
+@fault("i1_every_job_ends_in_time", orders=True, mode="async", rates=LOSSY)
 def no_sweeper(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sweeper, "_due", lambda service: iter(()))
 
@@ -148,7 +152,7 @@ def a_late_job_put_off_for_long_by_who_dies_before_its_end(patch: pytest.MonkeyP
     patch.setattr(transitions, "look_again", look_again)
 
 
-@fault("i1_an_accepted_job_exists", mode="realtime", rates=QUIET)
+@fault("i1_an_accepted_job_exists", orders=True, mode="realtime", rates=QUIET)
 def an_answer_before_the_row(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(table.JobTable, "add", lambda self, job, charge, reservation: None)
 

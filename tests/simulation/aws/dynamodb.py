@@ -129,8 +129,6 @@ class DynamoDb:
             members = {"Item": change.refusal["Item"]} if "Item" in change.refusal else {}
             raise Refusal("ConditionalCheckFailedException", "The conditional request failed", **members)
         self.table.commit([change[:3]])
-        if request.get("ReturnValues", "NONE") != "NONE":
-            raise NotImplementedError("no handler asks for what it has written")
         return {}
 
     def _put(self, request: Mapping[str, Any]) -> _Change:
@@ -147,8 +145,6 @@ class DynamoDb:
                 raise invalid("Cannot update attribute pk. This attribute is part of the key")
             if verb == "SET":
                 new[attribute] = dict(values[value])
-            elif verb == "REMOVE":
-                new.pop(attribute, None)
             else:
                 total = float(new.get(attribute, {"N": "0"})["N"]) + float(values[value]["N"])
                 new[attribute] = {"N": f"{total:g}" if total % 1 else str(int(total))}

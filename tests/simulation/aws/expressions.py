@@ -1,4 +1,4 @@
-"""DynamoDB's expressions: conditions, updates and key conditions, parsed once and evaluated on items."""
+"""DynamoDB's expressions, as far as the handlers use them: conditions, updates and key conditions, parsed once."""
 
 import json
 import re
@@ -15,22 +15,18 @@ Value = Mapping[str, Any]
 Item = Mapping[str, Value]
 Test = Callable[[Item, Mapping[str, Value]], bool]
 
-_TOKEN = re.compile(r"\s*(<=|>=|<>|[=<>(),]|[:#]?[A-Za-z_][A-Za-z0-9_.]*)")
+_TOKEN = re.compile(r"\s*(<=|[=(),]|[:#]?[A-Za-z_][A-Za-z0-9_.]*)")
 _RESERVED = frozenset(
     " ".join(json.loads((Path(__file__).parent / "reserved_words.json").read_text())["words"]).split()
 )
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "=": lambda left, right: left == right,
-    "<>": lambda left, right: left != right,
-    "<": lambda left, right: left < right,
     "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
 }
 
 
 class Action(NamedTuple):
-    """One step of an update: ADD or SET an attribute to what `value` names, or REMOVE it."""
+    """One step of an update: ADD to an attribute what `value` names, or SET it."""
 
     verb: str
     attribute: str
@@ -97,14 +93,14 @@ class _Parser:
         verbs: set[str] = set()
         while self._tokens:
             verb = self._next().upper()
-            if verb not in ("SET", "ADD", "REMOVE") or verb in verbs:
+            if verb not in ("SET", "ADD") or verb in verbs:
                 raise invalid(f"Invalid UpdateExpression: Syntax error; token: {verb}")
             verbs.add(verb)
             while True:
                 attribute = self._attribute()
                 if verb == "SET":
                     self._expect("=")
-                yield Action(verb, attribute, "" if verb == "REMOVE" else self._value())
+                yield Action(verb, attribute, self._value())
                 if not self._take(","):
                     break
 
@@ -119,23 +115,13 @@ class _Parser:
         return tests[0] if len(tests) == 1 else lambda item, values: all(test(item, values) for test in tests)
 
     def _term(self) -> Test:
-        if self._take("("):
-            inner = self.disjunction()
-            self._expect(")")
-            return inner
-        if self._take("NOT"):
-            denied = self._term()
-            return lambda item, values: not denied(item, values)
-        for function in ("attribute_exists", "attribute_not_exists"):
-            if self._take(function):
-                return self._existence(wanted=function == "attribute_exists")
-        return self._comparison()
+        return self._absence() if self._take("attribute_not_exists") else self._comparison()
 
-    def _existence(self, *, wanted: bool) -> Test:
+    def _absence(self) -> Test:
         self._expect("(")
         attribute = self._attribute()
         self._expect(")")
-        return lambda item, values: (attribute in item) is wanted
+        return lambda item, values: attribute not in item
 
     def _comparison(self) -> Test:
         attribute, operator = self._attribute(), self._next()
@@ -147,9 +133,9 @@ class _Parser:
 
         def test(item: Item, values: Mapping[str, Value]) -> bool:
             if attribute not in item:
-                return operator == "<>"
+                return False
             (kind, left), (other_kind, right) = comparable(item[attribute]), comparable(values[name])
-            return compare(left, right) if kind == other_kind else operator == "<>"
+            return kind == other_kind and compare(left, right)
 
         return test
 

@@ -12,7 +12,7 @@ from inference_api import runtime
 from inference_api.jobs import transitions
 from simulation.deployment import Deployment, forget_everything_cached
 from simulation.exploration.functions import BrokenError, Functions
-from simulation.exploration.replay import Replay
+from simulation.exploration.replay import Chance, Replay
 from simulation.exploration.services import Services
 from simulation.exploration.settling import broken_at_rest
 from simulation.exploration.state import (
@@ -26,7 +26,6 @@ from simulation.exploration.state import (
     RUNNING,
     TOO_LATE,
     State,
-    Task,
 )
 from simulation.faults import Faults, Rates
 from simulation.gateway import http_event
@@ -50,7 +49,8 @@ class Scope:
     sweepers: int = 1
     workers: int = 2
     same_key: bool = False
-    at_once: int = 3
+    at_once: int = 2
+    most_states: int = 1_000_000
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Found:
 
     states: int = 0
     steps: int = 0
-    refused: bool = False
+    is_complete: bool = True
     seconds: float = 0
     broken: BrokenError | None = None
     history: list[str] = field(default_factory=list)
@@ -96,7 +96,9 @@ class Exploration:
         with self._surroundings():
             queue = [start]
             for state in queue:
-                if len(queue) > 300000: found.history=[repr(s) for s in queue[-3:]+queue[4000:4000]]; found.history+= _history(came_from, queue[-1]); self.q=queue; break
+                if len(queue) >= self.scope.most_states:
+                    found.is_complete = False
+                    break
                 for name, outcome in self.steps(state):
                     found.steps += 1
                     if isinstance(outcome, BrokenError):
@@ -138,7 +140,10 @@ class Exploration:
     def _possible(self, state: State) -> Iterator[tuple[str, Iterator[tuple[str, State]]]]:
         for task in dict.fromkeys(state.tasks):
             yield self.functions.name_of(task), self.functions.outcomes(state.minus(task), task)
-            yield f"{self.functions.name_of(task)}: dies before", iter([("", self.functions.died(state.minus(task), task))])
+            yield (
+                f"{self.functions.name_of(task)}: dies before",
+                iter([("", self.functions.died(state.minus(task), task))]),
+            )
         for name, function, event, holds, before in self._beginnings(state):
             job = state.submissions + 1
 
@@ -162,7 +167,7 @@ class Exploration:
                 message = _message({"job": job, "waits": 0})
                 yield "worker", "run_job", message, job, state.without_message(job)
                 yield "worker, message comes again", "run_job", message, "", state
-        due = any("due_at" in (self.services.row(state, job) or ()) for job in self.services.jobs(state))
+        due = any((row := self.services.row(state, job)) and row.has("due_at") for job in self.services.jobs(state))
         if due and running.count("sweep_jobs") < self.scope.sweepers:
             yield "sweep", "sweep_jobs", {}, "", state
         for (job, number), fate in state.fates if self.scope.mode == "async" else ():
@@ -205,7 +210,7 @@ class Exploration:
         if self.scope.same_key and len(rows) > 1:
             raise BrokenError("i7_a_key_makes_one_job", f"{len(rows)} jobs")
 
-    def _submission(self) -> dict[str, Any]:
+    def _submission(self) -> Any:
         return _event("POST", "/jobs", headers={"Idempotency-Key": "key"} if self.scope.same_key else {})
 
     @contextmanager
@@ -213,7 +218,7 @@ class Exploration:
         deployment = Deployment(self.trial, Scheduler(START), Random(1), Faults(Rates(), Random(1)))
         replay = self._replay
         with deployment.as_surroundings():
-            runtime.use(runtime.Runtime(replay.client, replay.now, lambda seconds: None, replay))
+            runtime.use(runtime.Runtime(replay.client, replay.now, lambda seconds: None, Chance(replay)))
             forget_everything_cached()
             yield
 

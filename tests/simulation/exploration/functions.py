@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from botocore.exceptions import ClientError, ReadTimeoutError
+
 from simulation.aws.errors import Refusal
 from simulation.exploration.replay import Answer, Call, Replay, Returned
 from simulation.exploration.services import ANSWER, BUCKET, Body, Services, failure_key
@@ -48,13 +49,13 @@ class Functions:
     def __init__(self, mode: str, services: Services, replay: Replay, times: tuple[float, ...], latest: float) -> None:
         self.mode, self.services, self._replay, self.times, self._latest = mode, services, replay, times, latest
         self._histories: list[_History] = []
-        self._next: list[tuple[Call | Returned, str]] = []
+        self._next: dict[int, tuple[Call | Returned, str]] = {}
         self._numbers: dict[tuple[Any, ...], int] = {}
 
     def begin(self, state: State, function: str, event: Any, *, holds: str = "", job: int = 0) -> Iterator[Outcome]:
         """A new run, up to its first call that others can notice."""
         text, now = json.dumps(event, sort_keys=True), self.times[state.phase]
-        number = self._number(("begin", text, function, job, now), _History(function, text, job, now, ()))
+        number = self._number(state, (function, text, job, now), _History(function, text, job, now, ()))
         if function == "submit_job":
             yield from self._go_on(state, Task(number, holds))
         else:
@@ -167,7 +168,9 @@ class Functions:
         taken = state.with_fate(attempt, RUNNING)
         where = {"FailureLocation": f"s3://{BUCKET}/{failure_key(attempt)}"}
         yield from self._answered("", taken, task, where)
-        yield from self._answered(" taken, answer lost", taken, task, ReadTimeoutError(endpoint_url="https://simulated"))
+        yield from self._answered(
+            " taken, answer lost", taken, task, ReadTimeoutError(endpoint_url="https://simulated")
+        )
         yield from self._answered(" throttled", state, task, _throttled())
 
     def _check_calls(self, state: State, task: Task) -> None:
@@ -242,9 +245,9 @@ class Functions:
 
     def _ended(self, state: State, task: Task, end: Returned) -> State:
         function, result = self.function_of(task), end.result
-        if function == "submit_job" and result and result["statusCode"] in (200, 202):
-            if self.services.row(state, json.loads(result["body"])["id"]) is None:
-                raise BrokenError("i1_an_accepted_job_exists", "a job is accepted without a row")
+        accepted = function == "submit_job" and result and result["statusCode"] in (200, 202)
+        if accepted and self.services.row(state, json.loads(result["body"])["id"]) is None:
+            raise BrokenError("i1_an_accepted_job_exists", "a job is accepted without a row")
         if task.holds and (result is None or result["batchItemFailures"]):
             return state.with_message(task.holds)
         return state
@@ -260,19 +263,39 @@ class Functions:
 
     def _after(self, state: State, task: Task, content: Any) -> Task:
         """The task with one more answer."""
-        history, now = self._histories[task.history], self.times[state.phase]
-        key = (task.history, now, repr(getattr(content, "response", content)))
-        longer = history._replace(answers=(*history.answers, Answer(content, now)))
-        return task._replace(history=self._number(key, longer))
+        answer = Answer(content, self.times[state.phase])
+        history = self._histories[task.history]
+        longer = history._replace(answers=(*history.answers, answer))
+        return task._replace(history=self._number(state, _key(task.history, answer), longer))
 
-    def _number(self, key: tuple[Any, ...], history: _History) -> int:
-        if key not in self._numbers:
-            self._numbers[key] = len(self._histories)
-            self._histories.append(history)
-            function, event, job, began_at, answers = history
-            call = self._replay.next_of(function, json.loads(event), job, began_at, list(answers))
-            self._next.append((call, repr(call)))
+    def _number(self, state: State, key: tuple[Any, ...], history: _History) -> int:
+        """A history's number. A new one is replayed on to the first call that others can notice."""
+        if key in self._numbers:
+            return self._numbers[key]
+
+        def supply(call: Call) -> Answer | None:
+            content = self._unnoticed(state, call, repr(call))
+            return None if content is None else Answer(content, self.times[state.phase])
+
+        function, event, job, began_at, known = history
+        answers = list(known)
+        last, supplied = self._replay.next_of(function, json.loads(event), job, began_at, answers, supply)
+        first = number = self._add(key, history)
+        for call, answer in zip(supplied, answers[len(known) :], strict=True):
+            self._next[number] = call, repr(call)
+            history = history._replace(answers=(*history.answers, answer))
+            number = self._add(_key(number, answer), history)
+        self._next[number] = last, repr(last)
+        return first
+
+    def _add(self, key: tuple[Any, ...], history: _History) -> int:
+        self._numbers[key] = len(self._histories)
+        self._histories.append(history)
         return self._numbers[key]
+
+
+def _key(history: int, answer: Answer) -> tuple[Any, ...]:
+    return history, answer.now, repr(getattr(answer.content, "response", answer.content))
 
 
 def _throttled() -> ClientError:
@@ -280,9 +303,9 @@ def _throttled() -> ClientError:
 
 
 def _refused(call: Call, item: dict[str, Any] | None) -> ClientError:
-    found = {"Code": "ConditionalCheckFailed"} | ({"Item": item} if item else {})
+    found: dict[str, Any] = {"Code": "ConditionalCheckFailed"} | ({"Item": item} if item else {})
     if call.operation == "put_item":
-        members = {"Item": item} if item else {}
+        members: dict[str, Any] = {"Item": item} if item else {}
         return Refusal("ConditionalCheckFailedException", "", **members).for_caller("PutItem")
     others = [{"Code": "None"} for _ in call.arguments["TransactItems"][1:]]
     return Refusal("TransactionCanceledException", CancellationReasons=[found, *others]).for_caller("Transact")

@@ -3,9 +3,11 @@
 import io
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
+from random import Random
 from typing import Any, NamedTuple
 
 from botocore.config import Config
+
 from simulation.deployment import HANDLERS
 
 
@@ -50,17 +52,31 @@ class Replay:
         self._began_at = 0.0
         self._job_number = 0
         self._log = io.StringIO()
+        self._supply: Callable[[Call], Answer | None] = lambda call: None
+        self._supplied: list[Call] = []
 
-    def next_of(self, function: str, event: Any, job_number: int, began_at: float, answers: list[Answer]) -> Any:
-        """A Call or a Returned. job_number: of the job that a submission makes."""
+    def next_of(
+        self,
+        function: str,
+        event: Any,
+        job_number: int,
+        began_at: float,
+        answers: list[Answer],
+        supply: Callable[[Call], Answer | None],
+    ) -> tuple[Call | Returned, list[Call]]:
+        """The first call that neither `answers` nor `supply` answers, and the calls that `supply` did.
+
+        answers: grows by those of `supply`. job_number: of the job that a submission makes.
+        """
+        self._supply, self._supplied = supply, list[Call]()
         self._answers, self._position, self._began_at, self._job_number = answers, 0, began_at, job_number
         try:
             with redirect_stdout(self._log):
-                return Returned(HANDLERS[function](event, self))
+                return Returned(HANDLERS[function](event, self)), self._supplied
         except _Paused as paused:
-            return paused.call
+            return paused.call, self._supplied
         except Exception:
-            return Returned(None)
+            return Returned(None), self._supplied
         finally:
             self._log.seek(0)
 
@@ -76,16 +92,30 @@ class Replay:
 
     def answer(self, call: Call) -> Any:
         if self._position == len(self._answers):
-            raise _Paused(call)
+            supplied = self._supply(call)
+            if supplied is None:
+                raise _Paused(call)
+            self._answers.append(supplied)
+            self._supplied.append(call)
         self._position += 1
         content = self._answers[self._position - 1].content
         if isinstance(content, Exception):
             raise content
         return content
 
+    def job_number(self) -> int:
+        return self._job_number
+
+
+class Chance(Random):
+    """Nothing is left to it: the id of a new job is its number, writers of rows are all the same, pauses short."""
+
+    def __init__(self, replay: Replay) -> None:
+        super().__init__(1)
+        self._replay = replay
+
     def getrandbits(self, bits: int) -> int:
-        """The id of a new job; writers of rows are all the same."""
-        return self._job_number if bits == 128 else 1
+        return self._replay.job_number() if bits == 128 else 1
 
     def uniform(self, least: float, most: float) -> float:
         return least

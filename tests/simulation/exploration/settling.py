@@ -22,7 +22,9 @@ def broken_at_rest(state: State, steps: Steps, services: Services, max_attempts:
         if not all(_is_settled(after, job, services) for job in services.jobs(state)):
             return BrokenError("i1_every_job_ends_in_time", "two sweeps after its deadline a job is not settled")
     if state.phase == CLAIMS:
-        return next(filter(None, (_unlucky(state, job, steps, services, max_attempts) for job in services.jobs(state))), None)
+        return next(
+            filter(None, (_unlucky(state, job, steps, services, max_attempts) for job in services.jobs(state))), None
+        )
     return None
 
 
@@ -52,8 +54,8 @@ def _undisturbed(state: State, steps: Steps, good: tuple[str, ...], most: int) -
     for _ in range(most):
         while state.tasks:
             state = next(_good(after) for name, after in steps(state) if ": " in name and "dies" not in name)
-        options = dict(reversed([(name, after) for name, after in steps(state) if "dies" not in name]))
-        better = [_good(after) for start in good for name, after in options.items() if name.startswith(start)]
+        options = [(name, after) for name, after in steps(state) if "dies" not in name]
+        better = [_good(after) for start in good for name, after in options if name.startswith(start)]
         state = next((each for each in better if each != state), state)
     return state
 

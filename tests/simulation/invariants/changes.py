@@ -6,10 +6,18 @@ Random trials check them at every committed write, the exploration at every step
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from inference_api.jobs import transitions
 from simulation.history import Row
 
 Broken = tuple[str, str]  # invariant and story
 
+OF_CHANGES = (
+    "i2_an_end_is_final",
+    "i4_nothing_ends_badly_that_has_an_output",
+    "i4_only_the_deadline_expires",
+    "i8_a_cancelled_job_keeps_its_slot_while_it_runs",
+    "i9_every_claim_precedes_its_invocation",
+)
 # What never changes once a job has ended.
 _LASTING = ("state", "output", "error_code", "ended_at", "expires_at")
 
@@ -70,9 +78,9 @@ def broken_by_invocation(row: Row | None, attempt: int, earlier: int, now: float
 
 def _broken_by_row(row: Row) -> Iterator[Broken]:
     if row.is_open:
-        if "due_at" not in row:
+        if not row.has("due_at"):
             yield "i1_every_job_ends_in_time", "an open job that the sweeper never looks at"
-        if "expires_at" in row:
+        if row.has("expires_at"):
             yield "i5_nothing_is_deleted_before_its_time", f"may be deleted although it is {row.state}"
         if not row.holds_slot:
             yield "i8_slots_equal_unfinished_work", "an open job without a slot"
@@ -80,13 +88,13 @@ def _broken_by_row(row: Row) -> Iterator[Broken]:
         if row.holds_slot and (row.state != "CANCELLED" or len(row.ended) >= row.attempts):
             yield "i8_slots_equal_unfinished_work", f"{row.state} keeps a slot for no attempt"
         at_rest = row.flag("announced") and not row.holds_slot
-        if ("due_at" in row) == at_rest:
+        if row.has("due_at") == at_rest:
             yield "i1_every_job_ends_in_time", "the sweeper looks at an ended job as long as there is something to do"
     if (row.state == "SUCCEEDED") != bool(row.output_attempt):
         yield "i3_a_success_has_its_output", f"{row.state} with output {row.output_attempt}"
     if row.state == "FAILED" and not row.text("error_code"):
         yield "i4_only_the_deadline_expires", "FAILED without an error"
-    if row.attempts > 3 or not row.ended <= set(range(1, row.attempts + 1)):
+    if row.attempts > transitions.MAX_ATTEMPTS or not row.ended <= set(range(1, row.attempts + 1)):
         yield "i9_every_claim_precedes_its_invocation", f"{row.attempts} attempts, ended {sorted(row.ended)}"
 
 

@@ -1,22 +1,15 @@
-"""I1, I2, I4 and I5: every job ends, in time, once, for good, and is kept for as long as was promised."""
+"""I1, I2, I5 and refusals (I4): every job ends in time, for good, and is kept as long as promised."""
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 from simulation.callers import FINAL
-from simulation.history import Exchange, Row
+from simulation.history import Exchange
 from simulation.invariants.invariant import Story, invariant, prompt_of_job, row_at, when
 from simulation.model import REFUSED
 from simulation.world import World
-
-# What may still be noted of a job that has ended.
-_BOOKKEEPING = {
-    *("announced", "attempts", "due_at", "due_shard", "ended", "holds_slot"),
-    *("lease_until", "marked", "version", "writer"),
-}
 
 
 @invariant
@@ -48,22 +41,6 @@ def i1_every_job_ends_in_time(world: World) -> Iterator[Story]:
 
 
 @invariant
-def i2_an_end_is_final(world: World) -> Iterator[Story]:
-    """A final state is written once, and what was written with it never changes."""
-    for job, rows in world.history.rows.items():
-        end: Row | None = None
-        for row in rows:
-            if end and row.item and end.item:
-                changed = {
-                    name for name in {*end.item, *row.item} - _BOOKKEEPING if end.item.get(name) != row.item.get(name)
-                }
-                if changed:
-                    yield job, f"{when(row.at)} {end.state} became {row.state}; changed: {sorted(changed)}"
-            elif row.item and not row.is_open:
-                end = row
-
-
-@invariant
 def i2_callers_see_no_change_after_the_end(world: World) -> Iterator[Story]:
     """Once a caller was told the end, every later question gets the same answer, until the job has had its time."""
     told: dict[str, Exchange] = {}
@@ -77,29 +54,6 @@ def i2_callers_see_no_change_after_the_end(world: World) -> Iterator[Story]:
             yield job, f"{when(exchange.ended_at)} {_answer(first.shown)} became {_answer(shown)}"
         if shown["status"] in FINAL and exchange.action != "cancel":
             told.setdefault(job, exchange)
-
-
-@invariant
-def i4_nothing_ends_badly_that_has_an_output(world: World) -> Iterator[Story]:
-    """No FAILED or EXPIRED while a result exists or can still come: for such a job no output is ever written."""
-    outputs = defaultdict(list)
-    for key in world.deployment.bucket.keys("output/"):
-        outputs[key.split("/")[1]].append(world.deployment.bucket.objects[key][0].written_at)
-    for job in world.history.rows:
-        end = world.history.end_of(job)
-        if end and end.state in ("FAILED", "EXPIRED") and job in outputs:
-            yield job, f"{when(end.at)} {end.state}, outputs were written {[when(at) for at in outputs[job]]}"
-
-
-@invariant
-def i4_only_the_deadline_expires(world: World) -> Iterator[Story]:
-    """EXPIRED never comes before the deadline, FAILED only after an attempt that failed."""
-    for job, rows in world.history.rows.items():
-        end = world.history.end_of(job)
-        if end and end.state == "EXPIRED" and end.at < rows[0].number("deadline"):
-            yield job, f"{when(end.at)} expired before {when(rows[0].number('deadline'))}"
-        if end and end.state == "FAILED" and not end.text("error_code"):
-            yield job, f"{when(end.at)} failed without an error"
 
 
 @invariant

@@ -1,9 +1,7 @@
 """I8: what is counted is what there is, and no limit is passed."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 
-from simulation.aws.realtime_endpoint import MAX_SECONDS
 from simulation.invariants.invariant import Story, invariant, when
 from simulation.world import World
 
@@ -16,21 +14,6 @@ def i8_slots_equal_unfinished_work(world: World) -> Iterator[Story]:
     for owner, taken in world.history.slots.items():
         if taken:
             yield "", f"owner {owner} counts {taken} slots at the end"
-
-
-@invariant
-def i8_a_cancelled_job_keeps_its_slot_while_it_runs(world: World) -> Iterator[Story]:
-    """Its owner may not put more work on the model than the limit says, by cancelling what the model still works on."""
-    busy = _busy_times(world)
-    for job, rows in world.history.rows.items():
-        if rows[-1].state != "CANCELLED" and not any(row.state == "CANCELLED" for row in rows):
-            continue
-        freed_at = next((row.at for row in rows if not row.holds_slot), None)
-        if freed_at is None or freed_at >= rows[0].number("deadline"):
-            continue
-        for began, ended in busy[job]:
-            if began < freed_at < ended:
-                yield job, f"{when(freed_at)} its slot was freed; the model worked on it until {when(ended)}"
 
 
 @invariant
@@ -56,13 +39,3 @@ def i8_accepted_is_open_and_ended(world: World) -> Iterator[Story]:
         yield "", f"{counted} ends were counted, {ended} happened"
     if world.log.metrics["JobsAccepted"] > len(world.history.rows):
         yield "", f"{world.log.metrics['JobsAccepted']} jobs were counted, {len(world.history.rows)} accepted"
-
-
-def _busy_times(world: World) -> dict[str, list[tuple[float, float]]]:
-    """When attempts of a job were with the model, as SageMaker tells: a call that is cut off is over for it."""
-    busy: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for request in world.deployment.requests:
-        busy[request.job].append((request.received_at, request.over_at))
-    for run in world.deployment.model.runs if not world.deployment.requests else []:
-        busy[run.job].append((run.started_at, min(run.ended_at, run.started_at + MAX_SECONDS)))
-    return busy

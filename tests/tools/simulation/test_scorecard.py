@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from simulation.planted_faults import FAULTS
 from simulation.__main__ import main
+from simulation.planted_faults import FAULTS
 from simulation.scorecard import Scorecard
 from simulation.trial import Trial
 from simulation.world import World

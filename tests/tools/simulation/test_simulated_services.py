@@ -62,20 +62,16 @@ def test_what_is_missing_has_the_codes_of_s3(scheduler: Scheduler) -> None:
     bucket.put_object(Bucket="files", Key="a", Body=b"one")
     assert code_of(lambda: bucket.get_object(Bucket="files", Key="b")) == "NoSuchKey"
     assert code_of(lambda: bucket.get_object(Bucket="files", Key="a", VersionId="none")) == "NoSuchVersion"
-    assert code_of(lambda: bucket.head_object(Bucket="files", Key="b")) == "404"
     assert code_of(lambda: bucket.get_object(Bucket="other", Key="a")) == "NoSuchBucket"
 
 
-def test_objects_are_listed_by_prefix_and_page(scheduler: Scheduler) -> None:
+def test_objects_are_listed_by_prefix(scheduler: Scheduler) -> None:
     bucket = Bucket("files", scheduler, Random(1))
     for name in ("output/2/a", "output/1/b", "output/1/a", "output/10/a", "input/1"):
         bucket.put_object(Bucket="files", Key=name, Body=b"x")
     page = bucket.list_objects_v2(Bucket="files", Prefix="output/1/")
     assert [each["Key"] for each in page["Contents"]] == ["output/1/a", "output/1/b"]
     assert "Contents" not in bucket.list_objects_v2(Bucket="files", Prefix="output/3/")
-    first = bucket.list_objects_v2(Bucket="files", Prefix="output/", MaxKeys=3)
-    rest = bucket.list_objects_v2(Bucket="files", Prefix="output/", ContinuationToken=first["NextContinuationToken"])
-    assert [each["Key"] for each in rest["Contents"]] == ["output/2/a"]
 
 
 # Queues
