@@ -1,12 +1,15 @@
-"""A seeded simulation in virtual time: the shipped handlers, run on an AWS in memory that fails in every way it can.
+"""The shipped job handlers on an AWS in memory: random trials in virtual time, and an exploration of every order.
 
-`make chaos` runs it at length, `make test` a little of it (tests/chaos). Where to begin reading:
+The services are our own and not moto's: moto has no virtual time, index lag or lost answers, and takes milliseconds a
+call, where a trial makes hundreds of thousands of calls.
 
-- `trial` says what one trial is made of, `world` lets it happen: a `deployment` with its `callers` and its `faults`.
-- `scheduler` is time itself. Every call that a handler makes of AWS takes some, and is where it may fail, die, or be
-  overtaken: handlers run as tasks that take turns, one at a time, in an order that the seed decides.
-- `aws/` holds the services, with a method for each operation; `aws/client` stands before them as botocore's does.
-  `functions`, `event_source` and `gateway` are what calls the handlers; `model` is what answers the prompts.
-- `history` is what is left of a trial, `invariants/` what has to hold of it, `scorecard` the sum over many trials.
-- `story` tells the life of one job, for whoever has to find out why a promise was broken.
+- `trial` has the settings of one trial, `world` runs it: a `deployment` with its `callers` and its `faults`.
+- `scheduler` is virtual time. Each call to AWS takes some, and may fail, or its function may die there: handlers run as
+  tasks that take turns in an order that the seed decides.
+- `aws/` holds the services, with a method for each operation that the handlers call; `aws/client` stands before them as
+  botocore's does. `functions`, `event_source` and `gateway` call the handlers; `model` answers the prompts.
+- `exploration/` runs the same handlers on the same table and bucket, in every order in which their calls can come.
+- `invariants/` holds what must be true: `changes` of every single step, in trials and exploration; the rest of the
+  `history` of a trial. `planted_faults` and `mutants` break each of them once.
+- `scorecard` sums up many trials (`make chaos`); `story` tells the life of one job in a trial.
 """

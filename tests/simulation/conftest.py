@@ -1,4 +1,4 @@
-"""The long trials run in processes of their own, beside the other tests of the simulation."""
+"""The long trials run in processes of their own, beside the other tests."""
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -17,7 +17,7 @@ def running() -> Iterator[dict[str, Future[Any]]]:
     """Outcomes to come: a scorecard for each mode, and the burst."""
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         started: dict[str, Future[Any]] = {"burst": pool.submit(burst)}
-        yield started | {mode: pool.submit(Scorecard.of, Trial(mode=mode, jobs=1000)) for mode in MODES}
+        yield started | {mode: pool.submit(Scorecard.of, Trial(mode=mode, jobs=600)) for mode in MODES}
 
 
 @pytest.fixture(scope="package", autouse=True)

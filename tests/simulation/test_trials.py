@@ -61,7 +61,7 @@ def test_a_healthy_deployment_needs_no_sweeper(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_clocks_that_differ_by_seconds_do_no_harm(mode: str) -> None:
-    run(Trial(mode=mode, jobs=200, seed=3, clock_skew=5.0))
+    run(Trial(mode=mode, jobs=100, seed=3, clock_skew=5.0))
 
 
 def test_a_generation_that_waits_for_its_job_is_a_job() -> None:
@@ -142,7 +142,7 @@ def test_no_fault_breaks_a_promise(running: Running, mode: str) -> None:
     card: Scorecard = running[mode].result()
     print(card)
     assert card.is_clean, str(card)
-    assert card.jobs >= 1000
+    assert card.jobs >= 600
     assert {"SUCCEEDED", "FAILED", "CANCELLED"} <= set(card.ends)
     # A fault that is never injected proves nothing.
     kinds = FAULTS_OF_BOTH | FAULTS_OF_MODE[mode]

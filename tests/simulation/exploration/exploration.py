@@ -11,7 +11,7 @@ from typing import Any
 from inference_api import runtime
 from inference_api.jobs import transitions
 from simulation.deployment import Deployment, forget_everything_cached
-from simulation.exploration.functions import BrokenError, Functions
+from simulation.exploration.functions import RETENTION_IN_SECONDS, BrokenError, Functions
 from simulation.exploration.replay import Chance, Replay
 from simulation.exploration.services import Services
 from simulation.exploration.settling import broken_at_rest
@@ -83,7 +83,11 @@ class Exploration:
         deadline = _LATEST_START + _MARGIN + timeout
         times = (START, START + _LATEST_START + 1, START + deadline - 1, START + deadline)
         self.trial = Trial(
-            mode=scope.mode, deadline=deadline, invocation_timeout=timeout, open_jobs=scope.slots, retention=7200
+            mode=scope.mode,
+            deadline=deadline,
+            invocation_timeout=timeout,
+            open_jobs=scope.slots,
+            retention=RETENTION_IN_SECONDS,
         )
         self._replay, self._steps = Replay(), dict[State, list[Step]]()
         self.services = Services(scope.mode)
@@ -161,7 +165,7 @@ class Exploration:
         for job in self.services.jobs(state):
             row = self.services.row(state, job)
             assert row
-            if row.is_open and "cancel_job" not in running:
+            if self.scope.jobs == 1 or row.is_open:
                 yield "cancel", "cancel_job", _event("DELETE", "/jobs/{id}", job=job), "", state
             if row.is_open and job in state.queued and running.count("run_job") < self.scope.workers:
                 message = _message({"job": job, "waits": 0})

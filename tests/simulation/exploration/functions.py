@@ -20,6 +20,7 @@ from simulation.model import CANARY
 
 Outcome = tuple[str, State]  # how the call ended, and the state afterwards
 
+RETENTION_IN_SECONDS = 7200
 _READS_OF_TABLE = ("get_item", "batch_get_item", "query")
 _READS_OF_BUCKET = ("get_object", "list_objects_v2")
 _QUEUE_COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
@@ -133,6 +134,7 @@ class Functions:
                 + [number for owner, number in asking if owner == job],
                 now=self.times[before.phase],
                 latest_start=self._latest,
+                retention=RETENTION_IN_SECONDS,
             )
             for broken in broken_by_change(old, new, around):
                 raise BrokenError(*broken)

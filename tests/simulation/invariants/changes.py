@@ -30,13 +30,16 @@ class Surroundings:
     running: Collection[int]
     now: float
     latest_start: float
+    retention: int
 
 
 def broken_by_change(before: Row | None, after: Row, around: Surroundings) -> Iterator[Broken]:
     """`after` is committed in place of `before`; None for a new job."""
+    yield from _broken_by_step(before, after, around) if before else ()
     yield from _broken_by_row(after)
-    if before is None:
-        return
+
+
+def _broken_by_step(before: Row, after: Row, around: Surroundings) -> Iterator[Broken]:
     if not before.is_open:
         changed = [name for name in _LASTING if before.value(name) != after.value(name)]
         if changed:
@@ -52,6 +55,10 @@ def broken_by_change(before: Row | None, after: Row, around: Surroundings) -> It
             yield "i4_only_the_deadline_expires", "EXPIRED although an error is known"
     elif after.state == "SUCCEEDED" and after.output_attempt not in around.outputs:
         yield "i3_a_success_has_its_output", "SUCCEEDED without an output"
+    if after.state == "CANCELLED" and after.holds_slot:
+        kept_until = int(after.number("deadline")) + around.retention
+        if after.number("expires_at") < kept_until:
+            yield "i5_nothing_is_deleted_before_its_time", "it may be deleted while it holds its slot"
     freed_early = before.holds_slot and not after.holds_slot and around.now < before.number("deadline")
     if after.state == "CANCELLED" and freed_early and around.running:
         yield "i8_a_cancelled_job_keeps_its_slot_while_it_runs", "its slot is free while the model works on it"

@@ -27,7 +27,11 @@ def breaches_of_changes(world: World) -> Iterator[Breach]:
         present = [row for row in rows if row.item]
         for before, after in pairwise([None, *present]):
             assert after
-            yield from _told(job, after.at, broken_by_change(before, after, _around(after, busy[job], outputs[job])))
+            yield from _told(
+                job,
+                after.at,
+                broken_by_change(before, after, _around(after, busy[job], outputs[job], world.trial.retention)),
+            )
         for _, at in outputs[job]:
             yield from _told(job, at, broken_by_output(row_at(world, job, at)))
     asked: Counter[tuple[str, int]] = Counter()
@@ -43,13 +47,16 @@ def _told(job: str, at: float, broken: Iterator[Broken]) -> Iterator[Breach]:
         yield Breach(name, job, f"{when(at)} {story}")
 
 
-def _around(row: Row, busy: list[tuple[int, float, float]], outputs: list[tuple[int, float]]) -> Surroundings:
+def _around(
+    row: Row, busy: list[tuple[int, float, float]], outputs: list[tuple[int, float]], retention: int
+) -> Surroundings:
     """A claim is decided some seconds before it is written, so its latest start is for the exploration to check."""
     return Surroundings(
         outputs=[attempt for attempt, at in outputs if at <= row.at],
         running=[attempt for attempt, began, ended in busy if began < row.at < ended],
         now=row.at,
         latest_start=inf,
+        retention=retention,
     )
 
 
