@@ -1,4 +1,4 @@
-"""`python -m simulation`: many trials, half of each mode, and their scorecard; or the story of one job in one trial."""
+"""`PYTHONPATH=tests python -m simulation`: many trials, half of each mode, and their scorecard; or the story of one job in one trial."""
 
 import argparse
 import sys

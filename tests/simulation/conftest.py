@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 
-from simulation.burst import burst
 from simulation.scorecard import Scorecard
 from simulation.trial import MODES, Trial
 
 
 @pytest.fixture(scope="package")
 def running() -> Iterator[dict[str, Future[Any]]]:
-    """Outcomes to come: a scorecard for each mode, and the burst."""
+    """Scorecards to come, one for each mode."""
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        started: dict[str, Future[Any]] = {"burst": pool.submit(burst)}
-        yield started | {mode: pool.submit(Scorecard.of, Trial(mode=mode, jobs=600)) for mode in MODES}
+        yield {mode: pool.submit(Scorecard.of, Trial(mode=mode, jobs=600)) for mode in MODES}
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -196,22 +196,6 @@ def test_an_index_follows_its_table_late_and_in_order(database: DynamoDb) -> Non
     assert ids(due(database)) == ["soon"]
 
 
-def test_a_query_is_read_page_by_page(database: DynamoDb) -> None:
-    for position in range(7):
-        put(database, f"job {position}", shard={"S": "0"}, due_at=number(position))
-    database.table.scheduler.run(30)
-    found: list[list[str]] = []
-    start: dict[str, Any] = {}
-    while True:
-        page = due(database, Limit=3, **start)
-        found.append(ids(page))
-        if "LastEvaluatedKey" not in page:
-            break
-        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-    assert found == [["job 0", "job 1", "job 2"], ["job 3", "job 4", "job 5"], ["job 6"]]
-    assert ids(due(database, Limit=2, ScanIndexForward=False)) == ["job 6", "job 5"]
-
-
 def test_an_eventually_consistent_read_may_show_what_was_a_moment_ago(database: DynamoDb) -> None:
     database.table.lags.share_of_stale_reads = 1.0
     put(database, "a", version=number(1))
@@ -247,10 +231,3 @@ def test_units_are_counted_as_they_are_billed(database: DynamoDb) -> None:
     database.get_item(TableName="jobs", Key=key("a"))
     database.get_item(TableName="jobs", Key=key("a"), ConsistentRead=True)
     assert units.reads == 1.5
-
-
-def test_a_table_can_be_out_of_order_for_a_while(database: DynamoDb) -> None:
-    database.unavailable_until = 1_000_010
-    assert refusal(lambda: put(database, "a")).code == "ThrottlingException"
-    database.table.scheduler.run(10)
-    put(database, "a")

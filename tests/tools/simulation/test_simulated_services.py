@@ -1,26 +1,22 @@
-"""Storage, queues, events, endpoints and clients in memory behave and fail as AWS's do."""
+"""Queues, functions, events and clients in memory fail as AWS's do, on either side of every effect."""
 
-import json
 from functools import partial
 from random import Random
 from typing import Any
 
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ClientError, ParamValidationError
+from botocore.exceptions import ParamValidationError
 
 from simulation import faults
-from simulation.aws.async_endpoint import AsyncEndpoint
 from simulation.aws.client import Client
 from simulation.aws.errors import Refusal
 from simulation.aws.events import EventBus
-from simulation.aws.realtime_endpoint import RealtimeEndpoint
 from simulation.aws.s3 import Bucket
 from simulation.aws.sqs import Queue
 from simulation.event_source import EventSource
 from simulation.faults import Faults, Rates
 from simulation.functions import Functions
-from simulation.model import Model, body_for, prompt_answered
 from simulation.scheduler import Scheduler
 
 START = 1_000_000.0
@@ -48,30 +44,12 @@ def code_of(work: Any) -> str:
 # Storage
 
 
-def test_every_version_of_an_object_stays(scheduler: Scheduler) -> None:
-    bucket = Bucket("files", scheduler, Random(1))
-    first, second = (bucket.put_object(Bucket="files", Key="a", Body=body) for body in (b"one", b"two"))
-    assert bucket.get_object(Bucket="files", Key="a")["Body"].read() == b"two"
-    found = bucket.get_object(Bucket="files", Key="a", VersionId=first["VersionId"])
-    assert (found["Body"].read(), found["ETag"], found["ContentLength"]) == (b"one", first["ETag"], 3)
-    assert first["ETag"] != second["ETag"]
-
-
 def test_what_is_missing_has_the_codes_of_s3(scheduler: Scheduler) -> None:
     bucket = Bucket("files", scheduler, Random(1))
     bucket.put_object(Bucket="files", Key="a", Body=b"one")
     assert code_of(lambda: bucket.get_object(Bucket="files", Key="b")) == "NoSuchKey"
     assert code_of(lambda: bucket.get_object(Bucket="files", Key="a", VersionId="none")) == "NoSuchVersion"
     assert code_of(lambda: bucket.get_object(Bucket="other", Key="a")) == "NoSuchBucket"
-
-
-def test_objects_are_listed_by_prefix(scheduler: Scheduler) -> None:
-    bucket = Bucket("files", scheduler, Random(1))
-    for name in ("output/2/a", "output/1/b", "output/1/a", "output/10/a", "input/1"):
-        bucket.put_object(Bucket="files", Key=name, Body=b"x")
-    page = bucket.list_objects_v2(Bucket="files", Prefix="output/1/")
-    assert [each["Key"] for each in page["Contents"]] == ["output/1/a", "output/1/b"]
-    assert "Contents" not in bucket.list_objects_v2(Bucket="files", Prefix="output/3/")
 
 
 # Queues
@@ -112,17 +90,6 @@ def test_delay_and_visibility_are_kept(scheduler: Scheduler) -> None:
     assert source.receive(1)
     wrong = {"QueueUrl": source.url, "ReceiptHandle": handle, "VisibilityTimeout": 1}
     assert code_of(lambda: source.change_message_visibility(**wrong)) == "MessageNotInflight"
-
-
-def test_the_number_of_messages_is_told_by_kind(scheduler: Scheduler) -> None:
-    source = queue(scheduler)
-    for delay in (0, 0, 0, 600):
-        source.send("hello", delay=delay)
-    scheduler.run(1)
-    source.receive(1)
-    names = [f"ApproximateNumberOfMessages{kind}" for kind in ("", "NotVisible", "Delayed")]
-    counts = source.get_queue_attributes(QueueUrl=source.url, AttributeNames=names)["Attributes"]
-    assert [counts[name] for name in names] == ["2", "1", "1"]
 
 
 def test_messages_are_doubled_lost_and_out_of_order_by_plan(scheduler: Scheduler) -> None:
@@ -235,14 +202,6 @@ def test_a_client_checks_what_it_is_given(scheduler: Scheduler) -> None:
     assert caller._plan.invalid_calls.total() == 1
 
 
-def test_a_client_raises_what_botocore_raises(scheduler: Scheduler) -> None:
-    caller, _ = client(scheduler, plan())
-    error = call(caller, lambda: caller.get_object(Bucket="files", Key="none"))
-    assert isinstance(error, ClientError)
-    assert error.response["Error"]["Code"] == "NoSuchKey"
-    assert error.response["ResponseMetadata"]["HTTPStatusCode"] == 404
-
-
 def test_a_client_repeats_what_may_pass(scheduler: Scheduler) -> None:
     caller, bucket = client(scheduler, plan(unknown_outcome=1.0))
     error = call(caller, lambda: caller.put_object(Bucket="files", Key="a", Body=b"x"))
@@ -267,128 +226,3 @@ def test_a_refused_event_comes_back_in_a_good_answer(scheduler: Scheduler) -> No
     answer = bus.put_events(Entries=[{"Source": "slipway", "DetailType": "Job Ended", "Detail": "{}"}])
     assert (answer["FailedEntryCount"], answer["Entries"][0]["ErrorCode"]) == (1, "ThrottlingException")
     assert bus.events == []
-
-
-# Endpoints
-
-
-def realtime(scheduler: Scheduler, faults_: Faults, capacity: int = 2) -> RealtimeEndpoint:
-    model = Model(scheduler, Random(1), faults_)
-    return RealtimeEndpoint("model", scheduler, Random(1), faults_, model, capacity, lambda: ("job", 1))
-
-
-def invoke(endpoint: RealtimeEndpoint, prompt: str = "hello", read_timeout: float = 65) -> Any:
-    try:
-        answer = endpoint.invoke_endpoint(EndpointName="model", Body=body_for(prompt), read_timeout=read_timeout)
-        return json.loads(answer["Body"].read())
-    except Refusal as refusal:
-        return refusal
-
-
-def test_a_realtime_endpoint_answers_the_prompt(scheduler: Scheduler) -> None:
-    endpoint = realtime(scheduler, plan())
-    assert prompt_answered(scheduler.finish(lambda: invoke(endpoint))) == "hello"
-    refused = scheduler.finish(lambda: invoke(endpoint, "refuse me"))
-    assert (refused.code, refused.status, refused.members["OriginalStatusCode"]) == ("ModelError", 424, 422)
-
-
-def test_a_realtime_endpoint_takes_no_more_than_it_can(scheduler: Scheduler) -> None:
-    endpoint, answers = realtime(scheduler, plan()), []
-    for _ in range(5):
-        scheduler.spawn(lambda: answers.append(invoke(endpoint)))
-    scheduler.run()
-    refused = [answer for answer in answers if isinstance(answer, Refusal)]
-    assert (len(refused), endpoint.refused, endpoint.model.most_running) == (3, 3, 2)
-    assert {refusal.members["OriginalStatusCode"] for refusal in refused} <= {429, 503}
-
-
-def test_a_realtime_call_is_cut_off_after_a_minute(scheduler: Scheduler) -> None:
-    endpoint = realtime(scheduler, plan(slow_answer=1.0))
-    error = scheduler.finish(lambda: (invoke(endpoint), scheduler.now - START))
-    assert (error[0].code, error[0].members["OriginalStatusCode"], error[1]) == ("ModelError", 0, 60)
-
-
-def test_a_container_that_died_is_not_ready_for_a_while(scheduler: Scheduler) -> None:
-    endpoint, answers = realtime(scheduler, plan()), []
-    for delay in (0, 1, 200):
-        scheduler.spawn(lambda: answers.append(invoke(endpoint)), delay)
-    scheduler.call_later(0.5, endpoint.model.crash)
-    scheduler.run()
-    assert answers[0].code == "ModelError"
-    assert answers[1].code in ("ModelNotReadyException", "ServiceUnavailable")
-    assert prompt_answered(answers[2]) == "hello"
-
-
-def asynchronous(scheduler: Scheduler, faults_: Faults, capacity: int = 2) -> tuple[AsyncEndpoint, list[Any]]:
-    bucket, told = Bucket("files", scheduler, Random(1)), []
-    model = Model(scheduler, Random(1), faults_)
-    endpoint = AsyncEndpoint(
-        "model", scheduler, Random(1), faults_, model, capacity, bucket, lambda text: told.append(json.loads(text))
-    )
-    bucket.write("input/job", body_for("hello"))
-    bucket.write("input/refused", body_for("refuse me"))
-    return endpoint, told
-
-
-def send(endpoint: AsyncEndpoint, job: str = "job", **more: Any) -> dict[str, Any]:
-    request = {
-        "EndpointName": "model",
-        "InputLocation": f"s3://files/input/{job}",
-        "InferenceId": f"{job}.1",
-        "S3OutputPathExtension": f"{job}/1",
-        "RequestTTLSeconds": 3600,
-        "InvocationTimeoutSeconds": 600,
-    }
-    return endpoint.invoke_endpoint_async(**(request | more))
-
-
-def test_an_asynchronous_endpoint_writes_its_output_and_tells(scheduler: Scheduler) -> None:
-    endpoint, told = asynchronous(scheduler, plan())
-    answer = send(endpoint)
-    assert answer["InferenceId"] == "job.1"
-    scheduler.run(endpoint.wake_up_in_seconds)
-    assert told == []  # no instance was running
-    scheduler.run()
-    assert told[0]["invocationStatus"] == "Completed"
-    assert told[0]["inferenceId"] == "job.1"
-    assert told[0]["responseParameters"]["outputLocation"] == answer["OutputLocation"]
-    (key,) = endpoint.bucket.keys("output/job/1/")
-    assert answer["OutputLocation"] == f"s3://files/{key}"
-    assert prompt_answered(json.loads(endpoint.bucket.objects[key][0].body)) == "hello"
-
-
-def test_a_refused_prompt_leaves_a_failure_and_no_output(scheduler: Scheduler) -> None:
-    endpoint, told = asynchronous(scheduler, plan())
-    send(endpoint, "refused")
-    scheduler.run()
-    assert told[0]["invocationStatus"] == "Failed"
-    assert "Received client error (422)" in told[0]["failureReason"]
-    assert len(endpoint.bucket.keys("failure/refused/1/")) == 1
-    assert endpoint.bucket.keys("output/") == []
-
-
-def test_an_asynchronous_endpoint_keeps_its_bound_and_its_limits_of_time(scheduler: Scheduler) -> None:
-    endpoint, told = asynchronous(scheduler, plan(slow_answer=1.0))
-    for _ in range(4):
-        send(endpoint, RequestTTLSeconds=300, InvocationTimeoutSeconds=100)
-    scheduler.run()
-    assert endpoint.model.most_running == 2
-    assert len(endpoint.model.runs) == 2  # the others waited for longer than they may
-    assert all(run.ended_at - run.started_at <= 100 for run in endpoint.model.runs)
-    assert {each["invocationStatus"] for each in told} == {"Failed"}
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"RequestTTLSeconds": 59},
-        {"RequestTTLSeconds": 21_601},
-        {"InvocationTimeoutSeconds": 3601},
-        {"InputLocation": "s3://other/input/job"},
-        {"EndpointName": "other"},
-        {"InferenceId": "x" * 65},
-    ],
-)
-def test_an_asynchronous_endpoint_refuses_what_sagemaker_refuses(scheduler: Scheduler, wrong: dict[str, Any]) -> None:
-    endpoint, _ = asynchronous(scheduler, plan())
-    assert code_of(lambda: send(endpoint, **wrong)) == "ValidationError"
