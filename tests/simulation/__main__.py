@@ -1,4 +1,4 @@
-"""`PYTHONPATH=tests python -m simulation`: many trials, half of each mode, and their scorecard; or the story of one job in one trial."""
+"""Many trials, half of each mode, and their scorecard; or the story of one job in one trial: `make chaos`."""
 
 import argparse
 import sys

@@ -73,9 +73,10 @@ class Scorecard:
         lines += [_line(name, count) for name, count in self.counts.items()]
         for trial, (invariant, job, story) in self.breaches[:_SHOWN_BREACHES]:
             where = f"--mode {trial.mode} --first-seed {trial.seed} --seeds 1 --jobs {trial.jobs}"
+            where += f" --story {job}" if job else ""
             lines += [
                 f"{invariant}: {story}",
-                f"    PYTHONPATH=tests python -m simulation {where}{f' --story {job}' if job else ''}",
+                f"    PYTHONPATH=tests python -m simulation {where}",
             ]
         if len(self.breaches) > _SHOWN_BREACHES:
             lines.append(f"and {len(self.breaches) - _SHOWN_BREACHES} more")
