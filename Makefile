@@ -75,7 +75,7 @@ bench: .venv/.ready .venv-cloud/.ready  ## measure what docs/performance.md prom
 	@python -m benchmarks
 
 chaos: .venv/.ready  ## JOBS (default 100000) under random faults in virtual time, over SEEDS (default 50)
-	@python -m simulation --jobs $(JOBS) --seeds $(SEEDS)
+	@PYTHONPATH=tests python -m simulation --jobs $(JOBS) --seeds $(SEEDS)
 
 requirements: .venv/.ready  ## refresh all pinned versions
 	@for file in requirements requirements-dev local_cloud/requirements tests/models/requirements; do \

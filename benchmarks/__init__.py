@@ -3,5 +3,6 @@
 import sys
 from pathlib import Path
 
-# lambda_src/ is a source root.
-sys.path.append(str(Path(__file__).resolve().parent.parent / "lambda_src"))
+# lambda_src/ is a source root; the simulation is a test tool.
+ROOT = Path(__file__).resolve().parent.parent
+sys.path += [str(ROOT / "lambda_src"), str(ROOT / "tests")]

@@ -31,7 +31,6 @@ ALLOWED: dict[str, set[str]] = {
     "inference_api": {"botocore"},
     "inference_api.handlers": {"botocore", "inference_api"},
     "local_cloud": {"boto3", "botocore"},
-    "simulation": {"botocore", "inference_api", "inference_api.handlers"},
     "slipway": {
         *DECLARATIONS,
         *RESOLVED,
@@ -51,7 +50,7 @@ def dotted(path: Path) -> str:
 
 MODULES = {
     dotted(path): path
-    for folder in ("constructs", "stacks", "lambda_src", "local_cloud", "simulation", "slipway")
+    for folder in ("constructs", "stacks", "lambda_src", "local_cloud", "slipway")
     for path in sorted((ROOT / folder).rglob("*.py"))
 }
 

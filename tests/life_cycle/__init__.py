@@ -1,1 +1,0 @@
-"""The life of a job, explored completely: every order of steps, faults included, of the shipped transitions."""

@@ -1,0 +1,185 @@
+"""DynamoDB's operations on one table: the client's methods, with their checks and refusals."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from simulation.aws import expressions, table_items
+from simulation.aws.errors import Refusal, invalid
+from simulation.aws.expressions import Item
+from simulation.aws.table import Table
+from simulation.aws.table_index import Entry, TableIndex
+from simulation.aws.transactions import Transactions
+
+MAX_BATCH = 100
+PAGE_BYTES = 1024 * 1024
+
+
+class _Change(NamedTuple):
+    """One write, worked out but not yet made; `refusal` is why its condition fails."""
+
+    pk: str
+    new: Item
+    size: int
+    refusal: dict[str, Any] | None
+
+
+@dataclass
+class DynamoDb:
+    """Knows one table; `page_bytes` is what a Query reads at most, and `unavailable_until` ends an outage."""
+
+    table: Table
+    transactions: Transactions
+    page_bytes: int = PAGE_BYTES
+    unavailable_until: float = 0.0
+
+    def get_item(self, **request: Any) -> dict[str, Any]:
+        self._check(request["TableName"])
+        item = self.table.read(_pk(request["Key"]), consistent=request.get("ConsistentRead", False))
+        return {"Item": dict(item)} if item else {}
+
+    def batch_get_item(self, **request: Any) -> dict[str, Any]:
+        """In no particular order; now and then only some of what was asked for, as documented."""
+        ((name, wanted),) = request["RequestItems"].items()
+        self._check(name)
+        keys, consistent = [_pk(key) for key in wanted["Keys"]], wanted.get("ConsistentRead", False)
+        if not 1 <= len(keys) <= MAX_BATCH or len(set(keys)) != len(keys):
+            raise invalid("No items, too many items, or keys that appear twice in a BatchGetItem call")
+        chance = self.table.random
+        read = len(keys) if chance.random() > 0.05 else chance.randrange(len(keys) + 1)
+        items = [self.table.read(pk, consistent=consistent) for pk in keys[:read]]
+        found = [dict(item) for item in items if item]
+        chance.shuffle(found)
+        left = {"Keys": wanted["Keys"][read:], "ConsistentRead": consistent}
+        return {"Responses": {name: found}, "UnprocessedKeys": {name: left} if left["Keys"] else {}}
+
+    def put_item(self, **request: Any) -> dict[str, Any]:
+        return self._write_alone(request, self._put(request))
+
+    def update_item(self, **request: Any) -> dict[str, Any]:
+        return self._write_alone(request, self._update(request))
+
+    def transact_write_items(self, **request: Any) -> dict[str, Any]:
+        writes = [next(iter(write.items())) for write in request["TransactItems"]]
+        for _, write in writes:
+            self._check(write["TableName"])
+        keys = [_pk({"pk": write["Item" if kind == "Put" else "Key"]["pk"]}) for kind, write in writes]
+
+        def commit() -> list[dict[str, Any] | None]:
+            changes = [self._put(write) if kind == "Put" else self._update(write) for kind, write in writes]
+            for change in changes:
+                self._bill(change, transaction=True)
+            reasons = [change.refusal for change in changes]
+            if not any(reasons):
+                self.table.commit([change[:3] for change in changes])
+            return reasons
+
+        self.transactions.run(request["ClientRequestToken"], repr(request["TransactItems"]), keys, commit)
+        return {}
+
+    def query(self, **request: Any) -> dict[str, Any]:
+        """Of an index: its partition, and its sort key up to a value."""
+        self._check(request["TableName"])
+        index = next((index for index in self.table.indexes if index.name == request["IndexName"]), None)
+        if index is None or request.get("ConsistentRead"):
+            raise invalid("The table does not have the specified index, or a consistent read of one was asked for")
+        parsed = expressions.condition(request["KeyConditionExpression"], request.get("ExpressionAttributeNames"))
+        _check_used(request, parsed)
+        values = request["ExpressionAttributeValues"]
+        given = {each.attribute: each for each in parsed.comparisons}
+        partition, sort = given.pop(index.partition, None), given.pop(index.sort, None)
+        if partition is None or partition.operator != "=" or given or (sort and sort.operator != "<="):
+            raise invalid("Query condition missed key schema element, or has an operator that is not simulated")
+        start = request.get("ExclusiveStartKey")
+        if start and set(start) != {"pk", index.partition, index.sort}:
+            raise invalid("The provided starting key is invalid")
+        entries = index.read(
+            values[partition.value]["S"],
+            self.table.scheduler.now,
+            at_most=expressions.comparable(values[sort.value])[1] if sort else None,
+            forward=request.get("ScanIndexForward", True),
+            after=(expressions.comparable(start[index.sort])[1], start["pk"]["S"]) if start else None,
+        )
+        return self._page(index, values[partition.value], entries, request.get("Limit"))
+
+    def _page(
+        self, index: TableIndex, partition: Mapping[str, str], entries: Iterable[Entry], limit: int | None
+    ) -> dict[str, Any]:
+        found: list[dict[str, Any]] = []
+        taken, more = 0, False
+        for sort, pk in entries:
+            # A page that is filled says that there may be more, even if there is not.
+            more = len(found) == limit or taken >= self.page_bytes
+            if more:
+                break
+            kind = "S" if isinstance(sort, str) else "N"
+            found.append({"pk": {"S": pk}, index.partition: dict(partition), index.sort: {kind: str(sort)}})
+            taken += table_items.size(found[-1])
+        more = more or len(found) == limit
+        self.table.units.read(taken, consistent=False)
+        page: dict[str, Any] = {"Items": found, "Count": len(found), "ScannedCount": len(found)}
+        return page | ({"LastEvaluatedKey": dict(found[-1])} if found and more else {})
+
+    def _write_alone(self, request: Mapping[str, Any], change: _Change) -> dict[str, Any]:
+        self._check(request["TableName"])
+        if change.pk in self.transactions.held:
+            raise Refusal("TransactionConflictException", "Transaction is ongoing for the item")
+        self._bill(change)
+        if change.refusal:
+            members = {"Item": change.refusal["Item"]} if "Item" in change.refusal else {}
+            raise Refusal("ConditionalCheckFailedException", "The conditional request failed", **members)
+        self.table.commit([change[:3]])
+        return {}
+
+    def _put(self, request: Mapping[str, Any]) -> _Change:
+        item = table_items.copied(request["Item"])
+        pk = _pk({"pk": item.get("pk", {})})
+        return self._change(request, pk, item)
+
+    def _update(self, request: Mapping[str, Any]) -> _Change:
+        pk, values = _pk(request["Key"]), request.get("ExpressionAttributeValues", {})
+        new = table_items.copied(self.table.items.get(pk) or request["Key"])
+        parsed = expressions.update(request["UpdateExpression"], request.get("ExpressionAttributeNames"))
+        for verb, attribute, value in parsed.actions:
+            if attribute == "pk":
+                raise invalid("Cannot update attribute pk. This attribute is part of the key")
+            if verb == "SET":
+                new[attribute] = dict(values[value])
+            else:
+                total = float(new.get(attribute, {"N": "0"})["N"]) + float(values[value]["N"])
+                new[attribute] = {"N": f"{total:g}" if total % 1 else str(int(total))}
+        return self._change(request, pk, new, parsed)
+
+    def _change(self, request: Mapping[str, Any], pk: str, new: Item, *parsed: expressions.Expression) -> _Change:
+        size = table_items.checked_size(new)
+        old, text = self.table.items.get(pk), request.get("ConditionExpression")
+        condition = expressions.condition(text, request.get("ExpressionAttributeNames")) if text else None
+        _check_used(request, *parsed, *([condition] if condition else []))
+        if condition is None or condition.test(old or {}, request.get("ExpressionAttributeValues", {})):
+            return _Change(pk, new, size, None)
+        shown = old and request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+        found = {"Item": table_items.copied(old)} if old and shown else {}
+        return _Change(pk, new, size, {"Code": "ConditionalCheckFailed", "Message": "The condition failed"} | found)
+
+    def _bill(self, change: _Change, *, transaction: bool = False) -> None:
+        self.table.units.write(max(self.table.size(change.pk), change.size), transaction=transaction)
+
+    def _check(self, name: str) -> None:
+        if name != self.table.name:
+            raise Refusal("ResourceNotFoundException", "Requested resource not found")
+        if self.table.scheduler.now < self.unavailable_until:
+            raise Refusal("ThrottlingException", "Throughput exceeds the current capacity of your table or index")
+
+
+def _pk(key: Mapping[str, Any]) -> str:
+    pk = key["pk"].get("S") if set(key) == {"pk"} else None
+    if not pk:
+        raise invalid("The provided key element does not match the schema")
+    return str(pk)
+
+
+def _check_used(request: Mapping[str, Any], *parsed: expressions.Expression) -> None:
+    used = {name for expression in parsed for name in expression.used}
+    given = {*request.get("ExpressionAttributeNames", {}), *request.get("ExpressionAttributeValues", {})}
+    if used != given:
+        raise invalid(f"Names or values that are unused in expressions, or not defined: {sorted(used ^ given)}")

@@ -1,0 +1,251 @@
+"""Breadth-first through every state that can be reached; the first broken invariant ends it."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from inference_api import runtime
+from inference_api.jobs import transitions
+from simulation.deployment import Deployment, forget_everything_cached
+from simulation.exploration.functions import RETENTION_IN_SECONDS, BrokenError, Functions
+from simulation.exploration.replay import Chance, Replay
+from simulation.exploration.services import Services
+from simulation.exploration.settling import broken_at_rest
+from simulation.exploration.state import (
+    CLAIMS,
+    FAILED,
+    LAST_MOMENTS,
+    OUTPUT,
+    OVER,
+    OVERDUE,
+    REFUSED,
+    RUNNING,
+    TOO_LATE,
+    State,
+)
+from simulation.faults import Faults, Rates
+from simulation.gateway import http_event
+from simulation.model import body_for
+from simulation.scheduler import Scheduler
+from simulation.trial import Trial
+
+START = 1000.0
+# The latest start of an attempt is 100 s after acceptance, so that a lease of 120 s may still be held then.
+_LATEST_START, _MARGIN = 100, 300
+Step = tuple[str, State | BrokenError]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What is explored: jobs of one owner who may have `slots` open, and how much is under way at once."""
+
+    mode: str
+    jobs: int = 1
+    slots: int = 1
+    sweepers: int = 1
+    workers: int = 2
+    same_key: bool = False
+    at_once: int = 2
+    most_states: int = 1_000_000
+
+
+@dataclass
+class Found:
+    """The first invariant that is broken, and the shortest history that breaks it."""
+
+    states: int = 0
+    steps: int = 0
+    is_complete: bool = True
+    seconds: float = 0
+    broken: BrokenError | None = None
+    history: list[str] = field(default_factory=list)
+
+    @property
+    def invariant(self) -> str | None:
+        return self.broken.invariant if self.broken else None
+
+    def __str__(self) -> str:
+        counted = f"{self.states:,} states, {self.steps:,} steps, {self.seconds:.1f} s"
+        story = "".join(f"\n    {number}. {step}" for number, step in enumerate(self.history, 1))
+        return f"{self.broken or 'every invariant holds'}: {counted}{story}"
+
+
+class Exploration:
+    """Of the handlers as they are while run() runs."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        timeout = 900 if scope.mode == "async" else 60
+        deadline = _LATEST_START + _MARGIN + timeout
+        times = (START, START + _LATEST_START + 1, START + deadline - 1, START + deadline)
+        self.trial = Trial(
+            mode=scope.mode,
+            deadline=deadline,
+            invocation_timeout=timeout,
+            open_jobs=scope.slots,
+            retention=RETENTION_IN_SECONDS,
+        )
+        self._replay, self._steps = Replay(), dict[State, list[Step]]()
+        self.services = Services(scope.mode)
+        self.functions = Functions(scope.mode, self.services, self._replay, times, START + _LATEST_START)
+
+    def run(self) -> Found:
+        """Everything, or all that is nearer than the first broken invariant."""
+        started, found, start = time.process_time(), Found(), State()
+        came_from: dict[State, tuple[State, str] | None] = {start: None}
+        with self._surroundings():
+            queue = [start]
+            for state in queue:
+                if len(queue) >= self.scope.most_states:
+                    found.is_complete = False
+                    break
+                for name, outcome in self.steps(state):
+                    found.steps += 1
+                    if isinstance(outcome, BrokenError):
+                        found.broken = outcome
+                        found.history = [*_history(came_from, state), name]
+                        break
+                    if outcome not in came_from:
+                        came_from[outcome] = state, name
+                        queue.append(outcome)
+                if not found.broken:
+                    found.broken = self._broken_at_rest(state)
+                    found.history = _history(came_from, state) if found.broken else []
+                if found.broken:
+                    break
+        found.states, found.seconds = len(came_from), time.process_time() - started
+        return found
+
+    def steps(self, state: State) -> list[Step]:
+        """Each step that is possible, and the state after it or the invariant that it breaks."""
+        if state not in self._steps:
+            self._steps[state] = list(self._steps_from(state))
+        return self._steps[state]
+
+    def _steps_from(self, state: State) -> Iterator[Step]:
+        for name, outcomes in self._possible(state):
+            try:
+                for how, outcome in outcomes:
+                    self._check(outcome)
+                    yield name + how, outcome
+            except BrokenError as broken:
+                yield name, broken
+
+    def _broken_at_rest(self, state: State) -> BrokenError | None:
+        try:
+            return broken_at_rest(state, self.steps, self.services, transitions.MAX_ATTEMPTS)
+        except BrokenError as broken:
+            return broken
+
+    def _possible(self, state: State) -> Iterator[tuple[str, Iterator[tuple[str, State]]]]:
+        for task in dict.fromkeys(state.tasks):
+            yield self.functions.name_of(task), self.functions.outcomes(state.minus(task), task)
+            yield (
+                f"{self.functions.name_of(task)}: dies before",
+                iter([("", self.functions.died(state.minus(task), task))]),
+            )
+        for name, function, event, holds, before in self._beginnings(state):
+            job = state.submissions + 1
+
+            yield name, self.functions.begin(before, function, event, holds=holds, job=job)
+        for name, after in self._world(state):
+            yield name, iter([("", after)])
+
+    def _beginnings(self, state: State) -> Iterator[tuple[str, str, Any, str, State]]:
+        """Functions that can be called: name of the step, function, event, message held, state before."""
+        if len(state.tasks) >= self.scope.at_once:
+            return
+        running = [self.functions.function_of(task) for task in state.tasks]
+        if state.submissions < self.scope.jobs and state.phase == CLAIMS:
+            yield "submit", "submit_job", self._submission(), "", state._replace(submissions=state.submissions + 1)
+        for job in self.services.jobs(state):
+            row = self.services.row(state, job)
+            assert row
+            if self.scope.jobs == 1 or row.is_open:
+                yield "cancel", "cancel_job", _event("DELETE", "/jobs/{id}", job=job), "", state
+            if row.is_open and job in state.queued and running.count("run_job") < self.scope.workers:
+                message = _message({"job": job, "waits": 0})
+                yield "worker", "run_job", message, job, state.without_message(job)
+                yield "worker, message comes again", "run_job", message, "", state
+        due = any((row := self.services.row(state, job)) and row.has("due_at") for job in self.services.jobs(state))
+        if due and running.count("sweep_jobs") < self.scope.sweepers:
+            yield "sweep", "sweep_jobs", {}, "", state
+        for (job, number), fate in state.fates if self.scope.mode == "async" else ():
+            if fate in (OUTPUT, REFUSED, FAILED) and "record_result" not in running:
+                yield f"record {number}", "record_result", _message(_notification(job, number, fate)), "", state
+
+    def _world(self, state: State) -> Iterator[tuple[str, State]]:
+        """The model, lost messages, time."""
+        for attempt, fate in state.fates:
+            if fate == RUNNING:
+                for end in (OUTPUT, REFUSED, FAILED):
+                    yield f"model: {attempt[1]} {end}", state.with_fate(attempt, end)
+        for job in state.queued:
+            yield "message lost", state.without_message(job)
+        for job in self.services.jobs(state):
+            row = self.services.row(state, job)
+            held = any(job in task.before for task in state.tasks)
+            if row and row.number("lease_until") and not held:
+                yield "lease over", self.services.rewrite(state, job, lease_until={"N": "0.000"})
+        if state.submissions and state.phase == CLAIMS:
+            yield "too late for another attempt", state._replace(phase=TOO_LATE)
+        elif state.phase == TOO_LATE and not state.tasks:
+            fates = tuple((attempt, OVER if fate == RUNNING else fate) for attempt, fate in state.fates)
+            yield "all attempts over", state._replace(phase=LAST_MOMENTS, fates=fates)
+        elif state.phase == LAST_MOMENTS:
+            yield "deadline", state._replace(phase=OVERDUE)
+
+    def _check(self, state: State) -> None:
+        rows = [row for job in self.services.jobs(state) if (row := self.services.row(state, job))]
+        counted = sum(
+            int(item["open"]["N"])
+            for pk, _ in state.items
+            if pk.startswith("owner#") and (item := self.services.item(state, pk))
+        )
+        held = sum(row.holds_slot for row in rows)
+        if counted != held:
+            raise BrokenError("i8_slots_equal_unfinished_work", f"{counted} slots counted, {held} jobs hold one")
+        if held > self.scope.slots:
+            raise BrokenError("i8_nobody_goes_past_a_limit", f"{held} unfinished jobs of {self.scope.slots}")
+        if self.scope.same_key and len(rows) > 1:
+            raise BrokenError("i7_a_key_makes_one_job", f"{len(rows)} jobs")
+
+    def _submission(self) -> Any:
+        return _event("POST", "/jobs", headers={"Idempotency-Key": "key"} if self.scope.same_key else {})
+
+    @contextmanager
+    def _surroundings(self) -> Iterator[None]:
+        deployment = Deployment(self.trial, Scheduler(START), Random(1), Faults(Rates(), Random(1)))
+        replay = self._replay
+        with deployment.as_surroundings():
+            runtime.use(runtime.Runtime(replay.client, replay.now, lambda seconds: None, Chance(replay)))
+            forget_everything_cached()
+            yield
+
+
+def _event(method: str, resource: str, *, job: str | None = None, headers: dict[str, str] | None = None) -> Any:
+    body = body_for("prompt") if method == "POST" else b""
+    return http_event(method, resource, "AROAOWNER1:session", "request", job=job, headers=headers, body=body)
+
+
+def _message(content: Any) -> dict[str, Any]:
+    record = {"messageId": "1", "receiptHandle": "1", "attributes": {"ApproximateReceiveCount": "1"}}
+    return {"Records": [record | {"body": json.dumps(content)}]}
+
+
+def _notification(job: str, number: int, fate: str) -> dict[str, Any]:
+    told = {"inferenceId": f"{job}.{number}", "invocationStatus": "Completed" if fate == OUTPUT else "Failed"}
+    status = 422 if fate == REFUSED else 500
+    return told | ({} if fate == OUTPUT else {"failureReason": f"Received server error ({status}) from model."})
+
+
+def _history(came_from: dict[State, tuple[State, str] | None], state: State) -> list[str]:
+    names = []
+    while before := came_from[state]:
+        state, name = before
+        names.append(name)
+    return names[::-1]

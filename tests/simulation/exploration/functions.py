@@ -1,0 +1,317 @@
+"""The shipped handlers as steps: each runs up to its next call that others can notice."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+from simulation.aws.errors import Refusal
+from simulation.exploration.replay import Answer, Call, Replay, Returned
+from simulation.exploration.services import ANSWER, BUCKET, Body, Services, failure_key
+from simulation.exploration.state import OUTPUT, OVER, RUNNING, Attempt, State, Task
+from simulation.invariants.changes import (
+    Surroundings,
+    broken_by_change,
+    broken_by_invocation,
+    broken_by_output,
+)
+from simulation.model import CANARY
+
+Outcome = tuple[str, State]  # how the call ended, and the state afterwards
+
+RETENTION_IN_SECONDS = 7200
+_READS_OF_TABLE = ("get_item", "batch_get_item", "query")
+_READS_OF_BUCKET = ("get_object", "list_objects_v2")
+_QUEUE_COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+
+
+class BrokenError(Exception):
+    """An invariant does not hold."""
+
+    def __init__(self, invariant: str, story: str) -> None:
+        super().__init__(f"{invariant}: {story}")
+        self.invariant = invariant
+
+
+class _History(NamedTuple):
+    """What one run of a function knows; `job` is the number of the job that it submits."""
+
+    function: str
+    event: str
+    job: int
+    began_at: float
+    answers: tuple[Answer, ...]
+
+
+class Functions:
+    """`times`: what the clock shows in each phase. deadline and latest_start: of every job."""
+
+    def __init__(self, mode: str, services: Services, replay: Replay, times: tuple[float, ...], latest: float) -> None:
+        self.mode, self.services, self._replay, self.times, self._latest = mode, services, replay, times, latest
+        self._histories: list[_History] = []
+        self._next: dict[int, tuple[Call | Returned, str]] = {}
+        self._numbers: dict[tuple[Any, ...], int] = {}
+
+    def begin(self, state: State, function: str, event: Any, *, holds: str = "", job: int = 0) -> Iterator[Outcome]:
+        """A new run, up to its first call that others can notice."""
+        text, now = json.dumps(event, sort_keys=True), self.times[state.phase]
+        number = self._number(state, (function, text, job, now), _History(function, text, job, now, ()))
+        if function == "submit_job":
+            yield from self._go_on(state, Task(number, holds))
+        else:
+            yield from self._go_on(state, Task(number, holds), at_once=True)
+
+    def asks(self, task: Task) -> bool:
+        """Its next call is one of the real-time endpoint."""
+        call, _ = self._next[task.history]
+        return isinstance(call, Call) and call.operation == "invoke_endpoint"
+
+    def attempt_asked_for(self, state: State, task: Task) -> Attempt:
+        """By the job that the worker was sent, and the attempt that the table has for it."""
+        job = json.loads(json.loads(self.event_of(task))["Records"][0]["body"])["job"]
+        row = self.services.row(state, job)
+        return job, row.attempts if row else 0
+
+    def function_of(self, task: Task) -> str:
+        return self._histories[task.history].function
+
+    def event_of(self, task: Task) -> str:
+        return self._histories[task.history].event
+
+    def name_of(self, task: Task) -> str:
+        """The function and its next call."""
+        call, _ = self._next[task.history]
+        return f"{self.function_of(task)}: {call.operation if isinstance(call, Call) else 'end'}"
+
+    def outcomes(self, state: State, task: Task) -> Iterator[Outcome]:
+        """Each way in which the next call of `task`, which `state` is without, can end."""
+        call, text = self._next[task.history]
+        assert isinstance(call, Call)
+        match call.operation:
+            case "put_item" | "update_item" | "transact_write_items":
+                yield from self._write(state, task, call, text)
+            case "send_message":
+                job = json.loads(call.arguments["MessageBody"])["job"]
+                yield from self._answered("", state.with_message(job), task, {})
+            case "put_object":
+                yield from self._store_output(state, task, call)
+            case "invoke_endpoint":
+                yield from self._invoke(state, task)
+            case "invoke_endpoint_async":
+                yield from self._invoke_async(state, task, call)
+
+    def _write(self, state: State, task: Task, call: Call, text: str) -> Iterator[Outcome]:
+        """One write of the table.
+
+        A row's version is no part of a state. So the first try of a change is refused, as if the row had just been
+        written by another, and the handler decides again on the row as it is.
+        """
+        job = self._changed_job(call)
+        if job:
+            task = self._after(state, task, _refused(call, self.services.item(state, f"job#{job}")))
+            call_again, text_again = self._next[task.history]
+            if not isinstance(call_again, Call) or self._changed_job(call_again) != job:
+                yield from self._go_on(state, task)
+                return
+            call, text = call_again, text_again
+        answer, after = self.services.write_table(state, call, text)
+        after, task = self._checked(state, after, task)
+        yield from self._answered("", after, task, answer)
+
+    def _checked(self, before: State, after: State, task: Task) -> tuple[State, Task]:
+        """Each changed row, against the invariants; functions that began before a claim do not outlive its lease."""
+        for job in self.services.jobs(after):
+            old, new = self.services.row(before, job), self.services.row(after, job)
+            assert new
+            if old is new:
+                continue
+            fates = {number: fate for (owner, number), fate in before.fates if owner == job}
+            asking = [self.attempt_asked_for(before, task) for task in before.tasks if self.asks(task)]
+            around = Surroundings(
+                outputs=[number for number, fate in fates.items() if fate == OUTPUT],
+                running=[number for number, fate in fates.items() if fate == RUNNING]
+                + [number for owner, number in asking if owner == job],
+                now=self.times[before.phase],
+                latest_start=self._latest,
+                retention=RETENTION_IN_SECONDS,
+            )
+            for broken in broken_by_change(old, new, around):
+                raise BrokenError(*broken)
+            if new.attempts > (old.attempts if old else 0):
+                tasks = tuple(sorted(each._replace(before=_with(each.before, job)) for each in after.tasks))
+                after, task = after._replace(tasks=tasks), task._replace(before=_with(task.before, job))
+        return after, task
+
+    def _store_output(self, state: State, task: Task, call: Call) -> Iterator[Outcome]:
+        _, job, number, _ = call.arguments["Key"].split("/")
+        for broken in broken_by_output(self.services.row(state, job)):
+            raise BrokenError(*broken)
+        after = state.with_fate((job, int(number)), OUTPUT)
+        stored = Call("get_object", {"Bucket": BUCKET, "Key": call.arguments["Key"]})
+        yield from self._answered("", after, task, self.services.read_bucket(after, stored, repr(stored)))
+
+    def _invoke(self, state: State, task: Task) -> Iterator[Outcome]:
+        """The real-time endpoint; an attempt that it throttles does not run."""
+        attempt = self.attempt_asked_for(state, task)
+        self._check_invocation(state, *attempt)
+        over = state.with_fate(attempt, OVER)
+        yield from self._answered(" answered", over, task, {"Body": Body(ANSWER), "ContentType": "application/json"})
+        for name, status in (("refused", 422), ("failed", 500)):
+            words = {"OriginalStatusCode": status, "OriginalMessage": CANARY}
+            error = Refusal("ModelError", "model", 424, **words).for_caller("InvokeEndpoint")
+            yield from self._answered(f" {name}", over, task, error)
+        yield from self._answered(" throttled", state, task, _throttled())
+
+    def _invoke_async(self, state: State, task: Task, call: Call) -> Iterator[Outcome]:
+        job, _, number = call.arguments["InferenceId"].partition(".")
+        attempt = (job, int(number))
+        self._check_invocation(state, *attempt)
+        taken = state.with_fate(attempt, RUNNING)
+        where = {"FailureLocation": f"s3://{BUCKET}/{failure_key(attempt)}"}
+        yield from self._answered("", taken, task, where)
+        yield from self._answered(
+            " taken, answer lost", taken, task, ReadTimeoutError(endpoint_url="https://simulated")
+        )
+        yield from self._answered(" throttled", state, task, _throttled())
+
+    def _check_calls(self, state: State, task: Task) -> None:
+        asked = self.attempt_asked_for(state, task)[0]
+        if any(self.asks(other) and self.attempt_asked_for(state, other)[0] == asked for other in state.tasks):
+            raise BrokenError("i9_every_claim_precedes_its_invocation", "two calls for one job at once")
+
+    def _check_invocation(self, state: State, job: str, number: int) -> None:
+        earlier = state.fate((job, number)) is not None
+        for broken in broken_by_invocation(self.services.row(state, job), number, earlier, self.times[state.phase]):
+            raise BrokenError(*broken)
+
+    def _answered(self, how: str, state: State, task: Task, content: Any) -> Iterator[Outcome]:
+        for more, outcome in self._go_on(state, self._after(state, task, content)):
+            yield how + more, outcome
+
+    def _go_on(self, state: State, task: Task, *, at_once: bool = False) -> Iterator[Outcome]:
+        """Reads, and writes that nobody else can notice, are made at once; at_once: so is the first write of a row.
+
+        An announcement is one step with the end that it tells of. Its function may die before it or after it.
+        """
+        while True:
+            call, text = self._next[task.history]
+            if isinstance(call, Returned):
+                yield "", self._ended(state, task, call)
+                return
+            if call.operation == "put_events":
+                yield ", dies before the event", self.died(state, task)
+                state = self._tell(state, call)
+                task = self._after(state, task, {"FailedEntryCount": 0})
+                yield ", dies after the event", self.died(state, task)
+                at_once = True
+                continue
+            answer = self._unnoticed(state, call, text)
+            if answer is None:
+                break
+            task = self._after(state, task, answer)
+        if at_once and self._changed_job(call):
+            yield from self._write(state, task, call, text)
+            return
+        if self.asks(task):
+            self._check_calls(state, task)
+        yield "", state.plus(task)
+
+    def died(self, state: State, task: Task) -> State:
+        """`state` is without the task; its message comes back."""
+        return state.with_message(task.holds) if task.holds else state
+
+    def _tell(self, state: State, call: Call) -> State:
+        job = json.loads(call.arguments["Entries"][0]["Detail"])["id"]
+        row = self.services.row(state, job)
+        if row and row.is_open:
+            raise BrokenError("ends_are_announced", "an end is announced before it")
+        return state._replace(told=_with(state.told, job))
+
+    def _unnoticed(self, state: State, call: Call, text: str) -> Any:
+        if call.operation in _READS_OF_TABLE:
+            return self.services.read_table(state, call, text)
+        if call.operation in _READS_OF_BUCKET:
+            return self.services.read_bucket(state, call, text)
+        if call.operation == "get_queue_attributes":
+            held = sum(bool(task.holds) for task in state.tasks)
+            counts = dict(zip(_QUEUE_COUNTS, (str(len(state.queued)), str(held)), strict=True))
+            return {"Attributes": {"ApproximateNumberOfMessagesDelayed": "0"} | counts}
+        if call.operation == "change_message_visibility":
+            return {}
+        if call.operation == "put_object" and call.arguments["Key"].startswith("input/"):
+            return {"ETag": "etag", "VersionId": "1"}
+        if call.operation == "put_item" and call.arguments["Item"]["pk"]["S"].startswith(("output#", "error#")):
+            return {}
+        return None
+
+    def _ended(self, state: State, task: Task, end: Returned) -> State:
+        function, result = self.function_of(task), end.result
+        accepted = function == "submit_job" and result and result["statusCode"] in (200, 202)
+        if accepted and self.services.row(state, json.loads(result["body"])["id"]) is None:
+            raise BrokenError("i1_an_accepted_job_exists", "a job is accepted without a row")
+        if task.holds and (result is None or result["batchItemFailures"]):
+            return state.with_message(task.holds)
+        return state
+
+    def _changed_job(self, call: Call) -> str:
+        """The job of a write that replaces a row under the condition that it has not changed."""
+        put = call.arguments if call.operation == "put_item" else {}
+        if call.operation == "transact_write_items":
+            put = call.arguments["TransactItems"][0].get("Put", {})
+        pk = str(put["Item"]["pk"]["S"]) if put else ""
+        is_change = pk.startswith("job#") and "version" in put.get("ConditionExpression", "")
+        return pk.removeprefix("job#") if is_change else ""
+
+    def _after(self, state: State, task: Task, content: Any) -> Task:
+        """The task with one more answer."""
+        answer = Answer(content, self.times[state.phase])
+        history = self._histories[task.history]
+        longer = history._replace(answers=(*history.answers, answer))
+        return task._replace(history=self._number(state, _key(task.history, answer), longer))
+
+    def _number(self, state: State, key: tuple[Any, ...], history: _History) -> int:
+        """A history's number. A new one is replayed on to the first call that others can notice."""
+        if key in self._numbers:
+            return self._numbers[key]
+
+        def supply(call: Call) -> Answer | None:
+            content = self._unnoticed(state, call, repr(call))
+            return None if content is None else Answer(content, self.times[state.phase])
+
+        function, event, job, began_at, known = history
+        answers = list(known)
+        last, supplied = self._replay.next_of(function, json.loads(event), job, began_at, answers, supply)
+        first = number = self._add(key, history)
+        for call, answer in zip(supplied, answers[len(known) :], strict=True):
+            self._next[number] = call, repr(call)
+            history = history._replace(answers=(*history.answers, answer))
+            number = self._add(_key(number, answer), history)
+        self._next[number] = last, repr(last)
+        return first
+
+    def _add(self, key: tuple[Any, ...], history: _History) -> int:
+        self._numbers[key] = len(self._histories)
+        self._histories.append(history)
+        return self._numbers[key]
+
+
+def _key(history: int, answer: Answer) -> tuple[Any, ...]:
+    return history, answer.now, repr(getattr(answer.content, "response", answer.content))
+
+
+def _throttled() -> ClientError:
+    return Refusal("ThrottlingException", "Rate exceeded").for_caller("InvokeEndpoint")
+
+
+def _refused(call: Call, item: dict[str, Any] | None) -> ClientError:
+    found: dict[str, Any] = {"Code": "ConditionalCheckFailed"} | ({"Item": item} if item else {})
+    if call.operation == "put_item":
+        members: dict[str, Any] = {"Item": item} if item else {}
+        return Refusal("ConditionalCheckFailedException", "", **members).for_caller("PutItem")
+    others = [{"Code": "None"} for _ in call.arguments["TransactItems"][1:]]
+    return Refusal("TransactionCanceledException", CancellationReasons=[found, *others]).for_caller("Transact")
+
+
+def _with(jobs: tuple[str, ...], job: str) -> tuple[str, ...]:
+    return tuple(sorted({*jobs, job}))

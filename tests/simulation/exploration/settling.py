@@ -1,0 +1,66 @@
+"""Liveness: what becomes of a job that nothing is under way for, if nothing more fails."""
+
+from collections.abc import Callable
+
+from simulation.exploration.functions import BrokenError
+from simulation.exploration.services import Services
+from simulation.exploration.state import CLAIMS, OUTPUT, OVER, OVERDUE, REFUSED, RUNNING, State
+
+Steps = Callable[[State], list[tuple[str, State | BrokenError]]]
+
+# In the order in which they are taken, as long as they change something; the first outcome of a call is the good one.
+_GOOD_STEPS = ("record", "model", "worker", "lease over", "sweep")
+_MOST_STEPS = 100
+
+
+def broken_at_rest(state: State, steps: Steps, services: Services, max_attempts: int) -> BrokenError | None:
+    """After the deadline two sweeps end everything; before it a job with attempts left succeeds."""
+    if state.tasks or not state.submissions:
+        return None
+    if state.phase == OVERDUE:
+        after = _undisturbed(_undisturbed(state, steps, ("sweep",), 1), steps, ("sweep",), 1)
+        if not all(_is_settled(after, job, services) for job in services.jobs(state)):
+            return BrokenError("i1_every_job_ends_in_time", "two sweeps after its deadline a job is not settled")
+    if state.phase == CLAIMS:
+        return next(
+            filter(None, (_unlucky(state, job, steps, services, max_attempts) for job in services.jobs(state))), None
+        )
+    return None
+
+
+def _unlucky(state: State, job: str, steps: Steps, services: Services, max_attempts: int) -> BrokenError | None:
+    row = services.row(state, job)
+    if not row or not row.is_open:
+        return None
+    fates = [state.fate((job, number)) for number in range(1, row.attempts + 1) if number not in row.ended]
+    bringing = RUNNING in fates or OUTPUT in fates
+    refused = row.flag("refused") or REFUSED in [state.fate((job, n)) for n in range(1, row.attempts + 1)]
+    after = services.row(_undisturbed(state, steps, _GOOD_STEPS, _MOST_STEPS), job)
+    end = after.state if after else "deleted"
+    if row.flag("refused") and not bringing and OVER not in fates and None not in fates and end != "FAILED":
+        return BrokenError("i1_every_job_ends_in_time", f"a refused job waits for its deadline: {end}")
+    if not refused and (bringing or row.attempts < max_attempts) and end != "SUCCEEDED":
+        return BrokenError("i1_every_job_ends_in_time", f"a job with attempts left does not succeed: {end}")
+    return None
+
+
+def _is_settled(state: State, job: str, services: Services) -> bool:
+    row = services.row(state, job)
+    return row is None or (not row.is_open and not row.holds_slot and row.flag("announced") and job in state.told)
+
+
+def _undisturbed(state: State, steps: Steps, good: tuple[str, ...], most: int) -> State:
+    """Good steps only; a function that runs makes its calls before anything else begins."""
+    for _ in range(most):
+        while state.tasks:
+            state = next(_good(after) for name, after in steps(state) if ": " in name and "dies" not in name)
+        options = [(name, after) for name, after in steps(state) if "dies" not in name]
+        better = [_good(after) for start in good for name, after in options if name.startswith(start)]
+        state = next((each for each in better if each != state), state)
+    return state
+
+
+def _good(after: State | BrokenError) -> State:
+    if isinstance(after, BrokenError):
+        raise after
+    return after

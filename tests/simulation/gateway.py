@@ -1,0 +1,96 @@
+"""API Gateway: an HTTP request becomes an event, a handler's answer or its failure becomes a response."""
+
+import json
+from dataclasses import dataclass
+from random import Random
+from typing import Any, NamedTuple
+
+from simulation.faults import Faults
+from simulation.functions import Functions
+from simulation.scheduler import Scheduler
+
+TIMEOUT_IN_SECONDS = 29
+_ROUTES = {
+    ("POST", "/jobs"): "submit_job",
+    ("GET", "/jobs"): "list_jobs",
+    ("GET", "/jobs/{id}"): "poll_job",
+    ("DELETE", "/jobs/{id}"): "cancel_job",
+    ("POST", "/generate"): "generate",
+}
+
+
+class Reply(NamedTuple):
+    """What the caller receives."""
+
+    status: int
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass
+class Gateway:
+    """Calls the route's function for an authenticated principal and waits for it, as long as it may take."""
+
+    scheduler: Scheduler
+    random: Random
+    functions: Functions
+    plan: Faults
+
+    def call(
+        self,
+        method: str,
+        resource: str,
+        principal: str,
+        *,
+        job: str | None = None,
+        query: dict[str, str] | None = None,
+        headers: dict[str, str] | None = None,
+        body: bytes = b"",
+    ) -> Reply:
+        """From a task of the caller's."""
+        self.scheduler.sleep(self.random.uniform(0.01, 0.04))
+        if self.plan.happens("function throttled", self.plan.rates.function_throttled):
+            return Reply(503, {"retry-after": "2"}, {"error": {"code": "overloaded", "message": ""}})
+        caller = f"{principal}:session-{self.random.randrange(1000)}"  # the name of a session must not matter
+        request = f"{self.random.getrandbits(64):016x}"
+        event = http_event(method, resource, caller, request, job=job, query=query, headers=headers, body=body)
+        invocation = self.functions.by_name[_ROUTES[method, resource]].start(event)
+        in_time = invocation.finished.wait(TIMEOUT_IN_SECONDS)
+        self.scheduler.sleep(self.random.uniform(0.01, 0.04))
+        if not in_time:
+            return Reply(504, {}, {"error": {"code": "gateway_timeout", "message": ""}})
+        answer = invocation.result
+        if invocation.outcome != "returned":
+            return Reply(502, {}, {"error": {"code": "function_failed", "message": ""}})
+        return Reply(answer["statusCode"], answer["headers"], json.loads(answer["body"]))
+
+
+def http_event(
+    method: str,
+    resource: str,
+    caller: str,
+    request: str,
+    *,
+    job: str | None = None,
+    query: dict[str, str] | None = None,
+    headers: dict[str, str] | None = None,
+    body: bytes = b"",
+) -> dict[str, Any]:
+    """As API Gateway sends it to a function. caller: principal and session; request: the id of the request."""
+    return {
+        "resource": resource,
+        "path": resource.replace("{id}", job or ""),
+        "httpMethod": method,
+        "headers": {"Content-Type": "application/json", **(headers or {})},
+        "queryStringParameters": query,
+        "pathParameters": {"id": job} if job is not None else None,
+        "requestContext": {
+            "requestId": request,
+            "resourcePath": resource,
+            "httpMethod": method,
+            "stage": "v1",
+            "identity": {"accountId": "111122223333", "caller": caller, "apiKeyId": None},
+        },
+        "body": body.decode() or None,
+        "isBase64Encoded": False,
+    }

@@ -1,0 +1,131 @@
+"""What happened in a trial: every committed write of a job, and everything a caller asked and was told."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from simulation.aws.expressions import Item
+from simulation.aws.table import Write
+from simulation.gateway import Reply
+
+OPEN_STATES = ("ACCEPTED", "SUBMITTED")
+
+
+class Exchange(NamedTuple):
+    """One request of a caller. `job` is the id in its path, `prompt` and `key` what it submitted."""
+
+    started_at: float
+    ended_at: float
+    principal: str
+    action: str
+    job: str | None
+    prompt: str | None
+    key: str | None
+    reply: Reply
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The job in the answer, empty when there is none."""
+        body = self.reply.body
+        return body if self.reply.status in (200, 202) and isinstance(body, dict) and "id" in body else {}
+
+
+class Row(NamedTuple):
+    """A job's row from a moment on; None once it is deleted."""
+
+    at: float
+    item: Item | None
+    size: int
+
+    def text(self, name: str) -> str:
+        return str(self.item[name]["S"]) if self.item and name in self.item else ""
+
+    def number(self, name: str) -> float:
+        return float(self.item[name]["N"]) if self.item and name in self.item else 0.0
+
+    @property
+    def state(self) -> str:
+        return self.text("state")
+
+    def has(self, name: str) -> bool:
+        return self.item is not None and name in self.item
+
+    def value(self, name: str) -> Any:
+        return (self.item or {}).get(name)
+
+    def flag(self, name: str) -> bool:
+        return bool((self.value(name) or {}).get("BOOL", False))
+
+    @property
+    def attempts(self) -> int:
+        return int(self.number("attempts"))
+
+    @property
+    def ended(self) -> set[int]:
+        """Attempts that can bring no output any more."""
+        return set(map(int, (self.value("ended") or {"NS": []})["NS"]))
+
+    @property
+    def output_attempt(self) -> int:
+        """The attempt whose output is pinned, 0 for none."""
+        return int(self.value("output")["M"]["attempt"]["N"]) if self.has("output") else 0
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN_STATES
+
+    @property
+    def holds_slot(self) -> bool:
+        """The row leaves out what is as it was at first."""
+        return self.item is not None and bool(self.item.get("holds_slot", {"BOOL": True})["BOOL"])
+
+
+@dataclass
+class History:
+    """Kept while the trial runs; the invariants read it afterwards."""
+
+    exchanges: list[Exchange] = field(default_factory=list)
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    copies: dict[str, list[tuple[float, Item | None]]] = field(default_factory=dict)
+    writes_of_others: list[Write] = field(default_factory=list)
+    slots: dict[str, int] = field(default_factory=dict)
+    slot_mismatches: list[str] = field(default_factory=list)
+    holders: dict[str, int] = field(default_factory=dict)
+    latest_deadline: float = 0.0
+    _ends: dict[str, Row] = field(default_factory=dict)
+
+    def observe(self, writes: list[Write]) -> None:
+        """One committed request: a single write, or all writes of a transaction."""
+        touched: set[str] = set()
+        for write in writes:
+            kind, _, name = write.pk.partition("#")
+            if kind == "job":
+                touched |= self._observe_job(name, write)
+            elif kind == "output":
+                self.copies.setdefault(name, []).append((write.at, write.new))
+            else:
+                self.writes_of_others.append(write)
+                if kind == "owner" and "#" not in name:
+                    self.slots[name] = int((write.new or {}).get("open", {"N": "0"})["N"])
+                    touched.add(name)
+        for owner in touched:
+            if self.slots.get(owner, 0) != self.holders.get(owner, 0):
+                taken, held = self.slots.get(owner, 0), self.holders.get(owner, 0)
+                self.slot_mismatches.append(f"owner {owner} counts {taken} slots, {held} jobs hold one")
+
+    def _observe_job(self, job: str, write: Write) -> set[str]:
+        before, after = Row(write.at, write.old, 0), Row(write.at, write.new, write.size)
+        self.rows.setdefault(job, []).append(after)
+        self.latest_deadline = max(self.latest_deadline, after.number("deadline"))
+        if write.new and job not in self._ends and not after.is_open:
+            self._ends[job] = after
+        owner = after.text("owner") or before.text("owner")
+        self.holders[owner] = self.holders.get(owner, 0) + after.holds_slot - before.holds_slot
+        return {owner}
+
+    def final_row(self, job: str) -> Row:
+        """As it was last, before it was deleted."""
+        return next(row for row in reversed(self.rows[job]) if row.item)
+
+    def end_of(self, job: str) -> Row | None:
+        """The write that ended it."""
+        return self._ends.get(job)

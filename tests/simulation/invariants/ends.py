@@ -1,0 +1,99 @@
+"""I1, I2, I5 and refusals (I4): every job ends in time, for good, and is kept as long as promised."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from simulation.callers import FINAL
+from simulation.history import Exchange
+from simulation.invariants.invariant import Story, invariant, prompt_of_job, row_at, when
+from simulation.model import REFUSED
+from simulation.world import World
+
+
+@invariant
+def i1_an_accepted_job_exists(world: World) -> Iterator[Story]:
+    """Whoever got an id has a row, and finds it until its time is over."""
+    for exchange in world.history.exchanges:
+        job = exchange.shown.get("id")
+        if job and not row_at(world, job, exchange.ended_at):
+            yield job, f"{when(exchange.ended_at)} {exchange.action} answered with an id that has no row"
+        if exchange.action == "poll" and exchange.reply.status == 404 and exchange.job in world.history.rows:
+            final = world.history.final_row(exchange.job)
+            if final.is_open or exchange.ended_at < final.number("expires_at"):
+                yield exchange.job, f"{when(exchange.ended_at)} its owner was told that it does not exist"
+
+
+@invariant
+def i1_every_job_ends_in_time(world: World) -> Iterator[Story]:
+    """By its deadline and two sweeps that nothing disturbs, the first of which may miss what the index shows late."""
+    whole = [sweep for sweep in world.sweeps if sweep.outcome == "returned" and not sweep.disturbed]
+    for job, rows in world.history.rows.items():
+        end, deadline = world.history.end_of(job), rows[0].number("deadline")
+        if end is None:
+            yield job, f"never ended; last seen {rows[-1].state} with {rows[-1].number('attempts'):.0f} attempts"
+            continue
+        if end.at > deadline:
+            seen = sum(deadline < sweep.started_at and sweep.ended_before(end.at) for sweep in whole)
+            if seen > 2:
+                yield job, f"{when(end.at)} {end.state}, {seen} whole sweeps after its deadline {when(deadline)}"
+
+
+@invariant
+def i2_callers_see_no_change_after_the_end(world: World) -> Iterator[Story]:
+    """Once a caller was told the end, every later question gets the same answer, until the job has had its time."""
+    told: dict[str, Exchange] = {}
+    for exchange in sorted(world.history.exchanges, key=lambda exchange: exchange.ended_at):
+        shown = exchange.shown
+        job = shown.get("id")
+        if not job or exchange.action not in ("poll", "submit", "cancel"):
+            continue
+        first = told.get(job)
+        if first and exchange.started_at >= first.ended_at and _answer(shown) != _answer(first.shown):
+            yield job, f"{when(exchange.ended_at)} {_answer(first.shown)} became {_answer(shown)}"
+        if shown["status"] in FINAL and exchange.action != "cancel":
+            told.setdefault(job, exchange)
+
+
+@invariant
+def i4_refused_prompts_fail_and_others_are_never_refused(world: World) -> Iterator[Story]:
+    """The model's own refusal is final and only its own."""
+    for job in world.history.rows:
+        end, refused = world.history.end_of(job), REFUSED in prompt_of_job(world, job)
+        if end and refused and end.state == "SUCCEEDED":
+            yield job, "succeeded with a prompt that the model refuses"
+        if end and end.state == "FAILED" and (end.text("error_code") == "rejected_by_model") and not refused:
+            yield job, "failed as refused, which the model has not done"
+
+
+@invariant
+def i5_nothing_is_deleted_before_its_time(world: World) -> Iterator[Story]:
+    """A row gets its expiry with its end, stays for the whole retention, and goes before its copy of the output."""
+    for job, rows in world.history.rows.items():
+        for row in rows:
+            if row.item and row.is_open and "expires_at" in row.item:
+                yield job, f"{when(row.at)} may be deleted although it is {row.state}"
+        end, gone = world.history.end_of(job), next((row for row in rows if row.item is None), None)
+        # Whole seconds, from the moment that the row itself gives as the end.
+        keep_until = int(end.number("ended_at")) + world.trial.retention if end else 0
+        if gone and (end is None or gone.at < keep_until):
+            yield job, f"{when(gone.at)} deleted, ended {when(end.at) if end else 'never'}"
+        if end and end.number("expires_at") < keep_until:
+            yield job, f"kept for only {end.number('expires_at') - end.at:.0f} s"
+    for name, writes in world.history.copies.items():
+        end = world.history.end_of(name.split(".")[0])
+        for at, item in writes:
+            if (
+                item
+                and end
+                and end.at <= at + world.trial.deadline
+                and float(item["expires_at"]["N"]) < end.number("expires_at")
+            ):
+                yield name.split(".")[0], f"{when(at)} its result goes before its row"
+
+
+def _answer(shown: dict[str, Any]) -> str:
+    """Without the parts of a link that are signed anew."""
+    answer = {name: shown.get(name) for name in ("status", "output", "output_url", "error", "ended_at")}
+    return re.sub(r"X-Amz-[^&]*", "", json.dumps(answer))[:300]

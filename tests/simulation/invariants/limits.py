@@ -1,0 +1,41 @@
+"""I8: what is counted is what there is, and no limit is passed."""
+
+from collections.abc import Iterator
+
+from simulation.invariants.invariant import Story, invariant, when
+from simulation.world import World
+
+
+@invariant
+def i8_slots_equal_unfinished_work(world: World) -> Iterator[Story]:
+    """After every single commit an owner's count is the number of jobs that hold a slot; at last that is none."""
+    for story in world.history.slot_mismatches[:5]:
+        yield "", story
+    for owner, taken in world.history.slots.items():
+        if taken:
+            yield "", f"owner {owner} counts {taken} slots at the end"
+
+
+@invariant
+def i8_nobody_goes_past_a_limit(world: World) -> Iterator[Story]:
+    """Neither an owner's open jobs and tokens nor the callers that are held at once."""
+    for write in world.history.writes_of_others:
+        item = write.new or {}
+        if write.pk.startswith("waiting#") and int(item.get("waiting", {"N": "0"})["N"]) > world.trial.max_waiting:
+            yield "", f"{when(write.at)} {item['waiting']['N']} callers were admitted to {write.pk}"
+        budget = world.trial.answer_tokens_per_day
+        if "tokens" in item and budget is not None and int(item["tokens"]["N"]) > budget:
+            yield "", f"{when(write.at)} {write.pk} has {item['tokens']['N']} tokens"
+        if "open" in item and not 0 <= int(item["open"]["N"]) <= world.trial.open_jobs:
+            yield "", f"{when(write.at)} {write.pk} has {item['open']['N']} open jobs"
+
+
+@invariant
+def i8_accepted_is_open_and_ended(world: World) -> Iterator[Story]:
+    """Every row was accepted once and is counted once, by the app's own metrics as by the table."""
+    ended = sum(world.history.end_of(job) is not None for job in world.history.rows)
+    counted = world.log.metrics["JobsEnded"]
+    if counted > ended:
+        yield "", f"{counted} ends were counted, {ended} happened"
+    if world.log.metrics["JobsAccepted"] > len(world.history.rows):
+        yield "", f"{world.log.metrics['JobsAccepted']} jobs were counted, {len(world.history.rows)} accepted"

@@ -1,0 +1,18 @@
+"""I10: messages about strangers create nothing."""
+
+from collections.abc import Iterator
+
+from simulation.invariants.invariant import Story, invariant
+from simulation.world import World
+
+
+@invariant
+def i10_unknown_ids_create_nothing(world: World) -> Iterator[Story]:
+    """Messages about no job of ours leave no item, end in no dead-letter queue, and are counted."""
+    for job in world.strange_ids:
+        others = [write.pk for write in world.history.writes_of_others if job in write.pk]
+        if job in world.history.rows or others or any(name.startswith(job) for name in world.history.copies):
+            yield job, "was created by a message"
+    if world.log.metrics["UnknownJobMessages"] < world.strange_messages_delivered:
+        counted = world.log.metrics["UnknownJobMessages"]
+        yield "", f"{world.strange_messages_delivered} strange messages, {counted} counted"

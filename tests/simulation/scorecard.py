@@ -1,0 +1,92 @@
+"""The outcome of many trials on one page: jobs, faults injected by kind, and four counts that have to be zero."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from simulation.invariants.check import breaches
+from simulation.invariants.invariant import Breach
+from simulation.trial import Trial
+from simulation.world import World
+
+# Which invariants each count of the scorecard stands for; a breach of any other is one, too.
+COUNTS = {
+    "lost": ("i1_an_accepted_job_exists",),
+    "changed after the end": ("i2_an_end_is_final", "i2_callers_see_no_change_after_the_end"),
+    "deleted early": ("i5_nothing_is_deleted_before_its_time",),
+    "stuck": ("i1_every_job_ends_in_time",),
+}
+OTHER = "other breaches"
+_SHOWN_BREACHES = 20
+
+
+@dataclass
+class Scorecard:
+    """Adds up."""
+
+    jobs: int = 0
+    calls: int = 0
+    ends: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    breaches: list[tuple[Trial, Breach]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, trial: Trial) -> "Scorecard":
+        """Run one trial."""
+        world = World(trial)
+        world.run()
+        faults = world.faults.injected + world.deployment.functions.faults()
+        ends = Counter(world.history.final_row(job).state for job in world.history.rows)
+        found = [(trial, breach) for breach in breaches(world)]
+        return cls(len(world.history.rows), len(world.history.exchanges), ends, faults, found)
+
+    @classmethod
+    def total(cls, cards: Iterable["Scorecard"]) -> "Scorecard":
+        total = cls()
+        for card in cards:
+            total.jobs += card.jobs
+            total.calls += card.calls
+            total.ends += card.ends
+            total.faults += card.faults
+            total.breaches += card.breaches
+        return total
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Jobs by what happened to them against the promises."""
+        broken = Counter(dict.fromkeys((*COUNTS, OTHER), 0))
+        for _, breach in self.breaches:
+            name = next((name for name, invariants in COUNTS.items() if breach.invariant in invariants), OTHER)
+            broken[name] += 1
+        return dict(broken)
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.breaches and self.jobs > 0
+
+    def __str__(self) -> str:
+        lines = [_line("jobs", self.jobs), _line("requests of callers", self.calls)]
+        lines += [_line(f"  {state.lower()}", count) for state, count in sorted(self.ends.items())]
+        lines += [_line("faults injected", self.faults.total())]
+        lines += [_line(f"  {name}", count) for name, count in sorted(self.faults.items())]
+        lines += [_line(name, count) for name, count in self.counts.items()]
+        for trial, (invariant, job, story) in self.breaches[:_SHOWN_BREACHES]:
+            where = f"--mode {trial.mode} --first-seed {trial.seed} --seeds 1 --jobs {trial.jobs}"
+            where += f" --story {job}" if job else ""
+            lines += [
+                f"{invariant}: {story}",
+                f"    PYTHONPATH=tests python -m simulation {where}",
+            ]
+        if len(self.breaches) > _SHOWN_BREACHES:
+            lines.append(f"and {len(self.breaches) - _SHOWN_BREACHES} more")
+        return "\n".join(lines)
+
+    def as_json(self) -> str:
+        """For whoever compares runs."""
+        card = {"jobs": self.jobs, "requests": self.calls, "ends": self.ends, "faults": self.faults} | self.counts
+        return json.dumps(card, indent=2, sort_keys=True)
+
+
+def _line(name: str, count: int) -> str:
+    return f"{name:<48}{count:>12,}"

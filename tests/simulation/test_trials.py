@@ -1,0 +1,193 @@
+"""The shipped handlers under random faults, and in the situations that jobs were made for: no promise is broken."""
+
+from collections import Counter
+from concurrent.futures import Future
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from simulation.callers import Habits
+from simulation.faults import Rates
+from simulation.history import Row
+from simulation.invariants.check import breaches
+from simulation.scorecard import Scorecard
+from simulation.trial import MODES, Trial
+from simulation.world import World
+
+FAULTS_OF_BOTH = {
+    *("crash before", "crash after", "error without effect", "error after the effect"),
+    *("throttled", "function throttled"),
+    *("transaction conflict", "two sweepers at once", "table throttled for seconds", "event refused"),
+    *("message doubled", "message lost", "message slow", "model crashed", "model error", "model slow", "answer empty"),
+}
+FAULTS_OF_MODE = {
+    "async": {"output missing", "output written twice", "failure object missing"},
+    "realtime": {"queue counts wrong"},
+}
+Running = dict[str, Future[Any]]
+# Before its deadline. A call may take a minute, must end five minutes before, and the sweeper looks each quarter hour.
+LAST_LOOKS_IN_SECONDS = 60 + 300 + 900
+# Within five minutes, for five places on a real-time endpoint: the reason for the queue.
+BURST = Trial(
+    mode="realtime",
+    jobs=4000,
+    arrivals=300,
+    owners=40,
+    open_jobs=1000,
+    capacity=5,
+    median=2.8,
+    rates=Rates(),
+    habits=Habits.of_nobody(),
+    outages=0,
+    strange_messages=0,
+    redriven_every=0,
+    after_retention=False,
+)
+
+
+def run(trial: Trial) -> World:
+    """The world after a trial in which no promise was broken."""
+    world = World(trial)
+    world.run()
+    assert breaches(world) == []
+    return world
+
+
+def ends(world: World) -> Counter[str]:
+    return Counter(world.history.final_row(job).state for job in world.history.rows)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_same_seed_gives_the_same_history(mode: str) -> None:
+    first, second, other = (World(Trial(mode=mode, jobs=40, arrivals=200, seed=seed)) for seed in (7, 7, 8))
+    for world in (first, second, other):
+        world.run()
+    assert first.history == second.history
+    assert first.faults.injected == second.faults.injected
+    assert first.history != other.history
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_healthy_deployment_needs_no_sweeper(mode: str) -> None:
+    world = run(Trial(mode=mode, jobs=200, rates=Rates(), outages=0))
+    assert set(ends(world)) <= {"SUCCEEDED", "CANCELLED", "FAILED"}  # failed: refused by the model itself
+    assert world.log.metrics["JobsEndedBySweeper"] == 0
+    assert world.log.metrics["JobsEnded"] == world.log.metrics["JobsAccepted"] == len(world.history.rows)
+    assert max(Counter(run.job for run in world.deployment.model.runs).values()) == 1
+    assert {outcome for _, outcome in world.deployment.functions.outcomes} == {"returned"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_clocks_that_differ_by_seconds_do_no_harm(mode: str) -> None:
+    run(Trial(mode=mode, jobs=100, seed=3, clock_skew=5.0))
+
+
+def test_a_generation_that_waits_for_its_job_is_a_job() -> None:
+    world = run(Trial(mode="async", jobs=100, arrivals=600, seed=4, habits=Habits(generated=0.5, waiting=0.8)))
+    asked = Counter(exchange.reply.status for exchange in world.history.exchanges if exchange.action == "generate")
+    assert asked[200] > 5
+    assert asked[202] > 5
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_limits_hold_under_pressure(mode: str) -> None:
+    trial = Trial(
+        mode=mode, jobs=100, arrivals=300, seed=5, owners=3, open_jobs=4, max_waiting=2, habits=Habits(waiting=0.5)
+    )
+    codes = Counter(exchange.reply.status for exchange in run(trial).history.exchanges)
+    assert codes[429] > 20
+
+
+def test_a_daily_budget_of_tokens_holds_under_faults() -> None:
+    world = run(Trial(mode="realtime", jobs=100, arrivals=300, seed=6, owners=2, answer_tokens_per_day=400))
+    codes = Counter(
+        exchange.reply.body["error"]["code"] for exchange in world.history.exchanges if exchange.reply.status == 429
+    )
+    assert codes["daily_tokens_exceeded"] > 20
+    assert len(world.history.rows) <= 2 * 400 / 20
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_two_sweepers_at_once_revive_each_stuck_job_once(mode: str) -> None:
+    """Every second submission dies somewhere; what was accepted is picked up, by one of the two."""
+    rates = Rates(crash=0.15, double_sweep=1.0)
+    habits = Habits(cancelled=0)
+    world = run(
+        Trial(mode=mode, jobs=200, rates=rates, faulty_functions=("submit_job",), outages=0, habits=habits, median=1.0)
+    )
+    assert world.deployment.functions.outcomes["submit_job", "crashed"] > 60
+    assert set(ends(world)) == {"SUCCEEDED", "FAILED"}  # failed: refused by the model itself
+    # Of an asynchronous endpoint the submitter may have died between the call and its mark.
+    assert max(Counter(run.job for run in world.deployment.model.runs).values()) == (2 if mode == "async" else 1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_minute_without_the_table_loses_nothing(mode: str) -> None:
+    habits = Habits(cancelled=0, refused=0)
+    world = run(Trial(mode=mode, jobs=200, rates=Rates(), outages=1, outage=120.0, habits=habits))
+    assert set(ends(world)) == {"SUCCEEDED"}
+    codes = Counter(exchange.reply.status for exchange in world.history.exchanges)
+    assert codes[503] > 0
+
+
+@pytest.mark.parametrize("sweeps", [True, False])
+def test_dead_letters_that_are_redriven_end_what_has_not_ended(sweeps: bool) -> None:
+    """With the sweeper all has ended before, and nothing changes; without it the dead letters are what ends it."""
+    trial = Trial(
+        mode="async",
+        jobs=200,
+        arrivals=60,
+        rates=Rates(error=0.9),
+        faulty_functions=("record_result",),
+        faults_for=2400,
+        deadline=7200,
+        outages=0,
+        redriven_every=2700,
+        sweeps=sweeps,
+        habits=Habits.of_nobody(),
+    )
+    world = World(trial)
+    world.run()
+    # Whoever died before the announcement leaves that to the sweeper.
+    assert {breach.invariant for breach in breaches(world)} <= (set() if sweeps else {"ends_are_announced"})
+    assert world.faults.injected["dead letter redriven"] > 20
+    assert set(ends(world)) == {"SUCCEEDED"}
+    assert (world.log.metrics["JobsEndedBySweeper"] > 0) is sweeps
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_fault_breaks_a_promise(running: Running, mode: str) -> None:
+    card: Scorecard = running[mode].result()
+    print(card)
+    assert card.is_clean, str(card)
+    assert card.jobs >= 600
+    assert {"SUCCEEDED", "FAILED", "CANCELLED"} <= set(card.ends)
+    # A fault that is never injected proves nothing.
+    kinds = FAULTS_OF_BOTH | FAULTS_OF_MODE[mode]
+    assert {kind for kind in kinds if not any(fault.startswith(kind) for fault in card.faults)} == set()
+
+
+def test_a_burst_waits_forty_minutes_and_nothing_else_happens_to_it() -> None:
+    """Never more in flight than the bound; no job runs twice, fails, or is sent again early."""
+    world = run(BURST)
+    accepted = {job: rows[0].at for job, rows in world.history.rows.items()}
+    runs = world.deployment.model.runs
+    assert ends(world) == {"SUCCEEDED": BURST.jobs}
+    assert world.deployment.event_source.most_running == world.deployment.model.most_running == BURST.capacity
+    assert world.deployment.realtime_endpoint.refused == 0
+    assert max(Counter(each.job for each in runs).values()) == 1
+    assert max(each.started_at - accepted[each.job] for each in runs) > 40 * 60
+    again = [after for rows in world.history.rows.values() for after in taken_for_lost(rows)]
+    assert [row for row in again if row.at < row.number("deadline") - LAST_LOOKS_IN_SECONDS] == []
+    assert world.deployment.messages.sent == BURST.jobs + len(again)
+    assert world.log.metrics["JobsEndedBySweeper"] == 0
+
+
+def taken_for_lost(rows: list[Row]) -> list[Row]:
+    """The writes that say of a waiting job that it has no message any more."""
+    return [
+        after
+        for before, after in pairwise(rows)
+        if after.state == "ACCEPTED" and before.has("sent") and not after.has("sent")
+    ]

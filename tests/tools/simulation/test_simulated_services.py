@@ -1,0 +1,228 @@
+"""Queues, functions, events and clients in memory fail as AWS's do, on either side of every effect."""
+
+from functools import partial
+from random import Random
+from typing import Any
+
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ParamValidationError
+
+from simulation import faults
+from simulation.aws.client import Client
+from simulation.aws.errors import Refusal
+from simulation.aws.events import EventBus
+from simulation.aws.s3 import Bucket
+from simulation.aws.sqs import Queue
+from simulation.event_source import EventSource
+from simulation.faults import Faults, Rates
+from simulation.functions import Functions
+from simulation.scheduler import Scheduler
+
+START = 1_000_000.0
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    return Scheduler(START)
+
+
+def plan(**rates: float) -> Faults:
+    return Faults(Rates(**rates), Random(1))
+
+
+def queue(scheduler: Scheduler, faults_: Faults | None = None, **more: Any) -> Queue:
+    return Queue("jobs", scheduler, Random(1), faults_ or plan(), 30, **more)
+
+
+def code_of(work: Any) -> str:
+    with pytest.raises(Refusal) as refused:
+        work()
+    return refused.value.code
+
+
+# Storage
+
+
+def test_what_is_missing_has_the_codes_of_s3(scheduler: Scheduler) -> None:
+    bucket = Bucket("files", scheduler, Random(1))
+    bucket.put_object(Bucket="files", Key="a", Body=b"one")
+    assert code_of(lambda: bucket.get_object(Bucket="files", Key="b")) == "NoSuchKey"
+    assert code_of(lambda: bucket.get_object(Bucket="files", Key="a", VersionId="none")) == "NoSuchVersion"
+    assert code_of(lambda: bucket.get_object(Bucket="other", Key="a")) == "NoSuchBucket"
+
+
+# Queues
+
+
+def test_a_message_that_nobody_deletes_comes_back_and_ends_with_the_dead(scheduler: Scheduler) -> None:
+    dead = queue(scheduler)
+    source = queue(scheduler, max_receives=2, dead_letters=dead)
+    source.send("hello")
+    scheduler.run(5)
+    for received in (1, 2):
+        ((_, message),) = source.receive(10).items()
+        assert (message.body, message.receives) == ("hello", received)
+        assert source.receive(10) == {}
+        scheduler.run(30)
+    assert source.receive(10) == {}
+    assert (source.size, dead.size) == (0, 1)
+    assert source.redrive(dead) == 1
+    scheduler.run(5)
+    ((handle, message),) = source.receive(10).items()
+    assert message.receives == 1
+    source.delete(handle)
+    scheduler.run(100)
+    assert (source.size, dead.size) == (0, 0)
+
+
+def test_delay_and_visibility_are_kept(scheduler: Scheduler) -> None:
+    source = queue(scheduler)
+    source.send_message(QueueUrl=source.url, MessageBody="hello", DelaySeconds=60)
+    scheduler.run(59)
+    assert source.receive(1) == {}
+    scheduler.run(2)
+    (handle,) = source.receive(1)
+    source.change_message_visibility(QueueUrl=source.url, ReceiptHandle=handle, VisibilityTimeout=100)
+    scheduler.run(99)
+    assert source.receive(1) == {}
+    scheduler.run(1)
+    assert source.receive(1)
+    wrong = {"QueueUrl": source.url, "ReceiptHandle": handle, "VisibilityTimeout": 1}
+    assert code_of(lambda: source.change_message_visibility(**wrong)) == "MessageNotInflight"
+
+
+def test_messages_are_doubled_lost_and_out_of_order_by_plan(scheduler: Scheduler) -> None:
+    source = queue(scheduler, plan(duplicate_message=0.2, lost_message=0.1, slow_message=0.2))
+    for position in range(1000):
+        scheduler.call_later(position, partial(source.send, str(position)))
+    seen = []
+    for _ in range(2000):
+        scheduler.run(1)
+        for handle, message in source.receive(10).items():
+            seen.append(int(message.body))
+            source.delete(handle)
+    injected = source.plan.injected
+    assert len(set(seen)) == 1000 - injected["message lost: jobs"]
+    assert len(seen) == len(set(seen)) + injected["message doubled: jobs"]
+    assert seen != sorted(seen)
+    assert all(80 < count < 300 for count in injected.values())
+
+
+# Functions
+
+
+def functions(scheduler: Scheduler, faults_: Faults | None = None) -> Functions:
+    return Functions(scheduler, Random(1), faults_ or plan())
+
+
+def test_a_function_dies_at_its_time_limit(scheduler: Scheduler) -> None:
+    seen = []
+
+    def handler(event: Any, context: Any) -> str:
+        seen.append(context.get_remaining_time_in_millis())
+        scheduler.sleep(event)
+        return "done"
+
+    function = functions(scheduler).add("sleep", handler, 30)
+    runs = [function.start(29), function.start(31)]
+    scheduler.run()
+    assert [run.outcome for run in runs] == ["returned", "timed out"]
+    assert [(run.ended_at or 0) - run.started_at for run in runs] == [29, 30]
+    assert seen == [30_000, 30_000]
+
+
+def test_an_event_source_keeps_its_bound_and_what_failed(scheduler: Scheduler) -> None:
+    source, running = queue(scheduler), []
+
+    def handler(event: Any, context: Any) -> Any:
+        running.append(1)
+        assert len(running) <= 3
+        scheduler.sleep(10)
+        running.pop()
+        odd = [record for record in event["Records"] if record["body"] == "odd"]
+        if any(record["attributes"]["ApproximateReceiveCount"] == "1" for record in odd):
+            return {"batchItemFailures": [{"itemIdentifier": record["messageId"]} for record in odd]}
+        return {"batchItemFailures": []}
+
+    function = functions(scheduler).add("work", handler, 30)
+    event_source = EventSource(source, function, 2, 3, scheduler)
+    for position in range(20):
+        source.send("odd" if position % 5 == 0 else "even")
+    scheduler.run(31)
+    assert source.size == 8  # 12 were handled or are at work, of which the odd ones wait
+    scheduler.run()
+    assert (source.size, event_source.most_running) == (0, 3)
+
+
+@pytest.mark.parametrize("failures", [None, {"batchItemFailures": [{"itemIdentifier": "unknown"}]}])
+def test_a_batch_of_a_broken_function_comes_back(scheduler: Scheduler, failures: Any) -> None:
+    source = queue(scheduler, max_receives=3)
+
+    def handler(event: Any, context: Any) -> Any:
+        if failures is None:
+            raise ValueError("broken")
+        return failures
+
+    EventSource(source, functions(scheduler).add("work", handler, 30), 10, 1, scheduler)
+    source.send("hello")
+    scheduler.run(29)
+    assert source.size == 1
+    scheduler.run()
+    assert source.size == 0  # given up after three receives
+
+
+# Clients
+
+
+def client(scheduler: Scheduler, faults_: Faults, attempts: int = 4) -> tuple[Client, Bucket]:
+    bucket = Bucket("files", scheduler, Random(1))
+    config = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": attempts})
+    return Client("s3", bucket, config, functions(scheduler, faults_), Random(1), faults_), bucket
+
+
+def call(caller: Client, work: Any) -> Any:
+    """From within a function, as calls are made."""
+    results = []
+
+    def handler(event: Any, context: Any) -> None:
+        try:
+            results.append(work())
+        except Exception as error:
+            results.append(error)
+
+    caller._functions.add("caller", handler, 60).start(None)
+    caller._functions.scheduler.run()
+    return results[0] if results else None
+
+
+def test_a_client_checks_what_it_is_given(scheduler: Scheduler) -> None:
+    caller, _ = client(scheduler, plan())
+    assert isinstance(call(caller, lambda: caller.put_object(Bucket="files", Key=7, Body=b"")), ParamValidationError)
+    assert caller._plan.invalid_calls.total() == 1
+
+
+def test_a_client_repeats_what_may_pass(scheduler: Scheduler) -> None:
+    caller, bucket = client(scheduler, plan(unknown_outcome=1.0))
+    error = call(caller, lambda: caller.put_object(Bucket="files", Key="a", Body=b"x"))
+    assert isinstance(error, Exception)
+    assert len(bucket.objects["a"]) == 4  # each attempt had its effect, and nobody heard of it
+    once, bucket = client(scheduler, plan(error=1.0), attempts=1)
+    call(once, lambda: once.put_object(Bucket="files", Key="a", Body=b"x"))
+    assert (once._plan.injected[faults.ERROR], bucket.objects) == (1, {})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_function_dies_on_either_side_of_an_effect(scheduler: Scheduler, seed: int) -> None:
+    faults_ = Faults(Rates(crash=1.0), Random(seed))
+    caller, bucket = client(scheduler, faults_)
+    assert call(caller, lambda: caller.put_object(Bucket="files", Key="a", Body=b"x")) is None
+    assert faults_.injected[faults.CRASH_AFTER] == len(bucket.objects)
+    assert faults_.injected.total() == 1
+
+
+def test_a_refused_event_comes_back_in_a_good_answer(scheduler: Scheduler) -> None:
+    bus = EventBus(scheduler, plan(event_refused=1.0))
+    answer = bus.put_events(Entries=[{"Source": "slipway", "DetailType": "Job Ended", "Detail": "{}"}])
+    assert (answer["FailedEntryCount"], answer["Entries"][0]["ErrorCode"]) == (1, "ThrottlingException")
+    assert bus.events == []
