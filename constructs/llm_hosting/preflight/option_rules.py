@@ -163,7 +163,7 @@ def tgi_limits(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(f"{environment}.MAX_TOTAL_TOKENS", problem, f"use {compiled:,.0f}, or compile for more")
 
 
-@error
+@warning
 def batch_fits_compilation(resolution: Resolution) -> Iterator[Finding]:
     """A model on Neuron is compiled for one size of batch, which the server has to use."""
     container = resolution.container
