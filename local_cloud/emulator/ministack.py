@@ -1,17 +1,17 @@
-"""The hooks into the emulator; only the modules here whose name ends in `hooks` touch its internals."""
+"""The adapter to MiniStack: its internals by name, its scopes and threads, the cloud's clock in it, our own views."""
 
 import asyncio
 import contextlib
-import contextvars
 import importlib
 import importlib.metadata
 import json
 import operator
 import socket
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
+
+from local_cloud.emulator import clock
 
 MADE_FOR = "1.5.33"
 
@@ -19,11 +19,11 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 class EmulatorMismatchError(Exception):
-    """The installed emulator is not the one these hooks were made for."""
+    """The installed MiniStack is not the version that this package was made for."""
 
 
 def internals(module: str, *names: str) -> Any:
-    """A module of the emulator; `names` are all that is used of it, dotted for a member of a member.
+    """A module of MiniStack; `names` are all that is used of it, dotted for a member of a member.
 
     Raises EmulatorMismatchError when one is missing, or when the installed version is another.
     """
@@ -46,12 +46,28 @@ _app = internals("ministack.app", "_handle_post_body_shortcuts", "_resolve_port"
 _concurrency = internals("ministack.core.concurrency", "run_reentrant", "spawn_background")
 _responses = internals(
     "ministack.core.responses",
-    "AccountRegionScopedDict",
+    "AccountRegionScopedDict.all_items",
     "get_account_id",
     "get_region",
     "get_request_client_ip",
     "request_scope",
 )
+
+
+class _CloudTime:
+    """The module `time`, but its `time()` is the cloud's."""
+
+    @staticmethod
+    def time() -> float:
+        return clock.now()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(time, name)
+
+
+def follow_clock(module: Any) -> None:
+    """Let a module of MiniStack read the time from the cloud's clock."""
+    module.time = _CloudTime()
 
 
 _chores: list[tuple[Callable[[], None], float]] = []
@@ -114,6 +130,11 @@ def scoped_store() -> Any:
     return _responses.AccountRegionScopedDict()
 
 
+def in_all_scopes(store: Any) -> list[tuple[str, str, Any]]:
+    """Every value of a scoped store with its account and region."""
+    return [(account, region, value) for (account, region, _), value in store.all_items()]
+
+
 async def off_loop(function: Callable[..., Any], *args: Any) -> Any:
     """Run blocking work on a thread of its own, in the request's account and region."""
     return await _concurrency.run_reentrant(function, *args)
@@ -122,13 +143,6 @@ async def off_loop(function: Callable[..., Any], *args: Any) -> Any:
 def in_background(function: Callable[..., Any], *args: Any, name: str) -> None:
     """Start work on a thread of its own, in the current account and region; what it raises is logged."""
     _concurrency.spawn_background(function, *args, thread_name=name)
-
-
-def later(seconds: float, function: Callable[[], Any]) -> None:
-    """Call a function later, on a thread of its own, in the current account and region."""
-    timer = threading.Timer(seconds, contextvars.copy_context().run, [function])
-    timer.daemon = True
-    timer.start()
 
 
 _commands: dict[tuple[str, str], Callable[[Any], Any]] = {}

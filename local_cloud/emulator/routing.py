@@ -1,19 +1,19 @@
-"""The hooks by which the emulator finds, authorizes and calls a service that it lacks."""
+"""Requests to the services that MiniStack lacks: how each is found, authorized and answered."""
 
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import ministack
 
-_app = hooks.internals("ministack.app", "SERVICE_HANDLERS", "detect_service")
-_iam_actions = hooks.internals(
+_app = ministack.internals("ministack.app", "SERVICE_HANDLERS", "detect_service")
+_iam_actions = ministack.internals(
     "ministack.core.iam_actions", "SERVICE_TO_IAM_NAMESPACE", "extract_iam_action", "extract_resource_arn"
 )
-_router = hooks.internals("ministack.core.router", "SERVICE_PATTERNS")
+_router = ministack.internals("ministack.core.router", "SERVICE_PATTERNS")
 
-Handler = Callable[[str, str, dict[str, str], bytes, dict[str, Any]], Awaitable[hooks.Answer]]
+Handler = Callable[[str, str, dict[str, str], bytes, dict[str, Any]], Awaitable[ministack.Answer]]
 Authorize = Callable[[dict[str, str], str, bytes], tuple[str, str]]
 
 

@@ -1,16 +1,24 @@
-"""The hooks into the emulator's IAM: what a role trusts and may do, and calls made as a role."""
+"""IAM: which service a role or a resource policy lets in, what a role may do, and calls made as a role."""
 
 import hashlib
 import json
+from contextvars import ContextVar
 from typing import Any
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import ministack
 
-_iam = hooks.internals("ministack.services.iam", "_roles.get_scoped")
-_iam_evaluator = hooks.internals(
-    "ministack.core.iam_evaluator", "EvalContext", "_conditions_met", "_gather_role_policies", "evaluate"
+_app = ministack.internals("ministack.app", "pin_request_origin")
+_iam = ministack.internals("ministack.services.iam", "_roles.get_scoped")
+_iam_evaluator = ministack.internals(
+    "ministack.core.iam_evaluator",
+    "EvalContext",
+    "_conditions_met",
+    "_gather_role_policies",
+    "_request_origin",
+    "evaluate",
+    "evaluate_resource_policy",
 )
-_sts = hooks.internals("ministack.services.sts", "register_session")
+_sts = ministack.internals("ministack.services.sts", "register_session")
 
 
 def role_trusts(role_arn: str, service: str) -> bool:
@@ -26,15 +34,7 @@ def role_trusts(role_arn: str, service: str) -> bool:
 
 def _admits(statement: dict[str, Any], service: str) -> bool:
     principal = statement.get("Principal", {})
-    context = _iam_evaluator.EvalContext(
-        principal_arn=service,
-        principal_type="Service",
-        principal_account=hooks.account_id(),
-        action="sts:AssumeRole",
-        resource_arn="*",
-        region=hooks.region(),
-        service_context={"aws:sourceaccount": hooks.account_id()},
-    )
+    context = _context_of_service(service, "sts:AssumeRole", "*", {})
     return (
         statement["Effect"] == "Allow"
         and isinstance(principal, dict)
@@ -42,6 +42,24 @@ def _admits(statement: dict[str, Any], service: str) -> bool:
         and "sts:AssumeRole" in _as_list(statement.get("Action", []))
         and bool(_iam_evaluator._conditions_met(statement.get("Condition", {}), context))
     )
+
+
+def _context_of_service(service: str, action: str, resource: str, conditions: dict[str, str]) -> Any:
+    return _iam_evaluator.EvalContext(
+        principal_arn=service,
+        principal_type="Service",
+        principal_account=ministack.account_id(),
+        action=action,
+        resource_arn=resource,
+        region=ministack.region(),
+        service_context={"aws:sourceaccount": ministack.account_id()} | conditions,
+    )
+
+
+def policy_allows(policy: Any, service: str, action: str, resource: str, source_arn: str) -> bool:
+    """Whether a resource's policy lets a service, say "events.amazonaws.com", act on it for this source."""
+    context = _context_of_service(service, action, resource, {"aws:sourcearn": source_arn})
+    return bool(_iam_evaluator.evaluate_resource_policy(policy, context, service=service).decision == "Allow")
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -57,7 +75,7 @@ def role_may(role_arn: str, action: str, resource: str) -> bool:
         principal_account=account,
         action=action,
         resource_arn=resource,
-        region=hooks.region(),
+        region=ministack.region(),
     )
     policies = _iam_evaluator._gather_role_policies(role_name, account)
     return bool(_iam_evaluator.evaluate(context, policies).decision == "Allow")
@@ -94,9 +112,21 @@ def session_of_role(role_arn: str) -> dict[str, str]:
     }
     _sts.register_session(key_id, session)
     return {
-        "AWS_ENDPOINT_URL": hooks.own_endpoint_url(),
-        "AWS_REGION": hooks.region(),
+        "AWS_ENDPOINT_URL": ministack.own_endpoint_url(),
+        "AWS_REGION": ministack.region(),
         "AWS_ACCESS_KEY_ID": key_id,
         "AWS_SECRET_ACCESS_KEY": secret,
         "AWS_SESSION_TOKEN": digest,
     }
+
+
+def install() -> None:
+    """Count the loopback as TLS, so that policies that demand TLS stand in templates as they are on AWS."""
+    pin = _app.pin_request_origin
+
+    def pin_request_origin(address: str, secure: bool) -> None:
+        pin(address, secure or address == "127.0.0.1")
+
+    _app.pin_request_origin = pin_request_origin
+    # Work outside of a request is done by an AWS service.
+    _iam_evaluator._request_origin = ContextVar("request_origin", default=("127.0.0.1", True))

@@ -1,19 +1,19 @@
-"""The hooks into the emulator's CloudFormation: resource types that it lacks, and more in those that it has."""
+"""CloudFormation: resource types that MiniStack lacks, and checks and settings for those that it has."""
 
 import secrets
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import ministack
 
-_provisioners = hooks.internals(
+_provisioners = ministack.internals(
     "ministack.services.cloudformation.provisioners",
     "_NAME_SEED",
     "_REPLACING_PROPERTIES",
     "_RESOURCE_HANDLERS",
     "_STACK_TAG_PROPERTY",
 )
-_stacks = hooks.internals("ministack.services.cloudformation.stacks", "_runs_on_worker_thread")
+_stacks = ministack.internals("ministack.services.cloudformation.stacks", "_runs_on_worker_thread")
 
 Properties = dict[str, Any]
 Provisioned = tuple[str, dict[str, Any]]

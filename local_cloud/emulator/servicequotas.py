@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from local_cloud.emulator import hooks
-from local_cloud.emulator.service_hooks import register_service
+from local_cloud.emulator import ministack
+from local_cloud.emulator.routing import register_service
 
 _CONTENT_TYPE = "application/x-amz-json-1.1"
 _PAGE = 100
 _USAGES = ("endpoint", "training job", "transform job", "notebook instance")
 
 # What was changed for an account and region, by name.
-applied: Any = hooks.scoped_store()
+applied: Any = ministack.scoped_store()
 
 
 class _RefusedError(Exception):
@@ -78,7 +78,7 @@ _OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
-async def _handle(method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]) -> hooks.Answer:
+async def _handle(method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]) -> ministack.Answer:
     name = _operation(headers)
     if name not in _OPERATIONS:
         return _error("UnknownOperationException", f"The local cloud has no operation {name}.")
@@ -89,7 +89,7 @@ async def _handle(method: str, path: str, headers: dict[str, str], body: bytes, 
     return 200, {"Content-Type": _CONTENT_TYPE}, json.dumps(content).encode()
 
 
-def _error(code: str, message: str) -> hooks.Answer:
+def _error(code: str, message: str) -> ministack.Answer:
     headers = {"Content-Type": _CONTENT_TYPE, "x-amzn-errortype": code}
     return 400, headers, json.dumps({"__type": code, "message": message}).encode()
 

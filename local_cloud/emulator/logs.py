@@ -1,24 +1,21 @@
-"""The hooks into the emulator's CloudWatch Logs."""
+"""CloudWatch Logs: log groups of templates, entries that services write, and log groups found by their tags."""
 
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import ministack
+from local_cloud.emulator.cloudformation import extend_resource_type
 
-_iam_actions = hooks.internals("ministack.core.iam_actions", "extract_resource_arn")
-_logs = hooks.internals("ministack.services.cloudwatch_logs", "_append_log_events", "_log_groups")
-_tagging = hooks.internals("ministack.services.tagging", "_COLLECTORS", "_matches_type_filters")
-
-
-def log_group_exists(name: str) -> bool:
-    return name in _logs._log_groups
+_iam_actions = ministack.internals("ministack.core.iam_actions", "extract_resource_arn")
+_logs = ministack.internals("ministack.services.cloudwatch_logs", "_append_log_events", "_log_groups")
+_tagging = ministack.internals("ministack.services.tagging", "_COLLECTORS", "_matches_type_filters")
 
 
 def write_log(group: str, stream: str, message: str, milliseconds: int) -> None:
     """Append an event to a log group, if the group exists."""
-    if not log_group_exists(group):
+    if group not in _logs._log_groups:
         return
     empty = {
         "events": [],
@@ -60,5 +57,19 @@ def _authorize_on_streams() -> None:
     _iam_actions.extract_resource_arn = extract_resource_arn
 
 
-_authorize_on_streams()
-_find_by_tags()
+def _refuse_existing(properties: dict[str, Any]) -> None:
+    name = properties.get("LogGroupName", "")
+    if name in _logs._log_groups:
+        identifier = f'{{"/properties/LogGroupName":"{name}"}}'
+        raise ValueError(f"Resource of type 'AWS::Logs::LogGroup' with identifier '{identifier}' already exists.")
+
+
+def install() -> None:
+    _authorize_on_streams()
+    _find_by_tags()
+    extend_resource_type(
+        "AWS::Logs::LogGroup",
+        check_new=_refuse_existing,
+        # With a unique part, so that the next stack of that name does not take over a retained group.
+        generated_name=("LogGroupName", "/aws/cloudformation/{stack}/{logical_id}-{unique}"),
+    )

@@ -1,11 +1,11 @@
-"""The hooks in how the emulator's API Gateway answers its own errors."""
+"""The errors of API Gateway itself, as the gateway responses of the stage word them."""
 
 from typing import Any
 
-from local_cloud.emulator import hooks
-from local_cloud.emulator.gateway_hooks import RestCall, current_call, stage_of
+from local_cloud.emulator import ministack
+from local_cloud.emulator.apigateway.rest_call import RestCall, current_call
 
-_gateway = hooks.internals(
+_gateway = ministack.internals(
     "ministack.services.apigateway_v1",
     "_GatewayError",
     "_deployed_gateway_responses",
@@ -22,20 +22,20 @@ def gateway_error(response_type: str, message: str, *, error_type: str | None = 
     return error
 
 
-def refuse(call: RestCall, error: Any) -> hooks.Answer:
+def refuse(call: RestCall, error: Any) -> ministack.Answer:
     """The answer that the stage's gateway responses make of an error."""
     request = {
         "api_id": call.api_id,
         "stage_name": call.stage_name,
-        "stage": stage_of(call),
+        "stage": call.stage,
         "headers": call.headers,
         "query_params": call.query,
         "path_params": {},
         "resource_path": call.resource_path,
         "request_id": call.request_id,
     }
-    with hooks.scope(call.account, call.region):
-        answer: hooks.Answer = _gateway._gateway_error_response(error, request)
+    with ministack.scope(call.account, call.region):
+        answer: ministack.Answer = _gateway._gateway_error_response(error, request)
     return answer
 
 
@@ -56,7 +56,7 @@ def _apply_default_status_codes() -> None:
 def _let_errors_bring_a_status() -> None:
     render = _gateway._gateway_error_response
 
-    def render_with_status(error: Any, request: dict[str, Any]) -> hooks.Answer:
+    def render_with_status(error: Any, request: dict[str, Any]) -> ministack.Answer:
         status, headers, body = render(error, request)
         # A mapped header takes the place of the gateway's own, whatever its case.
         headers = {
@@ -67,13 +67,13 @@ def _let_errors_bring_a_status() -> None:
         own_status = getattr(error, "status", None)
         if own_status and not customized.get(error.response_type, {}).get("statusCode"):
             status = own_status
-        call = current_call()
-        if call is not None:
+        if call := current_call():
             call.error = error
         return status, headers, body
 
     _gateway._gateway_error_response = render_with_status
 
 
-_apply_default_status_codes()
-_let_errors_bring_a_status()
+def install() -> None:
+    _apply_default_status_codes()
+    _let_errors_bring_a_status()
