@@ -3,8 +3,8 @@
 import uuid
 from typing import Any, NamedTuple
 
-from local_cloud.emulator import hooks
-from local_cloud.emulator.cloudformation_hooks import Provisioned, register_resource_type
+from local_cloud.emulator import ministack
+from local_cloud.emulator.cloudformation import Provisioned, register_resource_type
 from local_cloud.emulator.sagemaker_store import endpoints
 from local_cloud.emulator.scalable_target import ScalableTarget
 from local_cloud.emulator.step_scaling import StepScaling
@@ -21,8 +21,8 @@ class Policy(NamedTuple):
 
 
 # Targets by resource id, policies by ARN.
-targets: Any = hooks.scoped_store()
-policies: Any = hooks.scoped_store()
+targets: Any = ministack.scoped_store()
+policies: Any = ministack.scoped_store()
 
 
 def variant_is_scaled(endpoint: str, variant: str) -> bool:
@@ -71,7 +71,7 @@ def _delete_target(physical_id: str, properties: dict[str, Any]) -> None:
 def _create_policy(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
     resource_id = _demand_target(properties)
     policy = f"{uuid.uuid4()}:resource/sagemaker/{resource_id}:policyName/{properties['PolicyName']}"
-    arn = f"arn:aws:autoscaling:{hooks.region()}:{hooks.account_id()}:scalingPolicy:{policy}"
+    arn = f"arn:aws:autoscaling:{ministack.region()}:{ministack.account_id()}:scalingPolicy:{policy}"
     return _update_policy(arn, {}, properties, stack)
 
 

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import ministack
 from local_cloud.emulator.async_invocation import AsyncInvocation
 from local_cloud.emulator.async_processing import expire, process
 from local_cloud.emulator.container_call import ContainerAwayError
@@ -25,7 +25,7 @@ class AsyncQueue:
         self._current_fleet = current_fleet
         self._changed = threading.Condition()
         self._is_open = True
-        hooks.in_background(self._dispatch, name=f"queue of {endpoint}")
+        ministack.in_background(self._dispatch, name=f"queue of {endpoint}")
 
     def put(self, invocation: AsyncInvocation) -> None:
         with self._changed:
@@ -85,7 +85,7 @@ class AsyncQueue:
     def _start(self, invocation: AsyncInvocation, work: Callable[..., None], *args: object) -> None:
         with self._changed:
             self._running.add(invocation)
-        hooks.in_background(work, *args, name=f"invocation {invocation.id}")
+        ministack.in_background(work, *args, name=f"invocation {invocation.id}")
 
     def _process(self, invocation: AsyncInvocation, fleet: Fleet, instance: Instance) -> None:
         away = False

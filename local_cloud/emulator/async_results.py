@@ -8,7 +8,7 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from local_cloud.emulator import hooks, role_hooks
+from local_cloud.emulator import iam, ministack
 from local_cloud.emulator.async_invocation import AsyncInvocation
 from local_cloud.emulator.container_call import ContainerAnswer
 
@@ -52,7 +52,7 @@ def _message(
     }
     response = {"contentType": answer.content_type, "outputLocation": invocation.output_location}
     return {
-        "awsRegion": hooks.region(),
+        "awsRegion": ministack.region(),
         "eventTime": _timestamp(time.time()),
         "receivedTime": _timestamp(invocation.received_at),
         "invocationStatus": "Failed" if failure else "Completed",
@@ -84,9 +84,9 @@ def _parts(location: str) -> tuple[str, str]:
 
 def _client(service: str, role_arn: str) -> Any:
     with _making_clients:  # boto3 makes clients on one thread at a time only; using them is safe on all
-        return _made_client(service, role_arn, hooks.region())
+        return _made_client(service, role_arn, ministack.region())
 
 
 @functools.cache
 def _made_client(service: str, role_arn: str, region: str) -> Any:
-    return role_hooks.client_as_role(service, role_arn)
+    return iam.client_as_role(service, role_arn)

@@ -4,7 +4,7 @@ import time
 from collections import defaultdict
 from typing import Any
 
-from local_cloud.emulator import clock, cloudwatch_hooks, hooks
+from local_cloud.emulator import clock, cloudwatch_hooks, ministack
 from local_cloud.emulator.alarm_state import alarm_state
 
 _EVALUATION_INTERVAL_IN_SECONDS = 10
@@ -40,4 +40,4 @@ def _evaluate(alarm: dict[str, Any]) -> None:
 
 def install() -> None:
     cloudwatch_hooks.replace_alarm_evaluation(_evaluate)
-    hooks.repeat(cloudwatch_hooks.evaluate_alarms, clock.shortened(_EVALUATION_INTERVAL_IN_SECONDS))
+    ministack.repeat(cloudwatch_hooks.evaluate_alarms, clock.shortened(_EVALUATION_INTERVAL_IN_SECONDS))

@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import hooks, scope_hooks
+from local_cloud.emulator import ministack
 
-_cloudwatch = hooks.internals(
+_cloudwatch = ministack.internals(
     "ministack.services.cloudwatch",
     "_alarms",
     "_calc_stats",
@@ -40,7 +40,7 @@ def alarms_that_are_on() -> list[dict[str, Any]]:
 
 def alarm_was_on(name: str, since: float) -> bool:
     """Whether the alarm was in state ALARM at any moment from `since` (seconds of the epoch) until now."""
-    arn = f"arn:aws:cloudwatch:{hooks.region()}:{hooks.account_id()}:alarm:{name}"
+    arn = f"arn:aws:cloudwatch:{ministack.region()}:{ministack.account_id()}:alarm:{name}"
     return _cloudwatch.first_alarm_time(arn, since, time.time()) is not None
 
 
@@ -51,8 +51,8 @@ def replace_alarm_evaluation(evaluate: Callable[[dict[str, Any]], None]) -> None
 
 def evaluate_alarms() -> None:
     """Those of every account and region."""
-    for account, region in {(account, region) for account, region, _ in scope_hooks.in_all_scopes(_cloudwatch._alarms)}:
-        with hooks.scope(account, region):
+    for account, region in {(account, region) for account, region, _ in ministack.in_all_scopes(_cloudwatch._alarms)}:
+        with ministack.scope(account, region):
             _cloudwatch._evaluate_all_alarms()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from local_cloud.emulator import hooks, role_hooks
+from local_cloud.emulator import iam, ministack
 
 _END = None
 
@@ -20,7 +20,7 @@ class ContainerLog:
         self.last_line = ""
         self._lines: queue.SimpleQueue[tuple[int, str] | None] = queue.SimpleQueue()
         self._closed = threading.Event()
-        hooks.in_background(self._write_all, role_arn, group, stream, name=f"log {stream}")
+        ministack.in_background(self._write_all, role_arn, group, stream, name=f"log {stream}")
 
     def write(self, line: str) -> None:
         if line.strip():
@@ -37,7 +37,7 @@ class ContainerLog:
             events, more = self._next_batch()
             if not events:
                 return
-            with contextlib.closing(role_hooks.client_as_role("logs", role_arn)) as logs:
+            with contextlib.closing(iam.client_as_role("logs", role_arn)) as logs:
                 _create_stream(logs, group, stream)
                 while events:
                     logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=events)

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from local_cloud.emulator import role_hooks
+from local_cloud.emulator import iam
 from local_cloud.emulator.model_containers import StartError
 
 _IMAGE = re.compile(
@@ -23,7 +23,7 @@ def pull_image(role_arn: str, image: str) -> None:
     account, region, repository = match.groups()
     wanted = [(action, f"arn:aws:ecr:{region}:{account}:repository/{repository}") for action in _PULL_ACTIONS]
     for action, resource in [("GetAuthorizationToken", "*"), *wanted]:
-        if not role_hooks.role_may(role_arn, f"ecr:{action}", resource):
+        if not iam.role_may(role_arn, f"ecr:{action}", resource):
             raise StartError(f"The role '{role_arn}' does not have {action} permission for the image: '{image}'.")
 
 
@@ -31,7 +31,7 @@ def demand_publishing(role_arn: str, asynchronous: dict[str, Any]) -> None:
     """Raise StartError unless the role may publish to the topics of an AsyncInferenceConfig."""
     notifications = asynchronous.get("OutputConfig", {}).get("NotificationConfig") or {}
     for topic in (notifications.get("SuccessTopic"), notifications.get("ErrorTopic")):
-        if topic and not role_hooks.role_may(role_arn, "sns:Publish", topic):
+        if topic and not iam.role_may(role_arn, "sns:Publish", topic):
             raise StartError(
                 f"The provided role '{role_arn}' is invalid. Please ensure the role exists, that its trust "
                 'relationship policy allows the action "sts:AssumeRole" for the service principal '

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from local_cloud.emulator import hooks, role_hooks
+from local_cloud.emulator import iam, ministack
 from local_cloud.emulator.container_log import ContainerLog
 
 _ROOT = Path(__file__).parents[2]
@@ -58,7 +58,7 @@ class Instance:
         self._stopping = threading.Event()
         self._stopped = threading.Event()
         self._process: subprocess.Popen[str] | None = None
-        hooks.in_background(self._keep_running, name=f"instance {self.id}")
+        ministack.in_background(self._keep_running, name=f"instance {self.id}")
 
     @property
     def pid(self) -> int | None:
@@ -144,7 +144,7 @@ class Instance:
         if self._spec.model_folder:
             own["SLIPWAY_LOCAL_MODEL_DIR"] = str(self._spec.model_folder)
         # What the container does on its own, it does as the execution role.
-        own |= role_hooks.session_of_role(self._spec.role_arn)
+        own |= iam.session_of_role(self._spec.role_arn)
         return own | self._spec.environment | {"SAGEMAKER_BIND_TO_PORT": str(self.port)}
 
 

@@ -4,7 +4,7 @@ import threading
 import time
 from typing import Any
 
-from local_cloud.emulator import clock, cloudwatch_hooks, hooks, role_hooks
+from local_cloud.emulator import clock, cloudwatch_hooks, iam, ministack
 from local_cloud.emulator.async_queue import AsyncQueue
 from local_cloud.emulator.container_engine import engine_of
 from local_cloud.emulator.execution_role import demand_publishing, pull_image
@@ -91,7 +91,7 @@ class Endpoint:
             finally:
                 self._settled.set()
 
-        hooks.in_background(run, name=f"endpoint {self.name}")
+        ministack.in_background(run, name=f"endpoint {self.name}")
 
     def _enter(self, status: str, failure_reason: str = "") -> None:
         self.failure_reason = failure_reason
@@ -132,8 +132,8 @@ class Endpoint:
 
     def _demand_sight_of(self, alarms: list[str], role_arn: str) -> None:
         for alarm in alarms:
-            resource = f"arn:aws:cloudwatch:{hooks.region()}:{hooks.account_id()}:alarm:{alarm}"
-            if not role_hooks.role_may(role_arn, "cloudwatch:DescribeAlarms", resource):
+            resource = f"arn:aws:cloudwatch:{ministack.region()}:{ministack.account_id()}:alarm:{alarm}"
+            if not iam.role_may(role_arn, "cloudwatch:DescribeAlarms", resource):
                 raise RollbackError(
                     f"The role '{role_arn}' does not have cloudwatch:DescribeAlarms permission for the alarm '{alarm}' "
                     "of the automatic rollback."

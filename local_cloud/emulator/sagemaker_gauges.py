@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from local_cloud.emulator import clock, cloudwatch_hooks, hooks, scope_hooks
+from local_cloud.emulator import clock, cloudwatch_hooks, ministack
 from local_cloud.emulator.sagemaker_endpoint import Endpoint
 from local_cloud.emulator.sagemaker_store import endpoints
 
@@ -43,11 +43,11 @@ def _put_concurrencies() -> None:
 
 def _each_endpoint() -> Iterator[Endpoint]:
     """Every endpoint, in its own account and region."""
-    for account, region, endpoint in scope_hooks.in_all_scopes(endpoints):
-        with hooks.scope(account, region):
+    for account, region, endpoint in ministack.in_all_scopes(endpoints):
+        with ministack.scope(account, region):
             yield endpoint
 
 
 def install() -> None:
-    hooks.repeat(_put_backlogs, clock.shortened(_BACKLOG_INTERVAL_IN_SECONDS))
-    hooks.repeat(_put_concurrencies, clock.shortened(_CONCURRENCY_INTERVAL_IN_SECONDS))
+    ministack.repeat(_put_backlogs, clock.shortened(_BACKLOG_INTERVAL_IN_SECONDS))
+    ministack.repeat(_put_concurrencies, clock.shortened(_CONCURRENCY_INTERVAL_IN_SECONDS))

@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import application_autoscaling, cloudwatch_hooks, hooks, role_hooks
+from local_cloud.emulator import application_autoscaling, cloudwatch_hooks, iam, ministack
 from local_cloud.emulator.invalid_request import InvalidRequestError
 from local_cloud.emulator.model_containers import list_containers
+from local_cloud.emulator.routing import register_service
 from local_cloud.emulator.sagemaker_endpoint import Endpoint
 from local_cloud.emulator.sagemaker_store import (
     arn_of,
@@ -27,7 +28,6 @@ from local_cloud.emulator.sagemaker_validation import (
     instance_types,
     required,
 )
-from local_cloud.emulator.service_hooks import register_service
 
 _CONTENT_TYPE = "application/x-amz-json-1.1"
 
@@ -36,7 +36,7 @@ def create_model(request: dict[str, Any]) -> dict[str, Any]:
     name = check_name(request, "ModelName")
     refuse_known_name(models, name, "model", "model")
     role_arn, container = required(request, "ExecutionRoleArn"), required(request, "PrimaryContainer")
-    if not role_hooks.role_trusts(role_arn, "sagemaker.amazonaws.com"):
+    if not iam.role_trusts(role_arn, "sagemaker.amazonaws.com"):
         raise InvalidRequestError(
             f"Could not assume role {role_arn}. Please ensure that the role exists and allows principal "
             "'sagemaker.amazonaws.com' to assume the role."
@@ -115,7 +115,7 @@ def delete_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     _refuse_busy(endpoint)
     application_autoscaling.forget_variant(endpoint.name, endpoint.variant["VariantName"])
     endpoint.delete()
-    hooks.in_background(_forget_endpoint, endpoint, name=f"delete {endpoint.name}")
+    ministack.in_background(_forget_endpoint, endpoint, name=f"delete {endpoint.name}")
     return {}
 
 
@@ -182,18 +182,20 @@ def _store(store: Any, request: dict[str, Any], name: str, noun: str, kind: str)
     return {f"{noun}Arn": arn}
 
 
-async def _handle(method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]) -> hooks.Answer:
+async def _handle(
+    method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
+) -> ministack.Answer:
     name = _operation(headers)
     if name not in _OPERATIONS:
         return _error("UnknownOperationException", f"The local cloud has no operation {name}.")
     try:
-        content = await hooks.off_loop(_OPERATIONS[name], json.loads(body or b"{}"))
+        content = await ministack.off_loop(_OPERATIONS[name], json.loads(body or b"{}"))
     except InvalidRequestError as error:
         return _error("ValidationException", str(error))
     return 200, {"Content-Type": _CONTENT_TYPE}, json.dumps(content).encode()
 
 
-def _error(code: str, message: str) -> hooks.Answer:
+def _error(code: str, message: str) -> ministack.Answer:
     headers = {"Content-Type": _CONTENT_TYPE, "x-amzn-errortype": code}
     return 400, headers, json.dumps({"__type": code, "message": message}).encode()
 
@@ -217,4 +219,4 @@ def _authorize(headers: dict[str, str], path: str, body: bytes) -> tuple[str, st
 
 def install() -> None:
     register_service("sagemaker", _handle, authorize=_authorize, target_prefix="SageMaker.")
-    hooks.register_view("/_slipway/containers", list_containers)
+    ministack.register_view("/_slipway/containers", list_containers)

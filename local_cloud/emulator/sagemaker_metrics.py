@@ -3,7 +3,7 @@
 import queue
 from typing import NamedTuple
 
-from local_cloud.emulator import cloudwatch_hooks, hooks
+from local_cloud.emulator import cloudwatch_hooks, ministack
 from local_cloud.emulator.model_instance import ContainerSpec
 
 
@@ -58,16 +58,16 @@ def _variant(spec: ContainerSpec) -> dict[str, str]:
 
 def _put(dimensions: tuple[dict[str, str], ...], values: dict[str, tuple[float, str]]) -> None:
     # A writer stores it off the request's path.
-    _data.put(_Data(hooks.account_id(), hooks.region(), dimensions, values))
+    _data.put(_Data(ministack.account_id(), ministack.region(), dimensions, values))
 
 
 def _write_all() -> None:
     while True:
         data = _data.get()
-        with hooks.scope(data.account, data.region):
+        with ministack.scope(data.account, data.region):
             for dimensions in data.dimensions:
                 cloudwatch_hooks.record_metrics("AWS/SageMaker", dimensions, data.values)
 
 
 def install() -> None:
-    hooks.in_background(_write_all, name="sagemaker metrics")
+    ministack.in_background(_write_all, name="sagemaker metrics")

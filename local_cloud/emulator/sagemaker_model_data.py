@@ -11,7 +11,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from local_cloud.emulator import role_hooks
+from local_cloud.emulator import iam
 from local_cloud.emulator.model_containers import StartError
 
 
@@ -27,7 +27,7 @@ def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
     bucket, _, key = uri.removeprefix("s3://").partition("/")
     folder = Path(tempfile.mkdtemp(prefix="slipway-model-"))
     try:
-        with contextlib.closing(role_hooks.client_as_role("s3", role_arn)) as s3:
+        with contextlib.closing(iam.client_as_role("s3", role_arn)) as s3:
             if source["CompressionType"] == "Gzip":
                 _unpack(s3, bucket, key, folder)
             else:

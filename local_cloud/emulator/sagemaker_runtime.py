@@ -6,16 +6,16 @@ import time
 from typing import Any
 from urllib.parse import unquote
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import ministack
 from local_cloud.emulator.async_invocation import accept_invocation
 from local_cloud.emulator.container_call import ContainerAnswer, ContainerAwayError, call_container
 from local_cloud.emulator.invalid_request import InvalidRequestError
 from local_cloud.emulator.model_containers import Fleet
 from local_cloud.emulator.model_instance import Instance
+from local_cloud.emulator.routing import register_service
 from local_cloud.emulator.sagemaker_endpoint import Endpoint
 from local_cloud.emulator.sagemaker_metrics import count_invocation
 from local_cloud.emulator.sagemaker_store import arn_of, endpoints
-from local_cloud.emulator.service_hooks import register_service
 
 _PATH = r"/endpoints/([^/]+)/(invocations|async-invocations|invocations-response-stream)$"
 _ACTIONS = {
@@ -28,7 +28,7 @@ _TIME_LIMIT_IN_SECONDS = 60
 _ANSWERING_STATUSES = ("InService", "Updating", "RollingBack")
 
 
-def _invoke(name: str, headers: dict[str, str], body: bytes) -> hooks.Answer:
+def _invoke(name: str, headers: dict[str, str], body: bytes) -> ministack.Answer:
     endpoint = _find_endpoint(name, asynchronous=False)
     if len(body) > _MAX_PAYLOAD_BYTES:
         raise InvalidRequestError(f"HTTP content length exceeded {_MAX_PAYLOAD_BYTES} bytes.")
@@ -44,7 +44,7 @@ def _invoke(name: str, headers: dict[str, str], body: bytes) -> hooks.Answer:
         fleet.give_back(instance)
 
 
-def _invoke_async(name: str, headers: dict[str, str], body: bytes) -> hooks.Answer:
+def _invoke_async(name: str, headers: dict[str, str], body: bytes) -> ministack.Answer:
     endpoint = _find_endpoint(name, asynchronous=True)
     assert endpoint.queue is not None
     invocation = accept_invocation(name, endpoint.config["AsyncInferenceConfig"], headers, body)
@@ -58,7 +58,7 @@ def _invoke_async(name: str, headers: dict[str, str], body: bytes) -> hooks.Answ
 def _find_endpoint(name: str, *, asynchronous: bool) -> Endpoint:
     endpoint: Endpoint | None = endpoints.get(name)
     if endpoint is None or endpoint.fleet is None or endpoint.status not in _ANSWERING_STATUSES:
-        raise InvalidRequestError(f"Endpoint {name} of account {hooks.account_id()} not found.")
+        raise InvalidRequestError(f"Endpoint {name} of account {ministack.account_id()} not found.")
     if (endpoint.queue is not None) != asynchronous:
         raise InvalidRequestError(f"Endpoint {name} does not support this inference type.")
     return endpoint
@@ -70,7 +70,7 @@ def _take_instance(endpoint: Endpoint) -> tuple[Fleet, Instance] | None:
     return (fleet, instance) if fleet and instance else None
 
 
-def _forward(fleet: Fleet, instance: Instance, headers: dict[str, str], body: bytes) -> hooks.Answer:
+def _forward(fleet: Fleet, instance: Instance, headers: dict[str, str], body: bytes) -> ministack.Answer:
     started = time.monotonic()
     answer = call_container(
         instance, headers.get("content-type"), headers.get("accept"), body, seconds=_TIME_LIMIT_IN_SECONDS
@@ -85,8 +85,8 @@ def _forward(fleet: Fleet, instance: Instance, headers: dict[str, str], body: by
     )
 
 
-def _model_error(fleet: Fleet, answer: ContainerAnswer) -> hooks.Answer:
-    region, account, group = hooks.region(), hooks.account_id(), fleet.spec.log_group
+def _model_error(fleet: Fleet, answer: ContainerAnswer) -> ministack.Answer:
+    region, account, group = ministack.region(), ministack.account_id(), fleet.spec.log_group
     logs = f"https://{region}.console.aws.amazon.com/cloudwatch/home?region={region}#logEventViewer:group={group}"
     text = answer.body.decode(errors="replace")
     content = {
@@ -99,11 +99,11 @@ def _model_error(fleet: Fleet, answer: ContainerAnswer) -> hooks.Answer:
     return 424, _error_headers("ModelError"), json.dumps(content).encode()
 
 
-def _unavailable() -> hooks.Answer:
+def _unavailable() -> ministack.Answer:
     return _error(503, "ServiceUnavailable", "The service is temporarily unavailable. Please try again.")
 
 
-def _error(status: int, code: str, message: str) -> hooks.Answer:
+def _error(status: int, code: str, message: str) -> ministack.Answer:
     return status, _error_headers(code), json.dumps({"Message": message}).encode()
 
 
@@ -114,12 +114,14 @@ def _error_headers(code: str) -> dict[str, str]:
 _OPERATIONS = {"invocations": _invoke, "async-invocations": _invoke_async}
 
 
-async def _handle(method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]) -> hooks.Answer:
+async def _handle(
+    method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
+) -> ministack.Answer:
     name, operation = _parse(path)
     if method != "POST" or operation not in _OPERATIONS:
         return _error(400, "UnknownOperationException", f"The local cloud has no {_ACTIONS[operation]}.")
     try:
-        answer: hooks.Answer = await hooks.off_loop(_OPERATIONS[operation], name, headers, body)
+        answer: ministack.Answer = await ministack.off_loop(_OPERATIONS[operation], name, headers, body)
     except InvalidRequestError as error:
         return _error(400, "ValidationError", str(error))
     return answer

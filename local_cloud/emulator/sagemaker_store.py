@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from local_cloud.emulator import hooks
+from local_cloud.emulator import ministack
 from local_cloud.emulator.invalid_request import InvalidRequestError
 from local_cloud.emulator.sagemaker_endpoint import Endpoint
 
-models: Any = hooks.scoped_store()
-endpoint_configs: Any = hooks.scoped_store()
-endpoints: Any = hooks.scoped_store()
+models: Any = ministack.scoped_store()
+endpoint_configs: Any = ministack.scoped_store()
+endpoints: Any = ministack.scoped_store()
 
 
 def arn_of(kind: str, name: str) -> str:
     # SageMaker keeps the case of names but writes its ARNs in lower case, and IAM compares with those.
-    return f"arn:aws:sagemaker:{hooks.region()}:{hooks.account_id()}:{kind}/{name.lower()}"
+    return f"arn:aws:sagemaker:{ministack.region()}:{ministack.account_id()}:{kind}/{name.lower()}"
 
 
 def find_model(name: str) -> dict[str, Any]:

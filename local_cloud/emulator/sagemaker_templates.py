@@ -4,7 +4,7 @@ import secrets
 from typing import Any
 
 from local_cloud.emulator import sagemaker_hosting
-from local_cloud.emulator.cloudformation_hooks import Provisioned, register_resource_type
+from local_cloud.emulator.cloudformation import Provisioned, register_resource_type
 from local_cloud.emulator.sagemaker_store import endpoint_configs, endpoints, models
 
 _UPDATE_MEMBERS = ("EndpointConfigName", "DeploymentConfig", "RetainAllVariantProperties")

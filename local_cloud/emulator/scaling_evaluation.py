@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from local_cloud.emulator import clock, cloudwatch_hooks, hooks, scope_hooks
+from local_cloud.emulator import clock, cloudwatch_hooks, ministack
 from local_cloud.emulator.application_autoscaling import Policy, policies, targets
 from local_cloud.emulator.cloudwatch_alarms import values_of_periods
 from local_cloud.emulator.step_scaling import StepScaling
@@ -13,12 +13,12 @@ _LOOK_INTERVAL_IN_SECONDS = 10
 # While an alarm stays on, CloudWatch repeats its scaling actions.
 _ACTION_INTERVAL_IN_SECONDS = 60
 # When an alarm last acted, by its name.
-_acted_at: Any = hooks.scoped_store()
+_acted_at: Any = ministack.scoped_store()
 
 
 def _follow_policies() -> None:
-    for account, region in {(account, region) for account, region, _ in scope_hooks.in_all_scopes(targets)}:
-        with hooks.scope(account, region):
+    for account, region in {(account, region) for account, region, _ in ministack.in_all_scopes(targets)}:
+        with ministack.scope(account, region):
             _follow_alarms()
             for target in targets.values():
                 target.track(_tracking(target.resource_id))
@@ -55,4 +55,4 @@ def _step(policy: Policy, alarm: dict[str, Any]) -> None:
 
 
 def install() -> None:
-    hooks.repeat(_follow_policies, clock.shortened(_LOOK_INTERVAL_IN_SECONDS))
+    ministack.repeat(_follow_policies, clock.shortened(_LOOK_INTERVAL_IN_SECONDS))

@@ -78,7 +78,9 @@ _OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
-async def _handle(method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]) -> ministack.Answer:
+async def _handle(
+    method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
+) -> ministack.Answer:
     name = _operation(headers)
     if name not in _OPERATIONS:
         return _error("UnknownOperationException", f"The local cloud has no operation {name}.")

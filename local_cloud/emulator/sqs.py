@@ -66,7 +66,10 @@ def _metrics_of(queue: Queue) -> dict[str, tuple[float, str]]:
     _sqs._refresh_counts(queue)
     names = {"Visible": "", "NotVisible": "NotVisible", "Delayed": "Delayed"}
     values = {
-        f"ApproximateNumberOfMessages{name}": (float(queue["attributes"][f"ApproximateNumberOfMessages{part}"]), "Count")
+        f"ApproximateNumberOfMessages{name}": (
+            float(queue["attributes"][f"ApproximateNumberOfMessages{part}"]),
+            "Count",
+        )
         for name, part in names.items()
     }
     now = clock.now()

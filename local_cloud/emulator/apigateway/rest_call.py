@@ -12,9 +12,7 @@ from urllib.parse import quote, unquote
 from local_cloud.emulator import ministack
 
 _app = ministack.internals("ministack.app", "_handle_execute_api_request", "_parse_execute_api_url")
-_gateway = ministack.internals(
-    "ministack.services.apigateway_v1", "_rest_apis.all_items", "_stages_v1", "new_uuid"
-)
+_gateway = ministack.internals("ministack.services.apigateway_v1", "_rest_apis.all_items", "_stages_v1", "new_uuid")
 
 # Stands for an escaped slash while MiniStack looks for the route: on AWS it is part of its segment.
 _ESCAPED_SLASH = "\ue000"

@@ -50,9 +50,7 @@ def function_allows(service: str, function_arn: str, source_arn: str) -> bool:
     record, config, _ = _lambda._get_func_record_for_ref(function_arn)
     if not record:
         return True  # a missing function has an error of its own
-    return iam.policy_allows(
-        record["policy"], service, "lambda:InvokeFunction", config["FunctionArn"], source_arn
-    )
+    return iam.policy_allows(record["policy"], service, "lambda:InvokeFunction", config["FunctionArn"], source_arn)
 
 
 def _prepare_processes(emulator_only: tuple[str, ...]) -> None:
