@@ -60,8 +60,8 @@ def stacks(assembly: Path) -> dict[str, Stack]:
 
 @pytest.fixture(scope="session")
 def cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
-    """One local cloud for the whole run, its clock 30 times as fast, with the account settings deployed."""
-    with LocalCloud(port=free_port(), clock_speed=30) as running:
+    """One local cloud for the whole run, with the account settings deployed."""
+    with LocalCloud(port=free_port()) as running:
         running.wait_until_ready()
         deploy(running, stacks[ACCOUNT_SETTINGS])
         yield running
@@ -69,8 +69,8 @@ def cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
 
 @pytest.fixture(scope="session")
 def bare_cloud() -> Iterator[LocalCloud]:
-    """A local cloud without our stacks, its clock 30 times as fast, for tests of what the cloud itself does."""
-    with LocalCloud(port=free_port(), clock_speed=30) as running:
+    """A local cloud without our stacks, for tests of what the cloud itself does."""
+    with LocalCloud(port=free_port()) as running:
         running.wait_until_ready()
         yield running
 

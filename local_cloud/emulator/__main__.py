@@ -25,6 +25,7 @@ def main() -> None:
     listener = _listen(port)
     state = _state_folder()
     emulator_only = _set_environment(port, state)
+    clock.start(state / "clock")
     asyncio.run(_serve_until_stopped(listener, emulator_only, state))
 
 

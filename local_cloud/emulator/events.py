@@ -3,11 +3,16 @@
 import logging
 from typing import Any
 
-from local_cloud.emulator import ministack, sqs
+from local_cloud.emulator import clock, ministack, sqs
 from local_cloud.emulator.lambda_.functions import function_allows
 
 _events = ministack.internals(
-    "ministack.services.eventbridge", "_SCHEDULER_TICK_INTERVAL", "_dispatch_to_sqs", "_invoke_target", "time"
+    "ministack.services.eventbridge",
+    "_dispatch_to_sqs",
+    "_invoke_target",
+    "_tick_scheduled_rules",
+    "start_scheduler",
+    "time",
 )
 
 _log = logging.getLogger(__name__)
@@ -29,5 +34,6 @@ def _demand_permission() -> None:
 def install() -> None:
     ministack.follow_clock(_events)
     _demand_permission()
-    _events._SCHEDULER_TICK_INTERVAL = _LOOK_FOR_DUE_RULES_EVERY_SECONDS
+    _events.start_scheduler = lambda: None
+    clock.repeat(_events._tick_scheduled_rules, _LOOK_FOR_DUE_RULES_EVERY_SECONDS, skips_missed=True)
     _events._dispatch_to_sqs = sqs.one_at_a_time(_events._dispatch_to_sqs)

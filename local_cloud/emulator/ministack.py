@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import importlib
 import importlib.metadata
+import inspect
 import json
 import operator
 import socket
@@ -43,7 +44,7 @@ def internals(module: str, *names: str) -> Any:
 
 
 _app = internals("ministack.app", "_handle_post_body_shortcuts", "_resolve_port", "app")
-_concurrency = internals("ministack.core.concurrency", "run_reentrant", "spawn_background")
+_concurrency = internals("ministack.core.concurrency", "esm_wake", "run_reentrant", "spawn_background")
 _responses = internals(
     "ministack.core.responses",
     "AccountRegionScopedDict.all_items",
@@ -70,29 +71,13 @@ def follow_clock(module: Any) -> None:
     module.time = _CloudTime()
 
 
-_chores: list[tuple[Callable[[], None], float]] = []
-
-
-def repeat(chore: Callable[[], None], interval_in_seconds: float) -> None:
-    """Do a short chore again and again between the requests, from when the cloud serves."""
-    _chores.append((chore, interval_in_seconds))
-
-
-async def _keep_doing(chore: Callable[[], None], interval_in_seconds: float) -> None:
-    due = time.monotonic()
-    while True:
-        # At that rate, but half of the time belongs to requests.
-        due = max(due + interval_in_seconds, time.monotonic() + interval_in_seconds / 2)
-        await asyncio.sleep(due - time.monotonic())
-        chore()
+repeat = clock.repeat
 
 
 async def serve(listener: socket.socket) -> None:
     """Answer HTTP on the listener until cancelled."""
-    # A chore that fails ends the cloud: its log says why.
     async with asyncio.TaskGroup() as group:
-        for chore in _chores:
-            group.create_task(_keep_doing(*chore))
+        group.create_task(clock.run())
         await _serve(listener)
 
 
@@ -154,7 +139,10 @@ def register_view(path: str, view: Callable[[], Any]) -> None:
 
 
 def register_command(method: str, path: str, command: Callable[[Any], Any]) -> None:
-    """As `register_view`; the command gets the JSON that was sent, None for none. Its ValueError is a 400."""
+    """As `register_view`; the command, which may be a coroutine, gets the JSON that was sent, None for none.
+
+    Its ValueError is a 400.
+    """
     _commands[method, path] = command
 
 
@@ -163,18 +151,35 @@ def _serve_commands() -> None:
 
     async def handle_post_body_shortcuts(method: str, path: str, headers: Any, body: bytes, *rest: Any) -> Any:
         if (method, path) in _commands and _responses.get_request_client_ip() == "127.0.0.1":
-            status, answer = _answer_command(_commands[method, path], body)
+            status, answer = await _answer_command(_commands[method, path], body)
             return status, {"Content-Type": "application/json"}, json.dumps(answer).encode()
         return await handle(method, path, headers, body, *rest)
 
     _app._handle_post_body_shortcuts = handle_post_body_shortcuts
 
 
-def _answer_command(command: Callable[[Any], Any], body: bytes) -> tuple[int, Any]:
+async def _answer_command(command: Callable[[Any], Any], body: bytes) -> tuple[int, Any]:
     try:
-        return 200, command(json.loads(body) if body else None)
+        answer = command(json.loads(body) if body else None)
+        return 200, await answer if inspect.isawaitable(answer) else answer
     except ValueError as error:
         return 400, {"message": str(error)}
 
 
 _serve_commands()
+
+
+async def _advance(request: dict[str, float]) -> dict[str, float]:
+    """Put the cloud's clock forward by these seconds."""
+    await clock.advance(float(request["seconds"]))
+    _concurrency.esm_wake.set()
+    return {"now": clock.now()}
+
+
+def _keep_credentials_on_the_clock_of_the_machine() -> None:
+    for module in ("ministack.core.iam_evaluator", "ministack.core.lambda_runtime", "ministack.services.sts"):
+        internals(module, "time").time = clock.MACHINE
+
+
+_keep_credentials_on_the_clock_of_the_machine()
+register_command("POST", "/_slipway/clock", _advance)

@@ -80,5 +80,5 @@ def _metrics_of(queue: Queue) -> dict[str, tuple[float, str]]:
 def install() -> None:
     ministack.follow_clock(_sqs)
     _change_queues_atomically()
-    ministack.repeat(_put_metrics, clock.shortened(_METRICS_EVERY_SECONDS))
-    ministack.repeat(_concurrency.esm_wake.set, _LOOK_FOR_VISIBLE_MESSAGES_EVERY_SECONDS)
+    clock.repeat(_put_metrics, clock.shortened(_METRICS_EVERY_SECONDS))
+    clock.repeat(_concurrency.esm_wake.set, _LOOK_FOR_VISIBLE_MESSAGES_EVERY_SECONDS, skips_missed=True)

@@ -19,8 +19,8 @@ RUNTIMES = ("python3.10", "python3.11", "python3.12", "python3.13", "python3.14"
 # A killed emulator cannot end its children, so each function's process watches for its parent. All functions share the
 # cloud's clock; what they sign is dated by `datetime`, which keeps this machine's.
 PROLOGUE = """
-def _slipway_prepare(parent, emulator_only, started, speed):
-    import os, threading, time
+def _slipway_prepare(parent, emulator_only, clock_file, started, speed):
+    import mmap, os, struct, threading, time
     real_time, real_sleep = time.time, time.sleep
     for name in emulator_only:
         os.environ.pop(name, None)
@@ -31,11 +31,17 @@ def _slipway_prepare(parent, emulator_only, started, speed):
     threading.Thread(target=watch, daemon=True).start()
     # The time that a run has left, too.
     os.environ["_LAMBDA_TIMEOUT"] = str(float(os.environ["_LAMBDA_TIMEOUT"]) * speed)
-    if speed != 1:
-        time.time = lambda: started + (real_time() - started) * speed
-        time.sleep = lambda seconds: real_sleep(seconds / speed)
+    with open(clock_file, "rb") as file:
+        ahead = mmap.mmap(file.fileno(), 8, access=mmap.ACCESS_READ)
+    def now():
+        return started + (real_time() + struct.unpack("d", ahead[:8])[0] - started) * speed
+    def sleep(seconds):
+        end = now() + seconds
+        while (left := end - now()) > 0:
+            real_sleep(min(left / speed, 0.05))
+    time.time, time.sleep = now, sleep
 
-_slipway_prepare({parent}, {emulator_only}, {started}, {speed})
+_slipway_prepare({parent}, {emulator_only}, {clock_file!r}, {started}, {speed})
 """
 
 
@@ -55,7 +61,11 @@ def function_allows(service: str, function_arn: str, source_arn: str) -> bool:
 
 def _prepare_processes(emulator_only: tuple[str, ...]) -> None:
     prologue = PROLOGUE.format(
-        parent=os.getpid(), emulator_only=emulator_only, started=clock.STARTED, speed=clock.SPEED
+        parent=os.getpid(),
+        emulator_only=emulator_only,
+        clock_file=str(clock.file),
+        started=clock.STARTED,
+        speed=clock.SPEED,
     )
     _runtime._PYTHON_WORKER_SCRIPT = prologue + _runtime._PYTHON_WORKER_SCRIPT
     # The stock wait of 50 ms for a first log line would be most of a warm call.
