@@ -1,13 +1,11 @@
 """The metrics that alarms watch are really put: those of queues, of functions, and those in a function's log."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from local_cloud.cloud import LocalCloud
-from support.patience import wait_for
 from support.small_stacks import REGION, create, function, resource, role
 
 PRINTING = """
@@ -56,37 +54,29 @@ def measured(bare_cloud: LocalCloud) -> dict[str, str]:
     return create(bare_cloud, "measured", resources)
 
 
-def wait_for_state(cloud: LocalCloud, name: str, state: str, meanwhile: Callable[[], object] = lambda: None) -> None:
-    """Until an alarm has the state, doing `meanwhile` again and again."""
-    cloudwatch = cloud.client("cloudwatch", region=REGION)
-
-    def look() -> bool | None:
-        meanwhile()
-        return cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"][0]["StateValue"] == state or None
-
-    wait_for(look, f"{name} to be {state}")
+def state_after_a_minute(cloud: LocalCloud, name: str) -> str:
+    cloud.advance(70)
+    alarms = cloud.client("cloudwatch", region=REGION).describe_alarms(AlarmNames=[name])["MetricAlarms"]
+    return str(alarms[0]["StateValue"])
 
 
 def test_a_message_in_a_queue_turns_its_alarms_on(bare_cloud: LocalCloud, measured: dict[str, str]) -> None:
-    wait_for_state(bare_cloud, measured["DeadLetters"], "OK")
+    assert state_after_a_minute(bare_cloud, measured["DeadLetters"]) == "OK"
     bare_cloud.client("sqs", region=REGION).send_message(QueueUrl=measured["Dead"], MessageBody="x")
-    wait_for_state(bare_cloud, measured["DeadLetters"], "ALARM")
-    wait_for_state(bare_cloud, measured["OldMessages"], "ALARM")
+    assert state_after_a_minute(bare_cloud, measured["DeadLetters"]) == "ALARM"
+    assert state_after_a_minute(bare_cloud, measured["OldMessages"]) == "ALARM"
 
 
-def test_a_failed_run_and_the_metric_in_its_log_turn_their_alarms_on(
-    bare_cloud: LocalCloud, measured: dict[str, str]
+@pytest.mark.parametrize("name", ["Errors", "FailedJobs"])
+def test_a_failed_run_turns_the_alarms_of_lambda_and_of_its_log_on(
+    bare_cloud: LocalCloud, measured: dict[str, str], name: str
 ) -> None:
     lambda_ = bare_cloud.client("lambda", region=REGION)
-
-    def run(failed: int) -> None:
+    states = []
+    for failed in (0, 1):
         lambda_.invoke(FunctionName=measured["Function"], Payload=json.dumps({"failed": failed}))
-
-    run(failed=0)
-    for name in ("Errors", "FailedJobs"):
-        wait_for_state(bare_cloud, measured[name], "OK")
-    for name in ("Errors", "FailedJobs"):
-        # One failure would keep it on for 2 s only.
-        wait_for_state(bare_cloud, measured[name], "ALARM", meanwhile=lambda: run(failed=1))
-    found = bare_cloud.client("cloudwatch", region=REGION).list_metrics(Namespace="Slipway")["Metrics"]
-    assert [metric["MetricName"] for metric in found] == ["JobFailed"]
+        bare_cloud.advance(30)
+        alarms = bare_cloud.client("cloudwatch", region=REGION).describe_alarms(AlarmNames=[measured[name]])
+        states.append(alarms["MetricAlarms"][0]["StateValue"])
+        bare_cloud.advance(600)
+    assert states == ["OK", "ALARM"]

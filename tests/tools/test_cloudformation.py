@@ -1,4 +1,4 @@
-"""What CloudFormation keeps, deletes and refuses to delete when a stack ends, as on AWS."""
+"""CloudFormation keeps, deletes and refuses on this machine what it keeps, deletes and refuses on AWS."""
 
 from typing import Any
 
@@ -125,3 +125,9 @@ def test_what_is_left_is_found_by_its_tags_and_can_be_removed(bare_cloud: LocalC
     bare_cloud.client("dynamodb", region=REGION).delete_table(TableName=ids["Table"])
     bare_cloud.client("logs", region=REGION).delete_log_group(logGroupName=ids["Log"])
     assert found(*left) == set()
+
+
+def test_a_log_group_that_exists_is_not_taken_over(bare_cloud: LocalCloud) -> None:
+    bare_cloud.client("logs", region=REGION).create_log_group(logGroupName="/known")
+    with pytest.raises(StackFailedError, match="already exists"):
+        create(bare_cloud, "taking-over", {"Log": resource("Logs::LogGroup", {"LogGroupName": "/known"})})
