@@ -45,6 +45,8 @@ class LocalCloud:
     The emulator reads its standard input, whose other end is held here: when this process ends, so does that.
     """
 
+    _program: tuple[str, ...] = ("-m", "local_cloud.emulator")
+
     def __init__(self, *, port: int, clock_speed: float = 1) -> None:
         if not PYTHON.exists():
             raise LocalCloudError(f"{PYTHON.parent.parent.name} is missing: run `make setup`.")
@@ -53,7 +55,7 @@ class LocalCloud:
         self.url = f"http://127.0.0.1:{port}"
         self._log = tempfile.NamedTemporaryFile(prefix="slipway-local-cloud-", suffix=".log", delete=False)  # noqa: SIM115
         self._process = subprocess.Popen(
-            [str(PYTHON), "-m", "local_cloud.emulator", "--port", str(port)],
+            [str(PYTHON), *self._program, "--port", str(port)],
             cwd=ROOT,
             env={"PATH": "/usr/bin:/bin", "SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed)},
             stdin=subprocess.PIPE,

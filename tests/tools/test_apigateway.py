@@ -119,7 +119,7 @@ def test_a_signature_for_another_service_is_refused(url: str, bare_cloud: LocalC
     assert response.headers["x-amzn-errortype"] == "InvalidSignatureException"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def new_cloud() -> Iterator[LocalCloud]:
     """A cloud whose account has no role for the logs of API Gateway."""
     with LocalCloud(port=free_port()) as cloud:

@@ -1,77 +1,63 @@
-"""The local cloud says what it would ignore, and what it claims to emulate is really read."""
+"""The local cloud names the properties that it would ignore, and really reads those that it lists as emulated."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 import requests
-from botocore.config import Config
-from botocore.exceptions import WaiterError
 
-from local_cloud.cloud import PYTHON, free_port
+from local_cloud.api_client import connect
+from local_cloud.assembly import Stack
+from local_cloud.cloud import LocalCloud, free_port
+from local_cloud.deploy import deploy
 from local_cloud.emulated_properties import DATA, findings
+from support.deployed_stacks import edited
+from support.known_deployments import ACCOUNT_SETTINGS
+from support.template_parts import Template, properties
 
-HERE = Path(__file__).parent
-TEMPLATE: dict[str, Any] = json.loads((HERE / "every_emulated_property.json").read_text())
 EMULATED = {name: lists["emulated"] for name, lists in json.loads(DATA.read_text()).items() if lists["emulated"]}
-STACK: dict[str, Any] = {"StackName": "recorded", "Capabilities": ["CAPABILITY_NAMED_IAM"]}
+
+
+class RecordingCloud(LocalCloud):
+    """A local cloud that knows which properties of templates it has read."""
+
+    _program = (str(Path(__file__).with_name("recording_emulator.py")),)
+
+    def reads(self) -> dict[str, set[str]]:
+        """The paths of the properties that were read, by type."""
+        answer = requests.get(f"{self.url}/_slipway/property-reads", timeout=20).json()
+        return {name: set(paths) for name, paths in answer.items()}
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """Where the recording emulator listens."""
-    port = free_port()
-    command = [str(PYTHON), str(HERE.parent / "support" / "recording_emulator.py"), "--port", str(port)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as emulator:
-        yield f"http://127.0.0.1:{port}"
-        assert emulator.stdin
-        emulator.stdin.close()
-
-
-def client(service: str, url: str) -> Any:
-    """A client that tries again while the emulator starts."""
-    root = {"aws_access_key_id": "000000000000", "aws_secret_access_key": "unused"}
-    patient = Config(retries={"mode": "standard", "total_max_attempts": 8})
-    return boto3.client(service, endpoint_url=url, region_name="us-east-1", config=patient, **root)
-
-
-def wait_for(waiter: str, url: str) -> list[str]:
-    """The reasons why the stack does not come to the waiter's state, none when it does."""
-    cloudformation = client("cloudformation", url)
-    try:
-        cloudformation.get_waiter(waiter).wait(StackName="recorded", WaiterConfig={"Delay": 1, "MaxAttempts": 60})
-    except WaiterError as error:
-        events = cloudformation.describe_stack_events(StackName="recorded")["StackEvents"]
-        return [str(error), *(event.get("ResourceStatusReason", "") for event in events)]
-    return []
-
-
-def update(resource: str, properties: dict[str, Any], url: str) -> list[str]:
-    """Update the stack with other properties of one resource; the reasons of its failure, none when it succeeds."""
-    template = TEMPLATE | {"Resources": dict(TEMPLATE["Resources"])}
-    known = template["Resources"][resource]
-    template["Resources"][resource] = known | {"Properties": known["Properties"] | properties}
-    client("cloudformation", url).update_stack(TemplateBody=json.dumps(template), **STACK)
-    return wait_for("stack_update_complete", url)
+def cloud() -> Iterator[RecordingCloud]:
+    with RecordingCloud(port=free_port(), clock_speed=30) as running:
+        running.wait_until_ready()
+        yield running
 
 
 @pytest.fixture(scope="module")
-def reads(url: str) -> dict[str, set[str]]:
-    """The paths of properties that were read while a stack with all of them was made, updated and used, by type."""
-    client("cloudformation", url).create_stack(TemplateBody=json.dumps(TEMPLATE), **STACK)
-    assert wait_for("stack_create_complete", url) == []
-    policy = {"MaximumExecutionTimeoutInSeconds": 601, "TerminationWaitInSeconds": 0}
-    assert update("Endpoint", {"DeploymentConfig": {"BlueGreenUpdatePolicy": policy}}, url) == []
-    client("lambda", url).invoke(FunctionName="recorded")  # its log group is looked up when it is called
-    assert update("Rule", {"Description": "changed"}, url) == []
-    # Targets are read when an event comes.
-    client("events", url).put_events(Entries=[{"Source": "recorded", "DetailType": "x", "Detail": '{"id": "1"}'}])
-    answer = requests.get(f"{url}/_slipway/property-reads", timeout=20).json()
-    return {name: set(paths) for name, paths in answer.items()}
+def reads(
+    cloud: RecordingCloud, stacks: dict[str, Stack], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, set[str]]:
+    """What is read while stacks that together use every property are made, updated and used."""
+    deploy(cloud, stacks[ACCOUNT_SETTINGS])
+    for name in ("async", "gpt4all-j", "scaled", "with-api-key"):
+        outputs = deploy(cloud, stacks[name])
+        connect(cloud, outputs, stacks[name].region).call("GET", "/endpoint")
+
+    deploy(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change_what_is_read_late, "scaled"))
+    cloud.advance(120)  # targets of rules are read when they are due
+    return cloud.reads()
+
+
+def change_what_is_read_late(template: Template) -> None:
+    """Some properties are read by updates only."""
+    policy = properties(template, "SageMaker::Endpoint")["DeploymentConfig"]["BlueGreenUpdatePolicy"]
+    policy["TerminationWaitInSeconds"] += 1
+    properties(template, "Events::Rule")["ScheduleExpression"] = "rate(2 minutes)"
 
 
 @pytest.mark.parametrize("resource_type", EMULATED)
@@ -79,16 +65,8 @@ def test_a_property_listed_as_emulated_is_read(resource_type: str, reads: dict[s
     assert set(EMULATED[resource_type]) - reads[resource_type] == set()
 
 
-@pytest.mark.usefixtures("reads")
-def test_a_variable_of_an_access_log_that_would_stay_empty_is_named(url: str) -> None:
-    log_group = "arn:aws:logs:us-east-1:000000000000:log-group:/recorded"
-    setting = {"DestinationArn": log_group, "Format": "$context.requestId $context.awsEndpointRequestId"}
-    reasons = update("Stage", {"AccessLogSetting": setting}, url)
-    assert any("$context.awsEndpointRequestId" in reason for reason in reasons)
-
-
-def test_a_template_of_emulated_properties_has_no_findings() -> None:
-    assert findings(TEMPLATE) == []
+def test_what_we_deploy_has_no_findings(stacks: dict[str, Stack]) -> None:
+    assert findings(stacks["async"].template) == []
 
 
 def test_an_unknown_type_is_named() -> None:

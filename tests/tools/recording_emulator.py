@@ -1,4 +1,4 @@
-"""The emulator with a record of what its provisioners read of each type, answered at GET /_slipway/property-reads."""
+"""The emulator with a record of the properties that it reads of each type, answered at GET /_slipway/property-reads."""
 
 import importlib
 import sys
@@ -40,7 +40,7 @@ class Recorded(dict[str, Any]):
 
 
 def record_reads() -> None:
-    hooks = importlib.import_module("local_cloud.emulator.hooks")
+    ministack = importlib.import_module("local_cloud.emulator.ministack")
     stacks: Any = importlib.import_module("ministack.services.cloudformation.stacks")
     provision, update = stacks._provision_resource, stacks._update_resource
 
@@ -51,7 +51,7 @@ def record_reads() -> None:
         return update(name, physical_id, old, Recorded(name, new), *rest)
 
     stacks._provision_resource, stacks._update_resource = provision_recorded, update_recorded
-    hooks.register_view("/_slipway/property-reads", lambda: {name: sorted(paths) for name, paths in reads.items()})
+    ministack.register_view("/_slipway/property-reads", lambda: {name: sorted(paths) for name, paths in reads.items()})
 
 
 serve = emulator._serve_until_stopped
