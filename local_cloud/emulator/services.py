@@ -2,8 +2,7 @@
 
 from local_cloud.emulator import (
     apigateway,
-    application_autoscaling,
-    cloudwatch_alarms,
+    cloudwatch,
     dynamodb,
     events,
     faults,
@@ -11,16 +10,13 @@ from local_cloud.emulator import (
     lambda_,
     logs,
     s3,
-    sagemaker_gauges,
-    sagemaker_hosting,
-    sagemaker_metrics,
-    sagemaker_runtime,
-    sagemaker_templates,
-    scaling_evaluation,
     servicequotas,
     sns,
     sqs,
 )
+from local_cloud.emulator.application_autoscaling import templates as scaling_templates
+from local_cloud.emulator.sagemaker import control_plane, gauges, runtime
+from local_cloud.emulator.sagemaker import templates as hosting_templates
 
 
 def install(emulator_only: tuple[str, ...]) -> None:
@@ -35,14 +31,12 @@ def install(emulator_only: tuple[str, ...]) -> None:
         sqs,
         sns,
         events,
-        cloudwatch_alarms,
-        sagemaker_hosting,
-        sagemaker_runtime,
-        sagemaker_metrics,
-        sagemaker_gauges,
-        sagemaker_templates,
-        application_autoscaling,
-        scaling_evaluation,
+        control_plane,
+        runtime,
+        gauges,  # metrics come before alarms and policies, which look at the same moment
+        cloudwatch,
+        hosting_templates,
+        scaling_templates,
         servicequotas,
         faults,
     ):

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import clock, cloudwatch_hooks, ministack
+from local_cloud.emulator import clock, cloudwatch, ministack
 
 _sqs = ministack.internals(
     "ministack.services.sqs",
@@ -59,7 +59,7 @@ def _change_queues_atomically() -> None:
 def _put_metrics() -> None:
     for account, region, queue in ministack.in_all_scopes(_sqs._queues):
         with ministack.scope(account, region):
-            cloudwatch_hooks.record_metrics("AWS/SQS", {"QueueName": queue["name"]}, _metrics_of(queue))
+            cloudwatch.record_metrics("AWS/SQS", {"QueueName": queue["name"]}, _metrics_of(queue))
 
 
 def _metrics_of(queue: Queue) -> dict[str, tuple[float, str]]:

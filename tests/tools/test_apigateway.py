@@ -142,5 +142,5 @@ def test_a_variable_of_an_access_log_that_would_stay_empty_is_named(new_cloud: L
     resources = api()
     setting = {"DestinationArn": "arn:aws:logs:::log-group:/x", "Format": "$context.awsEndpointRequestId"}
     resources["Stage"]["Properties"]["AccessLogSetting"] = setting
-    with pytest.raises(StackFailedError, match="does not know .context.awsEndpointRequestId"):
+    with pytest.raises(StackFailedError, match="awsEndpointRequestId"):
         create(new_cloud, "logging", resources)

@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 
 from local_cloud.cloud import LocalCloud
-from support.small_stacks import REGION, Resources, StackFailedError, arn_of, create, function, resource, role, statement
+from support.small_stacks import (
+    REGION,
+    Resources,
+    StackFailedError,
+    arn_of,
+    create,
+    function,
+    resource,
+    role,
+    statement,
+)
 
 CONSUME = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
 PRINTING = "def handler(event, context): print('a line')"

@@ -5,7 +5,7 @@ import json
 import time
 from typing import Any
 
-from local_cloud.emulator import cloudwatch_hooks, ministack
+from local_cloud.emulator import cloudwatch, ministack
 
 _lambda = ministack.internals(
     "ministack.services.lambda_svc", "_emit_lambda_logs", "_emit_lambda_metrics", "_execute_function_dispatch"
@@ -19,7 +19,7 @@ def _put_for_each_invocation() -> None:
         started = time.monotonic()
         result: dict[str, Any] = dispatch(function, config, *rest)
         values = _values_of(result, time.monotonic() - started)
-        cloudwatch_hooks.record_metrics("AWS/Lambda", {"FunctionName": config["FunctionName"]}, values)
+        cloudwatch.record_metrics("AWS/Lambda", {"FunctionName": config["FunctionName"]}, values)
         return result
 
     _lambda._execute_function_dispatch = execute
@@ -65,7 +65,7 @@ def _put(entry: dict[str, Any]) -> None:
                 value = entry[metric["Name"]]
                 for each in value if isinstance(value, list) else [value]:
                     data = {metric["Name"]: (float(each), metric.get("Unit", "None"))}
-                    cloudwatch_hooks.record_metrics(directive["Namespace"], dimensions, data)
+                    cloudwatch.record_metrics(directive["Namespace"], dimensions, data)
 
 
 def install() -> None:

@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable
 
 from local_cloud.emulator import ministack
-from local_cloud.emulator.async_invocation import AsyncInvocation
-from local_cloud.emulator.async_processing import expire, process
-from local_cloud.emulator.container_call import ContainerAwayError
-from local_cloud.emulator.model_containers import Fleet
-from local_cloud.emulator.model_instance import Instance
+from local_cloud.emulator.sagemaker.async_invocation import AsyncInvocation
+from local_cloud.emulator.sagemaker.async_processing import expire, process
+from local_cloud.emulator.sagemaker.container_call import ContainerAwayError
+from local_cloud.emulator.sagemaker.fleet import Fleet
+from local_cloud.emulator.sagemaker.instance import Instance
 
 # How often an instance that has become ready, or a request that is too old, is noticed.
 _LOOK_INTERVAL_IN_SECONDS = 0.05
@@ -48,7 +48,7 @@ class AsyncQueue:
         return bool(self._waiting)
 
     def age_of_oldest(self) -> float:
-        """Real seconds since the oldest one came, 0 when there is none."""
+        """Seconds of time.time() since the oldest one came, 0 when there is none."""
         with self._changed:
             received = [invocation.received_at for invocation in (*self._running, *self._waiting)]
         return time.time() - min(received) if received else 0.0

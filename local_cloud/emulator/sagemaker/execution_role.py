@@ -1,10 +1,10 @@
-"""What SageMaker does with a model's execution role before a container runs: look at its rights, pull the image."""
+"""The rights of a model's execution role that SageMaker needs before a container runs."""
 
 import re
 from typing import Any
 
 from local_cloud.emulator import iam
-from local_cloud.emulator.model_containers import StartError
+from local_cloud.emulator.sagemaker.instance import StartError
 
 _IMAGE = re.compile(
     r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/([a-z0-9._/-]+)(?::[\w.-]+|@sha256:\w+)"

@@ -1,13 +1,12 @@
-"""An invocation of an asynchronous endpoint, as SageMaker takes it into its queue."""
+"""A request for an asynchronous invocation: checked, and completed with its locations and times."""
 
-import re
 import time
 import uuid
 from dataclasses import dataclass
 from typing import Any
 
 from local_cloud.emulator import clock
-from local_cloud.emulator.invalid_request import InvalidRequestError, broken_rule
+from local_cloud.emulator.sagemaker.validation import InvalidRequestError, broken_rule, check_pattern, check_range
 
 _HEADER = "x-amzn-sagemaker-"
 _MAX_INLINE_BYTES = 128_000
@@ -25,7 +24,7 @@ _HEADERS = {"InferenceId": "inference-id"}
 
 @dataclass(frozen=True, eq=False)
 class AsyncInvocation:
-    """Moments are real seconds of the epoch, and `timeout` are real seconds, too."""
+    """Moments and the timeout are in seconds of time.time()."""
 
     id: str
     endpoint: str
@@ -42,10 +41,7 @@ class AsyncInvocation:
 
 
 def accept_invocation(endpoint: str, config: dict[str, Any], headers: dict[str, str], body: bytes) -> AsyncInvocation:
-    """The invocation that a request to an endpoint with this AsyncInferenceConfig asks for.
-
-    Raises InvalidRequestError.
-    """
+    """Read a request to an endpoint with this AsyncInferenceConfig; raises InvalidRequestError."""
     output, now = config["OutputConfig"], time.time()
     extension, filename = _matched(headers, "S3OutputPathExtension"), _matched(headers, "Filename")
     ttl = _number(headers, "RequestTTLSeconds", _TTL_RANGE_IN_SECONDS, _DEFAULT_TTL_IN_SECONDS)
@@ -87,20 +83,14 @@ def _input_location(headers: dict[str, str], body: bytes) -> str | None:
 
 def _matched(headers: dict[str, str], member: str) -> str | None:
     value = headers.get(_HEADER + _HEADERS.get(member, member.lower()))
-    if value is not None and not re.fullmatch(_PATTERNS[member], value):
-        rule = f"Member must satisfy regular expression pattern: {_PATTERNS[member]}"
-        raise broken_rule(f"'{value}'", member, rule)
+    check_pattern(value, member, _PATTERNS[member])
     return value
 
 
 def _number(headers: dict[str, str], member: str, allowed: tuple[int, int], default: int) -> int:
-    given = headers.get(_HEADER + member.lower(), str(default))
-    least, most = allowed
-    if not given.isdecimal() or int(given) < least:
-        raise broken_rule(f"'{given}'", member, f"Member must have value greater than or equal to {least}")
-    if int(given) > most:
-        raise broken_rule(f"'{given}'", member, f"Member must have value less than or equal to {most}")
-    return int(given)
+    value = int(headers.get(_HEADER + member.lower(), default))
+    check_range(value, member, *allowed)
+    return value
 
 
 def _joined(path: str, extension: str | None, name: str) -> str:

@@ -1,4 +1,4 @@
-"""What SageMaker puts into /opt/ml/model before a container starts: objects below a prefix, or an unpacked archive."""
+"""The content of /opt/ml/model: objects below an S3 prefix, or an unpacked archive."""
 
 import contextlib
 import gzip
@@ -12,16 +12,16 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from local_cloud.emulator import iam
-from local_cloud.emulator.model_containers import StartError
+from local_cloud.emulator.sagemaker.instance import StartError
 
 
 class _UnusableDataError(Exception):
-    """Objects that do not make a model's folder."""
+    """Objects that can't be stored in a model's folder."""
 
 
 def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
     """Download the container's model data as the role, None when it has none; raises StartError."""
-    if not (source := _source(container)):
+    if not (source := container.get("ModelDataSource", {}).get("S3DataSource")):
         return None
     uri = source["S3Uri"]
     bucket, _, key = uri.removeprefix("s3://").partition("/")
@@ -47,14 +47,6 @@ def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
             f"object. ({reason})"
         ) from error
     return folder
-
-
-def _source(container: dict[str, Any]) -> dict[str, str] | None:
-    """The S3DataSource; a ModelDataUrl is the older way to name an archive."""
-    if url := container.get("ModelDataUrl"):
-        return {"S3Uri": url, "CompressionType": "Gzip"}
-    source: dict[str, str] | None = container.get("ModelDataSource", {}).get("S3DataSource")
-    return source
 
 
 def _unpack(s3: Any, bucket: str, key: str, folder: Path) -> None:

@@ -7,15 +7,15 @@ from typing import Any
 from urllib.parse import unquote
 
 from local_cloud.emulator import ministack
-from local_cloud.emulator.async_invocation import accept_invocation
-from local_cloud.emulator.container_call import ContainerAnswer, ContainerAwayError, call_container
-from local_cloud.emulator.invalid_request import InvalidRequestError
-from local_cloud.emulator.model_containers import Fleet
-from local_cloud.emulator.model_instance import Instance
 from local_cloud.emulator.routing import register_service
-from local_cloud.emulator.sagemaker_endpoint import Endpoint
-from local_cloud.emulator.sagemaker_metrics import count_invocation
-from local_cloud.emulator.sagemaker_store import arn_of, endpoints
+from local_cloud.emulator.sagemaker.async_invocation import accept_invocation
+from local_cloud.emulator.sagemaker.container_call import ContainerAnswer, ContainerAwayError, call_container
+from local_cloud.emulator.sagemaker.endpoint import Endpoint
+from local_cloud.emulator.sagemaker.fleet import Fleet
+from local_cloud.emulator.sagemaker.instance import Instance
+from local_cloud.emulator.sagemaker.metrics import count_invocation
+from local_cloud.emulator.sagemaker.store import arn_of, endpoints
+from local_cloud.emulator.sagemaker.validation import InvalidRequestError
 
 _PATH = r"/endpoints/([^/]+)/(invocations|async-invocations|invocations-response-stream)$"
 _ACTIONS = {
@@ -73,7 +73,12 @@ def _take_instance(endpoint: Endpoint) -> tuple[Fleet, Instance] | None:
 def _forward(fleet: Fleet, instance: Instance, headers: dict[str, str], body: bytes) -> ministack.Answer:
     started = time.monotonic()
     answer = call_container(
-        instance, headers.get("content-type"), headers.get("accept"), body, seconds=_TIME_LIMIT_IN_SECONDS
+        instance,
+        headers.get("content-type"),
+        headers.get("accept"),
+        body,
+        # Of real time: the model computes at its real speed.
+        is_over=lambda: time.monotonic() - started >= _TIME_LIMIT_IN_SECONDS,
     )
     count_invocation(fleet.spec, answer.status, time.monotonic() - started)
     if not answer.is_success:

@@ -1,4 +1,4 @@
-"""Fleets of model containers: started together, asked for an instance at each request, scaled and drained."""
+"""The instances of one configuration of an endpoint: started together, chosen for each request, scaled and drained."""
 
 import shutil
 import threading
@@ -6,13 +6,9 @@ import time
 from typing import Any
 
 from local_cloud.emulator import clock
-from local_cloud.emulator.model_instance import ContainerSpec, Instance
+from local_cloud.emulator.sagemaker.instance import ContainerSpec, Instance, StartError
 
 _POLL_INTERVAL_IN_SECONDS = 0.025
-
-
-class StartError(Exception):
-    """Containers that do not come up, in SageMaker's words."""
 
 
 class Fleet:
@@ -60,8 +56,7 @@ class Fleet:
         """
         with self._lock:
             instance = min(self.healthy, key=lambda candidate: candidate.outstanding, default=None)
-            most = self.spec.most_at_once
-            if instance is None or (most and instance.outstanding >= most):
+            if instance is None or instance.outstanding == self.spec.most_at_once:
                 return None
             instance.outstanding += 1
             return instance
@@ -71,11 +66,14 @@ class Fleet:
             instance.outstanding -= 1
 
     def _wait_until_healthy(self, instances: list[Instance]) -> None:
-        deadline = time.monotonic() + clock.shortened(self.spec.startup_seconds)
-        while any(instance.status != "InService" for instance in instances):
-            failed = next((instance for instance in instances if instance.status == "Failed"), None)
-            if failed or time.monotonic() > deadline:
-                raise StartError(_explain(self.spec, failed or instances[0]))
+        deadline = time.time() + clock.shortened(self.spec.startup_seconds)
+        while starting := [instance for instance in instances if instance.status != "InService"]:
+            failed = next((instance for instance in starting if instance.status == "Failed"), None)
+            if failed or time.time() >= deadline:
+                raise StartError(_explain(self.spec, failed or starting[0]))
+            if all(instance.status == "Loading" for instance in starting):
+                ready_at = min(deadline, *(instance.loaded_at for instance in starting))
+                clock.sleep(max(0.0, ready_at - time.time()), in_work=True)
             time.sleep(_POLL_INTERVAL_IN_SECONDS)
 
 

@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import application_autoscaling, cloudwatch_hooks, iam, ministack
-from local_cloud.emulator.invalid_request import InvalidRequestError
-from local_cloud.emulator.model_containers import list_containers
+from local_cloud.emulator import cloudwatch, iam, ministack
+from local_cloud.emulator.application_autoscaling import scalable_target
 from local_cloud.emulator.routing import register_service
-from local_cloud.emulator.sagemaker_endpoint import Endpoint
-from local_cloud.emulator.sagemaker_store import (
+from local_cloud.emulator.sagemaker.endpoint import Endpoint
+from local_cloud.emulator.sagemaker.fleet import list_containers
+from local_cloud.emulator.sagemaker.store import (
     arn_of,
     endpoint_configs,
     endpoints,
@@ -20,7 +20,8 @@ from local_cloud.emulator.sagemaker_store import (
     models,
     refuse_known_name,
 )
-from local_cloud.emulator.sagemaker_validation import (
+from local_cloud.emulator.sagemaker.validation import (
+    InvalidRequestError,
     check_async_config,
     check_container,
     check_name,
@@ -34,7 +35,7 @@ _CONTENT_TYPE = "application/x-amz-json-1.1"
 
 def create_model(request: dict[str, Any]) -> dict[str, Any]:
     name = check_name(request, "ModelName")
-    refuse_known_name(models, name, "model", "model")
+    refuse_known_name(models, name, "model")
     role_arn, container = required(request, "ExecutionRoleArn"), required(request, "PrimaryContainer")
     if not iam.role_trusts(role_arn, "sagemaker.amazonaws.com"):
         raise InvalidRequestError(
@@ -47,7 +48,7 @@ def create_model(request: dict[str, Any]) -> dict[str, Any]:
 
 def create_endpoint_config(request: dict[str, Any]) -> dict[str, Any]:
     name = check_name(request, "EndpointConfigName")
-    refuse_known_name(endpoint_configs, name, "endpoint configuration", "endpoint-config")
+    refuse_known_name(endpoint_configs, name, "endpoint-config")
     variants = required(request, "ProductionVariants")
     if len(variants) != 1 or "ServerlessConfig" in variants[0]:
         raise InvalidRequestError("The local cloud hosts endpoints with one production variant on instances only.")
@@ -60,7 +61,7 @@ def create_endpoint_config(request: dict[str, Any]) -> dict[str, Any]:
 
 def create_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     name = check_name(request, "EndpointName")
-    refuse_known_name(endpoints, name, "endpoint", "endpoint")
+    refuse_known_name(endpoints, name, "endpoint")
     config = find_endpoint_config(required(request, "EndpointConfigName"))
     _check_alarms(request.get("DeploymentConfig", {}))
     model = find_model(config["ProductionVariants"][0]["ModelName"])
@@ -77,7 +78,7 @@ def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     _check_alarms(deployment)
     variant, old = config["ProductionVariants"][0], endpoint.variant
     kept = variant["VariantName"] == old["VariantName"]
-    if application_autoscaling.variant_is_scaled(endpoint.name, old["VariantName"]) and not (
+    if scalable_target.variant_is_scaled(endpoint.name, old["VariantName"]) and not (
         kept and instance_types(variant) == instance_types(old)
     ):
         raise InvalidRequestError(
@@ -113,7 +114,7 @@ def update_endpoint_weights_and_capacities(request: dict[str, Any]) -> dict[str,
 def delete_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     endpoint = find_endpoint(required(request, "EndpointName"))
     _refuse_busy(endpoint)
-    application_autoscaling.forget_variant(endpoint.name, endpoint.variant["VariantName"])
+    scalable_target.forget_variant(endpoint.name, endpoint.variant["VariantName"])
     endpoint.delete()
     ministack.in_background(_forget_endpoint, endpoint, name=f"delete {endpoint.name}")
     return {}
@@ -158,7 +159,7 @@ _OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 def _check_alarms(deployment: dict[str, Any]) -> None:
     names = [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", {}).get("Alarms", [])]
-    missing = sorted(set(names) - cloudwatch_hooks.known_alarms())
+    missing = sorted(set(names) - cloudwatch.known_alarms())
     if missing:
         raise InvalidRequestError(f"The alarms {missing} of the AutoRollbackConfiguration do not exist.")
 

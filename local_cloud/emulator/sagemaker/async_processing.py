@@ -1,15 +1,15 @@
-"""The way of one asynchronous invocation from the queue to its end: input, model, output or failure, notification."""
+"""One asynchronous invocation from the queue to its end: input, model, output or failure, notification."""
 
 import time
 from collections.abc import Callable
 
 from botocore.exceptions import ClientError
 
-from local_cloud.emulator.async_invocation import AsyncInvocation
-from local_cloud.emulator.async_results import notify, read_object, write_object
-from local_cloud.emulator.container_call import ContainerAnswer, call_container
-from local_cloud.emulator.model_instance import ContainerSpec, Instance
-from local_cloud.emulator.sagemaker_metrics import count_async_answer, count_event
+from local_cloud.emulator.sagemaker.async_invocation import AsyncInvocation
+from local_cloud.emulator.sagemaker.async_results import notify, read_object, write_object
+from local_cloud.emulator.sagemaker.container_call import ContainerAnswer, call_container
+from local_cloud.emulator.sagemaker.instance import ContainerSpec, Instance
+from local_cloud.emulator.sagemaker.metrics import count_async_answer, count_async_event
 
 _SEE_LOGS = "See the SageMaker Endpoint logs in your account for more information."
 
@@ -45,7 +45,7 @@ def process(
 
 def expire(invocation: AsyncInvocation, spec: ContainerSpec) -> None:
     """End an invocation that waited for longer than its RequestTTLSeconds."""
-    count_event(spec, "ExpiredRequests")
+    count_async_event(spec, "ExpiredRequests")
     _fail(
         invocation, spec, _FailedError("The request expired: its RequestTTLSeconds were over before it was processed.")
     )
@@ -57,12 +57,18 @@ def _answer(invocation: AsyncInvocation, spec: ContainerSpec, instance: Instance
         try:
             body = read_object(spec.role_arn, invocation.input_location)
         except ClientError as error:
-            count_event(spec, "RequestDownloadFailures")
+            count_async_event(spec, "RequestDownloadFailures")
             raise _FailedError(f"Unable to download {invocation.input_location}: {_said(error)}") from error
-    started = time.monotonic()
-    answer = call_container(instance, invocation.content_type, invocation.accept, body, invocation.timeout)
-    count_async_answer(spec, answer.status, time.monotonic() - started)
-    count_event(spec, "TimeInBacklog", waited, "Milliseconds")
+    started = time.time()
+    answer = call_container(
+        instance,
+        invocation.content_type,
+        invocation.accept,
+        body,
+        is_over=lambda: time.time() - started >= invocation.timeout,
+    )
+    count_async_answer(spec, answer.status, time.time() - started)
+    count_async_event(spec, "TimeInBacklog", waited, "Milliseconds")
     if not answer.is_success:
         raise _FailedError(f"{answer.error}. {_SEE_LOGS}", answer)
     return answer
@@ -72,17 +78,17 @@ def _store(invocation: AsyncInvocation, spec: ContainerSpec, answer: ContainerAn
     try:
         write_object(spec.role_arn, invocation.output_location, answer)
     except ClientError as error:
-        count_event(spec, "ResponseUploadFailures")
+        count_async_event(spec, "ResponseUploadFailures")
         raise _FailedError(f"Unable to upload {invocation.output_location}: {_said(error)}") from error
 
 
 def _fail(invocation: AsyncInvocation, spec: ContainerSpec, failed: _FailedError) -> None:
-    count_event(spec, "InvocationFailures")
+    count_async_event(spec, "InvocationFailures")
     if invocation.failure_location:
         try:
             write_object(spec.role_arn, invocation.failure_location, failed.answer)
         except ClientError:
-            count_event(spec, "ResponseUploadFailures")
+            count_async_event(spec, "ResponseUploadFailures")
     _notify(invocation, spec, failed.answer, failed.reason)
     _count_end(invocation, spec)
 
@@ -91,12 +97,12 @@ def _notify(invocation: AsyncInvocation, spec: ContainerSpec, answer: ContainerA
     try:
         notify(spec.role_arn, invocation, answer, failure)
     except ClientError:
-        count_event(spec, "NotificationFailures")
+        count_async_event(spec, "NotificationFailures")
 
 
 def _count_end(invocation: AsyncInvocation, spec: ContainerSpec) -> None:
-    count_event(spec, "InvocationsProcessed")
-    count_event(spec, "TotalProcessingTime", _milliseconds_since(invocation.received_at), "Milliseconds")
+    count_async_event(spec, "InvocationsProcessed")
+    count_async_event(spec, "TotalProcessingTime", _milliseconds_since(invocation.received_at), "Milliseconds")
 
 
 def _milliseconds_since(moment: float) -> float:

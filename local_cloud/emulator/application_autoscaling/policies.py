@@ -1,16 +1,46 @@
-"""A target tracking policy: what the two alarms that AWS makes of it say, and the capacity it wants then."""
+"""Scaling policies: when they ask for another capacity, and for which."""
 
 import math
 from typing import Any, NamedTuple
 
 _HIGH_RESOLUTION = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
 _DEFAULT_COOLDOWN_IN_SECONDS = 300
-# Of AWS's alarms: out after 3 periods above the target, in after 15 minutes below nine tenths of it.
+# The two alarms that AWS makes of a target tracking policy: out after 3 periods above the target, in after 15 minutes
+# below nine tenths of it. They look a little further back where data is missing.
 _PERIODS_TO_SCALE_OUT = 3
 _SECONDS_TO_SCALE_IN = 900
 _LOW = 0.9
-# An alarm looks a little further back for data that is missing, and on a busy machine some always is.
-_SPARE_PERIODS, _SPARE_SHARE = 3, 6
+_SPARE_PERIODS = 3
+
+
+class StepScaling:
+    """A StepScalingPolicyConfiguration; raises ValueError for one that the local cloud can't follow."""
+
+    def __init__(self, configuration: dict[str, Any]) -> None:
+        kind = configuration.get("AdjustmentType")
+        if kind != "ChangeInCapacity":
+            raise ValueError(f"AdjustmentType: the local cloud knows ChangeInCapacity, not {kind}.")
+        self.statistic = configuration.get("MetricAggregationType", "Average")
+        self.cooldown = float(configuration.get("Cooldown", _DEFAULT_COOLDOWN_IN_SECONDS))
+        self._steps = [_step(step) for step in configuration.get("StepAdjustments") or []]
+        if not self._steps:
+            raise ValueError("At least one step adjustment must be specified.")
+
+    def wanted_from(self, capacity: int, above_threshold: float) -> int | None:
+        """The capacity after the step that fits, None when none does.
+
+        above_threshold: by how much the metric is above the alarm's threshold, negative when it is below.
+        """
+        for lower, upper, change in self._steps:
+            # The bound that is nearer to the threshold belongs to the step.
+            if lower <= above_threshold < upper if above_threshold >= 0 else lower < above_threshold <= upper:
+                return max(0, capacity + change)
+        return None
+
+
+def _step(step: dict[str, Any]) -> tuple[float, float, int]:
+    lower = float(step.get("MetricIntervalLowerBound", -math.inf))
+    return lower, float(step.get("MetricIntervalUpperBound", math.inf)), int(step["ScalingAdjustment"])
 
 
 class Reading(NamedTuple):
@@ -28,19 +58,15 @@ class TargetTracking:
         self._target = float(configuration["TargetValue"])
         self.scale_out_cooldown = float(configuration.get("ScaleOutCooldown", _DEFAULT_COOLDOWN_IN_SECONDS))
         self.scale_in_cooldown = float(configuration.get("ScaleInCooldown", _DEFAULT_COOLDOWN_IN_SECONDS))
-        self.scales_in = str(configuration.get("DisableScaleIn", False)).lower() != "true"
         self.period, self.metric = _period_and_metric(configuration, resource_id)
         self._periods_to_scale_in = _SECONDS_TO_SCALE_IN // self.period
-
-    @property
-    def periods(self) -> int:
-        """Of how many periods read() needs to know the metric."""
-        return self._periods_to_scale_in + max(_SPARE_PERIODS, self._periods_to_scale_in // _SPARE_SHARE)
+        # Of how many periods read() needs to know the metric.
+        self.periods = self._periods_to_scale_in + _SPARE_PERIODS
 
     def read(self, values: list[float | None]) -> Reading | None:
-        """What one value for each period says, the newest first, None where there was no data.
+        """The state of the alarms from one value for each period, the newest first, None where there was no data.
 
-        None when nothing can be decided: missing data never scales anything in.
+        None when nothing can be decided: missing data never scales in.
         """
         newest = _known(values[: _PERIODS_TO_SCALE_OUT + _SPARE_PERIODS])[:_PERIODS_TO_SCALE_OUT]
         known = _known(values)[: self._periods_to_scale_in]
@@ -51,10 +77,7 @@ class TargetTracking:
         return Reading(newest[0], is_high, is_low)
 
     def wanted_from(self, capacity: int, value: float) -> int:
-        """The capacity at which a metric per instance would be at its target.
-
-        Without instances the metric is the whole load.
-        """
+        """The capacity that brings a metric per instance to its target; without instances it is the whole load."""
         return math.ceil(max(capacity, 1) * value / self._target - 1e-9)
 
 
@@ -63,15 +86,9 @@ def _known(values: list[float | None]) -> list[float]:
 
 
 def _period_and_metric(configuration: dict[str, Any], resource_id: str) -> tuple[int, dict[str, Any]]:
-    custom = configuration.get("CustomizedMetricSpecification")
+    if custom := configuration.get("CustomizedMetricSpecification"):
+        return 60, {name: custom.get(name) for name in ("MetricName", "Namespace", "Dimensions", "Statistic")}
     predefined = (configuration.get("PredefinedMetricSpecification") or {}).get("PredefinedMetricType")
-    if custom and not predefined:
-        if "Metrics" in custom:
-            raise ValueError("CustomizedMetricSpecification.Metrics: the local cloud knows no metric math.")
-        dimensions = [{"Name": each["Name"], "Value": each["Value"]} for each in custom.get("Dimensions") or []]
-        return 60, {name: custom[name] for name in ("MetricName", "Namespace", "Statistic")} | {
-            "Dimensions": dimensions
-        }
     if predefined != _HIGH_RESOLUTION:
         raise ValueError(f"The local cloud follows a customized metric or {_HIGH_RESOLUTION}, not {predefined}.")
     _, endpoint, _, variant = resource_id.split("/")

@@ -1,12 +1,12 @@
-"""The metrics that SageMaker puts by the clock: what waits, what is in flight, whether there is an instance at all."""
+"""SageMaker's periodic metrics: the backlog of asynchronous endpoints, the requests in flight of the others."""
 
 from collections.abc import Iterator
 
-from local_cloud.emulator import clock, cloudwatch_hooks, ministack
-from local_cloud.emulator.sagemaker_endpoint import Endpoint
-from local_cloud.emulator.sagemaker_store import endpoints
+from local_cloud.emulator import clock, cloudwatch, ministack
+from local_cloud.emulator.sagemaker.endpoint import Endpoint
+from local_cloud.emulator.sagemaker.metrics import NAMESPACE
+from local_cloud.emulator.sagemaker.store import endpoints
 
-_NAMESPACE = "AWS/SageMaker"
 _BACKLOG_INTERVAL_IN_SECONDS = 60
 _CONCURRENCY_INTERVAL_IN_SECONDS = 10
 
@@ -23,13 +23,13 @@ def _put_backlog(endpoint: Endpoint, instances: int) -> None:
     values = {
         "ApproximateBacklogSize": (float(size), "Count"),
         "ApproximateAgeOfOldestRequest": (endpoint.queue.age_of_oldest() * clock.SPEED, "Seconds"),
-        # What an instance finishes before it ends needs no other one.
+        # An invocation that an instance finishes before it ends needs no other one.
         "HasBacklogWithoutCapacity": (float(endpoint.queue.has_waiting and not instances), "Count"),
     }
-    # Nothing divided by no instances is no number; a backlog without instances is AWS's own example of what scales out.
+    # Without instances it is AWS's own example of what scales out; 0 / 0 is no number.
     if size or instances:
         values["ApproximateBacklogSizePerInstance"] = (size / max(instances, 1), "Count")
-    cloudwatch_hooks.record_metrics(_NAMESPACE, {"EndpointName": endpoint.name}, values)
+    cloudwatch.record_metrics(NAMESPACE, {"EndpointName": endpoint.name}, values)
 
 
 def _put_concurrencies() -> None:
@@ -38,7 +38,7 @@ def _put_concurrencies() -> None:
             dimensions = {"EndpointName": endpoint.name, "VariantName": endpoint.variant["VariantName"]}
             for instance in endpoint.fleet.healthy:
                 values = {"ConcurrentRequestsPerModel": (float(instance.outstanding), "Count")}
-                cloudwatch_hooks.record_metrics(_NAMESPACE, dimensions, values)
+                cloudwatch.record_metrics(NAMESPACE, dimensions, values)
 
 
 def _each_endpoint() -> Iterator[Endpoint]:

@@ -4,18 +4,20 @@ import threading
 import time
 from typing import Any
 
-from local_cloud.emulator import clock, cloudwatch_hooks, iam, ministack
-from local_cloud.emulator.async_queue import AsyncQueue
+from local_cloud.emulator import clock, cloudwatch, iam, ministack
 from local_cloud.emulator.container_engine import engine_of
-from local_cloud.emulator.execution_role import demand_publishing, pull_image
-from local_cloud.emulator.model_containers import Fleet, StartError
-from local_cloud.emulator.model_instance import ContainerSpec
-from local_cloud.emulator.sagemaker_model_data import fetch_model_data
+from local_cloud.emulator.sagemaker.async_queue import AsyncQueue
+from local_cloud.emulator.sagemaker.execution_role import demand_publishing, pull_image
+from local_cloud.emulator.sagemaker.fleet import Fleet
+from local_cloud.emulator.sagemaker.instance import ContainerSpec, StartError
+from local_cloud.emulator.sagemaker.model_data import fetch_model_data
 
 _DEFAULT_STARTUP_SECONDS = 480
 _DEFAULT_EXECUTION_SECONDS = 28800
 # AWS chooses "an optimal value", which it does not name.
 _DEFAULT_ASYNC_CONCURRENCY = 4
+_ALARM_LOOK_INTERVAL_IN_SECONDS = 10
+_LOADING = "SLIPWAY_LOCAL_STARTUP_SECONDS"
 
 
 class RollbackError(Exception):
@@ -23,7 +25,7 @@ class RollbackError(Exception):
 
 
 class Endpoint:
-    """One endpoint; what takes long runs on a thread of its own, wait_until_settled() waits for its end."""
+    """One endpoint; slow work runs on a thread of its own, wait_until_settled() waits for its end."""
 
     def __init__(self, name: str, arn: str, config: dict[str, Any], model: dict[str, Any]) -> None:
         self.name = name
@@ -80,7 +82,7 @@ class Endpoint:
     def _in_background(self, status: str, work: Any, *args: Any) -> None:
         self._settled.clear()
         self._enter(status)
-        self.failure_reason = ""
+        clock.begin_work()
 
         def run() -> None:
             try:
@@ -90,6 +92,7 @@ class Endpoint:
                 raise
             finally:
                 self._settled.set()
+                clock.end_work()
 
         ministack.in_background(run, name=f"endpoint {self.name}")
 
@@ -112,10 +115,9 @@ class Endpoint:
         before = (self.config, self._model, self.desired_count)
         old, new = self.fleet, None
         try:
-            self._demand_sight_of(alarms, model["ExecutionRoleArn"])
-            new = self._launch(
-                config, model, count, policy.get("MaximumExecutionTimeoutInSeconds", _DEFAULT_EXECUTION_SECONDS)
-            )
+            _demand_sight_of(alarms, model["ExecutionRoleArn"])
+            most_seconds = policy.get("MaximumExecutionTimeoutInSeconds", _DEFAULT_EXECUTION_SECONDS)
+            new = self._launch(config, model, count, most_seconds)
             self.config, self._model, self.desired_count = config, model, count
             self.fleet = new
             _bake(policy.get("TerminationWaitInSeconds", 0), alarms)
@@ -129,15 +131,6 @@ class Endpoint:
         if surplus:
             surplus.stop(drain=True)
         self._enter("InService", self.failure_reason)
-
-    def _demand_sight_of(self, alarms: list[str], role_arn: str) -> None:
-        for alarm in alarms:
-            resource = f"arn:aws:cloudwatch:{ministack.region()}:{ministack.account_id()}:alarm:{alarm}"
-            if not iam.role_may(role_arn, "cloudwatch:DescribeAlarms", resource):
-                raise RollbackError(
-                    f"The role '{role_arn}' does not have cloudwatch:DescribeAlarms permission for the alarm '{alarm}' "
-                    "of the automatic rollback."
-                )
 
     def _scale_to(self, count: int) -> None:
         assert self.fleet is not None
@@ -158,11 +151,13 @@ class Endpoint:
         self._enter("Deleted")
 
     def _launch(self, config: dict[str, Any], model: dict[str, Any], count: int, most_seconds: float) -> Fleet:
+        """Start a fleet; raises StartError when its instances do not come up within so many seconds."""
         variant, container = config["ProductionVariants"][0], model["PrimaryContainer"]
         asynchronous = config.get("AsyncInferenceConfig") or {}
         demand_publishing(model["ExecutionRoleArn"], asynchronous)
         pull_image(model["ExecutionRoleArn"], container["Image"])
         engine = engine_of(container["Image"])
+        environment = dict(container.get("Environment", {}))
         startup_seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", _DEFAULT_STARTUP_SECONDS)
         spec = ContainerSpec(
             endpoint=self.name,
@@ -171,7 +166,8 @@ class Endpoint:
             role_arn=model["ExecutionRoleArn"],
             engine=engine.name,
             engine_version=engine.version,
-            environment=container.get("Environment", {}),
+            loading_seconds=_loading_seconds(environment.pop(_LOADING, "0")),
+            environment=environment,
             startup_seconds=min(float(startup_seconds), float(most_seconds)),
             model_folder=fetch_model_data(model["ExecutionRoleArn"], container),
             most_at_once=_most_at_once(asynchronous),
@@ -185,6 +181,23 @@ class Endpoint:
         return fleet
 
 
+def _demand_sight_of(alarms: list[str], role_arn: str) -> None:
+    for alarm in alarms:
+        resource = f"arn:aws:cloudwatch:{ministack.region()}:{ministack.account_id()}:alarm:{alarm}"
+        if not iam.role_may(role_arn, "cloudwatch:DescribeAlarms", resource):
+            raise RollbackError(
+                f"The role '{role_arn}' does not have cloudwatch:DescribeAlarms permission for the alarm '{alarm}' "
+                "of the automatic rollback."
+            )
+
+
+def _loading_seconds(given: str) -> float:
+    try:
+        return float(given)
+    except ValueError:
+        raise StartError(f"{_LOADING}: {given!r} is not a number of seconds") from None
+
+
 def _most_at_once(asynchronous: dict[str, Any]) -> int | None:
     if not asynchronous:
         return None
@@ -193,11 +206,14 @@ def _most_at_once(asynchronous: dict[str, Any]) -> int | None:
 
 
 def _bake(seconds: float, alarms: list[str]) -> None:
-    started, deadline = time.time(), time.monotonic() + clock.shortened(seconds)
+    """Watch the alarms for so long while both fleets run; raises RollbackError when one goes off."""
+    started = time.time()
+    deadline = started + clock.shortened(seconds)
     while True:
         for alarm in alarms:
-            if cloudwatch_hooks.alarm_was_on(alarm, since=started):
+            if cloudwatch.alarm_was_on(alarm, since=started):
                 raise RollbackError(f"The update was rolled back because the alarm {alarm} went off.")
-        if time.monotonic() >= deadline:
+        left = deadline - time.time()
+        if left <= 0:
             return
-        time.sleep(0.1)
+        clock.sleep(min(left, clock.shortened(_ALARM_LOOK_INTERVAL_IN_SECONDS)), in_work=True)

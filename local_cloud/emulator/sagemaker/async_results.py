@@ -1,6 +1,5 @@
-"""What becomes of an asynchronous invocation: objects in S3 and notifications, written with the execution role."""
+"""Objects in S3 and notifications of an asynchronous invocation, written with the execution role."""
 
-import base64
 import functools
 import json
 import threading
@@ -9,11 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from local_cloud.emulator import iam, ministack
-from local_cloud.emulator.async_invocation import AsyncInvocation
-from local_cloud.emulator.container_call import ContainerAnswer
+from local_cloud.emulator.sagemaker.async_invocation import AsyncInvocation
+from local_cloud.emulator.sagemaker.container_call import ContainerAnswer
 
-_MAX_INCLUDED_BYTES = 128 * 1024
-_MORE = "Check S3 path location(if configured) or Cloudwatch for additional details."
 _making_clients = threading.Lock()
 
 
@@ -31,19 +28,13 @@ def write_object(role_arn: str, location: str, answer: ContainerAnswer) -> None:
 
 
 def notify(role_arn: str, invocation: AsyncInvocation, answer: ContainerAnswer, failure: str | None) -> None:
-    """Tell the topic of the outcome, if there is one; raises botocore's ClientError."""
-    settings, outcome = invocation.notifications, "Error" if failure else "Success"
-    topic = settings.get(f"{outcome}Topic")
-    if not topic:
-        return
-    included = f"{outcome.upper()}_NOTIFICATION_TOPIC" in settings.get("IncludeInferenceResponseIn", [])
-    message = _message(invocation, answer, failure, include_response=included)
-    _client("sns", role_arn).publish(TopicArn=topic, Message=json.dumps(message, separators=(",", ":")))
+    """Publish the outcome to its topic, if there is one; raises botocore's ClientError."""
+    if topic := invocation.notifications.get("ErrorTopic" if failure else "SuccessTopic"):
+        message = json.dumps(_message(invocation, answer, failure), separators=(",", ":"))
+        _client("sns", role_arn).publish(TopicArn=topic, Message=message)
 
 
-def _message(
-    invocation: AsyncInvocation, answer: ContainerAnswer, failure: str | None, *, include_response: bool
-) -> dict[str, Any]:
+def _message(invocation: AsyncInvocation, answer: ContainerAnswer, failure: str | None) -> dict[str, Any]:
     request = {
         "accept": invocation.accept,
         "contentType": invocation.content_type,
@@ -59,18 +50,11 @@ def _message(
         **({"failureReason": failure} if failure else {}),
         "requestParameters": {name: value for name, value in request.items() if value is not None},
         **({} if failure else {"responseParameters": response}),
-        **({"responseBody": _response_body(answer.body)} if include_response else {}),
         "inferenceId": invocation.id,
         "eventVersion": "1.0",
         "eventSource": "aws:sagemaker",
         "eventName": "InferenceResult",
     }
-
-
-def _response_body(body: bytes) -> dict[str, str]:
-    if len(body) > _MAX_INCLUDED_BYTES:
-        return {"message": _MORE}
-    return {"content": base64.b64encode(body).decode(), "message": _MORE, "encoding": "BASE64"}
 
 
 def _timestamp(seconds: float) -> str:

@@ -1,8 +1,10 @@
+"""The capacity that a scaling policy asks for, from the values of its metric."""
+
 from typing import Any
 
 import pytest
 
-from local_cloud.emulator.target_tracking import TargetTracking
+from local_cloud.emulator.application_autoscaling.policies import StepScaling, TargetTracking
 
 CUSTOM = {
     "TargetValue": 10,
@@ -54,7 +56,7 @@ def test_the_predefined_metric_is_read_every_10_seconds() -> None:
     specification = {"PredefinedMetricType": "SageMakerVariantConcurrentRequestsPerModelHighResolution"}
     policy = TargetTracking({"TargetValue": 4, "PredefinedMetricSpecification": specification}, RESOURCE)
     assert (policy.period, policy.metric["MetricName"]) == (10, "ConcurrentRequestsPerModel")
-    assert policy.periods == 90 + 15  # of which some may be missing
+    assert policy.periods == 90 + 3  # some of which may be missing
     assert {each["Name"]: each["Value"] for each in policy.metric["Dimensions"]} == {
         "EndpointName": "name",
         "VariantName": "AllTraffic",
@@ -66,7 +68,32 @@ def test_the_predefined_metric_is_read_every_10_seconds() -> None:
     assert idle.is_low
 
 
-def test_scale_in_can_be_switched_off() -> None:
-    assert tracking().scales_in
-    assert not tracking(DisableScaleIn=True).scales_in
-    assert not tracking(DisableScaleIn="true").scales_in  # as a template's parameter gives it
+def test_only_the_metrics_of_our_templates_are_known() -> None:
+    specification = {"PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"}
+    with pytest.raises(ValueError, match="SageMakerVariantInvocationsPerInstance"):
+        TargetTracking({"TargetValue": 4, "PredefinedMetricSpecification": specification}, RESOURCE)
+
+
+def steps(*adjustments: dict[str, Any], kind: str = "ChangeInCapacity") -> StepScaling:
+    return StepScaling({"AdjustmentType": kind, "StepAdjustments": list(adjustments)})
+
+
+WAKE = {"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1}
+RUSH = {"MetricIntervalLowerBound": 10, "ScalingAdjustment": 5}
+
+
+@pytest.mark.parametrize(("above_threshold", "wanted"), [(-0.5, None), (0, 3), (9.9, 3), (10, 7), (99, 7)])
+def test_a_step_is_chosen_by_the_distance_from_the_threshold(above_threshold: float, wanted: int | None) -> None:
+    assert steps(WAKE | {"MetricIntervalUpperBound": 10}, RUSH).wanted_from(2, above_threshold) == wanted
+
+
+def test_below_the_threshold_the_upper_bound_belongs_to_the_step() -> None:
+    policy = steps({"MetricIntervalLowerBound": -10, "MetricIntervalUpperBound": 0, "ScalingAdjustment": -5})
+    assert (policy.wanted_from(7, -10), policy.wanted_from(7, -1), policy.wanted_from(3, -1)) == (None, 2, 0)
+
+
+def test_a_step_policy_that_can_not_be_followed_is_refused() -> None:
+    with pytest.raises(ValueError, match="At least one step adjustment"):
+        steps()
+    with pytest.raises(ValueError, match="not ExactCapacity"):
+        steps(WAKE, kind="ExactCapacity")

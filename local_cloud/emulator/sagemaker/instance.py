@@ -12,14 +12,18 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from local_cloud.emulator import iam, ministack
-from local_cloud.emulator.container_log import ContainerLog
+from local_cloud.emulator import clock, iam, ministack
+from local_cloud.emulator.sagemaker.container_log import ContainerLog
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 _EXITS_BEFORE_GIVING_UP = 3
 _PING_SECONDS = 2
 _PING_INTERVAL_IN_SECONDS = 0.05
 _DRAIN_SECONDS = 60
+
+
+class StartError(Exception):
+    """Containers that do not come up, in SageMaker's words."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class ContainerSpec:
     engine_version: str
     environment: dict[str, str]
     startup_seconds: float
+    # How long the model takes to load, in seconds of the cloud; the rest of a start takes its real time.
+    loading_seconds: float
     model_folder: Path | None
     # How many requests an instance gets at once; None = as many as there are.
     most_at_once: int | None = None
@@ -44,13 +50,17 @@ class ContainerSpec:
 
 
 class Instance:
-    """One instance: its container is started again whenever it ends."""
+    """One instance: its container is started again whenever it ends.
+
+    Its status is Starting, Loading (it answers, but its `loading_seconds` are not over), InService or Failed.
+    """
 
     def __init__(self, spec: ContainerSpec) -> None:
         self.id = f"i-{secrets.token_hex(9)[:17]}"
         self.port = 0
         self.outstanding = 0
         self.status = "Starting"
+        self.loaded_at = 0.0
         self._spec = spec
         self._log = ContainerLog(spec.role_arn, spec.log_group, f"{spec.variant}/{self.id}")
         # What would be the machine's own /tmp: it outlives a restart of the container, and nothing else shares it.
@@ -100,6 +110,7 @@ class Instance:
 
     def _run_once(self) -> None:
         self.port = _free_port()
+        self.loaded_at = time.time() + clock.shortened(self._spec.loading_seconds)
         # The pipe is never written: its end tells the container that the emulator is gone, even after a kill -9.
         with subprocess.Popen(
             [sys.executable, "-m", "local_cloud.model_server"],
@@ -122,10 +133,12 @@ class Instance:
 
     def _wait_for_ping(self, process: subprocess.Popen[str]) -> None:
         while process.poll() is None and not self._stopping.is_set():
-            if _answers_ping(self.port):
+            if self.status == "Starting" and _answers_ping(self.port):
+                self.status = "Loading"
+            if self.status == "Loading" and time.time() >= self.loaded_at:
                 self.status = "InService"
                 return
-            time.sleep(_PING_INTERVAL_IN_SECONDS)
+            self._stopping.wait(_PING_INTERVAL_IN_SECONDS)
 
     def _read_output(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
