@@ -49,8 +49,10 @@ def find_queue(arn: str) -> Queue | None:
 
 def _change_queues_atomically() -> None:
     _sqs._queues_lock = _lock
-    for name in ("_collect_msgs", "_dlq_sweep", "_expire_retained", "_refresh_counts"):
-        setattr(_sqs, name, one_at_a_time(getattr(_sqs, name)))
+    _sqs._collect_msgs = one_at_a_time(_sqs._collect_msgs)
+    _sqs._dlq_sweep = one_at_a_time(_sqs._dlq_sweep)
+    _sqs._expire_retained = one_at_a_time(_sqs._expire_retained)
+    _sqs._refresh_counts = one_at_a_time(_sqs._refresh_counts)
     for action, handler in _sqs._HANDLERS.items():
         if action != "ReceiveMessage":  # it waits; each of its steps takes the lock
             _sqs._HANDLERS[action] = one_at_a_time(handler)

@@ -2,7 +2,7 @@
 
 from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
-from support.small_stacks import REGION, Resources, arn_of, create, delete, function, resource, role, statement
+from support.small_stacks import REGION, Resources, arn_of, create, function, resource, role, statement
 
 NOTING = """
 import os, boto3
@@ -48,5 +48,4 @@ def test_a_rule_calls_a_function_that_lets_it_when_it_is_due(bare_cloud: LocalCl
         return len(found) >= 2 or None
 
     wait_for(called, "two calls")
-    delete(bare_cloud, "scheduled")
     assert set(found) == {"Permitted"}

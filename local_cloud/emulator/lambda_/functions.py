@@ -6,9 +6,7 @@ from typing import Any
 from local_cloud.emulator import clock, iam, ministack
 from local_cloud.emulator.cloudformation import extend_resource_type
 
-_lambda = ministack.internals(
-    "ministack.services.lambda_svc", "_emit_lambda_logs", "_functions", "_get_func_record_for_ref"
-)
+_lambda = ministack.internals("ministack.services.lambda_svc", "_emit_lambda_logs", "_get_func_record_for_ref")
 _runtime = ministack.internals(
     "ministack.core.lambda_runtime", "_PYTHON_WORKER_SCRIPT", "Worker._drain_stderr_bounded.__defaults__", "reset"
 )
