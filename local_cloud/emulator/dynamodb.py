@@ -1,11 +1,11 @@
-"""DynamoDB: the time to live of items, and names and protection of tables."""
+"""DynamoDB: time to live on the cloud's clock, and names and protection of tables."""
 
 from typing import Any
 
 from local_cloud.emulator import ministack
 from local_cloud.emulator.cloudformation import extend_resource_type, generate_unique_names, replace_when_changed
 
-_dynamodb = ministack.internals("ministack.services.dynamodb", "_tables", "_tags.pop", "_update_ttl")
+_dynamodb = ministack.internals("ministack.services.dynamodb", "_tables", "_tags.pop", "_update_ttl", "time")
 
 
 def _set_time_to_live(name: str, properties: dict[str, Any]) -> None:
@@ -24,6 +24,7 @@ def _forget_tags(name: str, _: dict[str, Any]) -> None:
 
 
 def install() -> None:
+    ministack.follow_clock(_dynamodb)
     generate_unique_names("AWS::DynamoDB::Table")
     replace_when_changed("AWS::DynamoDB::Table", "KeySchema", "LocalSecondaryIndexes")
     extend_resource_type(
