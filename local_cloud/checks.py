@@ -1,4 +1,4 @@
-"""What must hold before a template is deployed here: the emulator would accept it silently, AWS would not."""
+"""Refuses templates that the emulator would accept silently and AWS would not."""
 
 import hashlib
 import subprocess
@@ -14,7 +14,7 @@ class TemplateError(Exception):
 
 
 def check(stack: Stack) -> None:
-    """What the emulator would ignore, then cfn-lint (types, properties, required fields, references).
+    """Look for properties that the emulator would ignore, then run cfn-lint (types, required fields, references).
 
     An unchanged template is checked once. Raises TemplateError.
     """

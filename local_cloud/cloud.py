@@ -42,7 +42,7 @@ class Credentials:
 class LocalCloud:
     """A context manager: everything it started is gone when it ends, also after a crash or kill -9 of this process.
 
-    The emulator reads its standard input, whose other end is held here: when this process ends, so does that.
+    The emulator ends when its standard input does; this process holds the other end.
     """
 
     _program: tuple[str, ...] = ("-m", "local_cloud.emulator")

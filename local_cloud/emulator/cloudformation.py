@@ -28,7 +28,7 @@ def register_resource_type(
     delete: Callable[[str, Properties], None],
     replaced_by: tuple[str, ...],
 ) -> None:
-    """Provision a type that the emulator lacks.
+    """Provision a type that MiniStack lacks.
 
     create(logical id, properties, stack name) and update(physical id, old properties, new ones, stack name) return
     the physical id and the attributes; delete takes the physical id and the properties. replaced_by names the
@@ -57,11 +57,11 @@ def extend_resource_type(
     forget: Callable[[str, Properties], None] | None = None,
     generated_name: tuple[str, str] | None = None,
 ) -> None:
-    """Add to a type of the emulator.
+    """Add checks and settings to a type of MiniStack.
 
     check_new(properties) may refuse a creation, check(properties) an update too; complete(physical id, properties)
-    sets what the emulator leaves out. check_delete(physical id) may refuse a deletion; forget(physical id, properties)
-    undoes after one what `complete` set. generated_name is the property that names the resource, and the form of its
+    sets what MiniStack leaves out. check_delete(physical id) may refuse a deletion; forget(physical id, properties)
+    clears up after one. generated_name is the property that names the resource, and the form of its
     value when the template gives none: {stack}, {logical_id} and {unique} are filled in.
     """
     handlers = dict(_provisioners._RESOURCE_HANDLERS[name])

@@ -1,4 +1,4 @@
-"""Service Quotas, as far as SageMaker's instances go: defaults of a table, and increases that are granted at once."""
+"""Service Quotas of SageMaker's instances: defaults of a table, and increases that are granted at once."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ _CONTENT_TYPE = "application/x-amz-json-1.1"
 _PAGE = 100
 _USAGES = ("endpoint", "training job", "transform job", "notebook instance")
 
-# What was changed for an account and region, by name.
+# Changed quotas of each account and region, by name.
 applied: Any = ministack.scoped_store()
 
 
@@ -36,7 +36,7 @@ def _list_defaults(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list_applied(request: dict[str, Any]) -> dict[str, Any]:
-    """Only what was changed: AWS leaves out, too, what has no value of the account's own."""
+    """Changed quotas only: AWS, too, leaves out those without a value of the account's own."""
     return _page(request, dict(applied.items()))
 
 

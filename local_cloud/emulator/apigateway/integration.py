@@ -1,4 +1,4 @@
-"""The function behind a route: its permission, its time limit, and what of its results is no answer."""
+"""The function behind a route: its permission, its time limit, and results that are no answers."""
 
 import asyncio
 import functools

@@ -20,7 +20,7 @@ _ESCAPED_SLASH = "\ue000"
 
 @dataclass
 class RestCall:
-    """A request to a REST API, and what becomes known of it on its way."""
+    """A request to a REST API, and everything learned about it until its answer."""
 
     api_id: str
     stage_name: str

@@ -15,7 +15,7 @@ _runtime = ministack.internals(
 RUNTIMES = ("python3.10", "python3.11", "python3.12", "python3.13", "python3.14")
 
 # A killed emulator cannot end its children, so each function's process watches for its parent. All functions share the
-# cloud's clock; what they sign is dated by `datetime`, which keeps this machine's.
+# cloud's clock; `datetime` keeps this machine's time, which signatures need.
 PROLOGUE = """
 def _slipway_prepare(parent, emulator_only, clock_file, started, speed):
     import mmap, os, struct, threading, time

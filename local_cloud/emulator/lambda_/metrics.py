@@ -52,7 +52,7 @@ def put_embedded(text: str) -> None:
     """Put the metrics that lines of a log hold in CloudWatch's embedded metric format."""
     for line in text.splitlines():
         if '"_aws"' in line:
-            # A line that is not what it looks like makes no metric, and no error either.
+            # A malformed line makes no metric, and no error either.
             with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
                 _put(json.loads(line))
 
