@@ -92,6 +92,12 @@ def sleep(seconds: float, *, in_work: bool = False) -> None:
         _wake(sleeper)
 
 
+def is_awaited() -> bool:
+    """Whether work that an advance waits for, such as an update of an endpoint, waits for the clock itself."""
+    with _changed:
+        return any(sleeper.is_working for sleeper in _sleepers)
+
+
 def _wake(sleeper: _Sleeper) -> None:
     """Its work goes on from now, not only when its thread gets its turn."""
     if sleeper in _sleepers:

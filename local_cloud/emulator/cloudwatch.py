@@ -115,4 +115,4 @@ def _evaluate_all() -> None:
 
 def install() -> None:
     _cloudwatch._evaluate_alarm = _evaluate
-    ministack.repeat(_evaluate_all, clock.shortened(_EVALUATION_INTERVAL_IN_SECONDS))
+    clock.repeat(_evaluate_all, clock.shortened(_EVALUATION_INTERVAL_IN_SECONDS))

@@ -71,9 +71,6 @@ def follow_clock(module: Any) -> None:
     module.time = _CloudTime()
 
 
-repeat = clock.repeat
-
-
 async def serve(listener: socket.socket) -> None:
     """Answer HTTP on the listener until cancelled."""
     async with asyncio.TaskGroup() as group:
@@ -183,3 +180,4 @@ def _keep_credentials_on_the_clock_of_the_machine() -> None:
 
 _keep_credentials_on_the_clock_of_the_machine()
 register_command("POST", "/_slipway/clock", _advance)
+register_view("/_slipway/clock", lambda: {"now": clock.now(), "is_awaited": clock.is_awaited()})

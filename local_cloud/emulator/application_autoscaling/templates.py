@@ -112,7 +112,7 @@ def _step(policy: _Policy, alarm: dict[str, Any]) -> None:
 
 
 def install() -> None:
-    ministack.repeat(_follow_policies, clock.shortened(_LOOK_INTERVAL_IN_SECONDS))
+    clock.repeat(_follow_policies, clock.shortened(_LOOK_INTERVAL_IN_SECONDS))
     register_resource_type(
         "AWS::ApplicationAutoScaling::ScalableTarget",
         create=_create_target,

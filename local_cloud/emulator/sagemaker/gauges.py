@@ -49,5 +49,5 @@ def _each_endpoint() -> Iterator[Endpoint]:
 
 
 def install() -> None:
-    ministack.repeat(_put_backlogs, clock.shortened(_BACKLOG_INTERVAL_IN_SECONDS))
-    ministack.repeat(_put_concurrencies, clock.shortened(_CONCURRENCY_INTERVAL_IN_SECONDS))
+    clock.repeat(_put_backlogs, clock.shortened(_BACKLOG_INTERVAL_IN_SECONDS))
+    clock.repeat(_put_concurrencies, clock.shortened(_CONCURRENCY_INTERVAL_IN_SECONDS))
