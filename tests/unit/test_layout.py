@@ -110,11 +110,12 @@ def test_an_import_the_other_way_is_found(module: str, planted: str) -> None:
 
 def internals(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
     """The names that a module gives to modules of MiniStack, with the members that it declares."""
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            if ast.unparse(node.value.func) in ("internals", "ministack.internals"):
-                _, *members = (ast.literal_eval(argument) for argument in node.value.args)
-                yield ast.unparse(node.targets[0]), {member.partition(".")[0] for member in members}
+    assignments = (node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
+    for node in assignments:
+        assert isinstance(node.value, ast.Call)
+        if ast.unparse(node.value.func) in ("internals", "ministack.internals"):
+            _, *members = (ast.literal_eval(argument) for argument in node.value.args)
+            yield ast.unparse(node.targets[0]), {member.partition(".")[0] for member in members}
 
 
 def used_members(tree: ast.Module, name: str) -> set[str]:
