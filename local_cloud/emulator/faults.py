@@ -75,11 +75,17 @@ def _take(service: str, operation: str, function: str) -> str:
     return ""
 
 
+def _calling_function(headers: dict[str, str], query: dict[str, Any]) -> str:
+    """The name of the function that makes a call, "" for another caller."""
+    session = _sts._sessions.get(_router.extract_access_key_id(headers, query), {})
+    name = str(session.get("Arn", "")).rpartition("/")[2]  # a function's session has its name
+    return name if name and function_configuration(name) else ""
+
+
 async def _dispatch(dispatch: Any, method: str, path: str, headers: Any, body: bytes, query: Any, *rest: Any) -> Any:
     proceed = functools.partial(dispatch, method, path, headers, body, query, *rest)
-    session = _sts._sessions.get(_router.extract_access_key_id(headers, query), {})
-    function = str(session.get("Arn", "")).rpartition("/")[2]  # a function's session has its name
-    if not _faults or not function or function_configuration(function) is None:
+    function = _calling_function(headers, query) if _faults else ""
+    if not function:
         return await proceed()
     parameters = _app._routing_params(method, path, headers, body, query)
     service = _app.detect_service(method, path, headers, parameters)
