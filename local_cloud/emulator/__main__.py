@@ -83,7 +83,8 @@ async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str
     stopped = asyncio.ensure_future(_stop_signal().wait())
     await asyncio.wait({server, stopped}, return_when=asyncio.FIRST_COMPLETED)
     stop_functions()
-    fleet.stop_all_fleets()
+    # Off the loop: the containers' last lines are logged over HTTP.
+    await asyncio.to_thread(fleet.stop_all_fleets)
     shutil.rmtree(state, ignore_errors=True)
     if server.done():
         server.result()

@@ -1,4 +1,7 @@
-"""Jobs on real templates over real HTTP while functions are killed and services fail them; then they are counted."""
+"""Jobs on real templates over real HTTP while the parts between them fail; then they are counted.
+
+The simulation (`make chaos`) shows many more orders of events; here real processes are killed.
+"""
 
 import json
 import threading
@@ -7,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import psutil
@@ -20,36 +24,33 @@ from local_cloud.deploy import deploy
 from support.deployed_stacks import containers, deployed, resource_ids
 from support.known_deployments import ACCOUNT_SETTINGS
 
-JOBS, CALLERS = 60, 8
-MOST_TRIES = 30
+JOBS, CALLERS = 30, 10
 FINAL = {"succeeded", "failed", "expired", "cancelled"}
-# The clock is put forward by less than the deadline of a job in all.
-STEP_IN_SECONDS, MOST_STEPS = 30, 110
-MOST_LOOKS = 600
+# More than the jobs need, and less than what would bring them to their deadlines.
+MOST_MINUTES = 20
 
-# How often the calls of functions fail. Each fault is counted, and none may stay unused.
+# Faults between the parts, each so many times. None may stay unused.
 EVERYWHERE: list[dict[str, Any]] = [
     # submit is killed after its write, and after it has stored the input
-    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "kill", "function": "SubmitJob", "count": 5},
-    {"service": "s3", "operation": "PutObject", "fault": "kill", "function": "SubmitJob", "count": 3},
-    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "error_after", "count": 5},
-    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "throttle", "count": 5},
-    {"service": "dynamodb", "operation": "PutItem", "fault": "error_after", "count": 5},
-    {"service": "s3", "operation": "GetObject", "fault": "throttle", "count": 5},
-    {"service": "events", "operation": "PutEvents", "fault": "throttle", "count": 5},
+    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "kill", "function": "SubmitJob", "count": 2},
+    {"service": "s3", "operation": "PutObject", "fault": "kill", "function": "SubmitJob", "count": 2},
+    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "error_after", "count": 2},
+    {"service": "dynamodb", "operation": "PutItem", "fault": "error_after", "count": 2},
+    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "throttle", "count": 2},
+    {"service": "events", "operation": "PutEvents", "fault": "throttle", "count": 3},
 ]
 IN_MODE: dict[str, list[dict[str, Any]]] = {
     "gpt2": [
-        {"service": "sqs", "operation": "SendMessage", "fault": "throttle", "count": 5},
-        {"service": "sagemaker-runtime", "operation": "InvokeEndpoint", "fault": "throttle", "count": 8},
-        {"service": "sagemaker-runtime", "operation": "InvokeEndpoint", "fault": "error_after", "count": 4},
+        {"service": "sqs", "operation": "SendMessage", "fault": "throttle", "count": 2},
+        {"service": "sagemaker-runtime", "operation": "InvokeEndpoint", "fault": "throttle", "count": 3},
+        {"service": "sagemaker-runtime", "operation": "InvokeEndpoint", "fault": "error_after", "count": 2},
         # a worker dies after the model has answered, and after it has stored the output
         {"service": "sagemaker-runtime", "operation": "InvokeEndpoint", "fault": "kill", "count": 2},
         {"service": "s3", "operation": "PutObject", "fault": "kill", "function": "RunJob", "count": 2},
     ],
     "async": [
-        {"service": "sagemaker-runtime", "operation": "InvokeEndpointAsync", "fault": "throttle", "count": 8},
-        {"service": "sagemaker-runtime", "operation": "InvokeEndpointAsync", "fault": "error_after", "count": 4},
+        {"service": "sagemaker-runtime", "operation": "InvokeEndpointAsync", "fault": "throttle", "count": 3},
+        {"service": "sagemaker-runtime", "operation": "InvokeEndpointAsync", "fault": "error_after", "count": 2},
         # the recorder is killed half-way
         {"service": "dynamodb", "operation": "PutItem", "fault": "kill", "function": "RecordResult", "count": 3},
     ],
@@ -58,7 +59,7 @@ IN_MODE: dict[str, list[dict[str, Any]]] = {
 
 @dataclass
 class History:
-    """What the callers saw: each job's statuses in order, and who was told that it was accepted."""
+    """The callers' view: each job's statuses in order, and the jobs that were accepted or cancelled."""
 
     seen: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     accepted: set[str] = field(default_factory=set)
@@ -69,12 +70,13 @@ class History:
         with self.lock:
             self.seen.setdefault(job["id"], []).append((job["status"], json.dumps(job.get("output", job.get("error")))))
 
-    def unended(self) -> list[str]:
-        return [job for job, seen in self.seen.items() if seen[-1][0] not in FINAL]
+    def open_jobs(self) -> list[str]:
+        return [job_id for job_id, seen in self.seen.items() if seen[-1][0] not in FINAL]
 
 
 @pytest.fixture(scope="module")
 def faulty_cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
+    """A cloud of its own: faults and advances would hit other tests' functions."""
     with LocalCloud(port=free_port()) as running:
         running.wait_until_ready()
         deploy(running, stacks[ACCOUNT_SETTINGS])
@@ -95,77 +97,72 @@ def injected(cloud: LocalCloud) -> dict[str, int]:
     return happened
 
 
-def call(client: ApiClient, method: str, path: str, body: Any = None, key: str | None = None) -> tuple[int, Any]:
-    """Asks until there is an answer that is not the service's own trouble; a repeated submit has the same key."""
-    headers = {"content-type": "application/json"} | ({"Idempotency-Key": key} if key else {})
-    data = None if body is None else json.dumps(body).encode()
-    for _ in range(MOST_TRIES):
-        status, _, answer = client.send(method, path, data, headers)
-        if status < 500 and status != 429:
-            return status, answer
-    raise AssertionError(f"{method} {path}: {MOST_TRIES} times in trouble: {status} {answer}")
+@dataclass
+class Callers:
+    """Clients of one API, who try again when it has trouble of its own."""
 
+    cloud: LocalCloud
+    client: ApiClient
+    history: History
 
-def submit(client: ApiClient, history: History, number: int) -> None:
-    """A caller submits a job, sometimes cancels it in mid-flight, and sometimes submits it once more."""
-    body = {"inputs": f"Job {number} is", "parameters": {"max_new_tokens": 1 + number % 20, "seed": number}}
-    if number % 50 == 7:
-        body["parameters"] = {"max_new_tokens": 999_999}  # the model refuses it
-    status, job = call(client, "POST", "/jobs", body, key=f"job {number}")
-    assert status in (200, 202), (status, job)
-    history.accepted.add(job["id"])
-    history.note(job)
-    if number % 25 == 3:
-        status, answer = call(client, "DELETE", f"/jobs/{job['id']}")
-        assert status in (200, 409), (status, answer)
-        if status == 200:
-            history.cancelled.add(job["id"])
-    if number % 20 == 1:
-        _, again = call(client, "POST", "/jobs", body, key=f"job {number}")
-        assert again["id"] == job["id"]
+    def call(self, method: str, path: str, body: Any = None, key: str | None = None) -> tuple[int, Any]:
+        """Repeat until there is an answer that is not the service's own trouble; a repeated submit has the same key."""
+        headers = {"content-type": "application/json"} | ({"Idempotency-Key": key} if key else {})
+        for _ in range(20):
+            data = None if body is None else json.dumps(body).encode()
+            status, found, answer = self.client.send(method, path, data, headers)
+            if status < 500 and status != 429:
+                return status, answer
+            self.cloud.advance(float(found.get("retry-after", 1)))
+        raise AssertionError(f"{method} {path}: only {status}: {answer}")
 
+    def submit(self, number: int) -> None:
+        """Submit a job, some of them twice; cancel some."""
+        chance = Random(number)
+        body = {"inputs": f"Job {number} is", "parameters": {"max_new_tokens": chance.randint(1, 20), "seed": number}}
+        if number % 15 == 7:
+            body["parameters"] = {"max_new_tokens": 999_999}  # the model refuses it
+        status, job = self.call("POST", "/jobs", body, key=f"job {number}")
+        assert status in (200, 202), (status, job)
+        self.history.accepted.add(job["id"])
+        self.history.note(job)
+        if number % 10 == 3:
+            status, answer = self.call("DELETE", f"/jobs/{job['id']}")
+            assert status in (200, 409), (status, answer)
+            if status == 200:
+                self.history.cancelled.add(job["id"])
+        if number % 10 == 1:
+            status, again = self.call("POST", "/jobs", body, key=f"job {number}")
+            assert status in (200, 202), (status, again)
+            assert again["id"] == job["id"], "one key, one job"
 
-def look(client: ApiClient, history: History, job_id: str) -> None:
-    status, job = call(client, "GET", f"/jobs/{job_id}")
-    assert status == 200, (status, job)
-    history.note(job)
-
-
-def settle(cloud: LocalCloud, stack: Stack, client: ApiClient, history: History) -> None:
-    """Put the clock forward while nothing moves, each time with a second sweeper, until every job has ended."""
-    sweeper = next(name for name in resource_ids(cloud, stack, "AWS::Lambda::Function") if "SweepJobs" in name)
-    functions = cloud.client("lambda", region=stack.region)
-    steps, before = 0, None
-    for _ in range(MOST_LOOKS):
-        with ThreadPoolExecutor(CALLERS) as callers:
-            list(callers.map(lambda job_id: look(client, history, job_id), history.unended()))
-        if not history.unended():
-            return
-        now = {job_id: history.seen[job_id][-1] for job_id in history.unended()}
-        if now == before and is_quiet(cloud, stack):
-            assert steps < MOST_STEPS, f"never ended: {now}"
-            steps += 1
-            cloud.advance(STEP_IN_SECONDS)
-            functions.invoke(FunctionName=sweeper, InvocationType="Event", Payload=b"{}")
-        before = now
-    raise AssertionError(f"something always moved: {before}")
-
-
-def is_quiet(cloud: LocalCloud, stack: Stack) -> bool:
-    """Whether no model works and no message waits for a function."""
-    sqs, name = cloud.client("sqs", region=stack.region), "ApproximateNumberOfMessages"
-    queues = [url for url in resource_ids(cloud, stack, "AWS::SQS::Queue") if "DeadLetters" not in url]
-    answers = [sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"] for url in queues]
-    waiting = sum(int(attributes[name]) for attributes in answers)
-    return not waiting and not any(each["outstanding"] for each in containers(cloud, stack.name))
+    def look(self, job_id: str) -> None:
+        status, job = self.call("GET", f"/jobs/{job_id}")
+        assert status == 200, (status, job)
+        self.history.note(job)
 
 
 def kill_model(cloud: LocalCloud, stack: Stack) -> None:
     for container in containers(cloud, stack.name):
-        # One that starts has no process yet; None would be this one.
-        if container["pid"]:
+        if container["pid"]:  # one that starts has no process yet
             with suppress(psutil.NoSuchProcess):
                 psutil.Process(container["pid"]).kill()
+
+
+def finish(callers: Callers, stack: Stack) -> None:
+    """Look at all jobs until they have ended; whenever everything stands still, a minute passes with two sweepers."""
+    (sweeper,) = (name for name in resource_ids(callers.cloud, stack, "AWS::Lambda::Function") if "SweepJobs" in name)
+    functions, minutes, idle_rounds = callers.cloud.client("lambda", region=stack.region), 0, 0
+    while open_jobs := callers.history.open_jobs():
+        for job_id in open_jobs:
+            callers.look(job_id)
+        is_busy = any(each["outstanding"] for each in containers(callers.cloud, stack.name))
+        idle_rounds = 0 if is_busy or callers.history.open_jobs() != open_jobs else idle_rounds + 1
+        if idle_rounds == 3:
+            idle_rounds, minutes = 0, minutes + 1
+            assert minutes <= MOST_MINUTES, f"never ended: {open_jobs}"
+            callers.cloud.advance(60)
+            functions.invoke(FunctionName=sweeper, InvocationType="Event", Payload=b"{}")
 
 
 @pytest.mark.parametrize("mode", ["gpt2", "async"])
@@ -173,63 +170,43 @@ def test_no_job_is_lost_or_changed_whatever_fails_between_the_parts(
     faulty_cloud: LocalCloud, stacks: dict[str, Stack], mode: str
 ) -> None:
     cloud, stack, history = faulty_cloud, stacks[mode], History()
-    client = deployed(cloud, stack)
+    callers = Callers(cloud, deployed(cloud, stack), history)
     order(cloud, EVERYWHERE + IN_MODE[mode])
-    try:
-        with ThreadPoolExecutor(CALLERS) as callers:
-            list(callers.map(lambda number: submit(client, history, number), range(JOBS)))
+    with ThreadPoolExecutor(CALLERS) as executor:
+        list(executor.map(callers.submit, range(JOBS // 2)))
         kill_model(cloud, stack)
-        settle(cloud, stack, client, history)
-    finally:
-        happened = injected(cloud)
-        requests.delete(f"{cloud.url}/_slipway/faults", timeout=10)
-    redrive(cloud, stack)
-    check(client, history, rows(cloud, stack), happened)
+        list(executor.map(callers.submit, range(JOBS // 2, JOBS)))
+    finish(callers, stack)
+    happened = injected(cloud)
+    requests.delete(f"{cloud.url}/_slipway/faults", timeout=10)
+    check(history, items_at_rest(cloud, stack), happened)
 
 
-def redrive(cloud: LocalCloud, stack: Stack) -> None:
-    """Dead letters go back, those of jobs that have long ended too."""
-    sqs = cloud.client("sqs", region=stack.region)
-    urls = resource_ids(cloud, stack, "AWS::SQS::Queue")
-    dead = next(url for url in urls if "DeadLetters" in url)
-    queue = next(url for url in urls if url != dead)
-    while messages := sqs.receive_message(QueueUrl=dead, MaxNumberOfMessages=10).get("Messages", []):
-        for message in messages:
-            sqs.send_message(QueueUrl=queue, MessageBody=message["Body"], MessageGroupId="redriven")
-            sqs.delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
-
-
-def rows(cloud: LocalCloud, stack: Stack) -> list[dict[str, Any]]:
+def items_at_rest(cloud: LocalCloud, stack: Stack) -> list[dict[str, Any]]:
     """Every item of the table, once nothing is left to be done for any job."""
     (table,) = resource_ids(cloud, stack, "AWS::DynamoDB::Table")
     dynamodb = cloud.client("dynamodb", region=stack.region)
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_MINUTES):
         pages = dynamodb.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
         items = [item for page in pages for item in page["Items"]]
         due = [item["pk"]["S"] for item in items if "due_at" in item]
         if not due:
             return items
-        cloud.advance(2 * STEP_IN_SECONDS)
+        cloud.advance(60)
     raise AssertionError(f"never at rest: {due}")
 
 
-def check(client: ApiClient, history: History, items: list[dict[str, Any]], happened: dict[str, int]) -> None:
-    """I1 to I9 of the design, as far as callers and table can show them."""
+def check(history: History, items: list[dict[str, Any]], happened: dict[str, int]) -> None:
+    """I1 to I9 of the design, as far as callers and table show them."""
     jobs = {item["id"]["S"]: item for item in items if item["pk"]["S"].startswith("job#")}
-    assert len(history.accepted) == JOBS, "one key, one job"
+    assert len(history.accepted) == JOBS
     assert history.accepted == set(jobs), "no accepted job is lost, and none was made without being told"
-    shown = {
-        "SUCCEEDED": "succeeded",
-        "FAILED": "failed",
-        "EXPIRED": "expired",
-        "CANCELLED": "cancelled",
-    }
     for job_id, seen in history.seen.items():
         ends = {each for each in seen if each[0] in FINAL}
         assert len(ends) == 1, f"{job_id} has more or less than one end: {jobs[job_id]}, seen {Counter(seen)}"
         first_end = next(index for index, each in enumerate(seen) if each[0] in FINAL)
         assert all(each[0] in FINAL for each in seen[first_end:]), f"{job_id} left its end: {seen}"
-        assert shown[jobs[job_id]["state"]["S"]] == seen[-1][0]
+        assert jobs[job_id]["state"]["S"].lower() == seen[-1][0]
     for job_id, item in jobs.items():
         assert ("output" in item) == (item["state"]["S"] == "SUCCEEDED"), job_id
         assert "expires_at" in item, job_id
@@ -241,5 +218,5 @@ def check(client: ApiClient, history: History, items: list[dict[str, Any]], happ
     states = Counter(item["state"]["S"] for item in jobs.values())
     print(f"{len(jobs)} jobs: {dict(states)}; faults: {happened}")
     assert states["EXPIRED"] == 0
-    assert states["SUCCEEDED"] > 0.8 * JOBS
+    assert states["SUCCEEDED"] > 0.7 * JOBS
     assert all(happened.values()), happened
