@@ -113,7 +113,7 @@ class LocalCloud:
         self.deployer = self.create_user("deployer", [{"Effect": "Allow", "Action": "*", "Resource": "*"}], by=root)
 
     def advance(self, seconds: float) -> None:
-        """Put the cloud's clock forward; returns when all that became due meanwhile is done, or functions run it."""
+        """Put the cloud's clock forward; returns when everything that became due is done, or run by a function."""
         body = json.dumps({"seconds": seconds}).encode()
         urllib.request.urlopen(f"{self.url}/_slipway/clock", body, timeout=300).close()
 

@@ -28,7 +28,7 @@ file = Path(os.devnull)
 
 
 def start(path: Path) -> None:
-    """Replace time.time() in this process; the file tells other processes how far the clock was put forward."""
+    """Replace time.time() in this process; the file tells the functions' processes by how much it is ahead."""
     global _ahead, file
     file = path
     file.write_bytes(bytes(8))
@@ -99,7 +99,7 @@ def is_awaited() -> bool:
 
 
 def _wake(sleeper: _Sleeper) -> None:
-    """Its work goes on from now, not only when its thread gets its turn."""
+    """Its work counts as in progress from now, although its thread has yet to wake."""
     if sleeper in _sleepers:
         _sleepers.remove(sleeper)
         _count_work(sleeper.is_working)

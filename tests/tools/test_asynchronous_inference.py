@@ -1,4 +1,4 @@
-"""Asynchronous endpoints: the queue, outputs and failures in S3, notifications, and what the role may do."""
+"""Asynchronous endpoints: queue, outputs and failures in S3, notifications, permissions of the role."""
 
 import json
 from collections.abc import Iterator
@@ -237,29 +237,6 @@ def test_an_endpoint_is_not_created_without_instances(bare_cloud: LocalCloud) ->
     resources["Config"]["Properties"]["ProductionVariants"] = [variant() | {"InitialInstanceCount": 0}]
     with pytest.raises(StackFailedError, match="greater than or equal to 1"):
         create(bare_cloud, "async-empty", resources)
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"OutputConfig": {"S3OutputPath": "nowhere"}}, "s3OutputPath"),
-        ({"ClientConfig": {"MaxConcurrentInvocationsPerInstance": 1001}}, "maxConcurrentInvocationsPerInstance"),
-        (
-            {"OutputConfig": {"S3OutputPath": "s3://a/b", "NotificationConfig": {"SuccessTopic": "topic"}}},
-            "successTopic",
-        ),
-    ],
-)
-def test_a_configuration_that_sagemaker_refuses_is_refused(
-    endpoint: DeployedEndpoint, change: dict[str, Any], said: str
-) -> None:
-    asynchronous = {"OutputConfig": {"S3OutputPath": "s3://a/b"}} | change
-    variants = endpoint.config()["ProductionVariants"]
-    assert said in refusal_of(
-        lambda: endpoint.sagemaker.create_endpoint_config(
-            EndpointConfigName="refused", ProductionVariants=variants, AsyncInferenceConfig=asynchronous
-        )
-    )
 
 
 def test_a_caller_needs_the_permission(endpoint: DeployedEndpoint) -> None:

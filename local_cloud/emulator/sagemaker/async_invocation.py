@@ -46,7 +46,7 @@ def accept_invocation(endpoint: str, config: dict[str, Any], headers: dict[str, 
     extension, filename = _matched(headers, "S3OutputPathExtension"), _matched(headers, "Filename")
     ttl = _number(headers, "RequestTTLSeconds", _TTL_RANGE_IN_SECONDS, _DEFAULT_TTL_IN_SECONDS)
     input_location = _input_location(headers, body)
-    # A name of its own for each output: nobody may guess it from the inference id.
+    # Not the inference id: nobody may guess the name of an output from it.
     unique = str(uuid.uuid4())
     return AsyncInvocation(
         id=_matched(headers, "InferenceId") or str(uuid.uuid4()),

@@ -15,7 +15,7 @@ _SEE_LOGS = "See the SageMaker Endpoint logs in your account for more informatio
 
 
 class _FailedError(Exception):
-    """The invocation brought no output; `answer` is what the failure object holds."""
+    """The invocation has no output; `answer` is the content of its failure object."""
 
     def __init__(self, reason: str, answer: ContainerAnswer | None = None) -> None:
         super().__init__(reason)
@@ -26,9 +26,9 @@ class _FailedError(Exception):
 def process(
     invocation: AsyncInvocation, spec: ContainerSpec, instance: Instance, is_wanted: Callable[[], bool]
 ) -> None:
-    """Bring a queued invocation to its end on this instance; raises ContainerAwayError when it did not run.
+    """Run a queued invocation on this instance; raises ContainerAwayError when the request did not reach the model.
 
-    is_wanted() is asked after the model: of an endpoint that was deleted in the meantime nobody hears any more.
+    Nothing is stored or published if is_wanted() is false after the model's answer: the endpoint was deleted.
     """
     try:
         answer = _answer(invocation, spec, instance)
@@ -58,7 +58,7 @@ def _answer(invocation: AsyncInvocation, spec: ContainerSpec, instance: Instance
             body = read_object(spec.role_arn, invocation.input_location)
         except ClientError as error:
             count_async_event(spec, "RequestDownloadFailures")
-            raise _FailedError(f"Unable to download {invocation.input_location}: {_said(error)}") from error
+            raise _FailedError(f"Unable to download {invocation.input_location}: {_text_of(error)}") from error
     started = time.time()
     answer = call_container(
         instance,
@@ -79,7 +79,7 @@ def _store(invocation: AsyncInvocation, spec: ContainerSpec, answer: ContainerAn
         write_object(spec.role_arn, invocation.output_location, answer)
     except ClientError as error:
         count_async_event(spec, "ResponseUploadFailures")
-        raise _FailedError(f"Unable to upload {invocation.output_location}: {_said(error)}") from error
+        raise _FailedError(f"Unable to upload {invocation.output_location}: {_text_of(error)}") from error
 
 
 def _fail(invocation: AsyncInvocation, spec: ContainerSpec, failed: _FailedError) -> None:
@@ -109,5 +109,5 @@ def _milliseconds_since(moment: float) -> float:
     return (time.time() - moment) * 1000
 
 
-def _said(error: ClientError) -> str:
+def _text_of(error: ClientError) -> str:
     return f"{error.response['Error']['Code']}: {error.response['Error']['Message']}"

@@ -17,7 +17,7 @@ _LOOK_INTERVAL_IN_SECONDS = 0.05
 
 
 class AsyncQueue:
-    """It belongs to the endpoint, not to a fleet: an update takes nothing from it."""
+    """It belongs to the endpoint, not to a fleet: an update loses none of its invocations."""
 
     def __init__(self, endpoint: str, current_fleet: Callable[[], Fleet | None]) -> None:
         self._waiting: deque[AsyncInvocation] = deque()
@@ -33,7 +33,7 @@ class AsyncQueue:
             self._changed.notify()
 
     def close(self) -> None:
-        """Forget what waits, and the outcome of what runs."""
+        """Drop all invocations, and the outcome of those that run."""
         with self._changed:
             self._is_open = False
             self._changed.notify()

@@ -1,4 +1,4 @@
-"""What a model container prints, written to CloudWatch Logs with the execution role's permissions."""
+"""The output of a model container, written to CloudWatch Logs with the execution role's permissions."""
 
 import contextlib
 import queue
@@ -48,7 +48,7 @@ class ContainerLog:
             self._closed.set()
 
     def _next_batch(self) -> tuple[list[dict[str, Any]], bool]:
-        """The lines that wait, at least one unless the log was closed, and whether more can come."""
+        """The waiting lines, at least one unless the log was closed; and whether more can come."""
         events: list[dict[str, Any]] = []
         item = self._lines.get()
         while item is not None:

@@ -1,4 +1,4 @@
-"""One instance of an endpoint: its model container as a local process, started again whenever it ends."""
+"""One instance of an endpoint: its model container runs as a local process, which is restarted whenever it ends."""
 
 import http.client
 import os
@@ -28,7 +28,7 @@ class StartError(Exception):
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """What every instance of a fleet runs."""
+    """The container that every instance of a fleet runs."""
 
     endpoint: str
     config: str
@@ -63,7 +63,7 @@ class Instance:
         self.loaded_at = 0.0
         self._spec = spec
         self._log = ContainerLog(spec.role_arn, spec.log_group, f"{spec.variant}/{self.id}")
-        # What would be the machine's own /tmp: it outlives a restart of the container, and nothing else shares it.
+        # Its /tmp: it outlives a restart of the container, and no other instance shares it.
         self._disk = tempfile.TemporaryDirectory(prefix="slipway-instance-", ignore_cleanup_errors=True)
         self._stopping = threading.Event()
         self._stopped = threading.Event()
@@ -79,7 +79,7 @@ class Instance:
         return self._log.last_line
 
     def stop(self, *, drain: bool) -> None:
-        """End the container; with drain, not before it has answered what it was asked."""
+        """End the container; with drain, after it has answered its outstanding requests."""
         deadline = time.monotonic() + (_DRAIN_SECONDS if drain else 0)
         while self.outstanding and time.monotonic() < deadline:
             time.sleep(_PING_INTERVAL_IN_SECONDS)
@@ -156,7 +156,7 @@ class Instance:
         }
         if self._spec.model_folder:
             own["SLIPWAY_LOCAL_MODEL_DIR"] = str(self._spec.model_folder)
-        # What the container does on its own, it does as the execution role.
+        # Calls of AWS by the container itself are made as the execution role.
         own |= iam.session_of_role(self._spec.role_arn)
         return own | self._spec.environment | {"SAGEMAKER_BIND_TO_PORT": str(self.port)}
 

@@ -1,4 +1,4 @@
-"""SageMaker's runtime: an invocation is handed to an instance or queued, and comes back in SageMaker's shapes."""
+"""SageMaker's runtime: invocations go to an instance or a queue, and answers have SageMaker's shapes."""
 
 import json
 import re
@@ -17,12 +17,8 @@ from local_cloud.emulator.sagemaker.metrics import count_invocation
 from local_cloud.emulator.sagemaker.store import arn_of, endpoints
 from local_cloud.emulator.sagemaker.validation import InvalidRequestError
 
-_PATH = r"/endpoints/([^/]+)/(invocations|async-invocations|invocations-response-stream)$"
-_ACTIONS = {
-    "invocations": "InvokeEndpoint",
-    "async-invocations": "InvokeEndpointAsync",
-    "invocations-response-stream": "InvokeEndpointWithResponseStream",
-}
+_PATH = r"/endpoints/([^/]+)/(invocations|async-invocations)$"
+_ACTIONS = {"invocations": "InvokeEndpoint", "async-invocations": "InvokeEndpointAsync"}
 _MAX_PAYLOAD_BYTES = 6_291_456
 _TIME_LIMIT_IN_SECONDS = 60
 _ANSWERING_STATUSES = ("InService", "Updating", "RollingBack")
@@ -123,8 +119,6 @@ async def _handle(
     method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
 ) -> ministack.Answer:
     name, operation = _parse(path)
-    if method != "POST" or operation not in _OPERATIONS:
-        return _error(400, "UnknownOperationException", f"The local cloud has no {_ACTIONS[operation]}.")
     try:
         answer: ministack.Answer = await ministack.off_loop(_OPERATIONS[operation], name, headers, body)
     except InvalidRequestError as error:

@@ -6,8 +6,6 @@ from typing import Any
 from local_cloud.emulator.sagemaker.execution_role import image_is_in_ecr
 
 _NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}"
-_S3_PATH = r"(https|s3)://([^/]+)/?(.*)"
-_TOPIC = r"arn:aws[a-z\-]*:sns:[a-z0-9\-]*:[0-9]{12}:[a-zA-Z0-9_.-]+"
 _VARIANT_RANGES = {
     "InitialInstanceCount": (1, None),
     "VolumeSizeInGB": (1, 512),
@@ -81,15 +79,3 @@ def instance_types(variant: dict[str, Any]) -> list[str]:
     return [
         pool["InstanceType"] for pool in sorted(variant.get("InstancePools", []), key=lambda each: each["Priority"])
     ]
-
-
-def check_async_config(config: dict[str, Any]) -> None:
-    output, client = required(config, "OutputConfig"), config.get("ClientConfig") or {}
-    path = "AsyncInferenceConfig.OutputConfig"
-    check_pattern(required(output, "S3OutputPath"), f"{path}.S3OutputPath", _S3_PATH)
-    check_pattern(output.get("S3FailurePath"), f"{path}.S3FailurePath", _S3_PATH)
-    notifications = output.get("NotificationConfig") or {}
-    for topic in ("SuccessTopic", "ErrorTopic"):
-        check_pattern(notifications.get(topic), f"{path}.NotificationConfig.{topic}", _TOPIC)
-    most = client.get("MaxConcurrentInvocationsPerInstance", 1)
-    check_range(int(most), "AsyncInferenceConfig.ClientConfig.MaxConcurrentInvocationsPerInstance", 1, 1000)
