@@ -13,7 +13,7 @@ from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from local_cloud.emulated_properties import DATA, findings
-from support.deployed_stacks import edited
+from support.deployed_stacks import edited, ended
 from support.known_deployments import ACCOUNT_SETTINGS
 from support.template_parts import Template, properties
 
@@ -45,8 +45,12 @@ def reads(
     """What is read while stacks that together use every property are made, updated and used."""
     deploy(cloud, stacks[ACCOUNT_SETTINGS])
     for name in ("async", "gpt4all-j", "scaled", "with-api-key"):
-        outputs = deploy(cloud, stacks[name])
-        connect(cloud, outputs, stacks[name].region).call("GET", "/endpoint")
+        client = connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
+        client.call("GET", "/endpoint")
+        if name == "async":  # where outputs and failures go is read when there are some
+            for tokens in (1, 999_999):
+                body = {"inputs": "A list is", "parameters": {"max_new_tokens": tokens}}
+                ended(client, client.call("POST", "/jobs", body)[2])
 
     deploy(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change_what_is_read_late, "scaled"))
     cloud.advance(120)  # targets of rules are read when they are due
