@@ -1,1 +1,1 @@
-"""The embedded cloud: what synth wrote, deployed and answering on this machine."""
+"""The local cloud: deploys synthesized templates on this machine, where they answer real HTTP."""

@@ -1,4 +1,4 @@
-"""A cloud assembly: what synth wrote for some deployments, read back as stacks, templates and assets."""
+"""Cloud assemblies: runs synth for deployments and reads its stacks, templates and assets."""
 
 import hashlib
 import io
@@ -110,7 +110,7 @@ def _assets(assembly: Path, manifest: dict[str, Any], template: Path) -> Iterato
 
 
 def _digest(deployments: list[str]) -> str:
-    """Of every file that the app reads."""
+    """Hash of every file that the app reads."""
     names = [name.removeprefix("slipway-staging-") for name in deployments]
     files = [ROOT / "deployments" / f"{name}.yaml" for name in names] + [Path(name) for name in names]
     for name in INPUTS:

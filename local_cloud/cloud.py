@@ -42,8 +42,10 @@ class Credentials:
 class LocalCloud:
     """A context manager: everything it started is gone when it ends, also after a crash or kill -9 of this process.
 
-    The emulator reads its standard input, whose other end is held here: when this process ends, so does that.
+    The emulator ends when its standard input does; this process holds the other end.
     """
+
+    _program: tuple[str, ...] = ("-m", "local_cloud.emulator")
 
     def __init__(self, *, port: int, clock_speed: float = 1) -> None:
         if not PYTHON.exists():
@@ -53,7 +55,7 @@ class LocalCloud:
         self.url = f"http://127.0.0.1:{port}"
         self._log = tempfile.NamedTemporaryFile(prefix="slipway-local-cloud-", suffix=".log", delete=False)  # noqa: SIM115
         self._process = subprocess.Popen(
-            [str(PYTHON), "-m", "local_cloud.emulator", "--port", str(port)],
+            [str(PYTHON), *self._program, "--port", str(port)],
             cwd=ROOT,
             env={"PATH": "/usr/bin:/bin", "SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed)},
             stdin=subprocess.PIPE,
@@ -109,6 +111,11 @@ class LocalCloud:
         # Only here a root-like key, which no policy binds, is used.
         root = Credentials(ACCOUNT, "unused")
         self.deployer = self.create_user("deployer", [{"Effect": "Allow", "Action": "*", "Resource": "*"}], by=root)
+
+    def advance(self, seconds: float) -> None:
+        """Put the cloud's clock forward; returns when everything that became due is done, or run by a function."""
+        body = json.dumps({"seconds": seconds}).encode()
+        urllib.request.urlopen(f"{self.url}/_slipway/clock", body, timeout=300).close()
 
     def check_alive(self) -> None:
         """Raises LocalCloudError when the emulator has ended."""

@@ -62,7 +62,7 @@ def destroy(cloud: LocalCloud, stack: Stack) -> None:
 
 
 def _bootstrap(cloud: LocalCloud, region: str) -> str:
-    """What `cdk bootstrap` leaves behind, as far as a deploy needs it."""
+    """Make the parts of `cdk bootstrap` that a deploy needs; returns the bucket of assets."""
     bucket = BUCKET.format(region=region)
     configuration = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
     s3 = cloud.client("s3", region=region)

@@ -1,4 +1,4 @@
-"""Finds what a template asks of CloudFormation that the local cloud would silently ignore."""
+"""Finds the types, attributes and properties of a template that the local cloud would silently ignore."""
 
 import json
 from collections.abc import Iterator

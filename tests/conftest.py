@@ -18,7 +18,7 @@ from local_cloud.deploy import deploy
 from support.hub_server import HubServer
 from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGED_FILE, VARIANT_FILES
 from support.s3_recorder import S3Recorder
-from support.small_stacks import REGION
+from support.small_stacks import REGION, delete_stacks
 from support.staging_runs import BUCKET, FILES, MODEL, Staging
 
 assert not (ROOT / "constructs" / "__init__.py").exists(), "constructs/__init__.py hides the CDK's package of that name"
@@ -59,37 +59,52 @@ def stacks(assembly: Path) -> dict[str, Stack]:
 
 
 @pytest.fixture(scope="session")
-def cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
-    """One local cloud for the whole run, its clock 30 times as fast, with the account settings deployed."""
-    with LocalCloud(port=free_port(), clock_speed=30) as running:
+def shared_cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
+    """One local cloud for the whole run, with the account settings deployed."""
+    with LocalCloud(port=free_port()) as running:
         running.wait_until_ready()
         deploy(running, stacks[ACCOUNT_SETTINGS])
         yield running
 
 
+@pytest.fixture(scope="module")
+def cloud(shared_cloud: LocalCloud, stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
+    """The shared cloud; stacks that a module deploys under names of its own are deleted at its end."""
+    yield shared_cloud
+    for region in {stack.region for stack in stacks.values()}:
+        delete_stacks(shared_cloud, region, but=stacks.keys())
+
+
 @pytest.fixture(scope="session")
-def bare_cloud() -> Iterator[LocalCloud]:
-    """A local cloud without our stacks, its clock 30 times as fast, for tests of what the cloud itself does."""
-    with LocalCloud(port=free_port(), clock_speed=30) as running:
+def shared_bare_cloud() -> Iterator[LocalCloud]:
+    """A local cloud without our stacks."""
+    with LocalCloud(port=free_port()) as running:
         running.wait_until_ready()
         yield running
 
 
+@pytest.fixture(scope="module")
+def bare_cloud(shared_bare_cloud: LocalCloud) -> Iterator[LocalCloud]:
+    """A local cloud without our stacks, for tests of the cloud itself; each module's stacks are deleted at its end."""
+    yield shared_bare_cloud
+    delete_stacks(shared_bare_cloud, REGION)
+
+
 @pytest.fixture(scope="session")
-def apis(cloud: LocalCloud, stacks: dict[str, Stack]) -> Callable[[str], ApiClient]:
+def apis(shared_cloud: LocalCloud, stacks: dict[str, Stack]) -> Callable[[str], ApiClient]:
     """The API of a deployment by its name, deployed when it is first asked for."""
 
     @cache
     def api(name: str) -> ApiClient:
-        return connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
+        return connect(shared_cloud, deploy(shared_cloud, stacks[name]), stacks[name].region)
 
     return api
 
 
 @pytest.fixture(scope="session")
-def staged_weights_bucket(bare_cloud: LocalCloud) -> str:
+def staged_weights_bucket(shared_bare_cloud: LocalCloud) -> str:
     """The bucket into which tests stage weights."""
-    bare_cloud.client("s3", region=REGION).create_bucket(Bucket=BUCKET)
+    shared_bare_cloud.client("s3", region=REGION).create_bucket(Bucket=BUCKET)
     return BUCKET
 
 

@@ -25,6 +25,7 @@ def main() -> None:
     listener = _listen(port)
     state = _state_folder()
     emulator_only = _set_environment(port, state)
+    clock.start(state / "clock")
     asyncio.run(_serve_until_stopped(listener, emulator_only, state))
 
 
@@ -73,14 +74,17 @@ def _set_environment(port: int, state: Path) -> tuple[str, ...]:
 
 async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str, ...], state: Path) -> None:
     # Not earlier: the emulator reads the environment when it is imported.
-    from local_cloud.emulator import hooks, lambda_hooks, model_containers, services
+    from local_cloud.emulator import ministack, services
+    from local_cloud.emulator.lambda_.functions import stop_functions
+    from local_cloud.emulator.sagemaker import fleet
 
     services.install(emulator_only)
-    server = asyncio.ensure_future(hooks.serve(listener))
+    server = asyncio.ensure_future(ministack.serve(listener))
     stopped = asyncio.ensure_future(_stop_signal().wait())
     await asyncio.wait({server, stopped}, return_when=asyncio.FIRST_COMPLETED)
-    lambda_hooks.stop_functions()
-    model_containers.stop_all_fleets()
+    stop_functions()
+    # Off the loop: the containers' last lines are logged over HTTP.
+    await asyncio.to_thread(fleet.stop_all_fleets)
     shutil.rmtree(state, ignore_errors=True)
     if server.done():
         server.result()

@@ -1,18 +1,186 @@
-"""The clock of the cloud, which tests speed up: start-up timeouts, waiting times and periods of alarms follow it."""
+"""The cloud's clock: it runs at real speed or faster, and `advance` puts it forward.
 
+In this process `time.time()` is put forward too, so that the emulator's own services follow. At a speed of N one of its
+seconds counts as N seconds of the cloud. Signatures and credentials keep to the machine's clock.
+"""
+
+import asyncio
+import mmap
 import os
+import struct
+import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 SETTING = "SLIPWAY_LOCAL_CLOCK_SPEED"
 SPEED = float(os.environ.get(SETTING, "1"))
 STARTED = time.time()
+# The `time` module as it was, for modules that keep to the machine's clock.
+MACHINE = SimpleNamespace(**vars(time))
+
+# By how many seconds time.time() is ahead of the machine; in memory that is shared with the functions' processes.
+_ahead: Any = bytearray(8)
+file = Path(os.devnull)
+
+
+def start(path: Path) -> None:
+    """Replace time.time() in this process; the file tells the functions' processes by how much it is ahead."""
+    global _ahead, file
+    file = path
+    file.write_bytes(bytes(8))
+    with file.open("r+b") as opened:
+        _ahead = mmap.mmap(opened.fileno(), 8)
+    time.time = lambda: MACHINE.time() + seconds_ahead()
+
+
+def seconds_ahead() -> float:
+    ahead: float = struct.unpack("d", _ahead[:8])[0]
+    return ahead
 
 
 def now() -> float:
-    """What this clock shows, in seconds of the epoch: it has run faster since the cloud started."""
+    """The cloud's time, in seconds of the epoch."""
     return STARTED + (time.time() - STARTED) * SPEED
 
 
 def shortened(seconds: float) -> float:
-    """How long these seconds of AWS take here."""
+    """Seconds of the cloud as seconds of time.time()."""
     return seconds / SPEED
+
+
+@dataclass(eq=False)
+class _Sleeper:
+    ends_at: float
+    is_working: bool
+    woken: threading.Event
+
+
+_sleepers: list[_Sleeper] = []
+_work_in_progress = 0
+_changed = threading.Condition()
+
+
+def begin_work() -> None:
+    """Real work, such as the start of a process, has begun: an advance waits for its end or its next `sleep`."""
+    _count_work(1)
+
+
+def end_work() -> None:
+    _count_work(-1)
+
+
+def _count_work(change: int) -> None:
+    global _work_in_progress
+    with _changed:
+        _work_in_progress += change
+        _changed.notify_all()
+
+
+def sleep(seconds: float, *, in_work: bool = False) -> None:
+    """Sleep for so many seconds of time.time(); in_work: as part of work that an advance waits for."""
+    sleeper = _Sleeper(time.time() + seconds, in_work, threading.Event())
+    with _changed:
+        _sleepers.append(sleeper)
+        _count_work(-in_work)
+    while (left := sleeper.ends_at - time.time()) > 0 and not sleeper.woken.wait(left):
+        pass
+    with _changed:
+        _wake(sleeper)
+
+
+def is_awaited() -> bool:
+    """Whether work that an advance waits for, such as an update of an endpoint, waits for the clock itself."""
+    with _changed:
+        return any(sleeper.is_working for sleeper in _sleepers)
+
+
+def _wake(sleeper: _Sleeper) -> None:
+    """Its work counts as in progress from now, although its thread has yet to wake."""
+    if sleeper in _sleepers:
+        _sleepers.remove(sleeper)
+        _count_work(sleeper.is_working)
+        sleeper.woken.set()
+
+
+@dataclass(eq=False)
+class _Chore:
+    do: Callable[[], None]
+    interval: float
+    skips_missed: bool
+    due_at: float
+
+
+_chores: list[_Chore] = []
+
+
+def repeat(chore: Callable[[], None], interval: float, *, skips_missed: bool = False) -> None:
+    """Do a short chore every so many seconds of time.time(), on the event loop.
+
+    An advance does it as often as it was due meanwhile, with skips_missed only once, at its end.
+    """
+    _chores.append(_Chore(chore, interval, skips_missed, time.time() + interval))
+
+
+async def run() -> None:
+    """Do the chores as time goes by, until cancelled. One that fails ends the cloud: its log says why."""
+    for chore in _chores:
+        chore.due_at = time.time() + chore.interval
+    while True:
+        for chore in _chores:
+            _do_if_due(chore)
+        await asyncio.sleep(min(chore.due_at for chore in _chores) - time.time())
+
+
+def _do_if_due(chore: _Chore) -> None:
+    if chore.due_at <= time.time():
+        chore.do()
+        # At that rate, but half of the time belongs to requests.
+        chore.due_at = max(chore.due_at + chore.interval, time.time() + chore.interval / 2)
+
+
+_advancing = asyncio.Lock()
+
+
+async def advance(seconds: float) -> None:
+    """Put the clock forward, from one due chore or sleeper to the next; each is done before the next comes."""
+    async with _advancing:
+        end = time.time() + shortened(seconds)
+        await _wait_for_work()
+        while (moment := _next_moment()) < end:
+            await _move_to(moment)
+        await _move_to(end)
+        for chore in _chores:
+            if chore.skips_missed:
+                _do_if_due(chore)
+
+
+def _next_moment() -> float:
+    with _changed:
+        return min(
+            *(sleeper.ends_at for sleeper in _sleepers), *(each.due_at for each in _chores if not each.skips_missed)
+        )
+
+
+async def _move_to(moment: float) -> None:
+    _ahead[:8] = struct.pack("d", seconds_ahead() + max(0.0, moment - time.time()))
+    with _changed:
+        for sleeper in [each for each in _sleepers if each.ends_at <= time.time()]:
+            _wake(sleeper)
+    for chore in _chores:
+        if not chore.skips_missed:
+            _do_if_due(chore)
+    await _wait_for_work()
+
+
+async def _wait_for_work() -> None:
+    if _work_in_progress:
+        await asyncio.to_thread(_wait_until_idle)
+
+
+def _wait_until_idle() -> None:
+    with _changed:
+        _changed.wait_for(lambda: _work_in_progress == 0)

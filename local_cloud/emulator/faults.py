@@ -1,128 +1,114 @@
-"""The faults that a test has asked for: which calls they hit, how often, and how often they did."""
+"""Faults in the calls of functions, ordered by tests: those that no client of AWS can bring about by itself."""
 
-import random
+import functools
+import json
 import threading
-import time
-from collections import Counter
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
-# What a fault may do, by where it can.
-CALL_KINDS = {"throttle", "error", "error_after", "delay", "kill"}
-DELIVERY_KINDS = {"drop", "duplicate", "delay"}
-RUN_KINDS = {"throttle", "error", "error_after", "delay", "kill"}
-DELIVERIES = {("sqs", "SendMessage"), ("sns", "Deliver"), ("events", "Deliver")}
-CALLERS = {"functions", "everybody"}
+from local_cloud.emulator import ministack
+from local_cloud.emulator.lambda_.functions import function_configuration
+from local_cloud.emulator.lambda_.invocations import kill_invocation
+
+PATH = "/_slipway/faults"
+KINDS = ("throttle", "error_after", "kill")
+
+_app = ministack.internals("ministack.app", "_dispatch_service_request", "_routing_params", "detect_service")
+_iam_actions = ministack.internals("ministack.core.iam_actions", "extract_iam_action")
+_router = ministack.internals("ministack.core.router", "extract_access_key_id")
+_sts = ministack.internals("ministack.services.sts", "_sessions")
+
+# Codes that botocore takes for throttling, so that it backs off as on AWS.
+_THROTTLING = {"dynamodb": (400, "ProvisionedThroughputExceededException"), "s3": (503, "SlowDown")}
 
 
 @dataclass
 class Fault:
-    """One kind of fault in one operation of one service; docs/local-cloud.md says what each member means."""
+    """A fault in the next `count` calls of an operation by functions with `function` in their name."""
 
     service: str
     operation: str
     fault: str
-    count: int | None = None
-    seconds: float | None = None
-    share: float = 1.0
-    seed: int = 0
+    count: int
     function: str = ""
-    target: str = ""
-    callers: str = "functions"
-    after_seconds: float = 0.0
-    code: str = ""
     injected: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._check()
-        self._random = random.Random(self.seed)
-        self._until = None if self.seconds is None else time.monotonic() + self.seconds
-
-    def _check(self) -> None:
-        for name in ("count", "seconds", "share", "seed", "after_seconds"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-                raise ValueError(f"{name}: {value!r} is no number.")
-        kinds: set[str] = set()
-        if self.service == "lambda" and self.operation == "Invoke":
-            kinds = RUN_KINDS
-        elif (self.service, self.operation) in DELIVERIES:
-            kinds = DELIVERY_KINDS | (CALL_KINDS if self.operation != "Deliver" else set())
-        elif self.service != "lambda":
-            kinds = CALL_KINDS
-        if self.fault not in kinds:
-            allowed = ", ".join(sorted(kinds)) or "nothing; use its operation Invoke"
-            raise ValueError(f"fault: {self.fault!r} can't happen to {self.service} {self.operation}; use {allowed}.")
-        if (self.count is None) == (self.seconds is None):
-            raise ValueError("Give exactly one of count (how many calls) and seconds (for how long).")
-        if self.callers not in CALLERS:
-            raise ValueError(f"callers: {self.callers!r} is not one of {', '.join(sorted(CALLERS))}.")
-
-    @property
-    def is_armed(self) -> bool:
-        """Whether it can still hit."""
-        if self._until is not None:
-            return time.monotonic() < self._until
-        return self.count is not None and self.injected < self.count
-
-    def hits(self, service: str, operation: str, function: str, target: str) -> bool:
-        """Whether it hits this call; with a `share` below 1, the next draw of its own seeded sequence decides."""
-        return (
-            (self.service, self.operation) == (service, operation)
-            and self.function in function
-            and self.target in target
-            and self.is_armed
-            and (self.share >= 1 or self._random.random() < self.share)
-        )
+        if self.fault not in KINDS:
+            raise ValueError(f"fault: {self.fault!r} is not one of {', '.join(KINDS)}.")
 
 
 _lock = threading.Lock()
 _faults: list[Fault] = []
 
 
-def any_armed() -> bool:
-    return any(fault.is_armed for fault in _faults)
-
-
-def take(
-    service: str, operation: str, kinds: set[str], *, function: str = "", target: str = "", by_function: bool = True
-) -> Fault | None:
-    """The fault that hits this call, counted as injected; None for none."""
-    with _lock:
-        for fault in _faults:
-            wanted = by_function or fault.callers == "everybody"
-            if fault.fault in kinds and wanted and fault.hits(service, operation, function, target):
-                fault.injected += 1
-                return fault
-    return None
-
-
-def arm(request: Any) -> dict[str, Any]:
-    """Add a fault as it was sent. Raises ValueError when it makes no sense."""
+def _order(request: Any) -> dict[str, Any]:
     known = {each.name: each for each in fields(Fault) if each.init}
-    if not isinstance(request, dict) or not set(request) <= set(known):
-        raise ValueError(f"A fault is an object with members of: {', '.join(known)}.")
-    if missing := [name for name, each in known.items() if each.default is MISSING and name not in request]:
-        raise ValueError(f"A fault needs {', '.join(missing)}.")
-    fault = Fault(**request)
+    required = {name for name, each in known.items() if each.default is MISSING}
+    if not isinstance(request, dict) or not required <= set(request) <= set(known):
+        raise ValueError(f"A fault is an object with {', '.join(known)}.")
     with _lock:
-        _faults.append(fault)
-    return show()
+        _faults.append(Fault(**request))
+    return _show()
 
 
-def show() -> dict[str, Any]:
-    """Every fault since the last clearing, and how many were really injected, in all and by kind."""
+def _show() -> dict[str, Any]:
     with _lock:
-        by_kind = Counter[str]()
-        for fault in _faults:
-            by_kind[fault.fault] += fault.injected
-        listed = [asdict(fault) | {"armed": fault.is_armed} for fault in _faults]
-    return {"faults": listed, "injected": dict(by_kind)}
+        return {"faults": [asdict(fault) for fault in _faults]}
 
 
-def clear() -> dict[str, Any]:
-    """Forget all faults; what was injected until now."""
-    shown = show()
+def _clear() -> dict[str, Any]:
+    shown = _show()
     with _lock:
         _faults.clear()
     return shown
+
+
+def _take(service: str, operation: str, function: str) -> str:
+    """The kind of fault that hits this call, counted as injected; "" for none."""
+    with _lock:
+        for fault in _faults:
+            wanted = (fault.service, fault.operation) == (service, operation) and fault.function in function
+            if wanted and fault.injected < fault.count:
+                fault.injected += 1
+                return fault.fault
+    return ""
+
+
+def _calling_function(headers: dict[str, str], query: dict[str, Any]) -> str:
+    """The name of the function that makes a call, "" for another caller."""
+    session = _sts._sessions.get(_router.extract_access_key_id(headers, query), {})
+    name = str(session.get("Arn", "")).rpartition("/")[2]  # a function's session has its name
+    return name if name and function_configuration(name) else ""
+
+
+async def _dispatch(dispatch: Any, method: str, path: str, headers: Any, body: bytes, query: Any, *rest: Any) -> Any:
+    proceed = functools.partial(dispatch, method, path, headers, body, query, *rest)
+    function = _calling_function(headers, query) if _faults else ""
+    if not function:
+        return await proceed()
+    parameters = _app._routing_params(method, path, headers, body, query)
+    service = _app.detect_service(method, path, headers, parameters)
+    action = str(_iam_actions.extract_iam_action(service, method, path, headers, body, parameters))
+    kind = _take(service, action.rpartition(":")[2], function)
+    if kind == "throttle":
+        return _error(service, *_THROTTLING.get(service, (400, "ThrottlingException")))
+    answer = await proceed()
+    if kind == "kill":
+        kill_invocation(headers.get("x-amzn-trace-id", ""))
+    return _error(service, 500, "InternalError") if kind == "error_after" else answer
+
+
+def _error(service: str, status: int, code: str) -> ministack.Answer:
+    if service == "s3":
+        body = f"<Error><Code>{code}</Code><Message>Ordered by a test.</Message></Error>"
+        return status, {"Content-Type": "application/xml"}, body.encode()
+    headers = {"Content-Type": "application/x-amz-json-1.1", "x-amzn-errortype": code}
+    return status, headers, json.dumps({"__type": code, "message": "Ordered by a test."}).encode()
+
+
+def install() -> None:
+    _app._dispatch_service_request = functools.partial(_dispatch, _app._dispatch_service_request)
+    ministack.register_command("POST", PATH, _order)
+    ministack.register_view(PATH, _show)
+    ministack.register_command("DELETE", PATH, lambda _: _clear())

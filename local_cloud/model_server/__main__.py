@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
@@ -22,7 +21,6 @@ def main(environment: Mapping[str, str]) -> None:
     signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     engine = _engine(environment)
-    time.sleep(_seconds(environment, "SLIPWAY_LOCAL_STARTUP_SECONDS"))
     port = int(environment["SAGEMAKER_BIND_TO_PORT"])
     server = ModelServer(port, engine, _seconds(environment, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN"))
     print(f"model loaded, listening on 127.0.0.1:{server.server_port}", flush=True)

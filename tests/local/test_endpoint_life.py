@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
-from support.deployed_stacks import Apis, containers, deployed, edited
+from support.deployed_stacks import Apis, containers, deployed, edited, update
 from support.patience import wait_for
 from support.template_parts import Template, policies, properties, variant
 
@@ -74,13 +75,28 @@ def test_a_model_that_starts_too_slowly_fails_the_deploy_within_its_timeout(
     cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
 ) -> None:
     def start_slowly(template: Template) -> None:
-        environment(template)["SLIPWAY_LOCAL_STARTUP_SECONDS"] = "600"
-        variant(template)["ContainerStartupHealthCheckTimeoutInSeconds"] = 60
+        environment(template)["SLIPWAY_LOCAL_STARTUP_SECONDS"] = "601"
+        variant(template)["ContainerStartupHealthCheckTimeoutInSeconds"] = 600
 
-    started = time.monotonic()
-    with pytest.raises(DeployError, match="did not pass the ping health check"):
-        deploy(cloud, edited(stacks["lively"], tmp_path, start_slowly, "sleepy"))
-    assert time.monotonic() - started < 300
+    with ThreadPoolExecutor(1) as executor:
+        deploying = executor.submit(deploy, cloud, edited(stacks["lively"], tmp_path, start_slowly, "sleepy"))
+        wait_for(lambda: containers(cloud, "sleepy") or None, "the container")
+        cloud.advance(500)
+        assert len(containers(cloud, "sleepy")) == 1
+        cloud.advance(100)
+        with pytest.raises(DeployError, match="did not pass the ping health check"):
+            deploying.result()
+
+
+def test_a_model_that_starts_slowly_is_waited_for(cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path) -> None:
+    def start_slowly(template: Template) -> None:
+        environment(template)["SLIPWAY_LOCAL_STARTUP_SECONDS"] = "500"
+
+    with ThreadPoolExecutor(1) as executor:
+        deploying = executor.submit(deployed, cloud, edited(stacks["lively"], tmp_path, start_slowly, "drowsy"))
+        wait_for(lambda: containers(cloud, "drowsy") or None, "the container")
+        cloud.advance(500)
+        assert deploying.result().call("POST", "/generate", BODY)[0] == 200
 
 
 def test_a_model_that_dies_between_requests_is_back_at_once(apis: Apis, cloud: LocalCloud) -> None:
@@ -109,7 +125,7 @@ def test_an_update_of_count_and_environment_is_not_noticed_by_callers(
         environment(template)["MAX_CONCURRENT_REQUESTS"] = "64"
 
     with calling(client) as statuses:
-        deploy(cloud, edited(stacks["lively"], tmp_path, grow, "growing"))
+        update(cloud, edited(stacks["lively"], tmp_path, grow, "growing"))
         before = statuses[200]
         wait_for(lambda: statuses.total() > before + 1 or None, "an answer of the new fleet")
     assert set(statuses) == {200}
@@ -122,7 +138,7 @@ def test_a_bad_update_is_rolled_back_and_the_endpoint_answers_all_the_while(
     client = deployed(cloud, replace(stacks["lively"], name="steady"))
     before = client.call("GET", "/endpoint")[2]
     with calling(client) as statuses, pytest.raises(DeployError) as caught:
-        deploy(cloud, edited(stacks["lively"], tmp_path, refuse_to_start, "steady"))
+        update(cloud, edited(stacks["lively"], tmp_path, refuse_to_start, "steady"))
     assert caught.value.status == "UPDATE_ROLLBACK_COMPLETE"
     assert any("did not pass the ping health check" in reason for reason in caught.value.reasons)
     assert set(statuses) == {200}
@@ -142,24 +158,15 @@ def test_an_update_that_trips_an_alarm_is_rolled_back(
         policy = properties(template, "SageMaker::Endpoint")["DeploymentConfig"]["BlueGreenUpdatePolicy"]
         policy["TerminationWaitInSeconds"] = 3600  # which the rollback ends
 
-    before, ended = len(containers(cloud, "alarmed")), threading.Event()
-
-    def trip() -> None:
-        while len(containers(cloud, "alarmed")) == before and not ended.wait(0.05):
-            pass  # until the new fleet runs beside the old one
-        while len(containers(cloud, "alarmed")) != before and not ended.wait(0.05):
-            # Again and again, because without failures it goes off by itself.
+    with ThreadPoolExecutor(1) as executor:
+        updating = executor.submit(deploy, cloud, edited(stacks["lively"], tmp_path, change, "alarmed"))
+        wait_for(lambda: len(containers(cloud, "alarmed")) == 2 or None, "the new fleet beside the old one")
+        while not wait([updating], timeout=0.2).done:
+            # Again and again, because without failures it ends by itself.
             cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="ALARM", StateReason="a test")
-
-    tripping = threading.Thread(target=trip)
-    tripping.start()
-    try:
-        with pytest.raises(DeployError) as caught:
-            deploy(cloud, edited(stacks["lively"], tmp_path, change, "alarmed"))
-    finally:
-        ended.set()
-        tripping.join()
-    cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="OK", StateReason="the test is over")
+            cloud.advance(10)
+    with pytest.raises(DeployError) as caught:
+        updating.result()
     assert caught.value.status == "UPDATE_ROLLBACK_COMPLETE"
     assert any(alarm in reason for reason in caught.value.reasons)
     assert client.call("POST", "/generate", BODY)[0] == 200
@@ -169,9 +176,7 @@ def test_a_scaled_count_outlives_an_update_and_the_type_cannot_change(
     cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
 ) -> None:
     def hold(template: Template) -> None:
-        # The 15 idle minutes after which target tracking would scale in are only half a minute here.
-        configuration = properties(template, "ApplicationAutoScaling::ScalingPolicy")
-        configuration["TargetTrackingScalingPolicyConfiguration"]["DisableScaleIn"] = True
+        properties(template, "ApplicationAutoScaling::ScalableTarget")["MinCapacity"] = 3  # nothing is scaled in
 
     client = deployed(cloud, edited(stacks["scaled"], tmp_path, hold, "scaling"))
     endpoint = client.call("GET", "/endpoint")[2]["name"]
@@ -184,7 +189,7 @@ def test_a_scaled_count_outlives_an_update_and_the_type_cannot_change(
         hold(template)
         environment(template)["OPTION_MAX_MODEL_LEN"] = "4096"
 
-    deploy(cloud, edited(stacks["scaled"], tmp_path, change, "scaling"))
+    update(cloud, edited(stacks["scaled"], tmp_path, change, "scaling"))
     assert len(containers(cloud, "scaling")) == 3
 
     def change_type(template: Template) -> None:
@@ -234,7 +239,7 @@ def test_an_endpoint_whose_alarm_is_on_can_be_healed_by_an_update(
     def heal(template: Template) -> None:
         environment(template)["MAX_CONCURRENT_REQUESTS"] = "16"
 
-    deploy(cloud, edited(stacks["lively"], tmp_path, heal, "unwell"))
+    update(cloud, edited(stacks["lively"], tmp_path, heal, "unwell"))
     assert client.call("POST", "/generate", BODY)[0] == 200
 
 

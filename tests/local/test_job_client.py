@@ -16,7 +16,7 @@ from examples.job_client import ApiError, JobCancelledError, JobClient, JobFaile
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
-from support.deployed_stacks import Apis, deployed, ended
+from support.deployed_stacks import Apis, deployed
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 Connect = Callable[[ApiClient], JobClient]
@@ -136,7 +136,6 @@ def test_the_shell_commands_of_the_documentation_do_what_they_say(apis: Apis) ->
         return [json.loads(line) for line in said.stdout.splitlines()]
 
     first, second = run(submitting)
-    ended(api, first)  # the 25 s that the next lines wait are short on the clock of the tests
     waited, listed, cancelled = run(f"{defining}JOB={first['id']}{ending}")
     assert first["id"] == second["id"] == waited["id"] == listed["jobs"][0]["id"]
     assert waited["status"] == "succeeded"

@@ -1,8 +1,10 @@
-"""A thousand jobs on real templates over real HTTP while the parts between them fail; then they are counted."""
+"""Jobs on real templates over real HTTP while the parts between them fail; then they are counted.
+
+The simulation (`make chaos`) shows many more orders of events; here real processes are killed.
+"""
 
 import json
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,154 +24,144 @@ from local_cloud.deploy import deploy
 from support.deployed_stacks import containers, deployed, resource_ids
 from support.known_deployments import ACCOUNT_SETTINGS
 
-JOBS_PER_MODE, CONCURRENCY = 500, 32
-CLOCK_SPEED = 15
+JOBS, CALLERS = 30, 10
 FINAL = {"succeeded", "failed", "expired", "cancelled"}
-POLL_INTERVAL_IN_SECONDS = 0.3
-ANSWERED_WITHIN_SECONDS = 240
+# More than the jobs need, and less than what would bring them to their deadlines.
+MOST_MINUTES = 20
 
-# What goes wrong between the parts, as often as is said. Each is counted, and none may stay unused.
+# Faults between the parts, each so many times. None may stay unused.
 EVERYWHERE: list[dict[str, Any]] = [
     # submit is killed after its write, and after it has stored the input
-    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "kill", "function": "SubmitJob", "count": 10},
-    {"service": "s3", "operation": "PutObject", "fault": "kill", "function": "SubmitJob", "count": 5},
-    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "error_after", "count": 10, "share": 0.2},
-    {"service": "dynamodb", "operation": "PutItem", "fault": "error_after", "count": 10, "share": 0.2},
-    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "throttle", "count": 10, "share": 0.2},
-    {"service": "s3", "operation": "GetObject", "fault": "error", "count": 10, "share": 0.2},
-    {"service": "events", "operation": "PutEvents", "fault": "throttle", "count": 20, "share": 0.2},
+    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "kill", "function": "SubmitJob", "count": 2},
+    {"service": "s3", "operation": "PutObject", "fault": "kill", "function": "SubmitJob", "count": 2},
+    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "error_after", "count": 2},
+    {"service": "dynamodb", "operation": "PutItem", "fault": "error_after", "count": 2},
+    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "throttle", "count": 2},
+    {"service": "events", "operation": "PutEvents", "fault": "throttle", "count": 3},
 ]
 IN_MODE: dict[str, list[dict[str, Any]]] = {
     "gpt2": [
-        {"service": "sqs", "operation": "SendMessage", "fault": "duplicate", "count": 20, "share": 0.2},
-        {"service": "sqs", "operation": "SendMessage", "fault": "throttle", "count": 10, "share": 0.2},
-        {"service": "sagemaker-runtime", "operation": "InvokeEndpoint", "fault": "throttle", "count": 40, "share": 0.2},
-        {"service": "sagemaker-runtime", "operation": "InvokeEndpoint", "fault": "error_after", "count": 10},
+        {"service": "sqs", "operation": "SendMessage", "fault": "throttle", "count": 2},
+        {"service": "sagemaker-runtime", "operation": "InvokeEndpoint", "fault": "throttle", "count": 3},
+        {"service": "sagemaker-runtime", "operation": "InvokeEndpoint", "fault": "error_after", "count": 2},
         # a worker dies after the model has answered, and after it has stored the output
-        {"service": "sagemaker-runtime", "operation": "InvokeEndpoint", "fault": "kill", "count": 5, "share": 0.1},
-        {"service": "s3", "operation": "PutObject", "fault": "kill", "function": "RunJob", "count": 5, "share": 0.1},
+        {"service": "sagemaker-runtime", "operation": "InvokeEndpoint", "fault": "kill", "count": 2},
+        {"service": "s3", "operation": "PutObject", "fault": "kill", "function": "RunJob", "count": 2},
     ],
     "async": [
-        {"service": "sns", "operation": "Deliver", "fault": "drop", "count": 15, "share": 0.1},
-        {"service": "sns", "operation": "Deliver", "fault": "duplicate", "count": 30, "share": 0.2},
-        {"service": "sns", "operation": "Deliver", "fault": "delay", "after_seconds": 2.0, "count": 30, "share": 0.2},
-        {"service": "sagemaker-runtime", "operation": "InvokeEndpointAsync", "fault": "throttle", "count": 30},
-        {"service": "sagemaker-runtime", "operation": "InvokeEndpointAsync", "fault": "error_after", "count": 10},
+        {"service": "sagemaker-runtime", "operation": "InvokeEndpointAsync", "fault": "throttle", "count": 3},
+        {"service": "sagemaker-runtime", "operation": "InvokeEndpointAsync", "fault": "error_after", "count": 2},
         # the recorder is killed half-way
-        {"service": "dynamodb", "operation": "PutItem", "fault": "kill", "function": "RecordResult", "count": 8},
+        {"service": "dynamodb", "operation": "PutItem", "fault": "kill", "function": "RecordResult", "count": 3},
     ],
 }
 
 
 @dataclass
 class History:
-    """What the callers saw: each job's statuses in order, and who was told that it was accepted."""
+    """The callers' view: each job's statuses in order, and the jobs that were accepted or cancelled."""
 
     seen: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     accepted: set[str] = field(default_factory=set)
     cancelled: set[str] = field(default_factory=set)
-    refused: Counter[int] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, job: dict[str, Any]) -> None:
         with self.lock:
             self.seen.setdefault(job["id"], []).append((job["status"], json.dumps(job.get("output", job.get("error")))))
 
+    def open_jobs(self) -> list[str]:
+        return [job_id for job_id, seen in self.seen.items() if seen[-1][0] not in FINAL]
+
 
 @pytest.fixture(scope="module")
 def faulty_cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
-    with LocalCloud(port=free_port(), clock_speed=CLOCK_SPEED) as running:
+    """A cloud of its own: faults and advances would hit other tests' functions."""
+    with LocalCloud(port=free_port()) as running:
         running.wait_until_ready()
         deploy(running, stacks[ACCOUNT_SETTINGS])
         yield running
 
 
-def arm(cloud: LocalCloud, faults: list[dict[str, Any]]) -> None:
-    for number, fault in enumerate(faults):
-        requests.post(f"{cloud.url}/_slipway/faults", json={"seed": number} | fault, timeout=10).raise_for_status()
+def order(cloud: LocalCloud, faults: list[dict[str, Any]]) -> None:
+    for fault in faults:
+        requests.post(f"{cloud.url}/_slipway/faults", json=fault, timeout=10).raise_for_status()
 
 
 def injected(cloud: LocalCloud) -> dict[str, int]:
     """How often each fault has happened."""
-    armed = requests.get(f"{cloud.url}/_slipway/faults", timeout=10).json()["faults"]
     happened: Counter[str] = Counter()
-    for fault in armed:
+    for fault in requests.get(f"{cloud.url}/_slipway/faults", timeout=10).json()["faults"]:
         names = ("fault", "service", "operation", "function")
         happened[" ".join(fault[name] for name in names).strip()] += fault["injected"]
     return happened
 
 
-def call(client: ApiClient, method: str, path: str, body: Any = None, key: str | None = None) -> tuple[int, Any]:
-    """Asks until there is an answer that is not the service's own trouble; a repeated submit has the same key.
+@dataclass
+class Callers:
+    """Clients of one API, who try again when it has trouble of its own."""
 
-    Takes as long a rest as Retry-After says.
-    """
-    headers = {"content-type": "application/json"} | ({"Idempotency-Key": key} if key else {})
-    deadline = time.monotonic() + ANSWERED_WITHIN_SECONDS
-    while time.monotonic() < deadline:
-        data = None if body is None else json.dumps(body).encode()
-        status, found, answer = client.send(method, path, data, headers)
-        time.sleep(float(found.get("retry-after", 0)) / CLOCK_SPEED)
-        if status < 500 and status != 429:
-            return status, answer
-    raise AssertionError(f"{method} {path}: only {status} for {ANSWERED_WITHIN_SECONDS} s: {answer}")
+    cloud: LocalCloud
+    client: ApiClient
+    history: History
 
+    def call(self, method: str, path: str, body: Any = None, key: str | None = None) -> tuple[int, Any]:
+        """Repeat until there is an answer that is not the service's own trouble; a repeated submit has the same key."""
+        headers = {"content-type": "application/json"} | ({"Idempotency-Key": key} if key else {})
+        for _ in range(20):
+            data = None if body is None else json.dumps(body).encode()
+            status, found, answer = self.client.send(method, path, data, headers)
+            if status < 500 and status != 429:
+                return status, answer
+            self.cloud.advance(float(found.get("retry-after", 1)))
+        raise AssertionError(f"{method} {path}: only {status}: {answer}")
 
-def live(client: ApiClient, history: History, number: int) -> None:
-    """One caller's job from its submission to its end: polled, listed, and now and then cancelled in mid-flight."""
-    chance = Random(number)
-    body = {"inputs": f"Job {number} is", "parameters": {"max_new_tokens": chance.randint(1, 20), "seed": number}}
-    if number % 50 == 7:
-        body["parameters"] = {"max_new_tokens": 999_999}  # the model refuses it
-    status, job = call(client, "POST", "/jobs", body, key=f"job {number}")
-    assert status in (200, 202), (status, job)
-    history.accepted.add(job["id"])
-    history.note(job)
-    if number % 25 == 3:
-        status, answer = call(client, "DELETE", f"/jobs/{job['id']}")
-        assert status in (200, 409), (status, answer)
-        if status == 200:
-            history.cancelled.add(job["id"])
-    deadline = time.monotonic() + ANSWERED_WITHIN_SECONDS
-    while time.monotonic() < deadline:
-        # On the fast clock a held caller reads every few milliseconds, so most of them are not held.
-        status, job = call(client, "GET", f"/jobs/{job['id']}?wait={25 if number % 10 == 0 else 0}")
+    def submit(self, number: int) -> None:
+        """Submit a job, some of them twice; cancel some."""
+        chance = Random(number)
+        body = {"inputs": f"Job {number} is", "parameters": {"max_new_tokens": chance.randint(1, 20), "seed": number}}
+        if number % 15 == 7:
+            body["parameters"] = {"max_new_tokens": 999_999}  # the model refuses it
+        status, job = self.call("POST", "/jobs", body, key=f"job {number}")
+        assert status in (200, 202), (status, job)
+        self.history.accepted.add(job["id"])
+        self.history.note(job)
+        if number % 10 == 3:
+            status, answer = self.call("DELETE", f"/jobs/{job['id']}")
+            assert status in (200, 409), (status, answer)
+            if status == 200:
+                self.history.cancelled.add(job["id"])
+        if number % 10 == 1:
+            status, again = self.call("POST", "/jobs", body, key=f"job {number}")
+            assert status in (200, 202), (status, again)
+            assert again["id"] == job["id"], "one key, one job"
+
+    def look(self, job_id: str) -> None:
+        status, job = self.call("GET", f"/jobs/{job_id}")
         assert status == 200, (status, job)
-        history.note(job)
-        if job["status"] in FINAL:
-            break
-        time.sleep(POLL_INTERVAL_IN_SECONDS)
-    if number % 40 == 1:
-        status, again = call(client, "POST", "/jobs", body, key=f"job {number}")
-        assert (status, again["id"]) == (200, job["id"])
+        self.history.note(job)
 
 
-def disturb(cloud: LocalCloud, stack: Stack, history: History, stop: threading.Event) -> None:
-    """Kills the model once, throttles the table twice and calls a second sweeper every 3 s, until told to stop.
+def kill_model(cloud: LocalCloud, stack: Stack) -> None:
+    for container in containers(cloud, stack.name):
+        if container["pid"]:  # one that starts has no process yet
+            with suppress(psutil.NoSuchProcess):
+                psutil.Process(container["pid"]).kill()
 
-    What shall meet submissions waits for a number of jobs, not for a time: a fast machine submits all in 12 s.
-    """
-    sweeper = next(name for name in resource_ids(cloud, stack, "AWS::Lambda::Function") if "SweepJobs" in name)
-    functions = cloud.client("lambda", region=stack.region)
 
-    def kill_model() -> None:
-        for container in containers(cloud, stack.name):
-            # One that starts has no process yet; None would be this one.
-            if container["pid"]:
-                with suppress(psutil.NoSuchProcess):
-                    psutil.Process(container["pid"]).kill()
-
-    def throttle_table() -> None:
-        table = {"service": "dynamodb", "fault": "throttle", "seconds": 2}
-        arm(cloud, [table | {"operation": name} for name in ("GetItem", "PutItem", "TransactWriteItems")])
-
-    disturbances = [(100, throttle_table), (170, kill_model), (250, throttle_table)]  # after how many accepted jobs
-    swept_at = time.monotonic()
-    while not stop.wait(0.1):
-        if disturbances and len(history.accepted) >= disturbances[0][0]:
-            disturbances.pop(0)[1]()
-        if time.monotonic() > swept_at + 3:
-            swept_at = time.monotonic()
+def finish(callers: Callers, stack: Stack) -> None:
+    """Look at all jobs until they have ended; whenever everything stands still, a minute passes with two sweepers."""
+    (sweeper,) = (name for name in resource_ids(callers.cloud, stack, "AWS::Lambda::Function") if "SweepJobs" in name)
+    functions, minutes, idle_rounds = callers.cloud.client("lambda", region=stack.region), 0, 0
+    while open_jobs := callers.history.open_jobs():
+        for job_id in open_jobs:
+            callers.look(job_id)
+        is_busy = any(each["outstanding"] for each in containers(callers.cloud, stack.name))
+        idle_rounds = 0 if is_busy or callers.history.open_jobs() != open_jobs else idle_rounds + 1
+        if idle_rounds == 3:
+            idle_rounds, minutes = 0, minutes + 1
+            assert minutes <= MOST_MINUTES, f"never ended: {open_jobs}"
+            callers.cloud.advance(60)
             functions.invoke(FunctionName=sweeper, InvocationType="Event", Payload=b"{}")
 
 
@@ -178,67 +170,43 @@ def test_no_job_is_lost_or_changed_whatever_fails_between_the_parts(
     faulty_cloud: LocalCloud, stacks: dict[str, Stack], mode: str
 ) -> None:
     cloud, stack, history = faulty_cloud, stacks[mode], History()
-    client = deployed(cloud, stack)
-    arm(cloud, EVERYWHERE + IN_MODE[mode])
-    stop = threading.Event()
-    disturber = threading.Thread(target=disturb, args=(cloud, stack, history, stop))
-    disturber.start()
-    try:
-        with ThreadPoolExecutor(CONCURRENCY) as callers:
-            list(callers.map(lambda number: live(client, history, number), range(JOBS_PER_MODE)))
-    finally:
-        stop.set()
-        disturber.join()
-        happened = injected(cloud)
-        requests.delete(f"{cloud.url}/_slipway/faults", timeout=10)
-    redrive(cloud, stack)
-    check(client, history, rows(cloud, stack), happened)
+    callers = Callers(cloud, deployed(cloud, stack), history)
+    order(cloud, EVERYWHERE + IN_MODE[mode])
+    with ThreadPoolExecutor(CALLERS) as executor:
+        list(executor.map(callers.submit, range(JOBS // 2)))
+        kill_model(cloud, stack)
+        list(executor.map(callers.submit, range(JOBS // 2, JOBS)))
+    finish(callers, stack)
+    happened = injected(cloud)
+    requests.delete(f"{cloud.url}/_slipway/faults", timeout=10)
+    check(history, items_at_rest(cloud, stack), happened)
 
 
-def redrive(cloud: LocalCloud, stack: Stack) -> None:
-    """Dead letters go back, those of jobs that have long ended too."""
-    sqs = cloud.client("sqs", region=stack.region)
-    urls = resource_ids(cloud, stack, "AWS::SQS::Queue")
-    dead = next(url for url in urls if "DeadLetters" in url)
-    queue = next(url for url in urls if url != dead)
-    while messages := sqs.receive_message(QueueUrl=dead, MaxNumberOfMessages=10).get("Messages", []):
-        for message in messages:
-            sqs.send_message(QueueUrl=queue, MessageBody=message["Body"], MessageGroupId="redriven")
-            sqs.delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
-
-
-def rows(cloud: LocalCloud, stack: Stack) -> list[dict[str, Any]]:
+def items_at_rest(cloud: LocalCloud, stack: Stack) -> list[dict[str, Any]]:
     """Every item of the table, once nothing is left to be done for any job."""
     (table,) = resource_ids(cloud, stack, "AWS::DynamoDB::Table")
     dynamodb = cloud.client("dynamodb", region=stack.region)
-    deadline = time.monotonic() + ANSWERED_WITHIN_SECONDS
-    while True:
+    for _ in range(MOST_MINUTES):
         pages = dynamodb.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
         items = [item for page in pages for item in page["Items"]]
         due = [item["pk"]["S"] for item in items if "due_at" in item]
         if not due:
             return items
-        assert time.monotonic() < deadline, f"never at rest: {due}"
-        time.sleep(1)
+        cloud.advance(60)
+    raise AssertionError(f"never at rest: {due}")
 
 
-def check(client: ApiClient, history: History, items: list[dict[str, Any]], happened: dict[str, int]) -> None:
-    """I1 to I9 of the design, as far as callers and table can show them."""
+def check(history: History, items: list[dict[str, Any]], happened: dict[str, int]) -> None:
+    """I1 to I9 of the design, as far as callers and table show them."""
     jobs = {item["id"]["S"]: item for item in items if item["pk"]["S"].startswith("job#")}
-    assert len(history.accepted) == JOBS_PER_MODE, "one key, one job"
+    assert len(history.accepted) == JOBS
     assert history.accepted == set(jobs), "no accepted job is lost, and none was made without being told"
-    shown = {
-        "SUCCEEDED": "succeeded",
-        "FAILED": "failed",
-        "EXPIRED": "expired",
-        "CANCELLED": "cancelled",
-    }
     for job_id, seen in history.seen.items():
         ends = {each for each in seen if each[0] in FINAL}
         assert len(ends) == 1, f"{job_id} has more or less than one end: {jobs[job_id]}, seen {Counter(seen)}"
         first_end = next(index for index, each in enumerate(seen) if each[0] in FINAL)
         assert all(each[0] in FINAL for each in seen[first_end:]), f"{job_id} left its end: {seen}"
-        assert shown[jobs[job_id]["state"]["S"]] == seen[-1][0]
+        assert jobs[job_id]["state"]["S"].lower() == seen[-1][0]
     for job_id, item in jobs.items():
         assert ("output" in item) == (item["state"]["S"] == "SUCCEEDED"), job_id
         assert "expires_at" in item, job_id
@@ -250,5 +218,5 @@ def check(client: ApiClient, history: History, items: list[dict[str, Any]], happ
     states = Counter(item["state"]["S"] for item in jobs.values())
     print(f"{len(jobs)} jobs: {dict(states)}; faults: {happened}")
     assert states["EXPIRED"] == 0
-    assert states["SUCCEEDED"] > 0.9 * JOBS_PER_MODE
+    assert states["SUCCEEDED"] > 0.7 * JOBS
     assert all(happened.values()), happened

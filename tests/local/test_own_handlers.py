@@ -4,18 +4,19 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import requests
 
 from llm_hosting.archive import pack
 from local_cloud.cloud import Credentials, LocalCloud
 from local_cloud.model_server.answer import StartError
 from local_cloud.model_server.djl.messages import Request
 from local_cloud.model_server.djl.ranks import LoadError, Ranks
+from support.s3_recorder import Request as S3Request
+from support.s3_recorder import S3Recorder
 from support.served_handlers import HANDLERS, ask, environment_of, served, unpack
 from support.small_stacks import REGION, Resources, StackFailedError, arn_of, create, resource, role, statement
 
@@ -73,15 +74,17 @@ def weights(bare_cloud: LocalCloud) -> Weights:
 
 
 @pytest.fixture
-def reads(bare_cloud: LocalCloud) -> Iterator[Callable[[], int]]:
-    """How many objects have been read since the test began; each takes a moment, as a large one would."""
-    url = f"{bare_cloud.url}/_slipway/faults"
-    slow = {"service": "s3", "operation": "GetObject", "fault": "delay", "count": 1000, "callers": "everybody"}
-    requests.delete(url, timeout=10)
-    answer = requests.post(url, json=slow | {"after_seconds": SLOW_FILE_IN_SECONDS}, timeout=10)
-    assert answer.status_code == 200, answer.text
-    yield lambda: sum(requests.get(url, timeout=10).json()["injected"].values())
-    requests.delete(url, timeout=10)
+def slow_s3(bare_cloud: LocalCloud) -> Iterator[S3Recorder]:
+    """The cloud's S3, in which each object takes a moment, as a large one would."""
+
+    def delay(request: S3Request) -> bool:
+        if request.operation == "GetObject":
+            time.sleep(SLOW_FILE_IN_SECONDS)
+        return False
+
+    with S3Recorder(bare_cloud.url) as recorder:
+        recorder.cut = delay
+        yield recorder
 
 
 def properties_of(name: str) -> dict[str, str]:
@@ -90,16 +93,17 @@ def properties_of(name: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_rank_0_alone_downloads_and_the_others_wait_for_it(
-    name: str, weights: Weights, reads: Callable[[], int], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    name: str, weights: Weights, slow_s3: S3Recorder, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with served(HANDLERS / name, properties_of(name), tmp_path, **weights.variables()) as engine:
+    variables = weights.variables(AWS_ENDPOINT_URL_S3=slow_s3.url)
+    with served(HANDLERS / name, properties_of(name), tmp_path, **variables) as engine:
         assert ask(engine, {"inputs": ["a", "b"], "parameters": {"max_length": 4}})[0] == 200
     folder = tmp_path / "tmp" / "model"
     assert {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()} == {
         **WEIGHTS,
         "DONE": f"s3://{weights.bucket}/models/bloom/".encode(),
     }
-    assert reads() == len(WEIGHTS)
+    assert sum(request.operation == "GetObject" for request in slow_s3.take()) == len(WEIGHTS)
     log = capfd.readouterr().out
     downloaded = log.index("[rank 0] s3://")
     loading = [match.start() for match in re.finditer(r"\[rank \d\] (rank \d of \d loads|loading)", log)]
@@ -115,13 +119,12 @@ def test_each_rank_reads_its_own_shard(weights: Weights, tmp_path: Path, capfd: 
         assert f"rank {rank} reads tp_{rank:02}_00.pt, tp_{rank:02}_01.pt: " in log
 
 
-def test_a_container_that_starts_again_downloads_nothing(
-    weights: Weights, reads: Callable[[], int], tmp_path: Path
-) -> None:
+def test_a_container_that_starts_again_downloads_nothing(weights: Weights, slow_s3: S3Recorder, tmp_path: Path) -> None:
+    variables = weights.variables(AWS_ENDPOINT_URL_S3=slow_s3.url)
     for _ in range(2):
-        with served(HANDLERS / "deepspeed", properties_of("deepspeed"), tmp_path, **weights.variables()) as engine:
+        with served(HANDLERS / "deepspeed", properties_of("deepspeed"), tmp_path, **variables) as engine:
             assert ask(engine, {"inputs": "a"})[0] == 200
-    assert reads() == len(WEIGHTS)
+    assert sum(request.operation == "GetObject" for request in slow_s3.take()) == len(WEIGHTS)
 
 
 @pytest.mark.parametrize("marker", [None, "s3://another/model/", "s3://{bucket}/models/bloom-560m/"])

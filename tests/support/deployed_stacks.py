@@ -1,8 +1,9 @@
-"""Deployed stacks and what their APIs answer: shared by the tests over HTTP."""
+"""Deployed stacks and their APIs."""
 
 import json
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import requests
 
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
+from local_cloud.checks import mark_as_checked
 from local_cloud.cloud import ACCOUNT, LocalCloud
 from local_cloud.deploy import deploy
 from support.patience import wait_for
@@ -27,12 +29,24 @@ def edited(stack: Stack, folder: Path, change: Change, name: str) -> Stack:
     change(template)
     path = folder / f"{name}-{time.monotonic_ns()}.json"
     path.write_text(json.dumps(template))
-    return replace(stack, name=name, template_path=path)
+    changed = replace(stack, name=name, template_path=path)
+    mark_as_checked(changed)  # cfn-lint takes seconds, and has passed the template that was edited
+    return changed
 
 
 def deployed(cloud: LocalCloud, stack: Stack) -> ApiClient:
-    """Deploy the stack; a client of its API."""
+    """Deploy the stack; returns a client of its API."""
     return connect(cloud, deploy(cloud, stack), stack.region)
+
+
+def update(cloud: LocalCloud, stack: Stack) -> None:
+    """Update the stack; the clock is put forward while both fleets of its endpoint run. Raises DeployError."""
+    with ThreadPoolExecutor(1) as executor:
+        updating = executor.submit(deploy, cloud, stack)
+        while not wait([updating], timeout=0.2).done:
+            if requests.get(f"{cloud.url}/_slipway/clock", timeout=30).json()["is_awaited"]:
+                cloud.advance(60)
+        updating.result()
 
 
 def caller_of(cloud: LocalCloud, api: ApiClient, name: str) -> ApiClient:
@@ -44,13 +58,13 @@ def caller_of(cloud: LocalCloud, api: ApiClient, name: str) -> ApiClient:
 
 
 def ended(api: ApiClient, job: dict[str, Any]) -> dict[str, Any]:
-    """The job once it has ended; on a fast clock a wait of 25 s is short."""
+    """The job once it has ended."""
 
     def look() -> dict[str, Any] | None:
         status, _, found = api.call("GET", f"/jobs/{job['id']}?wait=25")
         return found if status == 200 and found["status"] not in ("queued", "running") else None
 
-    return wait_for(look, f"the end of {job}", seconds=300)
+    return wait_for(look, f"the end of {job}")
 
 
 def resource_ids(cloud: LocalCloud, stack: Stack, kind: str) -> list[str]:
@@ -60,7 +74,7 @@ def resource_ids(cloud: LocalCloud, stack: Stack, kind: str) -> list[str]:
 
 
 def containers(cloud: LocalCloud, name: str) -> list[dict[str, Any]]:
-    """The model containers of a stack that run."""
+    """The running model containers of a stack."""
     answer = requests.get(f"{cloud.url}/_slipway/containers", timeout=30)
     return [each for each in answer.json() if each["endpoint"].startswith(f"{name}-")]
 

@@ -1,7 +1,8 @@
-"""Stacks of a few resources that a test writes itself, to try what the local cloud does with them."""
+"""Small stacks that a test writes itself."""
 
 import json
 import time
+from collections.abc import Collection
 from typing import Any
 
 from local_cloud.cloud import ACCOUNT, LocalCloud
@@ -11,7 +12,7 @@ Resources = dict[str, dict[str, Any]]
 
 
 class StackFailedError(Exception):
-    """The stack ended otherwise; `reasons` holds the reasons of each resource, the first one first."""
+    """The stack did not reach its goal; `reasons` holds those of each resource, the first one first."""
 
     def __init__(self, status: str, reasons: list[str]) -> None:
         self.status, self.reasons = status, reasons
@@ -61,7 +62,7 @@ def function(source: str, role_id: str = "Role", **properties: Any) -> dict[str,
 
 
 def create(cloud: LocalCloud, name: str, resources: Resources) -> dict[str, str]:
-    """Create a stack; what `Ref` gives for each resource, by logical id. Raises StackFailedError."""
+    """Create a stack; returns the physical ids by logical id. Raises StackFailedError."""
     request = {"TemplateBody": json.dumps({"Resources": resources}), "Capabilities": ["CAPABILITY_NAMED_IAM"]}
     cloud.client("cloudformation", region=REGION).create_stack(StackName=name, **request)
     return _settled(cloud, name, "CREATE_COMPLETE")
@@ -80,6 +81,15 @@ def delete(cloud: LocalCloud, name: str) -> None:
     stack_id = cloudformation.describe_stacks(StackName=name)["Stacks"][0]["StackId"]
     cloudformation.delete_stack(StackName=name)
     _settled(cloud, stack_id, "DELETE_COMPLETE")
+
+
+def delete_stacks(cloud: LocalCloud, region: str, but: Collection[str] = ()) -> None:
+    """Begin to delete every stack of a region, except for these."""
+    cloudformation = cloud.client("cloudformation", region=region)
+    for page in cloudformation.get_paginator("describe_stacks").paginate():
+        for stack in page["Stacks"]:
+            if stack["StackName"] not in but and not stack["StackStatus"].startswith("DELETE"):
+                cloudformation.delete_stack(StackName=stack["StackName"])
 
 
 def _settled(cloud: LocalCloud, name: str, wanted: str) -> dict[str, str]:

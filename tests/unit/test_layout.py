@@ -113,11 +113,42 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     list(TopologicalSorter({name: found - {name} for name, found in graph.items()}).static_order())
 
 
-def test_only_the_hooks_touch_the_emulator() -> None:
-    # By name, in a string: the emulator lives in an environment of its own and is imported when that runs.
-    touching = {path.name for path in (ROOT / "local_cloud").rglob("*.py") if '"ministack.' in path.read_text()}
-    assert touching
-    assert {name for name in touching if not name.endswith("hooks.py")} == set()
+def internals(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
+    """The names that a module gives to modules of MiniStack, with the members that it declares."""
+    assignments = (node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
+    for node in assignments:
+        assert isinstance(node.value, ast.Call)
+        if ast.unparse(node.value.func) in ("internals", "ministack.internals"):
+            _, *members = (ast.literal_eval(argument) for argument in node.value.args)
+            yield ast.unparse(node.targets[0]), {member.partition(".")[0] for member in members}
+
+
+def used_members(tree: ast.Module, name: str) -> set[str]:
+    attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    return {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == name}
+
+
+EMULATOR = {name: path for name, path in MODULES.items() if name.startswith("local_cloud.emulator.")}
+
+
+@pytest.mark.parametrize("module", EMULATOR)
+def test_what_is_used_of_ministack_is_declared_so_that_its_existence_is_checked_at_start(module: str) -> None:
+    tree = ast.parse(EMULATOR[module].read_text())
+    for name, members in internals(tree):
+        used = used_members(tree, name)
+        assert used | (members & {"time"}) == members  # `time` is replaced by ministack.follow_clock
+
+
+def test_ministack_is_reached_through_its_adapter_only() -> None:
+    importing = set()
+    for module, path in EMULATOR.items():
+        tree = ast.parse(path.read_text())
+        calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        if "importlib.import_module" in calls or any(
+            name.partition(".")[0] == "ministack" for name in imported(module, path.read_text())
+        ):
+            importing.add(module)
+    assert importing == {"local_cloud.emulator.ministack"}
 
 
 def test_every_handler_is_named_by_a_stack_or_construct_and_exists() -> None:

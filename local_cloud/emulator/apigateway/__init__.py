@@ -1,0 +1,69 @@
+"""API Gateway's REST APIs as AWS runs them where MiniStack differs."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from local_cloud.emulator import iam, ministack
+from local_cloud.emulator.apigateway import access_log, authorization, errors, integration, rest_call
+from local_cloud.emulator.apigateway.rest_call import RestCall
+from local_cloud.emulator.cloudformation import extend_resource_type
+
+_gateway = ministack.internals("ministack.services.apigateway_v1", "_account_settings", "_stages_v1")
+
+_MAX_BODY_BYTES = 10 * 1024 * 1024
+# What the managed policy AmazonAPIGatewayPushToCloudWatchLogs allows.
+_LOG_ROLE_ACTIONS = (
+    "CreateLogGroup",
+    "CreateLogStream",
+    "DescribeLogGroups",
+    "DescribeLogStreams",
+    "FilterLogEvents",
+    "GetLogEvents",
+    "PutLogEvents",
+)
+
+
+async def _answer(call: RestCall, proceed: Callable[[], Awaitable[ministack.Answer]]) -> ministack.Answer:
+    if call.body_size > _MAX_BODY_BYTES and call.stage:
+        answer = errors.refuse(call, errors.gateway_error("REQUEST_TOO_LARGE", "Request Too Long"))
+    else:
+        answer = await proceed()
+    answer[1].setdefault("x-amzn-requestid", call.request_id)
+    access_log.write_access_log(call, answer)
+    return answer
+
+
+def _check_stage(properties: dict[str, Any]) -> None:
+    setting = properties.get("AccessLogSetting") or {}
+    access_log.refuse_unknown_variables(setting.get("Format", ""))
+    role = (_gateway._account_settings.get("settings") or {}).get("cloudwatchRoleArn")
+    if setting and not role:
+        raise ValueError("CloudWatch Logs role ARN must be set in account settings to enable logging")
+
+
+def _set_access_log(stage_name: str, properties: dict[str, Any]) -> None:
+    given = properties.get("AccessLogSetting") or {}
+    settings = {"destinationArn": given["DestinationArn"], "format": given["Format"]} if given else {}
+    _gateway._stages_v1[properties["RestApiId"]][stage_name]["accessLogSettings"] = settings
+
+
+def _check_account(properties: dict[str, Any]) -> None:
+    role = properties.get("CloudWatchRoleArn")
+    if role and not (
+        iam.role_trusts(role, "apigateway.amazonaws.com")
+        and all(iam.role_may(role, f"logs:{action}", "*") for action in _LOG_ROLE_ACTIONS)
+    ):
+        raise ValueError(
+            "The role ARN does not have required permissions configured. "
+            "Please grant trust permission for API Gateway and add the required role policy."
+        )
+
+
+def install() -> None:
+    rest_call.answer_calls_with(_answer)
+    rest_call.share_one_request_id()
+    errors.install()
+    authorization.install()
+    integration.install()
+    extend_resource_type("AWS::ApiGateway::Stage", check=_check_stage, complete=_set_access_log)
+    extend_resource_type("AWS::ApiGateway::Account", check=_check_account)

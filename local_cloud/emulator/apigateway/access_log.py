@@ -1,0 +1,54 @@
+"""The access log of a REST API's stage: one line of the stage's format for each call."""
+
+import hashlib
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+from local_cloud.emulator import logs, ministack
+from local_cloud.emulator.apigateway.rest_call import RestCall
+
+_VARIABLE = re.compile(r"\$context\.([A-Za-z]+(?:\.[A-Za-z]+)*)")
+
+# The variables of $context that a format may use here.
+_VALUES: dict[str, Callable[[RestCall, ministack.Answer], Any]] = {
+    "error.responseType": lambda call, _: call.error and call.error.response_type,
+    "httpMethod": lambda call, _: call.method,
+    "identity.apiKeyId": lambda call, _: call.api_key.get("apiKeyId"),
+    "identity.caller": lambda call, _: call.identity.get("caller"),
+    "identity.sourceIp": lambda *_: "127.0.0.1",
+    "integrationErrorMessage": lambda call, _: call.function_failure,
+    "integrationLatency": lambda call, _: call.integration_milliseconds,
+    "requestId": lambda call, _: call.request_id,
+    "requestTimeEpoch": lambda call, _: int(call.started * 1000),
+    "resourcePath": lambda call, _: call.resource_path,
+    "responseLatency": lambda call, _: int((time.time() - call.started) * 1000),
+    "responseLength": lambda _, answer: len(answer[2]),
+    "status": lambda _, answer: answer[0],
+}
+
+
+def refuse_unknown_variables(line_format: str) -> None:
+    """Raise ValueError when the format asks for a variable that the local cloud does not know."""
+    unknown = sorted(set(_VARIABLE.findall(line_format)) - _VALUES.keys())
+    if unknown:
+        raise ValueError(
+            f"AccessLogSetting.Format: the local cloud does not know $context.{', $context.'.join(unknown)}; "
+            f"leave them out, or add them to {__name__}."
+        )
+
+
+def write_access_log(call: RestCall, answer: ministack.Answer) -> None:
+    settings = call.stage.get("accessLogSettings") or {}
+    if not settings:
+        return
+    group = settings["destinationArn"].split(":log-group:")[-1].removesuffix(":*")
+    stream = hashlib.md5(f"{call.api_id}/{call.stage_name}".encode(), usedforsecurity=False).hexdigest()
+    line = _VARIABLE.sub(lambda match: _written(_VALUES[match[1]](call, answer)), settings["format"])
+    with ministack.scope(call.account, call.region):
+        logs.write_log(group, stream, line, int(call.started * 1000))
+
+
+def _written(value: Any) -> str:
+    return "-" if value is None or value == "" else str(value)

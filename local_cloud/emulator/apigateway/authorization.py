@@ -1,0 +1,93 @@
+"""Who may call a REST API: the scope of a signature, IAM policies, and the identity that a function sees."""
+
+import functools
+import json
+from typing import Any
+
+from local_cloud.emulator import ministack
+from local_cloud.emulator.apigateway.errors import gateway_error, refuse
+from local_cloud.emulator.apigateway.rest_call import RestCall, current_call
+
+_app = ministack.internals("ministack.app", "_enforce_execute_api")
+_gateway = ministack.internals(
+    "ministack.services.apigateway_v1",
+    "_build_lambda_event_v1",
+    "_iam_caller_identity",
+    "_match_resource_tree",
+    "_resolve_api_key",
+    "method_authorization_type",
+)
+_signatures = ministack.internals("ministack.core.sigv4", "parse_header_signature", "parse_query_signature")
+
+_IDENTITY_FIELDS = ("accessKey", "accountId", "caller", "user", "userArn", "principalOrgId")
+
+
+def _enforce(original: Any, api_id: str, stage: str, method: str, path: str, *rest: Any, **named: Any) -> Any:
+    decide = functools.partial(original, api_id, stage, method, path, *rest, **named)
+    call = current_call()
+    if call is None:
+        return decide()
+    with ministack.scope(call.account, call.region):
+        _match_resource(call)
+        if _gateway.method_authorization_type(api_id, stage, method, path) != "AWS_IAM":
+            return None  # an unknown route is refused when it is executed, whoever signed the request
+        return _refuse_wrong_scope(call) or _refuse_caller(call, decide())
+
+
+def _match_resource(call: RestCall) -> None:
+    resource, _ = _gateway._match_resource_tree(call.api_id, [part for part in call.path.split("/") if part])
+    key = _gateway._resolve_api_key(call.headers.get("x-api-key", ""))
+    if resource:
+        call.resource_path = resource["path"]
+        method = resource["resourceMethods"].get(call.method) or {}
+        call.api_key = {"apiKey": key["value"], "apiKeyId": key["id"]} if key and method.get("apiKeyRequired") else {}
+
+
+def _signature_scope(call: RestCall) -> tuple[str, str] | None:
+    """The (region, service) that the request is signed for; None without a signature that can be read."""
+    if call.headers.get("authorization", "").startswith("AWS4-HMAC-SHA256"):
+        signature = _signatures.parse_header_signature(call.headers)
+    elif "X-Amz-Signature" in call.query:
+        signature = _signatures.parse_query_signature(call.query)
+    else:
+        return None
+    return None if isinstance(signature, tuple) else (signature.region, signature.service)
+
+
+def _refuse_wrong_scope(call: RestCall) -> ministack.Answer | None:
+    region, service = _signature_scope(call) or (call.region, "execute-api")
+    if region != call.region:
+        message = f"Credential should be scoped to a valid region, not '{region}'. "
+    elif service != "execute-api":
+        message = f"Credential should be scoped to correct service: 'execute-api', not '{service}'. "
+    else:
+        return None
+    return refuse(call, gateway_error("INVALID_SIGNATURE", message, error_type="InvalidSignatureException"))
+
+
+def _refuse_caller(call: RestCall, refusal: ministack.Answer | None) -> ministack.Answer | None:
+    """MiniStack's own refusal as a gateway response; root is refused, too."""
+    if call.error is not None:
+        return refusal
+    call.identity = (_gateway._iam_caller_identity(call.headers, call.query) or {}) if _signature_scope(call) else {}
+    if call.identity.get("userArn", "").endswith(":root"):
+        # MiniStack takes any secret for its root keys; no caller of an API may rely on that.
+        message = "The security token included in the request is invalid."
+        return refuse(call, gateway_error("DEFAULT_4XX", message, error_type="UnrecognizedClientException"))
+    if refusal is None:
+        return None
+    return refuse(call, gateway_error("ACCESS_DENIED", json.loads(refusal[2])["message"]))
+
+
+def _build_event(original: Any, *args: Any, **named: Any) -> dict[str, Any]:
+    event: dict[str, Any] = original(*args, **named)
+    if call := current_call():
+        context = event["requestContext"]
+        context["identity"] = dict.fromkeys(_IDENTITY_FIELDS) | call.api_key | context["identity"]
+        context["domainName"] = call.headers.get("host", "")
+    return event
+
+
+def install() -> None:
+    _app._enforce_execute_api = functools.partial(_enforce, _app._enforce_execute_api)
+    _gateway._build_lambda_event_v1 = functools.partial(_build_event, _gateway._build_lambda_event_v1)

@@ -1,0 +1,76 @@
+"""The function behind a route: its permission, its time limit, and results that are no answers."""
+
+import asyncio
+import functools
+import json
+import time
+from typing import Any
+
+from local_cloud.emulator import ministack
+from local_cloud.emulator.apigateway.errors import gateway_error
+from local_cloud.emulator.apigateway.rest_call import current_call
+from local_cloud.emulator.lambda_.functions import function_allows
+
+_gateway = ministack.internals(
+    "ministack.services.apigateway_v1",
+    "_extract_lambda_ref_from_integration_uri",
+    "_invoke_lambda_proxy_v1",
+    "_lambda_proxy_response",
+)
+
+_MAX_ANSWER_BYTES = 6 * 1024 * 1024
+_ANSWER_KEYS = {"statusCode", "headers", "multiValueHeaders", "body", "isBase64Encoded"}
+_INTERNAL_ERROR = "Internal server error"
+
+
+async def _invoke(original: Any, integration: dict[str, Any], *args: Any, **named: Any) -> Any:
+    call = current_call()
+    assert call
+    function = str(_gateway._extract_lambda_ref_from_integration_uri(integration.get("uri", "")))
+    route = f"{call.api_id}/{call.stage_name}/{call.method}{call.path}"
+    source = f"arn:aws:execute-api:{call.region}:{call.account}:{route}"
+    if not function_allows("apigateway.amazonaws.com", function, source):
+        call.function_failure = "Invalid permissions on Lambda function"
+        return gateway_error("API_CONFIGURATION_ERROR", _INTERNAL_ERROR)
+    started = time.monotonic()
+    limit_in_seconds = (integration.get("timeoutInMillis") or 29000) / 1000
+    task = asyncio.ensure_future(original(integration, *args, **named))
+    done, _ = await asyncio.wait({task}, timeout=limit_in_seconds)
+    call.integration_milliseconds = int((time.monotonic() - started) * 1000)
+    if not done:
+        call.function_failure = "Execution failed due to a timeout error"
+        return gateway_error("INTEGRATION_TIMEOUT", "Endpoint request timed out")
+    if call.function_failure:
+        # AWS answers 500 for a throttled function and 502 for one that failed; both are of the DEFAULT_5XX type.
+        status = 500 if call.function_failure == "Rate Exceeded" else 502
+        return gateway_error("DEFAULT_5XX", _INTERNAL_ERROR, status=status)
+    return task.result()
+
+
+def _interpret(original: Any, result: dict[str, Any]) -> Any:
+    call = current_call()
+    assert call
+    call.function_failure = _failure_of(result)
+    return (None, call.function_failure) if call.function_failure else original(result)
+
+
+def _failure_of(result: dict[str, Any]) -> str:
+    """Why a function's result is no answer, "" when it is one."""
+    if result.get("throttle"):
+        return "Rate Exceeded"
+    answer = result.get("body")
+    if result.get("error"):
+        return "Lambda execution failed with an error"
+    if not isinstance(answer, dict) or not set(answer) <= _ANSWER_KEYS:
+        return "Malformed Lambda proxy response"
+    status = str(answer.get("statusCode", 200))
+    if not isinstance(answer.get("body") or "", str) or not (status.isdigit() and 100 <= int(status) <= 599):
+        return "Malformed Lambda proxy response"
+    if len(json.dumps(answer)) > _MAX_ANSWER_BYTES:
+        return "Lambda execution failed: the answer is larger than 6 MB"
+    return ""
+
+
+def install() -> None:
+    _gateway._invoke_lambda_proxy_v1 = functools.partial(_invoke, _gateway._invoke_lambda_proxy_v1)
+    _gateway._lambda_proxy_response = functools.partial(_interpret, _gateway._lambda_proxy_response)

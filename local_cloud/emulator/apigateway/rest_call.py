@@ -1,0 +1,103 @@
+"""One call of a REST API, from its arrival to its line in the access log."""
+
+import re
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, unquote
+
+from local_cloud.emulator import ministack
+
+_app = ministack.internals("ministack.app", "_handle_execute_api_request", "_parse_execute_api_url")
+_gateway = ministack.internals("ministack.services.apigateway_v1", "_rest_apis.all_items", "_stages_v1", "new_uuid")
+
+# Stands for an escaped slash while MiniStack looks for the route: on AWS it is part of its segment.
+_ESCAPED_SLASH = "\ue000"
+
+
+@dataclass
+class RestCall:
+    """A request to a REST API, and everything learned about it until its answer."""
+
+    api_id: str
+    stage_name: str
+    method: str
+    path: str
+    headers: dict[str, str]
+    query: dict[str, list[str]]
+    body_size: int
+    account: str
+    region: str
+    started: float = field(default_factory=time.time)
+    request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    resource_path: str = ""
+    identity: dict[str, Any] = field(default_factory=dict)
+    api_key: dict[str, str] = field(default_factory=dict)
+    error: Any = None
+    function_failure: str = ""
+    integration_milliseconds: int | None = None
+
+    @property
+    def stage(self) -> dict[str, Any]:
+        """The stage's settings, empty when there is no such stage."""
+        with ministack.scope(self.account, self.region):
+            return dict(_gateway._stages_v1.get(self.api_id, {}).get(self.stage_name) or {})
+
+
+_current: ContextVar[RestCall | None] = ContextVar("rest_call", default=None)
+
+
+def current_call() -> RestCall | None:
+    """The REST call that is being answered, None outside of one."""
+    return _current.get()
+
+
+def answer_calls_with(
+    answer: Callable[[RestCall, Callable[[], Awaitable[ministack.Answer]]], Awaitable[ministack.Answer]],
+) -> None:
+    """Send every request to a REST API through answer(call, proceed)."""
+    original = _app._handle_execute_api_request
+
+    async def handle(host: str, path: str, method: str, headers: Any, body: bytes, query: Any, **raw: Any) -> Any:
+        path = _with_escaped_slashes(path, raw.get("raw_path") or "")
+        parsed = _app._parse_execute_api_url(host, path)
+        owner = _owner_of_api(parsed[0]) if parsed else None
+        if owner is None:
+            return await original(host, path, method, headers, body, query, **raw)
+        # Only the connection says where a request comes from; a client's own header must not.
+        headers["x-forwarded-for"] = "127.0.0.1"
+        call = RestCall(parsed[0], parsed[1], method, parsed[2], headers, query, len(body), *owner)
+        token = _current.set(call)
+        try:
+            # An unsigned request names no account, yet it belongs to the account of the API.
+            with ministack.scope(*owner):
+                return await answer(call, lambda: original(host, path, method, headers, body, query, **raw))
+        finally:
+            _current.reset(token)
+
+    _app._handle_execute_api_request = handle
+
+
+def _owner_of_api(api_id: str) -> tuple[str, str] | None:
+    """The account and the region of a REST API."""
+    return next((key[:2] for key, _ in _gateway._rest_apis.all_items() if key[2] == api_id), None)
+
+
+def _with_escaped_slashes(path: str, raw_path: str) -> str:
+    if "%2f" not in raw_path.lower():
+        return path
+    return unquote(re.sub("%2f", quote(_ESCAPED_SLASH), raw_path, flags=re.IGNORECASE))
+
+
+def share_one_request_id() -> None:
+    """Let the event, the gateway responses and the answer's header carry the id of the call, as on AWS."""
+    new_id = _gateway.new_uuid
+
+    def request_id() -> str:
+        call = current_call()
+        return call.request_id if call else str(new_id())
+
+    _gateway.new_uuid = request_id

@@ -1,0 +1,1 @@
+"""Application Auto Scaling of SageMaker variants, by the policies of templates."""

@@ -1,0 +1,100 @@
+"""Scaling policies: when they ask for another capacity, and for which."""
+
+import math
+from typing import Any, NamedTuple
+
+_HIGH_RESOLUTION = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
+_DEFAULT_COOLDOWN_IN_SECONDS = 300
+# The two alarms that AWS makes of a target tracking policy: out after 3 periods above the target, in after 15 minutes
+# below nine tenths of it. They look a little further back where data is missing.
+_PERIODS_TO_SCALE_OUT = 3
+_SECONDS_TO_SCALE_IN = 900
+_LOW = 0.9
+_SPARE_PERIODS = 3
+
+
+class StepScaling:
+    """A StepScalingPolicyConfiguration; raises ValueError for one that the local cloud can't follow."""
+
+    def __init__(self, configuration: dict[str, Any]) -> None:
+        kind = configuration.get("AdjustmentType")
+        if kind != "ChangeInCapacity":
+            raise ValueError(f"AdjustmentType: the local cloud knows ChangeInCapacity, not {kind}.")
+        self.statistic = configuration.get("MetricAggregationType", "Average")
+        self.cooldown = float(configuration.get("Cooldown", _DEFAULT_COOLDOWN_IN_SECONDS))
+        self._steps = [_step(step) for step in configuration.get("StepAdjustments") or []]
+        if not self._steps:
+            raise ValueError("At least one step adjustment must be specified.")
+
+    def wanted_from(self, capacity: int, above_threshold: float) -> int | None:
+        """The capacity after the step that fits, None when none does.
+
+        above_threshold: by how much the metric is above the alarm's threshold, negative when it is below.
+        """
+        for lower, upper, change in self._steps:
+            # The bound that is nearer to the threshold belongs to the step.
+            if lower <= above_threshold < upper if above_threshold >= 0 else lower < above_threshold <= upper:
+                return max(0, capacity + change)
+        return None
+
+
+def _step(step: dict[str, Any]) -> tuple[float, float, int]:
+    lower = float(step.get("MetricIntervalLowerBound", -math.inf))
+    return lower, float(step.get("MetricIntervalUpperBound", math.inf)), int(step["ScalingAdjustment"])
+
+
+class Reading(NamedTuple):
+    """The metric's newest value, and which of the two alarms is on."""
+
+    value: float
+    is_high: bool
+    is_low: bool
+
+
+class TargetTracking:
+    """A TargetTrackingScalingPolicyConfiguration; raises ValueError for one that the local cloud can't follow."""
+
+    def __init__(self, configuration: dict[str, Any], resource_id: str) -> None:
+        self._target = float(configuration["TargetValue"])
+        self.scale_out_cooldown = float(configuration.get("ScaleOutCooldown", _DEFAULT_COOLDOWN_IN_SECONDS))
+        self.scale_in_cooldown = float(configuration.get("ScaleInCooldown", _DEFAULT_COOLDOWN_IN_SECONDS))
+        self.period, self.metric = _period_and_metric(configuration, resource_id)
+        self._periods_to_scale_in = _SECONDS_TO_SCALE_IN // self.period
+        # Of how many periods read() needs to know the metric.
+        self.periods = self._periods_to_scale_in + _SPARE_PERIODS
+
+    def read(self, values: list[float | None]) -> Reading | None:
+        """The state of the alarms from one value for each period, the newest first, None where there was no data.
+
+        None when nothing can be decided: missing data never scales in.
+        """
+        newest = _known(values[: _PERIODS_TO_SCALE_OUT + _SPARE_PERIODS])[:_PERIODS_TO_SCALE_OUT]
+        known = _known(values)[: self._periods_to_scale_in]
+        if not newest:
+            return None
+        is_high = len(newest) == _PERIODS_TO_SCALE_OUT and all(value > self._target for value in newest)
+        is_low = len(known) == self._periods_to_scale_in and all(value < self._target * _LOW for value in known)
+        return Reading(newest[0], is_high, is_low)
+
+    def wanted_from(self, capacity: int, value: float) -> int:
+        """The capacity that brings a metric per instance to its target; without instances it is the whole load."""
+        return math.ceil(max(capacity, 1) * value / self._target - 1e-9)
+
+
+def _known(values: list[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _period_and_metric(configuration: dict[str, Any], resource_id: str) -> tuple[int, dict[str, Any]]:
+    if custom := configuration.get("CustomizedMetricSpecification"):
+        return 60, {name: custom.get(name) for name in ("MetricName", "Namespace", "Dimensions", "Statistic")}
+    predefined = (configuration.get("PredefinedMetricSpecification") or {}).get("PredefinedMetricType")
+    if predefined != _HIGH_RESOLUTION:
+        raise ValueError(f"The local cloud follows a customized metric or {_HIGH_RESOLUTION}, not {predefined}.")
+    _, endpoint, _, variant = resource_id.split("/")
+    return 10, {
+        "Namespace": "AWS/SageMaker",
+        "MetricName": "ConcurrentRequestsPerModel",
+        "Dimensions": [{"Name": "EndpointName", "Value": endpoint}, {"Name": "VariantName", "Value": variant}],
+        "Statistic": "Maximum",
+    }

@@ -1,0 +1,129 @@
+"""Scalable targets and scaling policies of templates: checked, registered, and followed as time goes by."""
+
+import time
+import uuid
+from typing import Any, NamedTuple
+
+from local_cloud.emulator import clock, cloudwatch, ministack
+from local_cloud.emulator.application_autoscaling.policies import StepScaling, TargetTracking
+from local_cloud.emulator.application_autoscaling.scalable_target import ScalableTarget, resource_id_of, targets
+from local_cloud.emulator.cloudformation import Provisioned, register_resource_type
+from local_cloud.emulator.sagemaker.store import endpoints
+
+_DIMENSION = "sagemaker:variant:DesiredInstanceCount"
+_LOOK_INTERVAL_IN_SECONDS = 10
+# While an alarm stays on, CloudWatch repeats its scaling actions.
+_ACTION_INTERVAL_IN_SECONDS = 60
+
+
+class _Policy(NamedTuple):
+    resource_id: str
+    configuration: TargetTracking | StepScaling
+
+
+# By ARN.
+_policies: Any = ministack.scoped_store()
+# When an alarm last acted, by its name.
+_acted_at: Any = ministack.scoped_store()
+
+
+def _create_target(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
+    resource_id, dimension = properties["ResourceId"], properties["ScalableDimension"]
+    if (properties["ServiceNamespace"], dimension) != ("sagemaker", _DIMENSION):
+        raise ValueError(f"The local cloud scales sagemaker {_DIMENSION} only, not {dimension}.")
+    by_resource_id = {resource_id_of(each.name, each.variant["VariantName"]): each for each in endpoints.values()}
+    if resource_id not in by_resource_id:
+        raise ValueError(f"SageMaker endpoint or variant not found: {resource_id}")
+    minimum, maximum = int(properties["MinCapacity"]), int(properties["MaxCapacity"])
+    if minimum > maximum:
+        raise ValueError("Maximum capacity cannot be less than minimum capacity")
+    if minimum < 1 and not by_resource_id[resource_id].queue:
+        raise ValueError(f"Minimum capacity must be at least 1: {resource_id} is no asynchronous endpoint")
+    targets.setdefault(resource_id, ScalableTarget(resource_id)).set_limits(minimum, maximum)
+    physical_id = f"{resource_id}|{_DIMENSION}|sagemaker"
+    return physical_id, {"Id": physical_id}
+
+
+def _update_target(physical_id: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
+    return _create_target("", new, stack)
+
+
+def _delete_target(physical_id: str, properties: dict[str, Any]) -> None:
+    targets.pop(properties["ResourceId"], None)
+
+
+def _create_policy(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
+    resource_id = properties["ScalingTargetId"].split("|")[0]
+    policy = f"{uuid.uuid4()}:resource/sagemaker/{resource_id}:policyName/{properties['PolicyName']}"
+    arn = f"arn:aws:autoscaling:{ministack.region()}:{ministack.account_id()}:scalingPolicy:{policy}"
+    return _update_policy(arn, {}, properties, stack)
+
+
+def _update_policy(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
+    resource_id = new["ScalingTargetId"].split("|")[0]
+    _policies[arn] = _Policy(resource_id, _configuration(new, resource_id))
+    return arn, {"Arn": arn}
+
+
+def _delete_policy(arn: str, properties: dict[str, Any]) -> None:
+    _policies.pop(arn, None)
+
+
+def _configuration(policy: dict[str, Any], resource_id: str) -> TargetTracking | StepScaling:
+    kind = policy.get("PolicyType")
+    if kind == "TargetTrackingScaling":
+        return TargetTracking(policy["TargetTrackingScalingPolicyConfiguration"], resource_id)
+    if kind == "StepScaling":
+        return StepScaling(policy["StepScalingPolicyConfiguration"])
+    raise ValueError(f"PolicyType: the local cloud knows TargetTrackingScaling and StepScaling, not {kind}.")
+
+
+def _follow_policies() -> None:
+    for account, region in {(account, region) for account, region, _ in ministack.in_all_scopes(targets)}:
+        with ministack.scope(account, region):
+            _follow_alarms()
+            for target in targets.values():
+                mine = [each.configuration for each in _policies.values() if each.resource_id == target.resource_id]
+                target.track([policy for policy in mine if isinstance(policy, TargetTracking)])
+
+
+def _follow_alarms() -> None:
+    on = {alarm["AlarmName"]: alarm for alarm in cloudwatch.alarms_that_are_on()}
+    for name in set(_acted_at.keys()) - on.keys():
+        _acted_at.pop(name, None)
+    for name, alarm in on.items():
+        actions = [arn for arn in alarm["AlarmActions"] if arn in _policies] if alarm["ActionsEnabled"] else []
+        if actions and time.time() >= _acted_at.get(name, 0.0) + clock.shortened(_ACTION_INTERVAL_IN_SECONDS):
+            _acted_at[name] = time.time()
+            for arn in actions:
+                _step(_policies[arn], alarm)
+
+
+def _step(policy: _Policy, alarm: dict[str, Any]) -> None:
+    target, steps = targets.get(policy.resource_id), policy.configuration
+    if target is None or not isinstance(steps, StepScaling):
+        return
+    metric = alarm | {"Statistic": steps.statistic, "ExtendedStatistic": None}
+    values = cloudwatch.values_of_periods(metric, alarm["Period"], alarm["EvaluationPeriods"])
+    value = next((value for value in values if value is not None), None)
+    if value is not None:
+        above = value - alarm["Threshold"]
+        target.step(lambda capacity: steps.wanted_from(capacity, above), steps.cooldown)
+
+
+def install() -> None:
+    clock.repeat(_follow_policies, clock.shortened(_LOOK_INTERVAL_IN_SECONDS))
+    register_resource_type(
+        "AWS::ApplicationAutoScaling::ScalableTarget",
+        create=_create_target,
+        update=_update_target,
+        delete=_delete_target,
+        replaced_by=("ResourceId", "ScalableDimension", "ServiceNamespace"),
+    )
+    register_resource_type(
+        "AWS::ApplicationAutoScaling::ScalingPolicy",
+        create=_create_policy,
+        update=_update_policy,
+        delete=_delete_policy,
+        replaced_by=("PolicyName", "ScalingTargetId"),
+    )

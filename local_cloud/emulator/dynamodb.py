@@ -1,0 +1,35 @@
+"""DynamoDB: time to live on the cloud's clock, and names and protection of tables."""
+
+from typing import Any
+
+from local_cloud.emulator import ministack
+from local_cloud.emulator.cloudformation import extend_resource_type, generate_unique_names, replace_when_changed
+
+_dynamodb = ministack.internals("ministack.services.dynamodb", "_tables", "_tags.pop", "_update_ttl", "time")
+
+
+def _set_time_to_live(name: str, properties: dict[str, Any]) -> None:
+    if specification := properties.get("TimeToLiveSpecification"):
+        _dynamodb._update_ttl({"TableName": name, "TimeToLiveSpecification": specification})
+
+
+def _refuse_protected(name: str) -> None:
+    if (_dynamodb._tables.get(name) or {}).get("DeletionProtectionEnabled"):
+        raise ValueError(f"Table {name} is protected against deletion. Disable deletion protection, then delete it.")
+
+
+def _forget_tags(name: str, _: dict[str, Any]) -> None:
+    # MiniStack keeps them, and a search by tags would find the deleted table.
+    _dynamodb._tags.pop(f"arn:aws:dynamodb:{ministack.region()}:{ministack.account_id()}:table/{name}", None)
+
+
+def install() -> None:
+    ministack.follow_clock(_dynamodb)
+    generate_unique_names("AWS::DynamoDB::Table")
+    replace_when_changed("AWS::DynamoDB::Table", "KeySchema", "LocalSecondaryIndexes")
+    extend_resource_type(
+        "AWS::DynamoDB::Table",
+        complete=_set_time_to_live,
+        check_delete=_refuse_protected,
+        forget=_forget_tags,
+    )

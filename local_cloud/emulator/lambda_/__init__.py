@@ -1,0 +1,11 @@
+"""Lambda: functions, their invocations and metrics, and the queues that feed them."""
+
+from local_cloud.emulator.lambda_ import event_sources, functions, invocations, metrics
+
+
+def install(emulator_only: tuple[str, ...]) -> None:
+    """Apply all repairs; functions do not see the environment variables named here."""
+    functions.install(emulator_only)
+    invocations.install()
+    metrics.install()
+    event_sources.install()

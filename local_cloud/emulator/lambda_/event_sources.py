@@ -1,0 +1,32 @@
+"""Queues that feed functions: when they are read, and mappings that AWS refuses."""
+
+from typing import Any
+
+from local_cloud.emulator import iam, ministack, sqs
+from local_cloud.emulator.cloudformation import extend_resource_type
+from local_cloud.emulator.lambda_.functions import function_configuration
+
+_lambda = ministack.internals("ministack.services.lambda_svc", "_ESM_IDLE_WAKE_GAP_SECONDS")
+
+_ACTIONS = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
+
+
+def _check(properties: dict[str, Any]) -> None:
+    arn = properties["EventSourceArn"]
+    config, queue = function_configuration(properties["FunctionName"]), sqs.find_queue(arn)
+    if queue is None or config is None:
+        raise ValueError(f"The event source or the function does not exist: {arn}, {properties['FunctionName']}")
+    for action in _ACTIONS:
+        if not iam.role_may(config["Role"], f"sqs:{action}", arn):
+            raise ValueError(f"The provided execution role does not have permissions to call {action} on SQS")
+    visibility, timeout = int(queue["attributes"]["VisibilityTimeout"]), int(config["Timeout"])
+    if visibility < timeout:
+        raise ValueError(
+            f"Queue visibility timeout: {visibility} seconds is less than Function timeout: {timeout} seconds"
+        )
+
+
+def install() -> None:
+    # The stock pause after a look that found nothing would be most of a message's way.
+    _lambda._ESM_IDLE_WAKE_GAP_SECONDS = 0.005
+    extend_resource_type("AWS::Lambda::EventSourceMapping", check=_check)

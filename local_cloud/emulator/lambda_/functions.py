@@ -1,0 +1,110 @@
+"""Functions as AWS runs them where MiniStack differs: runtimes, roles, logs and the process of a function."""
+
+import os
+from typing import Any
+
+from local_cloud.emulator import clock, iam, ministack
+from local_cloud.emulator.cloudformation import extend_resource_type
+
+_lambda = ministack.internals("ministack.services.lambda_svc", "_emit_lambda_logs", "_get_func_record_for_ref")
+_runtime = ministack.internals(
+    "ministack.core.lambda_runtime", "_PYTHON_WORKER_SCRIPT", "Worker._drain_stderr_bounded.__defaults__", "reset"
+)
+
+# The emulator runs every one of them with its own interpreter.
+RUNTIMES = ("python3.10", "python3.11", "python3.12", "python3.13", "python3.14")
+
+# A killed emulator cannot end its children, so each function's process watches for its parent. All functions share the
+# cloud's clock; `datetime` keeps this machine's time, which signatures need.
+PROLOGUE = """
+def _slipway_prepare(parent, emulator_only, clock_file, started, speed):
+    import mmap, os, struct, threading, time
+    real_time, real_sleep = time.time, time.sleep
+    for name in emulator_only:
+        os.environ.pop(name, None)
+    def watch():
+        while os.getppid() == parent:
+            real_sleep(0.5)
+        os._exit(1)
+    threading.Thread(target=watch, daemon=True).start()
+    # The time that a run has left, too.
+    os.environ["_LAMBDA_TIMEOUT"] = str(float(os.environ["_LAMBDA_TIMEOUT"]) * speed)
+    with open(clock_file, "rb") as file:
+        ahead = mmap.mmap(file.fileno(), 8, access=mmap.ACCESS_READ)
+    def now():
+        return started + (real_time() + struct.unpack("d", ahead[:8])[0] - started) * speed
+    def sleep(seconds):
+        end = now() + seconds
+        while (left := end - now()) > 0:
+            real_sleep(min(left / speed, 0.05))
+    time.time, time.sleep = now, sleep
+
+_slipway_prepare({parent}, {emulator_only}, {clock_file!r}, {started}, {speed})
+"""
+
+
+def function_configuration(function: str) -> dict[str, Any] | None:
+    """The configuration of a function by its name or ARN, None for an unknown one."""
+    config: dict[str, Any] | None = _lambda._get_func_record_for_ref(function)[1]
+    return config
+
+
+def function_allows(service: str, function_arn: str, source_arn: str) -> bool:
+    """Whether the function's resource policy lets a service, say "events.amazonaws.com", invoke it for this source."""
+    record, config, _ = _lambda._get_func_record_for_ref(function_arn)
+    if not record:
+        return True  # a missing function has an error of its own
+    return iam.policy_allows(record["policy"], service, "lambda:InvokeFunction", config["FunctionArn"], source_arn)
+
+
+def _prepare_processes(emulator_only: tuple[str, ...]) -> None:
+    prologue = PROLOGUE.format(
+        parent=os.getpid(),
+        emulator_only=emulator_only,
+        clock_file=str(clock.file),
+        started=clock.STARTED,
+        speed=clock.SPEED,
+    )
+    _runtime._PYTHON_WORKER_SCRIPT = prologue + _runtime._PYTHON_WORKER_SCRIPT
+    # The stock wait of 50 ms for a first log line would be most of a warm call.
+    _runtime.Worker._drain_stderr_bounded.__defaults__ = (0.002, 0.002, 0.25)
+
+
+def stop_functions() -> None:
+    """End the processes of all functions."""
+    _runtime.reset()
+
+
+def _demand_permission_to_log() -> None:
+    write = _lambda._emit_lambda_logs
+
+    def write_if_allowed(function: dict[str, Any], *rest: Any, **named: Any) -> None:
+        config = function.get("config") or function
+        group = (config.get("LoggingConfig") or {}).get("LogGroup") or f"/aws/lambda/{config['FunctionName']}"
+        if _may_log(config["Role"], group):
+            write(function, *rest, **named)
+
+    _lambda._emit_lambda_logs = write_if_allowed
+
+
+def _may_log(role_arn: str, group: str) -> bool:
+    streams = f"arn:aws:logs:{ministack.region()}:{ministack.account_id()}:log-group:{group}:log-stream:*"
+    return all(iam.role_may(role_arn, f"logs:{action}", streams) for action in ("CreateLogStream", "PutLogEvents"))
+
+
+def _check(properties: dict[str, Any]) -> None:
+    runtime = properties.get("Runtime", "")
+    if runtime not in RUNTIMES:
+        raise ValueError(
+            f"Value {runtime} at 'runtime' failed to satisfy constraint: Member must satisfy enum value set: "
+            f"[{', '.join(RUNTIMES)}] or be a valid ARN"
+        )
+    if not iam.role_trusts(properties["Role"], "lambda.amazonaws.com"):
+        raise ValueError("The role defined for the function cannot be assumed by Lambda.")
+
+
+def install(emulator_only: tuple[str, ...]) -> None:
+    """Apply the repairs; the named environment variables stay the emulator's own."""
+    _prepare_processes(emulator_only)
+    _demand_permission_to_log()
+    extend_resource_type("AWS::Lambda::Function", check=_check)

@@ -1,0 +1,1 @@
+"""SageMaker hosting: models, endpoint configurations, endpoints and their invocations."""

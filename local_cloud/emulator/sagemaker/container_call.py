@@ -1,0 +1,59 @@
+"""One call of a model container, as SageMaker sees its end."""
+
+import http.client
+import select
+from collections.abc import Callable
+from typing import NamedTuple
+
+from local_cloud.emulator.sagemaker.instance import Instance
+
+_TIMED_OUT = (
+    "Your invocation timed out while waiting for a response from container primary. Review the latency metrics for "
+    "each container in Amazon CloudWatch, resolve the issue, and try again."
+)
+_CONNECTION_CLOSED = "The container closed the connection before it answered."
+_LOOK_INTERVAL_IN_SECONDS = 0.05
+
+
+class ContainerAwayError(Exception):
+    """Nobody listens at the container's port: the request certainly did not reach the model."""
+
+
+class ContainerAnswer(NamedTuple):
+    """The container's own answer; status 0 when it gave none in time."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def error(self) -> str:
+        """SageMaker's words for it, without the container's."""
+        side = "client" if 400 <= self.status < 500 else "server"
+        return f"Received {side} error ({self.status}) from primary"
+
+
+def call_container(
+    instance: Instance, content_type: str | None, accept: str | None, body: bytes, is_over: Callable[[], bool]
+) -> ContainerAnswer:
+    """POST the body to the model and wait until it answers or is_over(); raises ContainerAwayError."""
+    connection = http.client.HTTPConnection("127.0.0.1", instance.port)
+    try:
+        headers = {"Content-Type": content_type or "application/octet-stream", "Accept": accept or "*/*"}
+        connection.request("POST", "/invocations", body, headers)
+        while not select.select([connection.sock], [], [], _LOOK_INTERVAL_IN_SECONDS)[0]:
+            if is_over():
+                return ContainerAnswer(0, "text/plain", _TIMED_OUT.encode())
+        response = connection.getresponse()
+        answered_type = response.headers.get("Content-Type", "application/octet-stream")
+        return ContainerAnswer(response.status, answered_type, response.read())
+    except ConnectionRefusedError as error:
+        raise ContainerAwayError from error
+    except (OSError, http.client.HTTPException):
+        return ContainerAnswer(500, "text/plain", _CONNECTION_CLOSED.encode())
+    finally:
+        connection.close()

@@ -1,0 +1,220 @@
+"""SageMaker's control plane for hosting: models, endpoint configurations and endpoints."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from local_cloud.emulator import cloudwatch, iam, ministack
+from local_cloud.emulator.application_autoscaling import scalable_target
+from local_cloud.emulator.routing import register_service
+from local_cloud.emulator.sagemaker.endpoint import Endpoint
+from local_cloud.emulator.sagemaker.fleet import list_containers
+from local_cloud.emulator.sagemaker.store import (
+    arn_of,
+    endpoint_configs,
+    endpoints,
+    find_endpoint,
+    find_endpoint_config,
+    find_model,
+    models,
+    refuse_known_name,
+)
+from local_cloud.emulator.sagemaker.validation import (
+    InvalidRequestError,
+    check_container,
+    check_name,
+    check_variant,
+    instance_types,
+    required,
+)
+
+_CONTENT_TYPE = "application/x-amz-json-1.1"
+
+
+def create_model(request: dict[str, Any]) -> dict[str, Any]:
+    name = check_name(request, "ModelName")
+    refuse_known_name(models, name, "model")
+    role_arn, container = required(request, "ExecutionRoleArn"), required(request, "PrimaryContainer")
+    if not iam.role_trusts(role_arn, "sagemaker.amazonaws.com"):
+        raise InvalidRequestError(
+            f"Could not assume role {role_arn}. Please ensure that the role exists and allows principal "
+            "'sagemaker.amazonaws.com' to assume the role."
+        )
+    check_container(container)
+    return _store(models, request, name, "Model", "model")
+
+
+def create_endpoint_config(request: dict[str, Any]) -> dict[str, Any]:
+    name = check_name(request, "EndpointConfigName")
+    refuse_known_name(endpoint_configs, name, "endpoint-config")
+    variants = required(request, "ProductionVariants")
+    if len(variants) != 1 or "ServerlessConfig" in variants[0]:
+        raise InvalidRequestError("The local cloud hosts endpoints with one production variant on instances only.")
+    find_model(required(variants[0], "ModelName"))
+    check_variant(variants[0])
+    return _store(endpoint_configs, request, name, "EndpointConfig", "endpoint-config")
+
+
+def create_endpoint(request: dict[str, Any]) -> dict[str, Any]:
+    name = check_name(request, "EndpointName")
+    refuse_known_name(endpoints, name, "endpoint")
+    config = find_endpoint_config(required(request, "EndpointConfigName"))
+    _check_alarms(request.get("DeploymentConfig", {}))
+    model = find_model(config["ProductionVariants"][0]["ModelName"])
+    endpoint = Endpoint(name, arn_of("endpoint", name), config, model)
+    endpoints[name] = endpoint
+    endpoint.start()
+    return {"EndpointArn": endpoint.arn}
+
+
+def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
+    endpoint = _find_idle_endpoint(request)
+    config = find_endpoint_config(required(request, "EndpointConfigName"))
+    deployment = request.get("DeploymentConfig") or {}
+    _check_alarms(deployment)
+    variant, old = config["ProductionVariants"][0], endpoint.variant
+    kept = variant["VariantName"] == old["VariantName"]
+    if scalable_target.variant_is_scaled(endpoint.name, old["VariantName"]) and not (
+        kept and instance_types(variant) == instance_types(old)
+    ):
+        raise InvalidRequestError(
+            f'The variant(s) "[{old["VariantName"]}]" must be deregistered as scalable targets with AWS Auto Scaling '
+            "before they can be removed or have their instance type updated."
+        )
+    if ("AsyncInferenceConfig" in config) != bool(endpoint.queue):
+        raise InvalidRequestError(
+            f'The local cloud does not change endpoint "{endpoint.arn}" between real-time and asynchronous inference; '
+            "create another one."
+        )
+    retained = kept and request.get("RetainAllVariantProperties")
+    count = endpoint.desired_count if retained else int(variant["InitialInstanceCount"])
+    endpoint.update(config, find_model(variant["ModelName"]), count, deployment)
+    return {"EndpointArn": endpoint.arn}
+
+
+def update_endpoint_weights_and_capacities(request: dict[str, Any]) -> dict[str, Any]:
+    endpoint = _find_idle_endpoint(request)
+    wanted = required(request, "DesiredWeightsAndCapacities")[0]
+    if wanted["VariantName"] != endpoint.variant["VariantName"]:
+        raise InvalidRequestError(f'Could not find variant "{wanted["VariantName"]}" of endpoint "{endpoint.arn}".')
+    count = int(wanted.get("DesiredInstanceCount", endpoint.desired_count))
+    if count < 1 and not endpoint.queue:
+        raise InvalidRequestError(
+            f'The desired instance count of variant "{wanted["VariantName"]}" must be at least 1; only an asynchronous '
+            "endpoint runs without instances."
+        )
+    endpoint.scale_to(count)
+    return {"EndpointArn": endpoint.arn}
+
+
+def delete_endpoint(request: dict[str, Any]) -> dict[str, Any]:
+    endpoint = find_endpoint(required(request, "EndpointName"))
+    _refuse_busy(endpoint)
+    scalable_target.forget_variant(endpoint.name, endpoint.variant["VariantName"])
+    endpoint.delete()
+    ministack.in_background(_forget_endpoint, endpoint, name=f"delete {endpoint.name}")
+    return {}
+
+
+def _forget_endpoint(endpoint: Endpoint) -> None:
+    endpoint.wait_until_settled()
+    endpoints.pop(endpoint.name, None)
+
+
+def delete_model(request: dict[str, Any]) -> dict[str, Any]:
+    models.pop(find_model(request["ModelName"])["ModelName"])
+    return {}
+
+
+def delete_endpoint_config(request: dict[str, Any]) -> dict[str, Any]:
+    endpoint_configs.pop(find_endpoint_config(request["EndpointConfigName"])["EndpointConfigName"])
+    return {}
+
+
+def _list_endpoints(request: dict[str, Any]) -> dict[str, Any]:
+    members = ("EndpointName", "EndpointArn", "EndpointStatus", "CreationTime", "LastModifiedTime")
+    known = [endpoint.describe() for endpoint in list(endpoints.values())]
+    return {"Endpoints": [{member: endpoint[member] for member in members} for endpoint in known]}
+
+
+_OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "CreateModel": create_model,
+    "DescribeModel": lambda request: find_model(required(request, "ModelName")),
+    "DeleteModel": delete_model,
+    "CreateEndpointConfig": create_endpoint_config,
+    "DescribeEndpointConfig": lambda request: find_endpoint_config(required(request, "EndpointConfigName")),
+    "DeleteEndpointConfig": delete_endpoint_config,
+    "CreateEndpoint": create_endpoint,
+    "DescribeEndpoint": lambda request: find_endpoint(required(request, "EndpointName")).describe(),
+    "UpdateEndpoint": update_endpoint,
+    "UpdateEndpointWeightsAndCapacities": update_endpoint_weights_and_capacities,
+    "DeleteEndpoint": delete_endpoint,
+    "ListEndpoints": _list_endpoints,
+}
+
+
+def _check_alarms(deployment: dict[str, Any]) -> None:
+    names = [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", {}).get("Alarms", [])]
+    missing = sorted(set(names) - cloudwatch.known_alarms())
+    if missing:
+        raise InvalidRequestError(f"The alarms {missing} of the AutoRollbackConfiguration do not exist.")
+
+
+def _find_idle_endpoint(request: dict[str, Any]) -> Endpoint:
+    endpoint = find_endpoint(required(request, "EndpointName"))
+    _refuse_busy(endpoint)
+    if endpoint.status == "Failed":
+        raise InvalidRequestError(f'Cannot update failed endpoint "{endpoint.arn}"; it can only be deleted.')
+    return endpoint
+
+
+def _refuse_busy(endpoint: Endpoint) -> None:
+    if endpoint.status not in ("InService", "Failed"):
+        raise InvalidRequestError(f'Cannot update in-progress endpoint "{endpoint.arn}".')
+
+
+def _store(store: Any, request: dict[str, Any], name: str, noun: str, kind: str) -> dict[str, Any]:
+    arn = arn_of(kind, name)
+    store[name] = request | {f"{noun}Arn": arn, "CreationTime": time.time()}
+    return {f"{noun}Arn": arn}
+
+
+async def _handle(
+    method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
+) -> ministack.Answer:
+    name = _operation(headers)
+    if name not in _OPERATIONS:
+        return _error("UnknownOperationException", f"The local cloud has no operation {name}.")
+    try:
+        content = await ministack.off_loop(_OPERATIONS[name], json.loads(body or b"{}"))
+    except InvalidRequestError as error:
+        return _error("ValidationException", str(error))
+    return 200, {"Content-Type": _CONTENT_TYPE}, json.dumps(content).encode()
+
+
+def _error(code: str, message: str) -> ministack.Answer:
+    headers = {"Content-Type": _CONTENT_TYPE, "x-amzn-errortype": code}
+    return 400, headers, json.dumps({"__type": code, "message": message}).encode()
+
+
+def _operation(headers: dict[str, str]) -> str:
+    return headers.get("x-amz-target", "").rpartition(".")[2]
+
+
+def _authorize(headers: dict[str, str], path: str, body: bytes) -> tuple[str, str]:
+    """The IAM action and the most specific resource that the request names."""
+    request = json.loads(body or b"{}")
+    for member, kind in (
+        ("EndpointName", "endpoint"),
+        ("EndpointConfigName", "endpoint-config"),
+        ("ModelName", "model"),
+    ):
+        if isinstance(request.get(member), str):
+            return f"sagemaker:{_operation(headers)}", arn_of(kind, request[member])
+    return f"sagemaker:{_operation(headers)}", "*"
+
+
+def install() -> None:
+    register_service("sagemaker", _handle, authorize=_authorize, target_prefix="SageMaker.")
+    ministack.register_view("/_slipway/containers", list_containers)

@@ -1,0 +1,216 @@
+"""The life of one SageMaker endpoint: its fleet is started, exchanged with a way back, scaled and stopped."""
+
+import threading
+import time
+from typing import Any
+
+from local_cloud.emulator import clock, cloudwatch, iam, ministack
+from local_cloud.emulator.sagemaker.async_queue import AsyncQueue
+from local_cloud.emulator.sagemaker.execution_role import demand_publishing, pull_image
+from local_cloud.emulator.sagemaker.fleet import Fleet
+from local_cloud.emulator.sagemaker.instance import ContainerSpec, StartError
+from local_cloud.emulator.sagemaker.model_data import fetch_model_data
+
+_DEFAULT_STARTUP_SECONDS = 480
+_DEFAULT_EXECUTION_SECONDS = 28800
+# AWS chooses "an optimal value", which it does not name.
+_DEFAULT_ASYNC_CONCURRENCY = 4
+_ALARM_LOOK_INTERVAL_IN_SECONDS = 10
+_LOADING = "SLIPWAY_LOCAL_STARTUP_SECONDS"
+
+
+class RollbackError(Exception):
+    """The automatic rollback takes an update back."""
+
+
+class Endpoint:
+    """One endpoint; slow work runs on a thread of its own, wait_until_settled() waits for its end."""
+
+    def __init__(self, name: str, arn: str, config: dict[str, Any], model: dict[str, Any]) -> None:
+        self.name = name
+        self.arn = arn
+        self.config = config
+        self.status = "Creating"
+        self.failure_reason = ""
+        self.created_at = self.modified_at = time.time()
+        self.desired_count = int(self.variant["InitialInstanceCount"])
+        self.fleet: Fleet | None = None
+        self.queue = AsyncQueue(name, lambda: self.fleet) if "AsyncInferenceConfig" in config else None
+        self._model = model
+        self._settled = threading.Event()
+
+    @property
+    def variant(self) -> dict[str, Any]:
+        variant: dict[str, Any] = self.config["ProductionVariants"][0]
+        return variant
+
+    def start(self) -> None:
+        self._in_background("Creating", self._start)
+
+    def update(self, config: dict[str, Any], model: dict[str, Any], count: int, deployment: dict[str, Any]) -> None:
+        """Exchange the fleet for one with this configuration; a failure leaves the old one in service."""
+        self._in_background("Updating", self._update, config, model, count, deployment)
+
+    def scale_to(self, count: int) -> None:
+        self._in_background("Updating", self._scale_to, count)
+
+    def delete(self) -> None:
+        self._in_background("Deleting", self._stop)
+
+    def wait_until_settled(self) -> None:
+        self._settled.wait()
+
+    def describe(self) -> dict[str, Any]:
+        variant = {
+            "VariantName": self.variant["VariantName"],
+            "CurrentInstanceCount": len(self.fleet.healthy) if self.fleet else 0,
+            "DesiredInstanceCount": self.desired_count,
+        }
+        return {
+            "EndpointName": self.name,
+            "EndpointArn": self.arn,
+            "EndpointConfigName": self.config["EndpointConfigName"],
+            "EndpointStatus": self.status,
+            "CreationTime": self.created_at,
+            "LastModifiedTime": self.modified_at,
+            **({"ProductionVariants": [variant]} if self.fleet else {}),
+            **({"AsyncInferenceConfig": self.config["AsyncInferenceConfig"]} if self.queue else {}),
+            **({"FailureReason": self.failure_reason} if self.failure_reason else {}),
+        }
+
+    def _in_background(self, status: str, work: Any, *args: Any) -> None:
+        self._settled.clear()
+        self._enter(status)
+        clock.begin_work()
+
+        def run() -> None:
+            try:
+                work(*args)
+            except Exception as error:
+                self._enter("Failed", f"The local cloud failed: {error!r}")
+                raise
+            finally:
+                self._settled.set()
+                clock.end_work()
+
+        ministack.in_background(run, name=f"endpoint {self.name}")
+
+    def _enter(self, status: str, failure_reason: str = "") -> None:
+        self.failure_reason = failure_reason
+        self.status = status
+        self.modified_at = time.time()
+
+    def _start(self) -> None:
+        try:
+            self.fleet = self._launch(self.config, self._model, self.desired_count, _DEFAULT_EXECUTION_SECONDS)
+        except StartError as error:
+            self._enter("Failed", str(error))
+        else:
+            self._enter("InService")
+
+    def _update(self, config: dict[str, Any], model: dict[str, Any], count: int, deployment: dict[str, Any]) -> None:
+        policy = deployment.get("BlueGreenUpdatePolicy", {})
+        alarms = [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", {}).get("Alarms", [])]
+        before = (self.config, self._model, self.desired_count)
+        old, new = self.fleet, None
+        try:
+            _demand_sight_of(alarms, model["ExecutionRoleArn"])
+            most_seconds = policy.get("MaximumExecutionTimeoutInSeconds", _DEFAULT_EXECUTION_SECONDS)
+            new = self._launch(config, model, count, most_seconds)
+            self.config, self._model, self.desired_count = config, model, count
+            self.fleet = new
+            _bake(policy.get("TerminationWaitInSeconds", 0), alarms)
+        except (StartError, RollbackError) as error:
+            self._enter("RollingBack", str(error))
+            self.fleet = old
+            self.config, self._model, self.desired_count = before
+            surplus = new
+        else:
+            surplus = old
+        if surplus:
+            surplus.stop(drain=True)
+        self._enter("InService", self.failure_reason)
+
+    def _scale_to(self, count: int) -> None:
+        assert self.fleet is not None
+        before, self.desired_count = self.desired_count, count
+        try:
+            self.fleet.scale_to(count)
+        except StartError as error:
+            self.desired_count = before
+            self._enter("InService", str(error))
+        else:
+            self._enter("InService")
+
+    def _stop(self) -> None:
+        if self.queue:
+            self.queue.close()
+        if self.fleet:
+            self.fleet.stop(drain=False)
+        self._enter("Deleted")
+
+    def _launch(self, config: dict[str, Any], model: dict[str, Any], count: int, most_seconds: float) -> Fleet:
+        """Start a fleet; raises StartError when its instances do not come up within so many seconds."""
+        variant, container = config["ProductionVariants"][0], model["PrimaryContainer"]
+        asynchronous = config.get("AsyncInferenceConfig") or {}
+        demand_publishing(model["ExecutionRoleArn"], asynchronous)
+        pull_image(model["ExecutionRoleArn"], container["Image"])
+        environment = dict(container.get("Environment", {}))
+        startup_seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", _DEFAULT_STARTUP_SECONDS)
+        spec = ContainerSpec(
+            endpoint=self.name,
+            config=config["EndpointConfigName"],
+            variant=variant["VariantName"],
+            role_arn=model["ExecutionRoleArn"],
+            image=container["Image"],
+            loading_seconds=_loading_seconds(environment.pop(_LOADING, "0")),
+            environment=environment,
+            startup_seconds=min(float(startup_seconds), float(most_seconds)),
+            model_folder=fetch_model_data(model["ExecutionRoleArn"], container),
+            most_at_once=_most_at_once(asynchronous),
+        )
+        fleet = Fleet(spec)
+        try:
+            fleet.scale_to(count)
+        except StartError:
+            fleet.stop(drain=False)
+            raise
+        return fleet
+
+
+def _demand_sight_of(alarms: list[str], role_arn: str) -> None:
+    for alarm in alarms:
+        resource = f"arn:aws:cloudwatch:{ministack.region()}:{ministack.account_id()}:alarm:{alarm}"
+        if not iam.role_may(role_arn, "cloudwatch:DescribeAlarms", resource):
+            raise RollbackError(
+                f"The role '{role_arn}' does not have cloudwatch:DescribeAlarms permission for the alarm '{alarm}' "
+                "of the automatic rollback."
+            )
+
+
+def _loading_seconds(given: str) -> float:
+    try:
+        return float(given)
+    except ValueError:
+        raise StartError(f"{_LOADING}: {given!r} is not a number of seconds") from None
+
+
+def _most_at_once(asynchronous: dict[str, Any]) -> int | None:
+    if not asynchronous:
+        return None
+    client = asynchronous.get("ClientConfig") or {}
+    return int(client.get("MaxConcurrentInvocationsPerInstance", _DEFAULT_ASYNC_CONCURRENCY))
+
+
+def _bake(seconds: float, alarms: list[str]) -> None:
+    """Watch the alarms for so long while both fleets run; raises RollbackError when one goes off."""
+    started = time.time()
+    deadline = started + clock.shortened(seconds)
+    while True:
+        for alarm in alarms:
+            if cloudwatch.alarm_was_on(alarm, since=started):
+                raise RollbackError(f"The update was rolled back because the alarm {alarm} went off.")
+        left = deadline - time.time()
+        if left <= 0:
+            return
+        clock.sleep(min(left, clock.shortened(_ALARM_LOOK_INTERVAL_IN_SECONDS)), in_work=True)

@@ -1,0 +1,53 @@
+"""SageMaker's periodic metrics: the backlog of asynchronous endpoints, the requests in flight of the others."""
+
+from collections.abc import Iterator
+
+from local_cloud.emulator import clock, cloudwatch, ministack
+from local_cloud.emulator.sagemaker.endpoint import Endpoint
+from local_cloud.emulator.sagemaker.metrics import NAMESPACE
+from local_cloud.emulator.sagemaker.store import endpoints
+
+_BACKLOG_INTERVAL_IN_SECONDS = 60
+_CONCURRENCY_INTERVAL_IN_SECONDS = 10
+
+
+def _put_backlogs() -> None:
+    for endpoint in _each_endpoint():
+        if endpoint.queue and endpoint.fleet:
+            _put_backlog(endpoint, instances=len(endpoint.fleet.healthy))
+
+
+def _put_backlog(endpoint: Endpoint, instances: int) -> None:
+    assert endpoint.queue is not None
+    size = endpoint.queue.size
+    values = {
+        "ApproximateBacklogSize": (float(size), "Count"),
+        "ApproximateAgeOfOldestRequest": (endpoint.queue.age_of_oldest() * clock.SPEED, "Seconds"),
+        # An invocation that an instance finishes before it ends needs no other one.
+        "HasBacklogWithoutCapacity": (float(endpoint.queue.has_waiting and not instances), "Count"),
+    }
+    # Without instances it is AWS's own example of what scales out; 0 / 0 is no number.
+    if size or instances:
+        values["ApproximateBacklogSizePerInstance"] = (size / max(instances, 1), "Count")
+    cloudwatch.record_metrics(NAMESPACE, {"EndpointName": endpoint.name}, values)
+
+
+def _put_concurrencies() -> None:
+    for endpoint in _each_endpoint():
+        if endpoint.fleet and not endpoint.queue:
+            dimensions = {"EndpointName": endpoint.name, "VariantName": endpoint.variant["VariantName"]}
+            for instance in endpoint.fleet.healthy:
+                values = {"ConcurrentRequestsPerModel": (float(instance.outstanding), "Count")}
+                cloudwatch.record_metrics(NAMESPACE, dimensions, values)
+
+
+def _each_endpoint() -> Iterator[Endpoint]:
+    """Every endpoint, in its own account and region."""
+    for account, region, endpoint in ministack.in_all_scopes(endpoints):
+        with ministack.scope(account, region):
+            yield endpoint
+
+
+def install() -> None:
+    clock.repeat(_put_backlogs, clock.shortened(_BACKLOG_INTERVAL_IN_SECONDS))
+    clock.repeat(_put_concurrencies, clock.shortened(_CONCURRENCY_INTERVAL_IN_SECONDS))

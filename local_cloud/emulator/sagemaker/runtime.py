@@ -1,0 +1,141 @@
+"""SageMaker's runtime: invocations go to an instance or a queue, and answers have SageMaker's shapes."""
+
+import json
+import re
+import time
+from typing import Any
+from urllib.parse import unquote
+
+from local_cloud.emulator import ministack
+from local_cloud.emulator.routing import register_service
+from local_cloud.emulator.sagemaker.async_invocation import accept_invocation
+from local_cloud.emulator.sagemaker.container_call import ContainerAnswer, ContainerAwayError, call_container
+from local_cloud.emulator.sagemaker.endpoint import Endpoint
+from local_cloud.emulator.sagemaker.fleet import Fleet
+from local_cloud.emulator.sagemaker.instance import Instance
+from local_cloud.emulator.sagemaker.metrics import count_invocation
+from local_cloud.emulator.sagemaker.store import arn_of, endpoints
+from local_cloud.emulator.sagemaker.validation import InvalidRequestError
+
+_PATH = r"/endpoints/([^/]+)/(invocations|async-invocations)$"
+_ACTIONS = {"invocations": "InvokeEndpoint", "async-invocations": "InvokeEndpointAsync"}
+_MAX_PAYLOAD_BYTES = 6_291_456
+_TIME_LIMIT_IN_SECONDS = 60
+_ANSWERING_STATUSES = ("InService", "Updating", "RollingBack")
+
+
+def _invoke(name: str, headers: dict[str, str], body: bytes) -> ministack.Answer:
+    endpoint = _find_endpoint(name, asynchronous=False)
+    if len(body) > _MAX_PAYLOAD_BYTES:
+        raise InvalidRequestError(f"HTTP content length exceeded {_MAX_PAYLOAD_BYTES} bytes.")
+    # A second look: an update may exchange the fleet between the two steps.
+    fleet, instance = _take_instance(endpoint) or _take_instance(endpoint) or (None, None)
+    if fleet is None or instance is None:
+        return _unavailable()
+    try:
+        return _forward(fleet, instance, headers, body)
+    except ContainerAwayError:
+        return _unavailable()
+    finally:
+        fleet.give_back(instance)
+
+
+def _invoke_async(name: str, headers: dict[str, str], body: bytes) -> ministack.Answer:
+    endpoint = _find_endpoint(name, asynchronous=True)
+    assert endpoint.queue is not None
+    invocation = accept_invocation(name, endpoint.config["AsyncInferenceConfig"], headers, body)
+    locations = {"X-Amzn-SageMaker-OutputLocation": invocation.output_location}
+    if invocation.failure_location:
+        locations["X-Amzn-SageMaker-FailureLocation"] = invocation.failure_location
+    endpoint.queue.put(invocation)
+    return 202, {"Content-Type": "application/json"} | locations, json.dumps({"InferenceId": invocation.id}).encode()
+
+
+def _find_endpoint(name: str, *, asynchronous: bool) -> Endpoint:
+    endpoint: Endpoint | None = endpoints.get(name)
+    if endpoint is None or endpoint.fleet is None or endpoint.status not in _ANSWERING_STATUSES:
+        raise InvalidRequestError(f"Endpoint {name} of account {ministack.account_id()} not found.")
+    if (endpoint.queue is not None) != asynchronous:
+        raise InvalidRequestError(f"Endpoint {name} does not support this inference type.")
+    return endpoint
+
+
+def _take_instance(endpoint: Endpoint) -> tuple[Fleet, Instance] | None:
+    fleet = endpoint.fleet
+    instance = fleet.take_instance() if fleet else None
+    return (fleet, instance) if fleet and instance else None
+
+
+def _forward(fleet: Fleet, instance: Instance, headers: dict[str, str], body: bytes) -> ministack.Answer:
+    started = time.monotonic()
+    answer = call_container(
+        instance,
+        headers.get("content-type"),
+        headers.get("accept"),
+        body,
+        # Of real time: the model computes at its real speed.
+        is_over=lambda: time.monotonic() - started >= _TIME_LIMIT_IN_SECONDS,
+    )
+    count_invocation(fleet.spec, answer.status, time.monotonic() - started)
+    if not answer.is_success:
+        return _model_error(fleet, answer)
+    return (
+        200,
+        {"Content-Type": answer.content_type, "x-Amzn-Invoked-Production-Variant": fleet.spec.variant},
+        answer.body,
+    )
+
+
+def _model_error(fleet: Fleet, answer: ContainerAnswer) -> ministack.Answer:
+    region, account, group = ministack.region(), ministack.account_id(), fleet.spec.log_group
+    logs = f"https://{region}.console.aws.amazon.com/cloudwatch/home?region={region}#logEventViewer:group={group}"
+    text = answer.body.decode(errors="replace")
+    content = {
+        "ErrorCode": "CLIENT_ERROR_FROM_MODEL" if 400 <= answer.status < 500 else "INTERNAL_FAILURE_FROM_MODEL",
+        "LogStreamArn": f"arn:aws:logs:{region}:{account}:log-group:{group}",
+        "Message": f'{answer.error} with message "{text}". See {logs} in account {account} for more information.',
+        "OriginalMessage": text,
+        "OriginalStatusCode": answer.status,
+    }
+    return 424, _error_headers("ModelError"), json.dumps(content).encode()
+
+
+def _unavailable() -> ministack.Answer:
+    return _error(503, "ServiceUnavailable", "The service is temporarily unavailable. Please try again.")
+
+
+def _error(status: int, code: str, message: str) -> ministack.Answer:
+    return status, _error_headers(code), json.dumps({"Message": message}).encode()
+
+
+def _error_headers(code: str) -> dict[str, str]:
+    return {"Content-Type": "application/json", "x-amzn-errortype": code}
+
+
+_OPERATIONS = {"invocations": _invoke, "async-invocations": _invoke_async}
+
+
+async def _handle(
+    method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
+) -> ministack.Answer:
+    name, operation = _parse(path)
+    try:
+        answer: ministack.Answer = await ministack.off_loop(_OPERATIONS[operation], name, headers, body)
+    except InvalidRequestError as error:
+        return _error(400, "ValidationError", str(error))
+    return answer
+
+
+def _authorize(headers: dict[str, str], path: str, body: bytes) -> tuple[str, str]:
+    name, operation = _parse(path)
+    return f"sagemaker:{_ACTIONS[operation]}", arn_of("endpoint", name)
+
+
+def _parse(path: str) -> tuple[str, str]:
+    match = re.match(_PATH, path)
+    assert match is not None
+    return unquote(match[1]), match[2]
+
+
+def install() -> None:
+    register_service("sagemaker-runtime", _handle, authorize=_authorize, path=_PATH)

@@ -1,0 +1,109 @@
+"""SageMaker's hosting resources in CloudFormation templates."""
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from local_cloud.emulator.cloudformation import Provisioned, register_resource_type
+from local_cloud.emulator.sagemaker import control_plane
+from local_cloud.emulator.sagemaker.store import endpoint_configs, endpoints, models
+
+_UPDATE_MEMBERS = ("EndpointConfigName", "DeploymentConfig", "RetainAllVariantProperties")
+
+
+class ResourceFailedError(Exception):
+    """An endpoint that did not reach the state its stack asks for."""
+
+
+def _create_endpoint(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
+    name = properties.get("EndpointName") or _generated_name(logical_id)
+    arn = control_plane.create_endpoint(properties | {"EndpointName": name})["EndpointArn"]
+    endpoint = endpoints[name]
+    endpoint.wait_until_settled()
+    if endpoint.status == "Failed":
+        reason = endpoint.failure_reason
+        # The engine forgets a resource whose creation failed, so it would stay behind after the rollback.
+        _delete_endpoint(arn, properties)
+        raise ResourceFailedError(reason)
+    return arn, {"EndpointName": name}
+
+
+def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
+    endpoint = next(endpoint for endpoint in endpoints.values() if endpoint.arn == arn)
+    if any(old.get(member) != new.get(member) for member in ("EndpointConfigName", "DeploymentConfig")):
+        endpoint.wait_until_settled()  # a policy may be scaling it
+        request = {member: new[member] for member in _UPDATE_MEMBERS if member in new}
+        control_plane.update_endpoint(request | {"EndpointName": endpoint.name})
+        endpoint.wait_until_settled()
+        if endpoint.failure_reason:
+            raise ResourceFailedError(endpoint.failure_reason)
+    return arn, {"EndpointName": endpoint.name}
+
+
+def _delete_endpoint(arn: str, properties: dict[str, Any]) -> None:
+    for endpoint in [endpoint for endpoint in endpoints.values() if endpoint.arn == arn]:
+        endpoint.wait_until_settled()
+        control_plane.delete_endpoint({"EndpointName": endpoint.name})
+        endpoint.wait_until_settled()
+        endpoints.pop(endpoint.name, None)
+
+
+def _generated_name(logical_id: str) -> str:
+    return f"{logical_id[:40]}-{secrets.token_hex(6)}"
+
+
+def _register_immutable(
+    noun: str,
+    store: Any,
+    create: Callable[[dict[str, Any]], dict[str, Any]],
+    delete: Callable[[dict[str, Any]], dict[str, Any]],
+    replaced_by: tuple[str, ...],
+) -> None:
+    """A type of which only the tags, which nothing reads, can change without a replacement."""
+    member = f"{noun}Name"
+
+    def create_resource(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
+        name = properties.get(member) or _generated_name(logical_id)
+        return create(properties | {member: name})[f"{noun}Arn"], {member: name}
+
+    def name_of(arn: str) -> str:
+        return next((name for name, each in store.items() if each[f"{noun}Arn"] == arn), "")
+
+    def keep_resource(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
+        return arn, {member: name_of(arn)}
+
+    def delete_resource(arn: str, properties: dict[str, Any]) -> None:
+        if name := name_of(arn):
+            delete({member: name})
+
+    register_resource_type(
+        f"AWS::SageMaker::{noun}",
+        create=create_resource,
+        update=keep_resource,
+        delete=delete_resource,
+        replaced_by=(member, *replaced_by),
+    )
+
+
+def install() -> None:
+    _register_immutable(
+        "Model",
+        models,
+        control_plane.create_model,
+        control_plane.delete_model,
+        ("ExecutionRoleArn", "EnableNetworkIsolation", "PrimaryContainer", "Containers", "VpcConfig"),
+    )
+    _register_immutable(
+        "EndpointConfig",
+        endpoint_configs,
+        control_plane.create_endpoint_config,
+        control_plane.delete_endpoint_config,
+        ("AsyncInferenceConfig", "KmsKeyId", "ProductionVariants", "DataCaptureConfig", "VpcConfig"),
+    )
+    register_resource_type(
+        "AWS::SageMaker::Endpoint",
+        create=_create_endpoint,
+        update=_update_endpoint,
+        delete=_delete_endpoint,
+        replaced_by=("EndpointName",),
+    )

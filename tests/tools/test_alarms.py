@@ -1,0 +1,65 @@
+"""CloudWatch alarms change their state as their metric's last periods say."""
+
+from typing import Any
+
+import pytest
+
+from local_cloud.cloud import LocalCloud
+from support.small_stacks import REGION, create, resource
+
+NAMESPACE = "Test/Alarms"
+
+
+class Alarm:
+    """An alarm on a metric of its own: two of three minutes at 5 or more."""
+
+    def __init__(self, cloud: LocalCloud, name: str, **properties: Any) -> None:
+        self.name, self._cloud = name, cloud
+        self._cloudwatch = cloud.client("cloudwatch", region=REGION)
+        alarm = {
+            "AlarmName": name,
+            "MetricName": name,
+            "Namespace": NAMESPACE,
+            "Statistic": "Maximum",
+            "Period": 60,
+            "EvaluationPeriods": 3,
+            "DatapointsToAlarm": 2,
+            "Threshold": 5,
+            "ComparisonOperator": "GreaterThanOrEqualToThreshold",
+            "TreatMissingData": "notBreaching",
+        }
+        create(cloud, name, {"Alarm": resource("CloudWatch::Alarm", alarm | properties)})
+
+    def after(self, *values: float | None) -> str:
+        """The state after a minute with each of these values, None for one without data."""
+        for value in values:
+            if value is not None:
+                data = [{"MetricName": self.name, "Value": value}]
+                self._cloudwatch.put_metric_data(Namespace=NAMESPACE, MetricData=data)
+            self._cloud.advance(60)
+        (found,) = self._cloudwatch.describe_alarms(AlarmNames=[self.name])["MetricAlarms"]
+        return str(found["StateValue"])
+
+
+def test_enough_breaching_periods_raise_an_alarm_and_it_ends_with_them(bare_cloud: LocalCloud) -> None:
+    alarm = Alarm(bare_cloud, "two-of-three")
+    assert alarm.after(4, 4.9, 5) == "OK"
+    assert alarm.after(5) == "ALARM"
+    assert alarm.after(4) == "ALARM"
+    assert alarm.after(4) == "OK"
+
+
+def test_every_period_must_breach_when_the_alarm_does_not_say_how_many(bare_cloud: LocalCloud) -> None:
+    alarm = Alarm(bare_cloud, "three-of-three", DatapointsToAlarm=3)
+    assert alarm.after(5, 5) == "OK"
+    assert alarm.after(5) == "ALARM"
+
+
+@pytest.mark.parametrize(
+    ("treatment", "state"),
+    [("notBreaching", "OK"), ("breaching", "ALARM"), ("missing", "INSUFFICIENT_DATA"), ("ignore", "ALARM")],
+)
+def test_periods_without_data_count_as_the_alarm_says(bare_cloud: LocalCloud, treatment: str, state: str) -> None:
+    alarm = Alarm(bare_cloud, f"missing-{treatment}", TreatMissingData=treatment, DatapointsToAlarm=1)
+    assert alarm.after(9) == "ALARM"
+    assert alarm.after(None, None, None) == state

@@ -1,0 +1,146 @@
+"""API Gateway refuses on this machine what it refuses on AWS."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from local_cloud.assembly import Stack
+from local_cloud.cloud import LocalCloud, free_port
+from local_cloud.deploy import DeployError, deploy
+from support.small_stacks import REGION, Resources, StackFailedError, arn_of, create, function, resource, role
+
+HANDLER = """
+import threading
+def handler(event, context):
+    if event["path"] == "/malformed": return {"answer": 42}
+    if event["path"] == "/crash": raise ValueError("boom")
+    if event["path"] == "/slow": threading.Event().wait(1)
+    return {"statusCode": 200, "body": event["requestContext"]["requestId"]}
+"""
+INVOCATIONS = "arn:aws:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${%s.Arn}/invocations"
+
+
+def method(resource_id: Any, function_id: str, authorization: str = "NONE", **integration: Any) -> dict[str, Any]:
+    """GET on a resource of the API, answered by a function."""
+    uri = {"Fn::Sub": INVOCATIONS % function_id}
+    proxy = {"Type": "AWS_PROXY", "IntegrationHttpMethod": "POST", "Uri": uri} | integration
+    named = {"RestApiId": {"Ref": "Api"}, "ResourceId": resource_id, "HttpMethod": "GET"}
+    return resource("ApiGateway::Method", named | {"AuthorizationType": authorization, "Integration": proxy})
+
+
+def permission(function_id: str) -> dict[str, Any]:
+    source = {"Fn::Sub": "arn:aws:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/v1/GET/*"}
+    named = {"Action": "lambda:InvokeFunction", "FunctionName": {"Ref": function_id}}
+    return resource("Lambda::Permission", named | {"Principal": "apigateway.amazonaws.com", "SourceArn": source})
+
+
+def api() -> Resources:
+    """A route for each case; `throttled` and `unpermitted` have functions of their own."""
+    methods = {
+        "malformed": ("Function", "NONE", {}),
+        "crash": ("Function", "NONE", {}),
+        "slow": ("Function", "NONE", {"TimeoutInMillis": 50}),
+        "signed": ("Function", "AWS_IAM", {}),
+        "ok": ("Function", "NONE", {}),
+        "throttled": ("Throttled", "NONE", {}),
+        "unpermitted": ("Unpermitted", "NONE", {}),
+    }
+    resources = {
+        "Role": role([]),
+        "Function": function(HANDLER),
+        "Throttled": function(HANDLER),
+        "Unpermitted": function(HANDLER),
+        "Permission": permission("Function"),
+        "ThrottledPermission": permission("Throttled"),
+        "Api": resource("ApiGateway::RestApi", {"Name": "refusals"}),
+    }
+    root = {"RestApiId": {"Ref": "Api"}, "ParentId": {"Fn::GetAtt": ["Api", "RootResourceId"]}}
+    for name, (function_id, authorization, integration) in methods.items():
+        resources[f"{name}Resource"] = resource("ApiGateway::Resource", root | {"PathPart": name})
+        resources[f"{name}Method"] = method({"Ref": f"{name}Resource"}, function_id, authorization, **integration)
+    made = [f"{name}Method" for name in methods]
+    resources["Deployment"] = resource("ApiGateway::Deployment", {"RestApiId": {"Ref": "Api"}}, DependsOn=made)
+    stage = {"RestApiId": {"Ref": "Api"}, "StageName": "v1", "DeploymentId": {"Ref": "Deployment"}}
+    return resources | {"Stage": resource("ApiGateway::Stage", stage)}
+
+
+@pytest.fixture(scope="module")
+def url(bare_cloud: LocalCloud) -> str:
+    """Where the routes begin."""
+    ids = create(bare_cloud, "refusing", api())
+    lambda_ = bare_cloud.client("lambda", region=REGION)
+    lambda_.put_function_concurrency(FunctionName=ids["Throttled"], ReservedConcurrentExecutions=0)
+    return f"{bare_cloud.url}/_aws/execute-api/{ids['Api']}/v1"
+
+
+def signed(url: str, cloud: LocalCloud, *, service: str = "execute-api") -> requests.Response:
+    key = Credentials(cloud.deployer.access_key_id, cloud.deployer.secret_access_key)
+    request = AWSRequest("GET", url)
+    SigV4Auth(key, service, REGION).add_auth(request)
+    return requests.get(url, headers=dict(request.headers), timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("route", "status"),
+    [("malformed", 502), ("crash", 502), ("throttled", 500), ("unpermitted", 500)],
+)
+def test_a_function_without_a_usable_answer_is_an_error_of_the_gateway(url: str, route: str, status: int) -> None:
+    response = requests.get(f"{url}/{route}", timeout=30)
+    assert (response.status_code, response.json()) == (status, {"message": "Internal server error"})
+
+
+def test_an_integration_is_given_up_at_its_time_limit(url: str) -> None:
+    response = requests.get(f"{url}/slow", timeout=30)
+    assert (response.status_code, response.json()) == (504, {"message": "Endpoint request timed out"})
+
+
+def test_a_body_over_10_mb_is_refused(url: str) -> None:
+    response = requests.post(f"{url}/ok", data=b"x" * (10 * 1024 * 1024 + 1), timeout=30)
+    assert (response.status_code, response.json()) == (413, {"message": "Request Too Long"})
+
+
+def test_the_function_sees_the_request_id_of_the_response(url: str) -> None:
+    response = requests.get(f"{url}/ok", timeout=30)
+    assert response.text == response.headers["x-amzn-requestid"]
+
+
+def test_a_signature_for_the_api_and_its_region_is_accepted(url: str, bare_cloud: LocalCloud) -> None:
+    assert signed(f"{url}/signed", bare_cloud).status_code == 200
+
+
+def test_a_signature_for_another_service_is_refused(url: str, bare_cloud: LocalCloud) -> None:
+    response = signed(f"{url}/signed", bare_cloud, service="s3")
+    assert response.status_code == 403
+    assert response.headers["x-amzn-errortype"] == "InvalidSignatureException"
+
+
+@pytest.fixture(scope="module")
+def new_cloud() -> Iterator[LocalCloud]:
+    """A cloud whose account has no role for the logs of API Gateway."""
+    with LocalCloud(port=free_port()) as cloud:
+        cloud.wait_until_ready()
+        yield cloud
+
+
+def test_access_logs_need_the_log_role_of_the_account(new_cloud: LocalCloud, stacks: dict[str, Stack]) -> None:
+    with pytest.raises(DeployError, match="CloudWatch Logs role ARN must be set in account settings"):
+        deploy(new_cloud, stacks["gpt2"])
+
+
+def test_the_log_role_must_be_usable_by_the_gateway(new_cloud: LocalCloud) -> None:
+    account = resource("ApiGateway::Account", {"CloudWatchRoleArn": arn_of("Role")})
+    with pytest.raises(StackFailedError, match="The role ARN does not have required permissions"):
+        create(new_cloud, "powerless", {"Role": role([]), "Account": account})
+
+
+def test_a_variable_of_an_access_log_that_would_stay_empty_is_named(new_cloud: LocalCloud) -> None:
+    resources = api()
+    setting = {"DestinationArn": "arn:aws:logs:::log-group:/x", "Format": "$context.awsEndpointRequestId"}
+    resources["Stage"]["Properties"]["AccessLogSetting"] = setting
+    with pytest.raises(StackFailedError, match="awsEndpointRequestId"):
+        create(new_cloud, "logging", resources)

@@ -1,0 +1,27 @@
+"""DynamoDB tables get the settings of their template that MiniStack leaves out."""
+
+from local_cloud.cloud import LocalCloud
+from support.small_stacks import REGION, create, delete, resource
+
+TABLE = {
+    "BillingMode": "PAY_PER_REQUEST",
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "TimeToLiveSpecification": {"AttributeName": "expires_at", "Enabled": True},
+}
+
+
+def test_the_time_to_live_of_the_template_is_that_of_the_table(bare_cloud: LocalCloud) -> None:
+    name = create(bare_cloud, "expiring", {"Table": resource("DynamoDB::Table", TABLE)})["Table"]
+    found = bare_cloud.client("dynamodb", region=REGION).describe_time_to_live(TableName=name)
+    assert found["TimeToLiveDescription"] == {"AttributeName": "expires_at", "TimeToLiveStatus": "ENABLED"}
+
+
+def test_a_deleted_table_is_not_found_by_its_tags(bare_cloud: LocalCloud) -> None:
+    tag = {"Key": "purpose", "Value": "passing"}
+    create(bare_cloud, "passing", {"Table": resource("DynamoDB::Table", TABLE | {"Tags": [tag]})})
+    tagging = bare_cloud.client("resourcegroupstaggingapi", region=REGION)
+    wanted = {"TagFilters": [{"Key": "purpose", "Values": ["passing"]}]}
+    assert len(tagging.get_resources(**wanted)["ResourceTagMappingList"]) == 1
+    delete(bare_cloud, "passing")
+    assert tagging.get_resources(**wanted)["ResourceTagMappingList"] == []

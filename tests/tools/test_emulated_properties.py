@@ -1,0 +1,111 @@
+"""The local cloud names the properties that it would ignore, and really reads those that it lists as emulated."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from local_cloud.api_client import connect
+from local_cloud.assembly import Stack
+from local_cloud.cloud import LocalCloud, free_port
+from local_cloud.deploy import deploy
+from local_cloud.emulated_properties import DATA, findings
+from support.deployed_stacks import edited, ended
+from support.known_deployments import ACCOUNT_SETTINGS
+from support.template_parts import Template, properties
+
+EMULATED = {name: lists["emulated"] for name, lists in json.loads(DATA.read_text()).items() if lists["emulated"]}
+
+
+class RecordingCloud(LocalCloud):
+    """A local cloud that knows which properties of templates it has read."""
+
+    _program = (str(Path(__file__).with_name("recording_emulator.py")),)
+
+    def reads(self) -> dict[str, set[str]]:
+        """The paths of the properties that were read, by type."""
+        answer = requests.get(f"{self.url}/_slipway/property-reads", timeout=20).json()
+        return {name: set(paths) for name, paths in answer.items()}
+
+
+@pytest.fixture(scope="module")
+def cloud() -> Iterator[RecordingCloud]:
+    with RecordingCloud(port=free_port(), clock_speed=30) as running:
+        running.wait_until_ready()
+        yield running
+
+
+@pytest.fixture(scope="module")
+def reads(
+    cloud: RecordingCloud, stacks: dict[str, Stack], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, set[str]]:
+    """What is read while stacks that together use every property are made, updated and used."""
+    deploy(cloud, stacks[ACCOUNT_SETTINGS])
+    for name in ("async", "gpt4all-j", "scaled", "with-api-key"):
+        client = connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
+        client.call("GET", "/endpoint")
+        if name == "async":  # where outputs and failures go is read when there are some
+            for tokens in (1, 999_999):
+                body = {"inputs": "A list is", "parameters": {"max_new_tokens": tokens}}
+                ended(client, client.call("POST", "/jobs", body)[2])
+
+    deploy(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change_what_is_read_late, "scaled"))
+    cloud.advance(120)  # targets of rules are read when they are due
+    return cloud.reads()
+
+
+def change_what_is_read_late(template: Template) -> None:
+    """Some properties are read by updates only."""
+    policy = properties(template, "SageMaker::Endpoint")["DeploymentConfig"]["BlueGreenUpdatePolicy"]
+    policy["TerminationWaitInSeconds"] += 1
+    properties(template, "Events::Rule")["ScheduleExpression"] = "rate(2 minutes)"
+
+
+@pytest.mark.parametrize("resource_type", EMULATED)
+def test_a_property_listed_as_emulated_is_read(resource_type: str, reads: dict[str, set[str]]) -> None:
+    assert set(EMULATED[resource_type]) - reads[resource_type] == set()
+
+
+def test_what_we_deploy_has_no_findings(stacks: dict[str, Stack]) -> None:
+    assert findings(stacks["async"].template) == []
+
+
+def test_an_unknown_type_is_named() -> None:
+    template = {"Resources": {"Machine": {"Type": "AWS::EC2::Instance"}}}
+    assert findings(template) == [
+        "Machine: the local cloud does not know the type AWS::EC2::Instance; "
+        "emulate it, then list it in emulated_properties.json."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("properties", "path"),
+    [
+        ({"CanarySetting": {"PercentTraffic": 10}}, "CanarySetting"),
+        ({"MethodSettings": [{"HttpMethod": "*", "CachingEnabled": True}]}, "MethodSettings.CachingEnabled"),
+        (
+            {"AccessLogSetting": {"Fn::If": ["Logged", {"Colour": 1}, {"Ref": "AWS::NoValue"}]}},
+            "AccessLogSetting.Colour",
+        ),
+    ],
+)
+def test_a_property_that_would_be_ignored_is_named_at_any_depth(properties: dict[str, Any], path: str) -> None:
+    template = {"Resources": {"Stage": {"Type": "AWS::ApiGateway::Stage", "Properties": properties}}}
+    assert findings(template) == [
+        f"Stage (AWS::ApiGateway::Stage): the local cloud would ignore {path}; emulate it, "
+        "or list it in emulated_properties.json as not emulated with a reason."
+    ]
+
+
+def test_an_empty_value_asks_for_nothing() -> None:
+    properties = {"ApiStages": [{"Stage": "v1", "Throttle": {}}]}
+    assert findings({"Resources": {"Plan": {"Type": "AWS::ApiGateway::UsagePlan", "Properties": properties}}}) == []
+
+
+def test_an_attribute_that_would_be_ignored_is_named() -> None:
+    template = {"Resources": {"Stage": {"Type": "AWS::ApiGateway::Stage", "UpdatePolicy": {}}}}
+    assert len(findings(template)) == 1
+    assert "UpdatePolicy" in findings(template)[0]

@@ -1,0 +1,74 @@
+"""Lambda refuses on this machine what it refuses on AWS: roles, runtimes, event sources, logs."""
+
+from typing import Any
+
+import pytest
+
+from local_cloud.cloud import LocalCloud
+from support.small_stacks import (
+    REGION,
+    Resources,
+    StackFailedError,
+    arn_of,
+    create,
+    function,
+    resource,
+    role,
+    statement,
+)
+
+CONSUME = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
+PRINTING = "def handler(event, context): print('a line')"
+
+
+def test_a_function_needs_a_role_that_lambda_may_assume(bare_cloud: LocalCloud) -> None:
+    resources = {"Role": role([], service="ec2"), "Function": function(PRINTING)}
+    with pytest.raises(StackFailedError, match="cannot be assumed by Lambda"):
+        create(bare_cloud, "untrusting", resources)
+
+
+def test_a_function_needs_a_runtime_that_exists(bare_cloud: LocalCloud) -> None:
+    with pytest.raises(StackFailedError, match=r"python9\.9"):
+        create(bare_cloud, "unknown-runtime", {"Role": role([]), "Function": function(PRINTING, Runtime="python9.9")})
+
+
+def test_a_function_logs_only_if_its_role_may(bare_cloud: LocalCloud) -> None:
+    mute = role([])
+    mute["Properties"]["Policies"][0]["PolicyDocument"]["Statement"] = [statement("s3:GetObject")]
+    resources = {
+        "Role": role([]),
+        "Mute": mute,
+        "Log": resource("Logs::LogGroup"),
+        "MuteLog": resource("Logs::LogGroup"),
+        "Function": function(PRINTING, LoggingConfig={"LogGroup": {"Ref": "Log"}}),
+        "MuteFunction": function(PRINTING, "Mute", LoggingConfig={"LogGroup": {"Ref": "MuteLog"}}),
+    }
+    ids = create(bare_cloud, "logging", resources)
+    lambda_, logs = bare_cloud.client("lambda", region=REGION), bare_cloud.client("logs", region=REGION)
+    for name in ("Function", "MuteFunction"):
+        lambda_.invoke(FunctionName=ids[name])
+    assert any("a line" in each["message"] for each in logs.filter_log_events(logGroupName=ids["Log"])["events"])
+    assert logs.filter_log_events(logGroupName=ids["MuteLog"])["events"] == []
+
+
+def fed_function(actions: list[str], **properties: Any) -> Resources:
+    """A queue that feeds a function whose role may do these actions."""
+    mapping = {"FunctionName": {"Ref": "Function"}, "EventSourceArn": arn_of("Queue")}
+    return {
+        "Role": role([statement(actions)]),
+        "Function": function(PRINTING, **properties),
+        "Queue": resource("SQS::Queue", {"VisibilityTimeout": 60}),
+        "Mapping": resource("Lambda::EventSourceMapping", mapping),
+    }
+
+
+@pytest.mark.parametrize("missing", CONSUME)
+def test_an_event_source_needs_a_role_that_may_consume(bare_cloud: LocalCloud, missing: str) -> None:
+    action = missing.removeprefix("sqs:")
+    with pytest.raises(StackFailedError, match=f"permissions to call {action} on SQS"):
+        create(bare_cloud, f"lacking-{action.lower()}", fed_function([each for each in CONSUME if each != missing]))
+
+
+def test_a_queue_must_hide_a_message_for_as_long_as_its_function_may_run(bare_cloud: LocalCloud) -> None:
+    with pytest.raises(StackFailedError, match="visibility timeout: 60 seconds is less than Function timeout: 61"):
+        create(bare_cloud, "impatient", fed_function(CONSUME, Timeout=61))

@@ -1,0 +1,41 @@
+"""S3 tells only those who may list a bucket that an object is missing."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from local_cloud.cloud import LocalCloud
+from support.small_stacks import REGION, create, resource, statement
+
+
+@pytest.fixture(scope="module")
+def bucket(bare_cloud: LocalCloud) -> str:
+    return create(bare_cloud, "buckets", {"Bucket": resource("S3::Bucket")})["Bucket"]
+
+
+def code_of(call: Callable[[], object]) -> tuple[int, str]:
+    with pytest.raises(ClientError) as caught:
+        call()
+    return caught.value.response["ResponseMetadata"]["HTTPStatusCode"], caught.value.response["Error"]["Code"]
+
+
+def as_user(cloud: LocalCloud, *statements: dict[str, Any]) -> Any:
+    """A client of a new user with these permissions."""
+    return cloud.client("s3", region=REGION, credentials=cloud.create_user("reader", list(statements)))
+
+
+def test_a_missing_object_is_not_found_for_those_who_may_list(bare_cloud: LocalCloud, bucket: str) -> None:
+    get = statement("s3:GetObject", f"arn:aws:s3:::{bucket}/*")
+    user = as_user(bare_cloud, get, statement("s3:ListBucket", f"arn:aws:s3:::{bucket}"))
+    assert code_of(lambda: user.get_object(Bucket=bucket, Key="output/nothing")) == (404, "NoSuchKey")
+    assert code_of(lambda: user.head_object(Bucket=bucket, Key="output/nothing")) == (404, "404")
+
+
+def test_a_missing_object_is_forbidden_for_those_who_may_not_list(bare_cloud: LocalCloud, bucket: str) -> None:
+    bare_cloud.client("s3", region=REGION).put_object(Bucket=bucket, Key="output/there", Body=b"x")
+    user = as_user(bare_cloud, statement("s3:GetObject", f"arn:aws:s3:::{bucket}/*"))
+    assert user.get_object(Bucket=bucket, Key="output/there")["Body"].read() == b"x"
+    assert code_of(lambda: user.get_object(Bucket=bucket, Key="output/nothing")) == (403, "AccessDenied")
+    assert code_of(lambda: user.head_object(Bucket=bucket, Key="output/nothing")) == (403, "403")
