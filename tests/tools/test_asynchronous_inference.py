@@ -239,6 +239,17 @@ def test_an_endpoint_is_not_created_without_instances(bare_cloud: LocalCloud) ->
         create(bare_cloud, "async-empty", resources)
 
 
+@pytest.mark.parametrize("member", ["S3OutputPath", "S3FailurePath"])
+def test_a_location_outside_s3_is_refused(endpoint: DeployedEndpoint, member: str) -> None:
+    output = {"S3OutputPath": "s3://a/b"} | {member: "nowhere"}
+    variants = endpoint.config()["ProductionVariants"]
+    assert f"{member[:1].lower()}{member[1:]}" in refusal_of(
+        lambda: endpoint.sagemaker.create_endpoint_config(
+            EndpointConfigName="refused", ProductionVariants=variants, AsyncInferenceConfig={"OutputConfig": output}
+        )
+    )
+
+
 def test_a_caller_needs_the_permission(endpoint: DeployedEndpoint) -> None:
     endpoint_arn = f"arn:aws:sagemaker:{REGION}:*:endpoint/*"
     stranger = endpoint.cloud.create_user("stranger", [statement("sagemaker:InvokeEndpoint", endpoint_arn)])

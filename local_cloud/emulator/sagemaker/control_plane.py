@@ -22,6 +22,7 @@ from local_cloud.emulator.sagemaker.store import (
 )
 from local_cloud.emulator.sagemaker.validation import (
     InvalidRequestError,
+    check_async_config,
     check_container,
     check_name,
     check_variant,
@@ -53,6 +54,8 @@ def create_endpoint_config(request: dict[str, Any]) -> dict[str, Any]:
         raise InvalidRequestError("The local cloud hosts endpoints with one production variant on instances only.")
     find_model(required(variants[0], "ModelName"))
     check_variant(variants[0])
+    if "AsyncInferenceConfig" in request:
+        check_async_config(request["AsyncInferenceConfig"])
     return _store(endpoint_configs, request, name, "EndpointConfig", "endpoint-config")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from local_cloud.emulator.sagemaker.execution_role import image_is_in_ecr
 
 _NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}"
+_S3_PATH = r"(https|s3)://([^/]+)/?(.*)"
 _VARIANT_RANGES = {
     "InitialInstanceCount": (1, None),
     "VolumeSizeInGB": (1, 512),
@@ -79,3 +80,9 @@ def instance_types(variant: dict[str, Any]) -> list[str]:
     return [
         pool["InstanceType"] for pool in sorted(variant.get("InstancePools", []), key=lambda each: each["Priority"])
     ]
+
+
+def check_async_config(config: dict[str, Any]) -> None:
+    output, path = required(config, "OutputConfig"), "AsyncInferenceConfig.OutputConfig"
+    check_pattern(required(output, "S3OutputPath"), f"{path}.S3OutputPath", _S3_PATH)
+    check_pattern(output.get("S3FailurePath"), f"{path}.S3FailurePath", _S3_PATH)
