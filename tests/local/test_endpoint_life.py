@@ -1,4 +1,4 @@
-"""The life of a deployed endpoint: starts that fail, deaths, updates, rollbacks, scaling, the end."""
+"""A deployed endpoint: failed starts, restarts, updates, rollbacks, scaling, deletion."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def environment(template: Template) -> dict[str, str]:
 
 @contextmanager
 def calling(client: ApiClient) -> Iterator[Counter[int]]:
-    """Calls without pause until the block ends; counts the statuses."""
+    """Call again and again until the block ends; counts the statuses."""
     statuses: Counter[int] = Counter()
     ended = threading.Event()
 
@@ -243,9 +243,7 @@ def test_an_endpoint_whose_alarm_is_on_can_be_healed_by_an_update(
     assert client.call("POST", "/generate", BODY)[0] == 200
 
 
-def test_a_delete_leaves_nothing_that_bills_and_says_goodbye_in_the_log(
-    cloud: LocalCloud, stacks: dict[str, Stack]
-) -> None:
+def test_a_delete_leaves_nothing_but_the_log_of_the_endpoint(cloud: LocalCloud, stacks: dict[str, Stack]) -> None:
     stack = replace(stacks["scaled"], name="leaving")
     outputs = deploy(cloud, stack)
     assert connect(cloud, outputs, stack.region).call("POST", "/generate", BODY)[0] == 200
@@ -264,7 +262,7 @@ def test_a_delete_leaves_nothing_that_bills_and_says_goodbye_in_the_log(
 
 
 def names_of(cloud: LocalCloud, stack: Stack) -> dict[str, list[str]]:
-    """What the stack has that could bill, by kind."""
+    """The stack's resources that could bill, by service."""
     listings = {
         "sagemaker": ("list_endpoints", "Endpoints[].EndpointName"),
         "lambda": ("list_functions", "Functions[].FunctionName"),

@@ -1,4 +1,4 @@
-"""Each error status of both routes, as a caller meets it: our JSON shape, a request id, advice when to come back."""
+"""Each error status of both routes: our JSON shape, a request id, and Retry-After where it helps."""
 
 import json
 from dataclasses import replace

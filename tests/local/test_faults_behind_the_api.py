@@ -1,4 +1,4 @@
-"""What callers see when something behind the API is gone, broken, overloaded or too slow."""
+"""The API's answers while a part behind it is gone, broken, overloaded or too slow."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

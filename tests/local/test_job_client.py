@@ -1,4 +1,4 @@
-"""`examples/job_client.py` against deployed APIs: what docs/jobs.md tells users to copy works as it says."""
+"""`examples/job_client.py` and the snippets of docs/jobs.md against deployed APIs."""
 
 import json
 import os
@@ -23,7 +23,7 @@ Connect = Callable[[ApiClient], JobClient]
 
 
 def environment(api: ApiClient) -> dict[str, str]:
-    """As a user sets it who signs."""
+    """The variables with which a user signs."""
     assert api.credentials
     return {
         "AWS_ACCESS_KEY_ID": api.credentials.access_key_id,
@@ -98,7 +98,7 @@ def test_a_cancelled_job_is_listed_as_such_and_has_no_answer(apis: Apis, connect
         jobs.output(jobs.wait(submitted["id"]))
 
 
-def test_what_the_model_refuses_is_a_failed_job_with_its_words(apis: Apis, connect: Connect) -> None:
+def test_a_refusal_by_the_model_fails_the_job_with_its_message(apis: Apis, connect: Connect) -> None:
     with pytest.raises(JobFailedError) as caught:
         connect(apis("gpt2")).run({"inputs": "word " * 1500})
     assert caught.value.code == "rejected_by_model"
@@ -119,7 +119,7 @@ def snippet(language: str) -> str:
     return page.partition(f"```{language}\n")[2].partition("```")[0]
 
 
-def test_the_shell_commands_of_the_documentation_do_what_they_say(apis: Apis) -> None:
+def test_the_shell_commands_of_the_documentation_work(apis: Apis) -> None:
     api = apis("gpt2")
     script = re.sub(r"^(call .*?) *(#.*)?$", r"\1; echo", snippet("sh"), flags=re.MULTILINE)
     submitting, _, ending = script.partition("JOB=6f1c...")
@@ -143,7 +143,7 @@ def test_the_shell_commands_of_the_documentation_do_what_they_say(apis: Apis) ->
     assert cancelled["error"]["code"] == "job_ended"
 
 
-def test_the_lines_of_python_of_the_documentation_do_what_they_say(apis: Apis) -> None:
+def test_the_python_lines_of_the_documentation_work(apis: Apis) -> None:
     api = apis("gpt2")
     lines = snippet("python").replace("https://<api id>.execute-api.us-east-1.amazonaws.com/v1/", api.url)
     said = subprocess.run(

@@ -1,4 +1,4 @@
-"""Hostile bodies, ids that are not yours, and what both get: a 4xx in our shape, and nothing is written."""
+"""Hostile bodies and other callers' ids get a 4xx in our shape, and write nothing."""
 
 import json
 import secrets
@@ -54,14 +54,14 @@ def test_nothing_hostile_is_accepted_and_nothing_is_written(
 ) -> None:
     client = apis(mode)
     for job in client.call("GET", "/jobs?limit=100")[2]["jobs"]:
-        ended(client, job)  # what other tests left
+        ended(client, job)  # left by other tests
     before = stored(cloud, stacks[mode])
     for name, body in HOSTILE.items():
         status, headers, answer = client.send("POST", "/jobs", body, {"content-type": "application/json"})
         assert 400 <= status < 500, (name, status, answer)
         assert set(answer["error"]) <= {"code", "message", "field"}, name
         assert len(headers["x-request-id"]) > 10, name
-    assert stored(cloud, stacks[mode]) <= before  # what has expired meanwhile may go
+    assert stored(cloud, stacks[mode]) <= before  # expired ones may go
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "caf\u00e9", "a\tb"])
@@ -73,7 +73,7 @@ def test_an_idempotency_key_is_printable_ascii_of_at_most_255(apis: Apis, key: s
 
 @pytest.mark.parametrize("wait", ["26", "-1", "1.5", "x", ""])
 @pytest.mark.parametrize(("method", "path"), [("POST", "/jobs"), ("GET", "/jobs/" + "0" * 32)])
-def test_a_wait_that_is_none_is_refused_before_anything_else(apis: Apis, method: str, path: str, wait: str) -> None:
+def test_an_invalid_wait_is_refused_before_anything_else(apis: Apis, method: str, path: str, wait: str) -> None:
     assert_refused(
         apis("gpt2").call(method, f"{path}?wait={wait}", BODY if method == "POST" else None),
         400,
@@ -83,7 +83,7 @@ def test_a_wait_that_is_none_is_refused_before_anything_else(apis: Apis, method:
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "next=x", "next=..%2F..", "next="])
-def test_a_page_that_is_none_is_refused(apis: Apis, query: str) -> None:
+def test_an_invalid_page_is_refused(apis: Apis, query: str) -> None:
     assert_refused(apis("gpt2").call("GET", f"/jobs?{query}"), 400, "invalid_parameter", query.partition("=")[0])
 
 

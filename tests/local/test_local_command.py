@@ -1,4 +1,4 @@
-"""`python -m slipway local` as its user meets it: its words, Ctrl-C, kill -9, a region, a taken port, a wrong name."""
+"""`python -m slipway local`: output, Ctrl-C, kill -9, region, taken port, unknown deployment."""
 
 import json
 import signal
@@ -43,7 +43,7 @@ def read_until(process: subprocess.Popen[str], words: str) -> str:
 
 
 def family_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """Every process that it started, directly or not."""
+    """All its descendants."""
     return psutil.Process(process.pid).children(recursive=True)
 
 
@@ -59,7 +59,7 @@ def assert_gone(family: list[psutil.Process]) -> None:
 
 @contextmanager
 def started(deployment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command once it has its answer, and what it printed."""
+    """The command once it has its answer, and its output until then."""
     process = start(deployment, free_port())
     try:
         yield process, read_until(process, "Ctrl-C stops it")
@@ -138,7 +138,7 @@ def test_the_clock_runs_as_fast_as_it_is_told() -> None:
 
 
 @pytest.mark.parametrize("speed", ["0", "-1", "fast", "1001", "nan"])
-def test_a_clock_that_can_not_be_is_refused(speed: str) -> None:
+def test_an_invalid_clock_speed_is_refused(speed: str) -> None:
     process = start("gpt2", free_port(), f"--clock-speed={speed}")
     assert process.stdout
     assert f"'{speed}' is no speed; use 1 to 1000" in process.stdout.read()
@@ -163,7 +163,7 @@ def test_a_taken_port_is_told_in_one_sentence() -> None:
 
 
 class _Answering(BaseHTTPRequestHandler):
-    """Answers everything, as another local cloud on that port would, and remembers what it was asked."""
+    """Answers every path, as another local cloud on that port would, and records them."""
 
     asked: list[str] = []
 
@@ -176,7 +176,7 @@ class _Answering(BaseHTTPRequestHandler):
     do_POST = do_GET
 
 
-def test_whoever_holds_the_port_is_not_taken_for_the_emulator() -> None:
+def test_another_server_on_the_port_is_not_taken_for_the_emulator() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), _Answering) as holder:
         threading.Thread(target=holder.serve_forever).start()
         try:

@@ -1,4 +1,4 @@
-"""Weights from an S3 prefix: read as the execution role, missed before the model is started."""
+"""Weights from an S3 prefix: read as the execution role before the model starts."""
 
 from dataclasses import replace
 

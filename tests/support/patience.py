@@ -1,4 +1,4 @@
-"""Waiting for what happens in its own time."""
+"""Waiting for real work, such as a process that starts."""
 
 import time
 from collections.abc import Callable
