@@ -13,6 +13,7 @@ import pytest
 
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import ROOT, Stack, read_stacks, synthesize
+from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from support.hub_server import HubServer
@@ -55,7 +56,10 @@ def nag_report(assembly: Path) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def stacks(assembly: Path) -> dict[str, Stack]:
     """Every synthesized stack by name."""
-    return {stack.name: stack for stack in read_stacks(assembly)}
+    found = {stack.name: stack for stack in read_stacks(assembly)}
+    for stack in found.values():
+        mark_as_linted(stack)  # tests/templates/test_nag_and_lint.py lints them all
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -243,7 +243,7 @@ class TestWeights:
             (WHOLE | {"": b""}, "error", "folders"),
             (WHOLE | {"onnx/": b""}, "error", "onnx/ is empty"),
             ({path: WHOLE[path] for path in list(WHOLE)[:2]}, "error", "lacks model-00002-of-00002.safetensors"),
-            ({f"model/{path}": body for path, body in WHOLE.items()}, "warning", "did you mean s3://"),
+            ({f"model/{path}": body for path, body in WHOLE.items()}, "warning", "name s3://"),
             (WHOLE | {"tokenizer.json": b""}, "warning", "tokenizer.json is empty"),
         ],
         ids=lambda value: value if isinstance(value, str) else None,
@@ -264,7 +264,7 @@ class TestWeights:
         model = put_weights(bare_cloud, "elsewhere", WHOLE)
         found = check(in_region="eu-west-1", model=model).of("weights-in-bucket")
         assert found.level == "error"
-        assert f"is in {REGION}, and SageMaker in eu-west-1 reads from its own region only" in found.message
+        assert f"is in {REGION}, but SageMaker reads in its region, eu-west-1" in found.message
 
     def test_that_were_staged_are_compared_with_their_manifest(self, check: Checker, bare_cloud: LocalCloud) -> None:
         model = put_weights(bare_cloud, "staged", WHOLE)

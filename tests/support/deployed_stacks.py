@@ -12,7 +12,7 @@ import requests
 
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
-from local_cloud.checks import mark_as_checked
+from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import ACCOUNT, LocalCloud
 from local_cloud.deploy import deploy
 from support.patience import wait_for
@@ -30,7 +30,7 @@ def edited(stack: Stack, folder: Path, change: Change, name: str) -> Stack:
     path = folder / f"{name}-{time.monotonic_ns()}.json"
     path.write_text(json.dumps(template))
     changed = replace(stack, name=name, template_path=path)
-    mark_as_checked(changed)  # cfn-lint takes seconds, and has passed the template that was edited
+    mark_as_linted(changed)  # the template that was edited has passed
     return changed
 
 

@@ -5,12 +5,13 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from local_cloud.assembly import Stack, read_stacks
+from local_cloud.assembly import read_stacks
 from local_cloud.checks import TemplateError, lint
 
 # Standard, opt-in and absent from the CDK's account facts, China, GovCloud.
@@ -46,12 +47,13 @@ def test_every_acknowledgement_carries_a_reason_and_a_prefixed_id(nag_report: di
 
 def test_cfn_lint_is_silent(assembly: Path) -> None:
     """Each template in its region, one of each mode in all regions: templates of one mode have the same types."""
-
-    def find(stack: Stack) -> None:
-        lint(stack.template_path, REGIONS if stack.name in ("qwen3-4b", "qwen3-4b-async") else [stack.region])
-
-    with ThreadPoolExecutor(os.cpu_count()) as processes:
-        list(processes.map(find, read_stacks(assembly)))
+    stacks = sorted(read_stacks(assembly), key=lambda stack: stack.region)
+    groups = [(list(group), [region]) for region, group in groupby(stacks, key=lambda stack: stack.region)]
+    groups.append(([stack for stack in stacks if stack.name in ("qwen3-4b", "qwen3-4b-async")], REGIONS))
+    # Half of each group for each of two processes: to start cfn-lint takes as long as three templates.
+    halves = [(half, regions) for group, regions in groups for half in (group[::2], group[1::2]) if half]
+    with ThreadPoolExecutor(2) as processes:
+        list(processes.map(lambda half: lint([stack.template_path for stack in half[0]], half[1]), halves))
 
 
 def test_cfn_lint_finds_a_planted_fault(assembly: Path, tmp_path: Path) -> None:
@@ -59,4 +61,4 @@ def test_cfn_lint_finds_a_planted_fault(assembly: Path, tmp_path: Path) -> None:
     template["Resources"]["Planted"] = {"Type": "AWS::Logs::LogGroup", "Properties": {"Retention": 3}}
     (path := tmp_path / "planted.json").write_text(json.dumps(template))
     with pytest.raises(TemplateError, match="Retention"):
-        lint(path, ["us-east-1"])
+        lint([path], ["us-east-1"])

@@ -89,7 +89,7 @@ def test_the_documented_event_is_the_one_that_is_put(event: dict[str, Any]) -> N
 
 
 def test_the_template_is_valid() -> None:
-    lint(TEMPLATE, ["us-east-1", "eu-west-1"])
+    lint([TEMPLATE], ["us-east-1", "eu-west-1"])
 
 
 def test_a_fault_in_the_template_is_found(tmp_path: Any) -> None:
@@ -97,4 +97,4 @@ def test_a_fault_in_the_template_is_found(tmp_path: Any) -> None:
         TEMPLATE.read_text().replace("HttpMethod: POST", "HttpMethod: SEND")
     )
     with pytest.raises(TemplateError, match="SEND"):
-        lint(broken, ["us-east-1"])
+        lint([broken], ["us-east-1"])
