@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import aws_cdk as cdk
 import pytest
 
 from local_cloud.assembly import ROOT
+from stacks.from_context import add_stacks
+from support.counted_calls import ONCE, count_calls
 
 
 def run(deployment: str, output: Path) -> subprocess.CompletedProcess[str]:
@@ -47,3 +50,9 @@ def test_a_path_outside_the_checkout_is_synthesized_and_described(tmp_path: Path
     assert "al2023-ami-sagemaker-inference-gpu-4-1" in result.stderr
     assert "mine-<first 8 characters of the stack id>" in result.stderr
     assert "bills every hour" in result.stderr
+
+
+def test_a_synth_resolves_once_and_runs_each_rule_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = count_calls(monkeypatch)
+    add_stacks(cdk.App(context={"deployment": "qwen3-4b"}), ROOT)
+    assert counts == ONCE

@@ -18,6 +18,7 @@ from slipway.account.endpoint_quota import service_quota
 from slipway.check import Options, run
 from slipway.check import check as check_file
 from slipway.report.memory_bar import legend, memory_bar
+from support.counted_calls import ONCE, count_calls
 
 HEALTHY: dict[str, Any] = {
     "model": {"id": "Qwen/Qwen3-4B"},
@@ -83,6 +84,12 @@ def test_a_refused_one_names_each_rule_its_sentence_and_the_way_out(
     assert refused < warning, "what stops the deploy comes first"
     assert "hosting.instance_type: 'ml.m5.xlarge' has no NVIDIA GPU" in words(said)
     assert "→ use a GPU type such as" in words(said)
+
+
+def test_a_check_resolves_once_and_runs_each_rule_once(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = count_calls(monkeypatch)
+    check(write(HEALTHY))
+    assert counts == ONCE
 
 
 def test_warnings_change_the_exit_status_only_when_asked(write: Any) -> None:

@@ -1,0 +1,32 @@
+"""Counts how often a deployment is resolved, placed and judged."""
+
+from collections import Counter
+
+import pytest
+
+from llm_hosting.finding import Finding
+from llm_hosting.preflight.rule import RULES, Rule
+from llm_hosting.resolution import Container, Placement, Resolution, resolution
+
+
+def count_calls(patch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each rule has run, by its id, and how many containers and placements were made, from now on."""
+    counts: Counter[str] = Counter()
+    original = Rule.findings
+
+    def findings(self: Rule, resolved: Resolution) -> list[Finding]:
+        counts[self.id] += 1
+        return original(self, resolved)
+
+    for made in (Container, Placement):
+
+        def count(*arguments: object, made: type = made) -> object:
+            counts[made.__name__] += 1
+            return made(*arguments)
+
+        patch.setattr(resolution, made.__name__, count)
+    patch.setattr(Rule, "findings", findings)
+    return counts
+
+
+ONCE = {rule.id: 1 for rule in RULES} | {"Container": 1, "Placement": 1}
