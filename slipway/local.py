@@ -57,7 +57,7 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
 
 
 class _Progress:
-    """One line that says what is going on; on a terminal it is rewritten in place."""
+    """The current step on one line; on a terminal the line is rewritten in place."""
 
     def __init__(self) -> None:
         self._start, self._terminal = time.monotonic(), sys.stderr.isatty()
@@ -70,7 +70,7 @@ class _Progress:
             print(line, file=sys.stderr, flush=True)
 
     def detail(self, what: str) -> None:
-        """More of what is going on, only where it can be rewritten in place."""
+        """A detail of the current step, on terminals only."""
         if self._terminal:
             self(what)
 
@@ -92,7 +92,7 @@ def _question(stacks: list[Stack]) -> dict[str, Any]:
 
 
 def _text(answer: Any) -> str:
-    """What was generated, in the shape of whichever engine."""
+    """The generated text of an answer in any engine's shape."""
     while isinstance(answer, list | dict) and answer:
         known = ("generated_text", "outputs", "choices", "message", "content", "text")
         answer = answer[0] if isinstance(answer, list) else next((answer[name] for name in known if name in answer), "")

@@ -31,7 +31,7 @@ hosting:
   volume_size_in_gb: 256
 """
 _WIDTH = 96
-# Where the deployment file has a setting; what the catalog calls it stands alone in the file otherwise.
+# Paths in the deployment file of settings that the catalog calls by a name of its own.
 _SETTINGS = {
     "model": "model.id",
     "revision": "model.revision",

@@ -28,7 +28,7 @@ def run(root: Path) -> None:
 
 
 def files(root: Path) -> dict[Path, str]:
-    """What each file must hold."""
+    """The content of each generated file."""
     schema = Deployment.model_json_schema()
     page = "\n".join([INTRODUCTION, *_section(schema, schema, "", "The whole file")])
     return {

@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 REALTIME_TIMEOUT_IN_SECONDS = 60  # SageMaker's own limit on a call of a real-time endpoint
-LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]  # of what CloudWatch Logs takes
+LogRetentionInDays = Literal[
+    1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653
+]  # some of the values that CloudWatch Logs takes
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)]
 EnvironmentValue = Annotated[str, Field(max_length=1024)]
 InstanceType = Annotated[str, Field(min_length=1, max_length=64)]
@@ -13,7 +15,7 @@ KmsKeyArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}
 
 
 class Section(BaseModel):
-    """What all parts of a deployment share: frozen, strict types, no unknown keys."""
+    """Base of all sections: frozen, strict types, no unknown keys."""
 
     # The patterns below spell out [A-Za-z0-9_]: \w takes letters that AWS refuses, and 0.1 s of each synth to compile.
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, protected_namespaces=())
@@ -341,7 +343,7 @@ class Logs(Section):
 
 
 class Preflight(Section):
-    """What the checks before a deploy shall not say."""
+    """Warnings of the checks before a deploy that are not to be printed."""
 
     silenced: dict[
         Annotated[str, Field(pattern=r"^[a-z0-9-]+$")], Annotated[str, Field(min_length=10, max_length=500)]

@@ -1,4 +1,4 @@
-"""Finds deployment files by what people type: a name below `deployments/`, or a path."""
+"""Finds a deployment file by its name below `deployments/`, or by its path."""
 
 import contextlib
 from pathlib import Path

@@ -42,7 +42,7 @@ class WeightsPrefix:
 
     def manifest(self) -> Manifest | None:
         """None if nothing was staged here. Raises PrefixError."""
-        # Who may list only this prefix gets 403, not 404, for a missing object.
+        # A caller with permission to list only this prefix gets 403, not 404, for a missing object.
         if not self._s3.list_objects_v2(Bucket=self.bucket, Prefix=self._manifest_key, MaxKeys=1).get("Contents"):
             return None
         body = self._s3.get_object(Bucket=self.bucket, Key=self._manifest_key)["Body"].read()

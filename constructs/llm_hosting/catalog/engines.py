@@ -47,7 +47,7 @@ class Variable:
     also: tuple[str, ...] = ()
 
     def word_for(self, value: object) -> str | None:
-        """What the container is told; None = nothing needs to be said.
+        """The value of the variable; None = the variable is not needed.
 
         Raises KeyError for a value that this version does not take.
         """
@@ -106,9 +106,9 @@ class EngineVersion:
     neuron_sdk: str | None
 
     def begins_with(self, name: str) -> bool:
-        """Whether its label goes on after `name`, or what users of the toolkit call it ("4.26.0-gpu").
+        """Whether `name` begins the label, the toolkit's usual name ("4.26.0-gpu"), or the image tag.
 
-        Or its image tag, if `name` has more than the number that the tag begins with: TGI's is PyTorch's.
+        The tag counts only for a name with a hyphen: TGI's tags begin with PyTorch's version.
         """
         names = (self.label, self.label.partition("-transformers")[2], self.tag if "-" in name else None)
         return bool(name) and any(f"{each}-".startswith((f"{name}.", f"{name}-")) for each in names if each)
@@ -116,7 +116,7 @@ class EngineVersion:
 
 @dataclass(frozen=True)
 class Engine:
-    """What serves the model.
+    """A serving engine.
 
     server: the program in the container, which decides how settings and requests look.
     other_defaults: for machines that the default version is not made for.
@@ -137,8 +137,8 @@ class Engine:
         """The version of that label, else the newest whose label or image tag begins with it: "2.0", "0.36.0".
 
         name: None = the default version.
-        machine: of images for several machines that go by one name, the one made for it is meant.
-        None is the answer, too, where there are several, and this machine is none of theirs.
+        machine: chooses among images for several machines under one name.
+        None = no such version, or none for this machine.
         """
         if name is None:
             return self.default(machine)
@@ -151,11 +151,11 @@ class Engine:
         return made_for[-1] if made_for else None
 
     def named(self, name: str) -> list[EngineVersion]:
-        """All whose label, or image tag, begins so."""
+        """All versions that the name begins."""
         return [known for known in self.versions.values() if known.begins_with(name)]
 
     def default(self, machine: Machine | None = None) -> EngineVersion:
-        """What is meant where no version is named: on such a machine, if there is an image for it."""
+        """The default version for such a machine, or of the same platform, or of all."""
         defaults = [self.versions[label] for label in (self.default_version, *self.other_defaults)]
         exact = (known for known in defaults if (known.platform, known.arch) == machine)
         near = (known for known in defaults if machine and known.platform == machine[0])
@@ -188,14 +188,14 @@ def engine(name: str) -> Engine:
 def find_image(uri: str, wanted: str = "") -> EngineVersion | None:
     """The published image that this URI names, in whichever account it lies; None = none of the catalog's.
 
-    wanted: the engine to take where several come in one image; otherwise it is the one that the image is named for.
+    wanted: the engine to prefer where one image holds several; otherwise the engine in the image's name.
     """
     repository, _, tag = uri.rpartition("/")[2].partition(":")
     for name in sorted(ENGINES, key=lambda name: (name != wanted, name.rpartition("-")[2] not in tag)):
         known = [known for known in engine(name).versions.values() if known.repository == repository and known.tag]
         same = [version for version in known if _is_same_image(tag, version.tag or "")]
         if same:
-            return next((version for version in same if version.tag == tag), same[-1])  # what moves is on the newest
+            return next((version for version in same if version.tag == tag), same[-1])  # a moving tag is on the newest
     return None
 
 
@@ -217,7 +217,7 @@ def image_tags(repository: str) -> frozenset[str]:
 
 
 def _version(name: str, label: str, row: dict[str, Any], data: dict[str, Any]) -> EngineVersion:
-    said = {**data, **row}  # what a version says wins over what its engine says
+    said = {**data, **row}  # a version's own columns win over its engine's
     table = said["architectures"]
     # A table of an engine's own goes by its labels, one of a library by the library's version in the image.
     version = label if table == name else said.get(table)

@@ -1,4 +1,4 @@
-"""Times of answers that were measured and published, by model, engine and instance type."""
+"""Published answer times by model, engine and instance type."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Measurement:
-    """Seconds for an answer of `tokens` tokens; `source` says whose figures they are."""
+    """Seconds for an answer of `tokens` tokens; `source` names the publication."""
 
     tokens: int
     p50_in_seconds: float
@@ -25,7 +25,7 @@ def _data() -> dict[str, Any]:
 
 
 def measured_answer(model_id: str, engine: str, instance_type: str) -> Measurement | None:
-    """What was published for exactly this set-up; None = nothing."""
+    """The published figures of exactly this set-up; None = none."""
     wanted = {"model": model_id, "engine": engine, "instance": instance_type}
     for row in _data()["answers"]:
         if {name: row[name] for name in wanted} == wanted:

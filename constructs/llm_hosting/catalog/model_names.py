@@ -31,7 +31,7 @@ CLASS_NOT_OF_TEXT = re.compile(
     r"^(XLM|Distil|Modern)?(Bert|Roberta|RoBERTa)\w*|^(MistralModel|Gemma3TextModel|Whisper\w*)|\w+For(\w+Classification|QuestionAnswering)"
 )
 _SIZE = re.compile(r"(?i)(?:^|[-_/.])(?:(?P<experts>\d+)x)?(?P<size>\d+(?:\.\d+)?)(?P<unit>[bm])(?=$|[-_.])")
-# Families whose name is in that of their fine-tunes, with a repository of the same architecture; the first match wins.
+# Family names in the names of fine-tunes, with a repository of the same architecture; the first match wins.
 _FAMILIES = (
     (r"t5gemma|(?<![a-z])m?t5(?![a-z])|ul2|byt5", "google/flan-t5-xl"),
     (r"mixtral", "mistralai/Mixtral-8x7B-v0.1"),

@@ -1,1 +1,1 @@
-"""Rules that find out before a deploy what AWS or the container would only say an hour later."""
+"""Laws that a deployment must keep, checked before the deploy instead of an hour into it."""

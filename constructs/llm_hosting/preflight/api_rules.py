@@ -1,4 +1,4 @@
-"""Rules over the API and its jobs: who may call, deadlines, ARNs."""
+"""Rules over the API and its jobs: callers, deadlines, ARNs."""
 
 from collections.abc import Iterator
 

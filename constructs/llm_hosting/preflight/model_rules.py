@@ -1,4 +1,4 @@
-"""Rules over the model: which versions of which engines run it, from which files, and who may download it."""
+"""Rules over the model: engines and versions that run it, its files, its download."""
 
 import re
 from collections.abc import Iterator

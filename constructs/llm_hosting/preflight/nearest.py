@@ -1,4 +1,4 @@
-"""Offers a choice to someone who misspelt it."""
+"""Offers the nearest allowed values for a misspelt one."""
 
 import difflib
 from collections.abc import Iterable

@@ -19,7 +19,7 @@ class Rule:
 
     @property
     def sentence(self) -> str:
-        """What the rule watches: the law's docstring."""
+        """The law in words: its docstring."""
         return " ".join((self.law.__doc__ or "").split())
 
     def findings(self, resolution: Resolution) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""Types and formats of weights: how engines spell them, and what a parameter takes."""
+"""Types and formats of weights: the engines' spellings, and bytes per parameter."""
 
 DTYPES = {
     "fp32": ("fp32", "float32", "float", "f32"),
@@ -35,5 +35,5 @@ BYTES_PER_PARAMETER = {
 
 
 def normal(given: str, known: dict[str, tuple[str, ...]]) -> str | None:
-    """Our word for what an engine spells so; None = none of these."""
+    """Our word for an engine's spelling; None = none of these."""
     return next((name for name, words in known.items() if given.lower() in words), None)

@@ -18,7 +18,7 @@ def image_version(serving: Serving, machine: Machine | None) -> EngineVersion | 
 
 
 def schema_version(serving: Serving, version: EngineVersion | None, machine: Machine | None) -> EngineVersion:
-    """The catalog's row whose request bodies the image takes: the default's where the image is not known."""
+    """The catalog's row for the request bodies: the default version where the image is not known."""
     known = engine(serving.engine)
     if serving.engine == "custom":  # its owner may call versions anything
         return known.versions[known.default_version]
