@@ -13,7 +13,7 @@ _ASCII_GLYPHS = {"weights": "#", "engine": "+", "KV cache": "."}
 
 
 def memory_bar(figures: Figures, width: int, *, ascii_only: bool) -> Text:
-    """Its width is the memory that the engine may use; red when weights and engine need more. Empty without known weights."""
+    """Its width is the engine's memory; red when weights and engine need more. Empty without known weights."""
     parts = _parts(figures)
     glyphs = _ASCII_GLYPHS if ascii_only else _GLYPHS
     whole = sum(parts.values())
