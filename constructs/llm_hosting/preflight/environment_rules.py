@@ -16,8 +16,9 @@ _SECRET_VALUE = re.compile(
 )
 # The Hub's tokens have a shape; anything else under these names is a placeholder.
 _HUB_TOKEN_NAME = re.compile(r"^(HF|HUGGING_?FACE)\w*TOKEN$")
-_NO_SECRETS = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN"}
-_PLACEHOLDER = re.compile(r"[<>{}*]|\.\.\.|your|replace|x{5,}|^(hf_)?(hub_)?token$|^$", re.IGNORECASE)
+_NOT_SECRET_NAMES = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN"}
+# No secret: a placeholder, or a count of tokens.
+_NO_SECRET = re.compile(r"[<>{}*]|\.\.\.|your|replace|x{5,}|^(hf_)?(hub_)?token$|^[0-9]{0,8}$", re.IGNORECASE)
 # Known to containers, beside the names of settings.
 _OTHERS_READ = {
     "HF_MODEL_TRUST_REMOTE_CODE",
@@ -128,11 +129,11 @@ def values_fit_engine(resolution: Resolution) -> Iterator[Finding]:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    """By its shape; under a name that is not the Hub's, unless it looks like a placeholder."""
+    """By its shape; under a name that is not the Hub's, unless the value is none."""
     if _SECRET_VALUE.search(value):
-        return not _PLACEHOLDER.search(value)
-    is_named_so = _SECRET_NAME.search(name) is not None and name not in _NO_SECRETS
-    return is_named_so and not _HUB_TOKEN_NAME.search(name) and not _PLACEHOLDER.search(value)
+        return not _NO_SECRET.search(value)
+    is_named_so = _SECRET_NAME.search(name) is not None and name not in _NOT_SECRET_NAMES
+    return is_named_so and not _HUB_TOKEN_NAME.search(name) and not _NO_SECRET.search(value)
 
 
 def _published(resolution: Resolution) -> EngineVersion | None:
