@@ -39,7 +39,7 @@ class InferenceStack(cdk.Stack):
             self,
             "Default",  # adds nothing to logical ids
             resolution=resolution,
-            handler=model_src / deployment.serving.handler if deployment.serving.handler else None,
+            model_handler=model_src / deployment.serving.handler if deployment.serving.handler else None,
             store=store,
         )
         handlers = Handlers(

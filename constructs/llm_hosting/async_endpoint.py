@@ -29,7 +29,7 @@ class AsyncEndpoint(Construct):
         construct_id: str,
         *,
         resolution: Resolution,
-        handler: Path | None,
+        model_handler: Path | None,
         store: JobStore,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -40,7 +40,7 @@ class AsyncEndpoint(Construct):
             self,
             "Default",  # adds nothing to logical ids
             resolution=resolution,
-            handler=handler,
+            model_handler=model_handler,
             alarms=_alarms(deployment.alarms),
             asynchronous=self._configuration(hosting, store),
         )

@@ -30,13 +30,15 @@ class AsyncHosting(Construct):
         construct_id: str,
         *,
         resolution: Resolution,
-        handler: Path | None,
+        model_handler: Path | None,
         store: JobStore | None,
     ) -> None:
         super().__init__(scope, construct_id)
         assert store, "preflight refuses an asynchronous endpoint without jobs"
         self._store = store
-        self._endpoint = AsyncEndpoint(self, "Endpoint", resolution=resolution, handler=handler, store=store)
+        self._endpoint = AsyncEndpoint(
+            self, "Endpoint", resolution=resolution, model_handler=model_handler, store=store
+        )
         self.queue = JobQueue(self, "ResultQueue", timeout=_RECORD_TIMEOUT)
         self.environment = self._endpoint.environment | {"JOB_QUEUE_URL": ""}
         self.outputs = self._endpoint.outputs

@@ -153,7 +153,7 @@ def _problem_and_fix(error: ErrorDetails) -> tuple[str, str]:
     if kind == "string_type" and not isinstance(error["input"], list | dict | None):
         return f"{value} is not text for YAML", "put it in quotes"
     if kind == "string_pattern_mismatch":
-        return f"{value} does not fit", f"write: {_description(location)}"
+        return f"{value} does not fit", f"use this form: {_description(location)}"
     return refused, f"use {_range(location) or error['msg'].removeprefix('Input should be ')}"
 
 

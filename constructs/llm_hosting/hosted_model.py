@@ -29,7 +29,7 @@ class HostedModel(Construct):
     group and alarms can be bound to it, and new with each stack, so that nothing collides. `environment` is for the
     functions that call the endpoint, `outputs` for the stack.
 
-    handler: folder of an own model.py; None = the image's own code serves.
+    model_handler: folder of an own model.py; None = the image's own code serves.
     alarms: they notify, and roll a bad update back.
     asynchronous: None = a real-time endpoint.
     """
@@ -40,7 +40,7 @@ class HostedModel(Construct):
         construct_id: str,
         *,
         resolution: Resolution,
-        handler: Path | None,
+        model_handler: Path | None,
         alarms: Sequence[AlarmSpec],
         asynchronous: sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty | None = None,
     ) -> None:
@@ -58,7 +58,7 @@ class HostedModel(Construct):
             self.role.allow_reading_weights(model.weights, model.weights_kms_key_arn)
         if hosting.volume_kms_key_arn:
             self.role.allow_encrypting_volume(hosting.volume_kms_key_arn)
-        data = self._archive(handler, resolution) or _weights(model)
+        data = self._archive(model_handler, resolution) or _weights(model)
         sagemaker_model = self._create_model(image, data, resolution)
         configuration = self._create_configuration(sagemaker_model, resolution, asynchronous)
         dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}

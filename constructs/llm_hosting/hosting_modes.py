@@ -29,7 +29,7 @@ class HostingMode(Protocol):
     def queue(self) -> JobQueue: ...
 
     def grant_generate(self, grantee: iam.IGrantable) -> None:
-        """Let a function do what `generate_handler` does."""
+        """Grant what the handler of POST /generate needs."""
 
     def grant_describe(self, grantee: iam.IGrantable) -> None:
         """Let a function read the status of the model's endpoint."""

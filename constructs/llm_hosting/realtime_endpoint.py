@@ -21,7 +21,7 @@ class RealtimeEndpoint(Construct):
         construct_id: str,
         *,
         resolution: Resolution,
-        handler: Path | None,
+        model_handler: Path | None,
     ) -> None:
         super().__init__(scope, construct_id)
         deployment = resolution.deployment
@@ -29,7 +29,7 @@ class RealtimeEndpoint(Construct):
             self,
             "Default",  # adds nothing to logical ids
             resolution=resolution,
-            handler=handler,
+            model_handler=model_handler,
             alarms=_alarms(deployment.alarms),
         )
         self.environment, self.outputs = self._hosted.environment, self._hosted.outputs

@@ -30,12 +30,12 @@ class RealtimeHosting(Construct):
         construct_id: str,
         *,
         resolution: Resolution,
-        handler: Path | None,
+        model_handler: Path | None,
         store: JobStore | None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._deployment, self._store = resolution.deployment, store
-        self._endpoint = RealtimeEndpoint(self, "Endpoint", resolution=resolution, handler=handler)
+        self._endpoint = RealtimeEndpoint(self, "Endpoint", resolution=resolution, model_handler=model_handler)
         self._queue = JobQueue(self, "WorkQueue", timeout=_WORK_TIMEOUT) if store else None
         self.environment = self._endpoint.environment | ({"JOB_QUEUE_URL": self._queue.url} if self._queue else {})
         self.outputs = self._endpoint.outputs

@@ -36,7 +36,7 @@ def service_quota(deployment: Deployment, report: Report, account: Account) -> I
             yield Finding(
                 _FIELD,
                 f"Service Quotas does not list {wanted.name!r} in {account.region}",
-                "look there",
+                "check the Service Quotas console",
                 level="unknown",
             )
             continue

@@ -80,7 +80,7 @@ class EngineVersion:
     constants: variables with the same value in every deployment.
     architectures: None = the catalog does not know which models this version runs.
     default_dtype: what it computes in when nothing is said; None = 16 bits, or as the model's files say.
-    vllm, transformers, neuron_sdk: versions of what is in the image; None = not stated, or not in it.
+    vllm, transformers: versions of what is in the image; None = not stated, or not in it.
     """
 
     engine: str
@@ -103,7 +103,6 @@ class EngineVersion:
     architectures: Architectures | None
     vllm: str | None
     transformers: str | None
-    neuron_sdk: str | None
 
     def begins_with(self, name: str) -> bool:
         """Whether `name` begins the label, the toolkit's usual name ("4.26.0-gpu"), or the image tag.
@@ -242,7 +241,6 @@ def _version(name: str, label: str, row: dict[str, Any], data: dict[str, Any]) -
         architectures=architectures(table, version) if table and version else None,
         vllm=row.get("vllm"),
         transformers=row.get("transformers"),
-        neuron_sdk=row.get("neuron_sdk"),
     )
 
 

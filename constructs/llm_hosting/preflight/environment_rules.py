@@ -74,6 +74,12 @@ def environment_fits(resolution: Resolution) -> Iterator[Finding]:
 def environment_wins(resolution: Resolution) -> Iterator[Finding]:
     """A variable overrides a setting of the same file."""
     container, given = resolution.container, resolution.deployment.serving.environment
+    model_id = resolution.deployment.model.id
+    if container.model_id != model_id:
+        problem = (
+            f"names {container.model_id}, which wins over model.id, {model_id}, so GET /endpoint names the wrong one"
+        )
+        yield Finding("serving.environment", problem, "set model.id to it and remove the variable")
     settings = {field.partition(".")[2] for field in _engine_settings(resolution)}
     for setting in sorted(settings):
         names = [name for name in VARIABLE_ALIASES.get(setting, ()) if is_read(name, container.server)]
@@ -99,7 +105,8 @@ def variable_is_read(resolution: Resolution) -> Iterator[Finding]:
     container, given = resolution.container, resolution.deployment.serving.environment
     unread = [name for name in given if not is_read(name, container.server)]
     if unread:
-        yield Finding("serving.environment", f"{', '.join(unread)}: no effect on {container.engine}", "remove them")
+        problem = f"no effect on {container.engine}: {', '.join(unread)}"
+        yield Finding("serving.environment", problem, "remove these variables")
 
 
 @warning

@@ -14,7 +14,7 @@ _REPLICAS = ("SM_VLLM_DATA_PARALLEL_SIZE", "SM_SGLANG_DP_SIZE", "OPTION_DATA_PAR
 _PLATFORMS = {"gpu": "NVIDIA GPUs", "neuron": "AWS Neuron", "cpu": "CPUs"}
 _LEAST_BY_CUDA = {12: MAXWELL, 13: TURING}
 _LEAST_BY_ENGINE = {"vllm": VOLTA, "sglang": TURING}  # vllm#1284; SGLang's documentation
-_RUNS_ON_CPU_TOO = {"tgi"}  # its launcher falls back to them
+_TGI_RUNS_ON_CPU_BEFORE = "3"  # its launcher falls back to CPUs
 _ONE_KIND = "types of one kind, since one image serves the whole pool"
 _INSTEAD = {
     "gpu": "a GPU type such as ml.g5.xlarge or ml.g6.2xlarge",
@@ -43,7 +43,7 @@ def image_fits_platform(resolution: Resolution) -> Iterator[Finding]:
     platform = _platform(container)
     is_mixed = len({(each.instance.kind, each.instance.arch) for each in resolution.placements}) > 1
     for instance in (placement.instance for placement in resolution.placements):
-        falls_back = instance.kind == "cpu" and container.engine in _RUNS_ON_CPU_TOO
+        falls_back = instance.kind == "cpu" and _runs_on_cpu_too(container)
         if platform in ("gpu", "neuron") and instance.kind != platform and not falls_back:
             has = {"cpu": "no accelerator", "gpu": f"{instance.accelerator} GPUs", "neuron": str(instance.accelerator)}
             lacks = "has no NVIDIA GPU" if platform == "gpu" else "is not a Neuron type"
@@ -75,7 +75,7 @@ def accelerator_is_used(resolution: Resolution) -> Iterator[Finding]:
     starts_one_copy = container.server in ("vllm", "sglang", "tgi") and not container.number(*_REPLICAS)
     for placement in resolution.placements:
         instance = placement.instance
-        if instance.kind == "cpu" and _platform(container) == "gpu" and container.engine in _RUNS_ON_CPU_TOO:
+        if instance.kind == "cpu" and _platform(container) == "gpu" and _runs_on_cpu_too(container):
             problem = f"{instance.type!r} has no accelerator, so {container.engine} computes on its CPUs, slowly"
             yield Finding("hosting.instance_type", problem, f"use {_INSTEAD['gpu']}")
         elif _platform(container) == "cpu" and instance.kind != "cpu":
@@ -102,7 +102,7 @@ def host_image_fits_platform(resolution: Resolution) -> Iterator[Finding]:
         if given and instance.kind != made_for:
             yield Finding(
                 "hosting.inference_ami_version",
-                f"{given!r} is made for {_PLATFORMS[made_for]}, which {instance.type} has not",
+                f"{given!r} is made for {_PLATFORMS[made_for]}, and {instance.type} has none",
                 "remove the setting",
             )
 
@@ -204,6 +204,10 @@ def _platform(container: Container) -> str | None:
     if re.search(r"cu\d{3}|-gpu-|-cuda", uri):
         return "gpu"
     return "cpu" if re.search(r"[:-]cpu-|-cpu\b", uri) else None
+
+
+def _runs_on_cpu_too(container: Container) -> bool:
+    return container.engine == "tgi" and is_before(container.label, _TGI_RUNS_ON_CPU_BEFORE)
 
 
 def _is_for_inferentia_1(container: Container) -> bool:

@@ -85,7 +85,8 @@ def heads_divisible_by_degree(resolution: Resolution) -> Iterator[Finding]:
         return
     for placement in resolution.placements:
         degree, devices = placement.degree, placement.devices
-        if not 1 < degree <= max(devices, 1):
+        # On Neuron, engines pad heads.
+        if placement.instance.kind == "neuron" or not 1 < degree <= max(devices, 1):
             continue
         if shape.heads % degree or (container.runs_vllm and not heads_divide(shape, degree)):
             fitting = [n for n in range(1, devices + 1) if heads_divide(shape, n) and devices % n == 0]

@@ -54,10 +54,14 @@ _GONE_WITH_FIVE = ("text2text-generation", "summarization", "translation")
 
 @error
 def task_is_known(resolution: Resolution) -> Iterator[Finding]:
-    """The toolkit makes a pipeline of the task, of transformers or diffusers, and answers 400 if there is none."""
-    container = resolution.container
-    task, field = container.environment.get("HF_TASK", ""), "serving.environment.HF_TASK"
-    if container.server != "huggingface" or container.may_have_own_code:
+    """The toolkit makes a pipeline of the task, of transformers or diffusers, and answers 400 if there is none.
+
+    With remote code, a model may bring a pipeline of its own.
+    """
+    container, field = resolution.container, "serving.environment.HF_TASK"
+    task = resolution.deployment.serving.environment.get("HF_TASK")
+    has_own = container.may_have_own_code or container.flag("HF_TRUST_REMOTE_CODE")
+    if container.server != "huggingface" or task is None or has_own:
         return
     if task.startswith(_GONE_WITH_FIVE) and _has_five(container):
         yield Finding(field, f"{task!r} has no pipeline in transformers 5 any more", "use version 4.51.3")

@@ -6,6 +6,7 @@ from ..catalog.versions import is_before
 from ..finding import Finding
 from ..resolution import Container, Placement, Resolution
 from ..resolution.memory import GB, UTILIZATIONS, in_gb, margin, weights_in_files
+from ..resolution.parallelism import heads_divide
 from .rule import error, warning
 
 _CLOSE = 0.92  # of the available memory
@@ -62,13 +63,15 @@ def context_fits_memory(resolution: Resolution) -> Iterator[Finding]:
             unset = "" if container.max_model_len else " (not set, so the context of the model)"
             left, requests = max(0, need.left_for_cache or 0), tokens // (need.context or tokens)
             each = f"{requests} requests of " if requests > 1 else ""
-            fitting = _rounded(need.cached_tokens // requests)
-            ways = [f"{fitting} or less" if fitting else "", "fewer requests at once" if each else ""]
+            fitting = min(_rounded(need.cached_tokens // requests), need.context or tokens)
+            ways = [f"{fitting} or less"] if fitting else []
+            ways += ["fewer requests at once"] if each else []
+            ways.append("a type with more memory")
             yield Finding(
                 "serving.max_model_len",
                 f"{each}{tokens // requests:,}{unset} tokens need {in_gb(tokens * (need.per_token or 0))} of KV cache "
                 f"on each accelerator of {placement.instance.type}, where {in_gb(left)} is left beside the weights",
-                f"use {', '.join(filter(None, [*ways, 'or a type with more memory']))}".replace("use or ", "use "),
+                f"use {', or '.join(ways)}",
             )
 
 
@@ -194,10 +197,15 @@ def _larger(placement: Placement) -> str:
 
 
 def _more_degree(placement: Placement) -> str:
-    takes_degree = placement.container.version is None or (
-        "tensor_parallel_degree" in placement.container.version.variables
+    """Offer a higher degree where the engine takes one, the heads divide into it, and the weights then fit."""
+    version, shape, need = placement.container.version, placement.container.shape, placement.memory
+    whole = (need.weights or 0) * placement.degree
+    fits = any(
+        whole / degree + need.overhead <= need.available and (shape is None or heads_divide(shape, degree))
+        for degree in range(placement.degree + 1, placement.devices + 1)
     )
-    return "a higher serving.tensor_parallel_degree, " if takes_degree and placement.degree < placement.devices else ""
+    takes_degree = version is None or "tensor_parallel_degree" in version.variables
+    return "a higher serving.tensor_parallel_degree, " if takes_degree and fits else ""
 
 
 def _rounded(tokens: int) -> int:

@@ -116,22 +116,9 @@ def files_fit_engine(resolution: Resolution) -> Iterator[Finding]:
     container = resolution.container
     if container.has_own_code:
         return
-    name, stored, engine = container.model_id, container.stored_quantization, container.engine
-    named = " ".join([name, *container.environment.values()]).lower()
-    model = resolution.deployment.model
-    if engine == "llama-cpp" and "gguf" not in named and model.weights is None and model.quantization != "gguf":
-        yield Finding(
-            "model.id",
-            f"{name!r} does not look like a repository of GGUF files, which is all that llama.cpp loads",
-            "use one, and name the file in SM_LLAMA_CPP_HF_FILE",
-        )
-    if stored == "gguf" and engine not in ("llama-cpp", "custom") and not container.runs_vllm:
-        yield Finding(
-            "model.id",
-            f"{name!r} holds GGUF files, which {engine} does not load",
-            "use llama-cpp, or the model that they were made from",
-        )
-    if stored == "bitsandbytes4" and engine == "tgi":
+    yield from _gguf_files(container)
+    name, engine = container.model_id, container.engine
+    if container.stored_quantization == "bitsandbytes4" and engine == "tgi":
         yield Finding(
             "model.id",
             f"{name!r} holds weights packed by bitsandbytes, which TGI takes for plain ones",
@@ -251,3 +238,20 @@ def _loads_foreign(resolution: Resolution, foreign: str) -> bool:
     is_new = container.version is not None and not is_before(container.label, _TGI_LOADS_EXL2_FROM)
     is_alone = all(placement.degree == 1 for placement in resolution.placements)
     return foreign == "ExLlama" and container.engine == "tgi" and is_alone and is_new
+
+
+def _gguf_files(container: Container) -> Iterator[Finding]:
+    name, engine, model = container.model_id, container.engine, container.deployment.model
+    named = " ".join([name, *container.environment.values()]).lower()
+    if engine == "llama-cpp" and "gguf" not in named and model.weights is None and model.quantization != "gguf":
+        yield Finding(
+            "model.id",
+            f"{name!r} does not look like a repository of GGUF files, which is all that llama.cpp loads",
+            "use one, and name the file in SM_LLAMA_CPP_HF_FILE",
+        )
+    if container.stored_quantization == "gguf" and engine not in ("llama-cpp", "custom") and not container.runs_vllm:
+        yield Finding(
+            "model.id",
+            f"{name!r} holds GGUF files, which {engine} does not load",
+            "use llama-cpp, or the model that they were made from",
+        )

@@ -45,7 +45,6 @@ _HAS_NO_EFFECT = (
     _Option(_LMI, "OPTION_QUANTIZATION", None, "0.33", None, "use OPTION_QUANTIZE, LMI's own name for it"),
     _Option(_TGI, "LORA_ADAPTERS", None, "2.1", None, "use 2.2.0 or newer"),
     _Option(_TGI, "MESSAGES_API_ENABLED", None, "1.4", "2.4", "remove it: from 2.4 on chats are known by their shape"),
-    _Option(_TGI, "MAX_INPUT_LENGTH", None, None, "3", "use its new name, MAX_INPUT_TOKENS"),
 )
 # Words for engines and rolling batches, and how the tags of the images that hold them are called.
 _IN_IMAGES = {
@@ -80,22 +79,24 @@ def option_is_read(resolution: Resolution) -> Iterator[Finding]:
 
 
 def _unread(container: Container, options: tuple[_Option, ...]) -> Iterator[Finding]:
+    """One finding for each variable."""
     label, given = container.label, container.deployment.serving.environment
+    found = set()
     for option in options:
         value = given.get(option.variable)
         is_meant = value in option.values if option.values else value not in (None, "", "disable", "auto")
-        if container.engine not in option.engines or label is None or not is_meant:
+        if container.engine not in option.engines or label is None or not is_meant or option.variable in found:
             continue
         if option.first and is_before(label, option.first):
             since = f"it came with {option.first}"
         elif option.gone and not is_before(label, option.gone):
-            since = f"it ended before {option.gone}"
+            since = f"it was removed in {option.gone}"
         else:
             continue
         unread = f"{value!r} is not known to" if option.values else "is not read by"
         problem = f"{unread} {container.engine} {label}: {since}"
+        found.add(option.variable)
         yield Finding(f"serving.environment.{option.variable}", problem, option.fix)
-        return
 
 
 @error

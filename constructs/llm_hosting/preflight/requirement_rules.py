@@ -15,7 +15,7 @@ _ALARM_REACTION_IN_SECONDS = 240  # two datapoints of a minute each, and the del
 
 
 class _Requirement(NamedTuple):
-    """A setting and the setting it needs; `{value}` in the problem stands for the setting's value."""
+    """A setting and the setting it needs; problem and fix may hold `{value}`, the setting's, and `{deployment...}`."""
 
     field: str
     is_broken: Callable[[Deployment], bool]
@@ -61,13 +61,13 @@ _NEEDED = (
         "jobs.on_destroy",
         lambda d: d.jobs.deletion_protection and d.jobs.on_destroy == "delete",
         "{value} fails with jobs.deletion_protection: true",
-        "change one of them",
+        "use retain, or deletion_protection: false",
     ),
     _Requirement(
         "api.quota",
         lambda d: d.api.quota is not None and d.api.auth != "api-key",
-        "needs api.auth: api-key, because API Gateway counts quotas per API key",
-        "change one of them",
+        "needs api.auth: api-key, not {deployment.api.auth}: API Gateway counts quotas per API key",
+        "remove it, or change api.auth",
     ),
     _Requirement(
         "hosting.instance_count.min",
@@ -78,13 +78,13 @@ _NEEDED = (
     _Requirement(
         "hosting.instance_count.max",
         lambda d: d.hosting.instance_count.max < d.hosting.instance_count.min,
-        "{value} is less than instance_count.min",
-        "use min or more",
+        "{value} is less than min ({deployment.hosting.instance_count.min})",
+        "use {deployment.hosting.instance_count.min} or more",
     ),
     _Requirement(
         "hosting.instance_type",
         lambda d: len(set(d.hosting.instance_types)) < len(d.hosting.instance_types),
-        "names a type twice, and SageMaker refuses two pools of one type",
+        "{value} names a type twice, and SageMaker refuses two pools of one type",
         "remove one",
     ),
     _Requirement(
@@ -168,7 +168,7 @@ def settings_agree(resolution: Resolution) -> Iterator[Finding]:
 
 @warning
 def settings_have_an_effect(resolution: Resolution) -> Iterator[Finding]:
-    """A setting that another one makes useless says less than its author believes."""
+    """No setting is made useless by another one."""
     deployment = resolution.deployment
     yield from _broken(_USELESS, deployment)
     if not deployment.jobs.enabled:
@@ -185,8 +185,8 @@ def settings_have_an_effect(resolution: Resolution) -> Iterator[Finding]:
 def _broken(table: tuple[_Requirement, ...], deployment: Deployment) -> Iterator[Finding]:
     for requirement in table:
         if requirement.is_broken(deployment):
-            value = _value(deployment, requirement.field)
-            yield Finding(requirement.field, requirement.problem.format(value=value), requirement.fix)
+            values = {"value": _value(deployment, requirement.field), "deployment": deployment}
+            yield Finding(requirement.field, requirement.problem.format(**values), requirement.fix.format(**values))
 
 
 def _value(deployment: Deployment, field: str) -> str:

@@ -1,5 +1,6 @@
 """Validates a deployment file: all problems of shape, type and rules at once."""
 
+import difflib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,12 +42,9 @@ class Validation:
 def validate(resolution: Resolution) -> list[Finding]:
     """Every finding of every rule, without those that the deployment silences."""
     silenced = resolution.deployment.preflight.silenced
-    return [
-        finding
-        for rule in RULES
-        if rule.level == "error" or rule.id not in silenced
-        for finding in rule.findings(resolution)
-    ]
+    spoken = (rule for rule in RULES if rule.level == "error" or rule.id not in silenced)
+    # Types of a pool often break a law in the same words.
+    return list(dict.fromkeys(finding for rule in spoken for finding in rule.findings(resolution)))
 
 
 @error
@@ -64,7 +62,8 @@ def silenced_rules_exist(resolution: Resolution) -> Iterator[Finding]:
     """An id that no rule has silences nothing."""
     known = {rule.id for rule in RULES}
     for name in sorted(resolution.deployment.preflight.silenced.keys() - known):
-        yield Finding(f"preflight.silenced.{name}", "is no rule", f"remove it, or use {nearest(name, known)}")
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+        yield Finding(f"preflight.silenced.{name}", "is not a rule", f"use {near[0]}" if near else "remove it")
 
 
 def validate_file(path: Path, handlers: Collection[str]) -> Validation:

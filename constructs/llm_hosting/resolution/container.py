@@ -13,7 +13,7 @@ from ..catalog.versions import is_before
 from ..deployment import Deployment
 from .formats import DTYPES, QUANTIZATIONS, normal
 from .image import needs_archive
-from .variables import explicit_value
+from .variables import explicit_value, model_id_of
 
 _KV_CACHE_TYPES = ("OPTION_KV_CACHE_DTYPE", "SM_VLLM_KV_CACHE_DTYPE")
 _OWN_BRANCH = ("lmi-dist", "auto")  # takes more models than vLLM
@@ -21,7 +21,7 @@ _PASSES_ALL_FROM = "0.33"  # LMI: options it does not know go to vLLM
 _OWN_BRANCH_OF_VLLM_FROM = "0.28"  # LMI's own branch, which was TGI's before
 _VLLM_BY_ITSELF_FROM = "0.33"  # in LMI; before, without a rolling batch, transformers computes
 _TGI_SPLITS_ALL_FROM = "3"  # by the plans that transformers has for tensor parallelism
-_COUNT = re.compile(r"[0-9]{1,9}")
+COUNT = re.compile(r"[0-9]{1,9}")
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([kK]?)")
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
 
@@ -133,8 +133,7 @@ class Container:
     @cached_property
     def model_id(self) -> str:
         """The Hub id that the container loads."""
-        given = self.explicit_value("model") or ""
-        return given if re.fullmatch(r"[\w.-]+/[\w.-]+", given) else self.deployment.model.id
+        return model_id_of(self.deployment, self.server)
 
     @property
     def revision(self) -> str | None:
@@ -255,7 +254,7 @@ class Container:
         """Requests that the engine runs together; None = not said."""
         given = self.explicit_value("max_batch_size")
         if given:
-            return int(given) if _COUNT.fullmatch(given) else None
+            return int(given) if COUNT.fullmatch(given) else None
         return self.deployment.serving.max_batch_size
 
 

@@ -211,7 +211,7 @@ def _share_on_gpus(container: Container, instance: Instance) -> float | None:
 
 
 def _type_in_memory(container: Container) -> str:
-    """The least that the engine takes: 16 bits wherever nothing says 32."""
+    """16 bits unless the file or the image asks for 32."""
     default = container.version.default_dtype if container.version else None
     return container.dtype or default or "fp16"
 

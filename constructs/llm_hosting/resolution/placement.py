@@ -1,12 +1,10 @@
 """A container on one instance type: degree, copies, memory."""
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..catalog.instances import Instance
-from ..catalog.model_names import shape_of
-from .container import Container
+from .container import COUNT, Container
 from .memory import Memory, estimate
 from .parallelism import default_degree, parallel_devices
 
@@ -16,7 +14,6 @@ _PIPELINE = (
     "SM_VLLM_PIPELINE_PARALLEL_SIZE",
     "SM_SGLANG_PP_SIZE",
 )
-_COUNT = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -37,14 +34,13 @@ class Placement:
         container = self.container
         given = container.explicit_value("tensor_parallel_degree")
         if given:
-            return max(1, int(given) if _COUNT.fullmatch(given) else self.devices)
+            return max(1, int(given) if COUNT.fullmatch(given) else self.devices)
         version = container.version
         is_published = version is not None and version.tag is not None
         if version and is_published and "tensor_parallel_degree" not in version.variables:
             return 1
-        deployment = container.deployment
-        shape = shape_of(deployment.model.id)
-        return deployment.serving.tensor_parallel_degree or default_degree(self.instance, shape, version)
+        asked = container.deployment.serving.tensor_parallel_degree
+        return asked or default_degree(self.instance, container.shape, version)
 
     @cached_property
     def stages(self) -> int:

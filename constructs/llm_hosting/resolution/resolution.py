@@ -11,7 +11,7 @@ from .container import Container
 from .image import cuda_of, host_image, image_version, needs_archive, schema_version
 from .parallelism import default_degree, parallel_devices
 from .placement import Placement
-from .variables import container_settings, is_read
+from .variables import container_settings, is_read, model_id_of
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,11 @@ def resolve(deployment: Deployment) -> Resolution:
     version = image_version(serving, machine)
     deriving = version or engine(serving.engine).default(machine)
     smallest = min(known, key=parallel_devices, default=None)
-    degree = default_degree(smallest, shape_of(deployment.model.id), version) if smallest else 1
+    server = engine(deriving.engine).server
+    shape = shape_of(model_id_of(deployment, server))
+    degree = default_degree(smallest, shape, version) if smallest else 1
     settings = container_settings(deployment, deriving, degree, needs_archive=needs_archive(serving, version))
     schema, cuda = schema_version(serving, version, machine), cuda_of(serving, version)
-    server = engine(deriving.engine).server
     read = {name: value for name, value in settings.variables.items() if is_read(name, server)}
     container = Container(deployment, version, known[0].kind if known else "gpu", read)
     return Resolution(

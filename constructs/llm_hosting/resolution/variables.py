@@ -152,6 +152,12 @@ def explicit_value(setting: str, environment: Mapping[str, str], server: str) ->
     return next((environment[name] for name in names), None)
 
 
+def model_id_of(deployment: Deployment, server: str) -> str:
+    """The Hub id that the container loads: an explicit variable wins over `model.id`."""
+    given = explicit_value("model", deployment.serving.environment, server) or ""
+    return given if re.fullmatch(r"[\w.-]+/[\w.-]+", given) else deployment.model.id
+
+
 def _derived(
     deployment: Deployment, version: EngineVersion, degree: int, *, needs_archive: bool
 ) -> dict[str, tuple[str, bool]]:

@@ -1,4 +1,4 @@
-"""The parts that the job handlers work with, made once per process. The only place that reads the hosting mode."""
+"""The parts that the job handlers work with, made once per process. The only place that chooses by the hosting mode."""
 
 from dataclasses import dataclass
 from functools import cache

@@ -51,7 +51,7 @@ def test_all_problems_are_told_at_once_even_those_of_rules(tmp_path: Path) -> No
         )
     )
     assert "6 problems" in text
-    assert "model.id: 'two words' does not fit; write: Model id on the Hugging Face Hub" in text
+    assert "model.id: 'two words' does not fit; use this form: Model id on the Hugging Face Hub" in text
     assert "model.weight: is not a known key; rename it to `weights`, or use one of id, " in text
     assert "serving.engine: 'tgii' is not allowed; use 'lmi-vllm', 'lmi-deepspeed', " in text
     assert "startup_timeout_in_seconds: 5 is not allowed; use a whole number, 60 or more, 3600 or less." in text
@@ -176,10 +176,10 @@ def test_an_instance_type_is_a_name_or_a_list_of_names(tmp_path: Path) -> None:
         (
             "model",
             {"id": "a/b", "weights": "s3://bucket/prefix"},
-            "does not fit; write: Prefix with uncompressed weights",
+            "does not fit; use this form: Prefix with uncompressed weights",
         ),
         ("model", {"id": "a/b", "files": []}, "files: [] is not allowed; use at least 1 item."),
-        ("serving", {"handler": "My-Handler"}, "'My-Handler' does not fit; write: Folder under `model_src/`"),
+        ("serving", {"handler": "My-Handler"}, "'My-Handler' does not fit; use this form: Folder under `model_src/`"),
         ("serving", {"max_model_len": 10**400}, "use a whole number, 2 or more, 100000000 or less."),
         ("serving", {"environment": {"A-B": "x"}}, "environment.A-B: is no name of an environment variable"),
         ("serving", {"environment": {"A": "x" * 1025}}, "environment.A: the value is not allowed; use at most 1,024"),

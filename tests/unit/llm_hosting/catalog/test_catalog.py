@@ -163,12 +163,6 @@ def test_of_images_that_go_by_one_name_the_one_for_the_machine_is_meant(
     assert (found.label if found else None) == label
 
 
-def test_a_version_on_neuron_says_which_sdk_lmi_was_built_with() -> None:
-    for version in engine("lmi-neuronx").versions.values():
-        assert version.neuron_sdk
-        assert (version.tag or "").endswith(f"sdk{version.neuron_sdk}")
-
-
 def test_request_bodies_and_parameter_ranges_use_known_words() -> None:
     words = {"minimum", "maximum", "exclusive_minimum", "exclusive_maximum"}
     for known, version in versions():

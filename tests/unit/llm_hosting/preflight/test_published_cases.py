@@ -1,6 +1,7 @@
 """The preflight against configurations that others published: a regression net over failures and successes.
 
-Fields of a line: `outcome`; `reason`, the rule that states the cause of a failure; `also`, other causes that the source
+Fields of a line: `outcome`; `reason`, the cause of a failure, by the id of a rule where one states it; `also`, other
+causes that the source shows; `named`: an error states the cause.
 """
 
 import json

@@ -77,6 +77,18 @@ def test_what_is_unknown_can_be_silenced_too() -> None:
     assert [finding for finding in findings(changes) if finding.level != "note"] == []
 
 
+def test_each_variable_that_a_version_does_not_know_is_named() -> None:
+    environment = {"OPTION_S3URL": "s3://bucket/prefix/", "OPTION_ROLLING_BATCH": "lmi-dist"}
+    found = [each.field for each in findings({"serving": {"environment": environment}}) if each.level == "error"]
+    assert found == ["serving.environment.OPTION_S3URL", "serving.environment.OPTION_ROLLING_BATCH"]
+
+
+def test_types_of_a_pool_that_break_a_law_in_the_same_words_are_one_finding() -> None:
+    pool = {"instance_type": ["ml.g6.12xlarge", "ml.g5.12xlarge", "ml.g4dn.12xlarge"]}
+    found = findings({"serving": {"tensor_parallel_degree": 3}, "hosting": pool})
+    assert [each.rule for each in found if each.level == "error"] == ["heads-divisible-by-degree"]
+
+
 def test_rules_have_names_of_their_own() -> None:
     names = [rule.id for rule in RULES]
     assert sorted(set(names)) == sorted(names)
