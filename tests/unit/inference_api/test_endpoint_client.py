@@ -66,13 +66,13 @@ def test_the_model_gets_the_callers_own_bytes() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
-def test_what_the_model_refuses_is_the_callers_error_in_the_models_words(status: int) -> None:
+def test_a_refusal_by_the_model_is_a_400_with_the_models_text(status: int) -> None:
     error = failure(client_error("ModelError", 424, OriginalStatusCode=status, OriginalMessage=CONTAINER_SAYS))
     assert (error.status, error.code) == (400, "rejected_by_model")
     assert error.message == f"The model refused the request: {CONTAINER_SAYS}"
 
 
-def test_a_busy_model_says_when_to_come_back() -> None:
+def test_a_busy_model_is_a_429_with_retry_after() -> None:
     error = failure(client_error("ModelError", 424, OriginalStatusCode=429, OriginalMessage="overloaded"))
     assert (error.status, error.code) == (429, "model_busy")
     assert error.retry_after_in_seconds
@@ -110,7 +110,7 @@ def test_the_models_words_are_not_logged() -> None:
         ("ExpiredTokenException", 403, 502, "endpoint_refused"),
     ],
 )
-def test_what_aws_refuses_has_a_status_and_a_code_of_ours(code: str, aws_status: int, status: int, ours: str) -> None:
+def test_errors_of_aws_get_a_status_and_a_code_of_ours(code: str, aws_status: int, status: int, ours: str) -> None:
     error = failure(client_error(code, aws_status))
     assert (error.status, error.code, error.cause) == (status, ours, code)
     assert "arn:aws" not in error.message
@@ -208,7 +208,7 @@ def answer(request: BaseHTTPRequestHandler) -> None:
         (fail, 60, 503, "endpoint_not_ready"),
     ],
 )
-def test_a_call_is_made_exactly_once_whatever_happens(
+def test_a_call_is_made_exactly_once(
     endpoint_on: Callable[..., EndpointClient], script: Script, read_timeout: float, status: int, code: str
 ) -> None:
     with runtime_that(script) as runtime, pytest.raises(InvocationError) as caught:
@@ -258,6 +258,6 @@ def test_a_worker_learns_whether_the_model_may_have_run(error: ClientError, ran:
     assert caught.value.refused is (error.response.get("OriginalStatusCode") == 400)
 
 
-def test_an_answer_is_unchanged_whatever_its_size_and_type() -> None:
+def test_an_answer_is_unchanged() -> None:
     raw = b"\xff" * (MAX_RESPONSE_BYTES + 1)
     assert EndpointClient(RuntimeFake(raw, "image/png"), "endpoint").invoke(BODY) == (raw, "image/png")

@@ -126,7 +126,7 @@ def test_the_endpoint_describes_itself(aws: AwsDouble) -> None:
     }
 
 
-def test_an_engine_of_unknown_version_says_so(aws: AwsDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_engine_version_is_null(aws: AwsDouble, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGINE_VERSION", "")
     aws.body = b'{"EndpointStatus": "Creating"}'
     answer = describe_endpoint.handler(event("describe_endpoint"), None)

@@ -56,7 +56,7 @@ def test_every_response_names_its_request_and_is_neither_stored_nor_sniffed() ->
     }
 
 
-def test_an_error_says_its_code_its_message_and_the_field() -> None:
+def test_an_error_has_code_message_and_field() -> None:
     answer = too_busy(event("generate_with_iam"), None)
     assert answer["statusCode"] == 429
     assert answer["headers"]["retry-after"] == "2"

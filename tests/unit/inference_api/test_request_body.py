@@ -79,7 +79,7 @@ def test_an_empty_prompt_is_called_invalid(inputs: Any, field: str) -> None:
 
 
 @pytest.mark.parametrize("body", [{"messages": [{"role": "user"}]}, {"inputs": "a", "messages": []}])
-def test_a_shape_that_the_engine_does_not_take_is_told_which_it_takes(body: Any) -> None:
+def test_a_refused_shape_comes_with_the_shapes_of_the_engine(body: Any) -> None:
     error = refusal(json.dumps(body).encode())
     assert (error["status"], error["code"]) == (400, "unsupported_body")
     assert 'as "inputs"; the body has' in error["message"]
@@ -109,7 +109,7 @@ def test_two_prompts_are_one_too_many() -> None:
         (b'"inputs"', "must be a JSON object"),
     ],
 )
-def test_what_parsers_could_read_differently_is_not_valid_json(body: bytes, reason: str) -> None:
+def test_ambiguous_json_is_refused(body: bytes, reason: str) -> None:
     error = refusal(body)
     assert (error["status"], error["code"]) == (400, "invalid_json")
     assert reason in error["message"]
@@ -197,7 +197,7 @@ def test_parameters_must_be_an_object() -> None:
         ("best_of", 3, "at most 2"),
     ],
 )
-def test_a_value_that_the_engine_refuses_is_told_the_range(name: str, value: float, allowed: str) -> None:
+def test_a_refused_value_comes_with_its_range(name: str, value: float, allowed: str) -> None:
     error = refusal(json.dumps({"inputs": "a", "parameters": {name: value}}).encode())
     message = f"parameters.{name}: {value} is refused by tgi; it must be {allowed}."
     assert (error["status"], error["code"], error["message"]) == (400, "invalid_parameter", message)

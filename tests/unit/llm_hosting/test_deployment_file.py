@@ -38,7 +38,7 @@ def test_a_minimal_file_gets_every_default(tmp_path: Path) -> None:
     assert {warning.level for warning in warnings} <= {"note"}
 
 
-def test_all_problems_are_told_at_once_even_those_of_rules(tmp_path: Path) -> None:
+def test_all_problems_are_reported_at_once_those_of_rules_too(tmp_path: Path) -> None:
     text = problems(
         written(
             tmp_path,
@@ -69,7 +69,7 @@ def test_a_tag_that_does_not_fit_is_not_valid_yaml(tmp_path: Path, value: str) -
     assert "file: is not valid YAML" in problems(written(tmp_path, f"model: {value}\n"))
 
 
-def test_nothing_is_said_about_settings_whose_meaning_hangs_on_a_refused_one(tmp_path: Path) -> None:
+def test_settings_that_depend_on_a_refused_one_are_not_judged(tmp_path: Path) -> None:
     content = {
         **MINIMAL,
         "api": {"auth": "apikey", "quota": {"limit": 5}},
@@ -78,7 +78,7 @@ def test_nothing_is_said_about_settings_whose_meaning_hangs_on_a_refused_one(tmp
     assert "2 problems" in problems(written(tmp_path, content))
 
 
-def test_nothing_is_said_about_what_only_a_refused_mode_would_allow(tmp_path: Path) -> None:
+def test_settings_of_a_refused_mode_are_not_judged(tmp_path: Path) -> None:
     hosting = {"instance_type": "ml.g6.2xlarge", "mode": "asynch", "instance_count": {"min": 0, "max": 2}}
     content = {**MINIMAL, "hosting": hosting, "jobs": {"invocation_timeout_in_seconds": 600}}
     text = problems(written(tmp_path, content))
@@ -86,7 +86,7 @@ def test_nothing_is_said_about_what_only_a_refused_mode_would_allow(tmp_path: Pa
     assert "hosting.mode: 'asynch' is not allowed; use 'realtime' or 'async'." in text
 
 
-def test_nothing_is_said_about_a_deadline_whose_attempts_are_refused(tmp_path: Path) -> None:
+def test_a_deadline_is_not_judged_by_a_refused_timeout(tmp_path: Path) -> None:
     hosting = {"instance_type": "ml.g6.2xlarge", "mode": "async"}
     content = {
         **MINIMAL,
@@ -104,12 +104,12 @@ def test_a_section_that_lacks_a_setting_hides_no_other_problem(tmp_path: Path) -
     assert "serving.version: 'zz' is not a version of lmi-vllm" in text
 
 
-def test_a_missing_section_says_what_it_is_for(tmp_path: Path) -> None:
+def test_a_missing_section_is_described(tmp_path: Path) -> None:
     text = problems(written(tmp_path, {"model": {"id": "Qwen/Qwen3-4B"}}))
     assert "hosting: is missing; set it: Where the container runs." in text
 
 
-def test_a_missing_field_says_what_it_is_for(tmp_path: Path) -> None:
+def test_a_missing_field_is_described(tmp_path: Path) -> None:
     text = problems(written(tmp_path, {**MINIMAL, "hosting": {}}))
     assert "hosting.instance_type: is missing; set it: SageMaker instance type" in text
 
@@ -187,7 +187,9 @@ def test_an_instance_type_is_a_name_or_a_list_of_names(tmp_path: Path) -> None:
         ("preflight", {"silenced": {"Shared": "we know of it"}}, "silenced.Shared: is no id of a rule; use lower-case"),
     ],
 )
-def test_what_is_allowed_is_said_in_words(tmp_path: Path, section: str, content: dict[str, Any], said: str) -> None:
+def test_a_refused_value_comes_with_the_allowed_ones(
+    tmp_path: Path, section: str, content: dict[str, Any], said: str
+) -> None:
     text = problems(written(tmp_path, {**MINIMAL, section: content}))
     assert "1 problem" in text
     assert said in text

@@ -129,7 +129,7 @@ def test_every_rule_is_listed_on_demand_with_its_sentence(write: Any, capsys: py
     assert "SageMaker pulls images from the endpoint's own region only." in words(said)
 
 
-def test_what_is_silenced_stays_visible_with_its_reason(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_silenced_rule_stays_visible_with_its_reason(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
     reason = "Callers are our own, and few."
     silencing = {"api": {"auth": "api-key"}, "preflight": {"silenced": {"shared-secret": reason}}}
     assert check(write(HEALTHY | silencing), strict=True) == 0
@@ -182,18 +182,14 @@ def test_a_file_that_is_wrong_itself_is_refused_in_both_forms(
     assert f"{field}" in capsys.readouterr().out
 
 
-def test_what_else_is_wrong_is_found_beside_a_mistake_in_the_file(
-    write: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rules_are_judged_beside_a_mistake_of_shape(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
     content = {"model": {"id": "Qwen/Qwen3-4B", "typo": 1}, "hosting": {"instance_type": "ml.m5.xlarge"}}
     assert check(write(content), as_json=True) == 1
     rules = {finding["rule"] for finding in json.loads(capsys.readouterr().out)["findings"]}
     assert {"schema", "image-fits-platform"} <= rules
 
 
-def test_a_type_that_is_missing_is_not_judged_for_what_stands_in_its_place(
-    write: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_type_is_not_judged(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(write({"model": {"id": "gpt2"}, "hosting": {}}), as_json=True) == 1
     assert {finding["rule"] for finding in json.loads(capsys.readouterr().out)["findings"]} == {"schema"}
 
@@ -226,7 +222,7 @@ def test_a_terminal_without_unicode_gets_ascii(write: Any) -> None:
     assert b"# 8." in result.stdout
 
 
-def test_who_stops_reading_is_no_problem(write: Any) -> None:
+def test_a_closed_pipe_is_no_problem(write: Any) -> None:
     command = [sys.executable, "-m", "slipway", "check", write(HEALTHY), "--json"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout

@@ -24,7 +24,7 @@ def marked(name: str, content: str = "old") -> str:
 
 
 @pytest.mark.parametrize("name", ["engines", "versions", "variables", "formats", "rules", "report"])
-def test_what_stands_between_the_marks_is_replaced_and_nothing_else(name: str) -> None:
+def test_only_text_between_the_marks_is_replaced(name: str) -> None:
     page = filled(marked(name))
     assert "\nold\n" not in page
     assert page.startswith("before\n")
@@ -38,7 +38,7 @@ def test_a_mark_without_a_table_is_an_error() -> None:
         filled(marked("tabels"))
 
 
-def test_a_table_says_which_versions_read_a_variable() -> None:
+def test_a_table_names_the_versions_that_read_a_variable() -> None:
     table = filled(marked("variables"))
     (row,) = (line for line in table.splitlines() if line.startswith("| `model.weights` |"))
     assert "`OPTION_S3URL`: lmi-deepspeed (to 0.21.0" in row
@@ -52,7 +52,7 @@ def test_the_example_of_a_model_is_one_row_that_the_catalog_reads() -> None:
     assert MODEL.keys() - {"ids"} <= told, "each setting is explained"
 
 
-def test_the_example_of_a_version_has_what_versions_have() -> None:
+def test_the_example_of_a_version_has_the_columns_of_versions() -> None:
     ((label, row),) = VERSION.items()
     assert label not in engine("lmi-vllm").versions, "then it is no example of a new one"
     path = ROOT / "constructs" / "llm_hosting" / "catalog" / "engines" / "lmi-vllm.json"

@@ -75,7 +75,7 @@ def test_a_failure_is_tried_again_and_the_third_one_is_final() -> None:
     assert (job.state, job.error_code, job.holds_slot) == (FAILED, "model_error", False)
 
 
-def test_what_the_model_refuses_is_final_at_once() -> None:
+def test_a_request_that_the_model_refuses_is_final_at_once() -> None:
     assert failed(claimed(), 1, refused=True).state == FAILED
 
 
@@ -159,7 +159,7 @@ def test_a_cancelled_jobs_row_outlives_the_slot_it_holds() -> None:
     assert job.expires_at == NOW + 3600 + 7200
 
 
-def test_the_deadline_says_why_if_it_knows() -> None:
+def test_a_job_at_its_deadline_keeps_a_known_error() -> None:
     job = transitions.expire(accepted(), NOW + 3600, POLICY)
     assert job
     assert job.state == EXPIRED

@@ -221,7 +221,7 @@ def test_weights_have_the_name_that_the_version_reads() -> None:
             assert version.variables["weights"].name == ("OPTION_S3URL" if old else "OPTION_MODEL_ID")
 
 
-def test_lmi_15_and_16_are_told_to_be_asynchronous() -> None:
+def test_lmi_15_and_16_get_asynchronous_mode() -> None:
     asked = {label for label, known in engine("lmi-vllm").versions.items() if "OPTION_ASYNC_MODE" in known.constants}
     assert asked == {"0.33.0-lmi15", "0.34.0-lmi16"}
 
@@ -244,7 +244,7 @@ def test_an_engine_that_does_not_exist_is_a_key_error() -> None:
         engine("../regions")
 
 
-def test_an_instance_type_says_what_it_has() -> None:
+def test_an_instance_type_has_its_hardware() -> None:
     for name, instance in instances().items():
         assert re.fullmatch(r"ml\.[a-z0-9-]+\.[a-z0-9-]+", name)
         assert instance.vcpu >= 1, name

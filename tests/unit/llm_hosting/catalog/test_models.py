@@ -77,7 +77,7 @@ def test_an_architecture_has_one_answer_per_table(table: str) -> None:
     assert set(rows.get("split_since", {})) <= set(rows["since"])
 
 
-def test_a_hub_id_is_in_the_catalog_once_whatever_its_case() -> None:
+def test_a_hub_id_is_in_the_catalog_once_in_any_case() -> None:
     ids = Counter(hub_id.lower() for shape in model_shapes() for hub_id in shape.ids)
     assert [hub_id for hub_id, times in ids.items() if times > 1] == []
     assert model_shape("meta-llama/llama-3.1-8b") is model_shape("META-LLAMA/Llama-3.1-8B")
@@ -129,7 +129,7 @@ def test_a_wrong_row_is_named(tmp_path: Path, rows: list[object] | None, said: s
     assert said in str(refusal.value)
 
 
-def test_the_catalog_knows_what_has_to_divide_in_quantized_models() -> None:
+def test_quantized_models_have_their_dividing_sizes() -> None:
     quantized = [shape for shape in model_shapes() if shape.quantization and shape.hidden_size]
     unknown = [shape.ids[0] for shape in quantized if shape.intermediate_size is None]
     assert len(unknown) < len(quantized) / 20, unknown

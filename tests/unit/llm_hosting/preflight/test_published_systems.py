@@ -70,7 +70,7 @@ AS_PUBLISHED: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("name", AS_PUBLISHED)
-def test_what_was_wrong_is_refused(name: str) -> None:
+def test_the_mistakes_of_publications_are_refused(name: str) -> None:
     content, rule, words = AS_PUBLISHED[name]
     errors = {
         each.rule: each.message

@@ -32,7 +32,7 @@ def test_a_deployment_that_no_rule_objects_to_is_ready() -> None:
     assert found.image == "djl-inference:0.36.0-lmi28.0.0-cu130"
 
 
-def test_a_warning_or_what_is_unknown_refuses_nothing() -> None:
+def test_neither_warnings_nor_unknowns_refuse() -> None:
     assert report({"api": {"auth": "api-key"}}).verdict == "ready"
     assert report({"model": {"id": "nobody/knows-this"}}).verdict == "ready"
 
@@ -46,7 +46,7 @@ def test_the_worst_comes_first() -> None:
     assert [finding.level for finding in found.findings] == ["error", "warning", "note"]
 
 
-def test_what_is_silenced_is_neither_said_nor_passed() -> None:
+def test_a_silenced_rule_neither_speaks_nor_passes() -> None:
     silenced = {"shared-secret": "the callers have no AWS credentials"}
     found = report({"api": {"auth": "api-key"}, "preflight": {"silenced": silenced}})
     assert found.silenced == silenced

@@ -59,19 +59,19 @@ def test_a_shipped_deployment_is_not_refused(name: str) -> None:
     assert [finding for finding in found if finding.level == "error"] == []
 
 
-def test_a_warning_that_is_silenced_is_not_said() -> None:
+def test_a_silenced_warning_is_left_out() -> None:
     shared: Changes = {"api": {"auth": "api-key"}}
     assert "shared-secret" in {finding.rule for finding in findings(shared)}
     assert "shared-secret" not in {finding.rule for finding in findings(shared | {"preflight": {"silenced": REASON}})}
 
 
-def test_an_error_that_is_silenced_is_said_all_the_same() -> None:
+def test_an_error_cannot_be_silenced() -> None:
     silenced = {"degree-fits-instance": "four are enough for us"}
     changes: Changes = {"serving": {"tensor_parallel_degree": 4}, "preflight": {"silenced": silenced}}
     assert {"degree-fits-instance", "errors-are-not-silenced"} <= {each.rule for each in findings(changes)}
 
 
-def test_what_is_unknown_can_be_silenced_too() -> None:
+def test_unknowns_can_be_silenced_too() -> None:
     silenced = {"model-is-known": "it is a model of our own"}
     changes: Changes = {"model": {"id": "nobody/knows-this"}, "preflight": {"silenced": silenced}}
     assert [finding for finding in findings(changes) if finding.level != "note"] == []

@@ -29,7 +29,7 @@ def test_a_copy_of_a_published_image_is_recognised() -> None:
     assert [version.tag for version in published if not is_recognised(version)] == []
 
 
-def test_a_copy_is_what_it_is_whatever_engine_is_named() -> None:
+def test_the_image_decides_on_the_engine_not_the_setting() -> None:
     found = container(engine="lmi-vllm", image_uri=f"{OWN_REGISTRY}/vllm:server-sagemaker-cuda-v2.2")
     assert (found.engine, found.server, found.vllm) == ("vllm", "vllm", "0.26.0")
 
@@ -128,7 +128,7 @@ def test_the_model_is_the_one_that_the_container_loads(
     assert (found.model_id, found.comes_from_hub) == (hub_id, comes_from_hub)
 
 
-def test_sagemaker_downloads_what_is_the_model_data() -> None:
+def test_sagemaker_downloads_weights_that_are_model_data() -> None:
     weights = {"weights": "s3://bucket/prefix/"}
     assert container(weights).sagemaker_downloads
     assert not container().sagemaker_downloads
@@ -137,7 +137,7 @@ def test_sagemaker_downloads_what_is_the_model_data() -> None:
     ).sagemaker_downloads  # an archive takes its place
 
 
-def test_what_computes_in_lmi_is_what_the_rolling_batch_says() -> None:
+def test_the_rolling_batch_decides_on_the_library_in_lmi() -> None:
     assert container(engine="lmi-vllm", version="0.30.0-lmi12").vllm == "0.6.2"
     assert container(engine="lmi-deepspeed", environment={"OPTION_ROLLING_BATCH": "vllm"}).runs_vllm
     assert not container(engine="lmi-deepspeed").runs_vllm

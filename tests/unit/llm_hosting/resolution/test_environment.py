@@ -84,7 +84,7 @@ TYPICAL: dict[str, tuple[Changes, str, Changes]] = {
 
 
 @pytest.mark.parametrize("engine", TYPICAL)
-def test_an_engine_is_told_in_its_own_variables(engine: str) -> None:
+def test_each_engine_has_variables_of_its_own(engine: str) -> None:
     serving, instance_type, environment = TYPICAL[engine]
     settings = told(hosting={"instance_type": instance_type}, engine=engine, **serving)
     assert (settings.environment, settings.properties) == (environment, None)
@@ -122,7 +122,7 @@ def test_a_value_that_an_engine_does_not_take_is_left_to_the_rule_that_refuses_i
 
 
 @pytest.mark.parametrize("name", ["OPTION_TENSOR_PARALLEL_DEGREE", "TENSOR_PARALLEL_DEGREE", "SM_NUM_GPUS"])
-def test_a_variable_given_by_hand_keeps_away_ours_under_whatever_name(name: str) -> None:
+def test_an_explicit_variable_replaces_the_derived_one_under_any_name(name: str) -> None:
     environment = told(tensor_parallel_degree=4, environment={name: "2"}).environment
     assert {key: value for key, value in environment.items() if key in VARIABLE_ALIASES["tensor_parallel_degree"]} == {
         name: "2"
@@ -134,7 +134,7 @@ def test_a_variable_of_another_engine_keeps_nothing_away() -> None:
     assert environment["TENSOR_PARALLEL_DEGREE"] == "4"
 
 
-def test_what_is_given_by_hand_wins() -> None:
+def test_explicit_variables_win() -> None:
     assert told(environment={"SERVING_FAIL_FAST": "false"}).environment["SERVING_FAIL_FAST"] == "false"
     lines = properties(engine="lmi-deepspeed", version="0.26.0", environment={"OPTION_DTYPE": "bf16"})
     assert lines["option.dtype"] == "bf16"
@@ -198,7 +198,7 @@ def test_every_variable_of_the_catalog_is_read_by_its_server() -> None:
 @pytest.mark.parametrize(
     ("model", "task"), [("openai-community/gpt2", "text-generation"), ("google/flan-t5-base", "text2text-generation")]
 )
-def test_the_toolkit_is_told_the_task_of_the_model(model: str, task: str) -> None:
+def test_the_toolkit_gets_the_task_of_the_model(model: str, task: str) -> None:
     changes: Changes = {"model": {"id": model}, "serving": {"engine": "huggingface"}}
     assert resolved(changes).environment["HF_TASK"] == task
 

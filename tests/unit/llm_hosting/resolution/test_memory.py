@@ -38,7 +38,7 @@ def test_weights_and_cache_follow_from_the_shape_of_the_model() -> None:
     assert estimate.requests_at_full_length == pytest.approx(left / estimate.per_token / 8192, rel=0.01)
 
 
-def test_vllm_takes_nine_tenths_of_a_gpu_and_others_what_the_driver_leaves() -> None:
+def test_vllm_takes_nine_tenths_of_a_gpu_and_other_engines_all_visible_memory() -> None:
     assert need(QWEN_4B).available == pytest.approx(22_888 * MIB * 0.9)
     assert need(QWEN_4B, engine="tgi").available == pytest.approx(22_888 * MIB * 0.985)
     assert need(QWEN_4B, "ml.g4dn.2xlarge", engine="tgi").available == pytest.approx(16_384 * MIB * 0.92)
@@ -116,7 +116,7 @@ def test_an_8_bit_cache_is_half_as_large() -> None:
         ({"id": "Qwen/Qwen3-8B-AWQ-of-ours"}, {}, 0.6),  # by its name
     ],
 )
-def test_what_a_parameter_takes_follows_from_what_is_said(
+def test_bytes_per_parameter_follow_from_type_and_format(
     model: Changes, serving: Changes, bytes_per_parameter: float
 ) -> None:
     assert need(model, **serving).weights == pytest.approx(8.19e9 * bytes_per_parameter, rel=0.01)
@@ -129,7 +129,7 @@ def test_of_weights_that_are_stored_quantized_the_files_say_the_size() -> None:
     assert need("Qwen/Qwen2.5-7B-Instruct-AWQ").weights == shape.weights_in_gb * GB
 
 
-def test_of_an_unknown_model_or_format_nothing_is_said() -> None:
+def test_an_unknown_model_or_format_has_no_estimate() -> None:
     assert need("nobody/knows-this").weights is None
     assert need("nobody/knows-this").cached_tokens is None
     assert need("nobody/knows-this-7b").weights == 14e9

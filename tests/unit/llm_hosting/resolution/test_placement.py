@@ -41,7 +41,7 @@ def test_a_pool_has_a_placement_for_each_type_that_is_known() -> None:
         ({"image_uri": f"{OWN_REGISTRY}/own:1", "engine": "custom"}, 4),
     ],
 )
-def test_the_degree_is_what_the_container_reads(serving: Changes, degree: int) -> None:
+def test_the_degree_is_the_one_that_the_container_reads(serving: Changes, degree: int) -> None:
     assert placement(instance_type=TWELVE, **serving).degree == degree
 
 
@@ -55,7 +55,7 @@ def test_the_degree_is_what_the_container_reads(serving: Changes, degree: int) -
         ("nobody/knows-this", FORTY_EIGHT, 8),
     ],
 )
-def test_where_nothing_is_said_the_degree_follows_from_the_heads(model: str, instance_type: str, degree: int) -> None:
+def test_the_default_degree_follows_from_the_heads(model: str, instance_type: str, degree: int) -> None:
     found = placement({"id": model}, instance_type)
     assert found.degree == degree
     assert found.container.environment["TENSOR_PARALLEL_DEGREE"] == str(degree)

@@ -28,7 +28,7 @@ def test_the_image_is_the_catalogs_for_engine_and_version() -> None:
     assert resolution.version == "0.36.0-lmi24"
 
 
-def test_where_no_version_is_said_it_is_the_catalogs_default() -> None:
+def test_the_default_version_is_the_catalogs() -> None:
     assert resolved().image == resolved(version="0.36.0-lmi28").image
 
 
@@ -53,7 +53,7 @@ def test_a_version_that_the_catalog_does_not_know_has_no_image() -> None:
         ({"image_uri": OWN_IMAGE, "version": "0.31.0-lmi13"}, ("inputs", "messages")),  # as is said
     ],
 )
-def test_the_request_bodies_are_those_of_what_runs(serving: dict[str, Any], bodies: tuple[str, ...]) -> None:
+def test_the_request_bodies_are_those_of_the_image(serving: dict[str, Any], bodies: tuple[str, ...]) -> None:
     assert resolved(**serving).bodies == bodies
 
 
@@ -80,7 +80,7 @@ def test_the_host_image_follows_the_cuda_version_of_the_container(
     assert resolved(instance_type, **serving).inference_ami_version == expected
 
 
-def test_a_host_image_that_is_said_is_taken() -> None:
+def test_an_explicit_host_image_wins() -> None:
     hosting = {"hosting": {"instance_type": "ml.g6.2xlarge", "inference_ami_version": GPU_3}}
     assert resolved_from(hosting).inference_ami_version == GPU_3
 
@@ -128,7 +128,7 @@ def test_the_synth_names_the_registry_of_the_image() -> None:
     assert f"image     {OWN_IMAGE}\n" in own
 
 
-def test_a_real_time_call_has_sagemakers_own_limit_whatever_the_file_says() -> None:
+def test_a_real_time_call_has_sagemakers_own_limit() -> None:
     jobs = {"jobs": {"invocation_timeout_in_seconds": 900}}
     assert deployment(jobs).invocation_timeout_in_seconds == 60
     assert deployment({**jobs, "hosting": ASYNC}).invocation_timeout_in_seconds == 900

@@ -41,7 +41,7 @@ def properties(model: Changes | None = None, hosting: Changes | None = None, **s
         ("lmi-tensorrt-llm", "0.26.0", "djl_python.tensorrt_llm"),
     ],
 )
-def test_what_dates_from_before_the_variables_of_lmi_is_told_in_a_file(engine: str, version: str, handler: str) -> None:
+def test_old_images_get_a_serving_properties(engine: str, version: str, handler: str) -> None:
     hosting = {"instance_type": SIX_CHIPS if engine == "lmi-neuronx" else FOUR_GPUS}
     model = {"id": "facebook/opt-6.7b", "dtype": "fp16"}
     found = told(model, hosting, engine=engine, version=version, tensor_parallel_degree=2)
@@ -64,7 +64,7 @@ def test_what_dates_from_before_the_variables_of_lmi_is_told_in_a_file(engine: s
         ("lmi-tensorrt-llm", "0.26.0", "MPI"),
     ],
 )
-def test_djl_serving_is_told_its_own_engine(engine: str, version: str, djl_engine: str) -> None:
+def test_djl_serving_gets_the_name_of_its_engine(engine: str, version: str, djl_engine: str) -> None:
     assert properties(engine=engine, version=version)["engine"] == djl_engine
 
 
@@ -187,7 +187,7 @@ settings_of_a_model = st.dictionaries(
 
 @given(environment=settings_of_a_model)
 @settings(max_examples=50)
-def test_a_file_says_what_the_variables_say(environment: dict[str, str]) -> None:
+def test_variables_and_serving_properties_hold_the_same(environment: dict[str, str]) -> None:
     read_back = variables_of(properties_of(environment))
     for name, value in environment.items():
         said_twice = CANONICAL.get(name) in environment  # then one of the two is as good as the other
