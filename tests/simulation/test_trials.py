@@ -28,14 +28,14 @@ FAULTS_OF_MODE = {
 Running = dict[str, Future[Any]]
 # Before its deadline. A call may take a minute, must end five minutes before, and the sweeper looks each quarter hour.
 LAST_LOOKS_IN_SECONDS = 60 + 300 + 900
-# Within five minutes, for five places on a real-time endpoint: the reason for the queue.
+# Within five minutes, for two places on a real-time endpoint: the reason for the queue.
 BURST = Trial(
     mode="realtime",
-    jobs=4000,
+    jobs=1600,
     arrivals=300,
     owners=40,
     open_jobs=1000,
-    capacity=5,
+    capacity=2,
     median=2.8,
     rates=Rates(),
     habits=Habits.of_nobody(),

@@ -1,4 +1,4 @@
-"""The scorecard counts what went wrong, and its command says so by its exit status."""
+"""The scorecard counts broken invariants, and the command's exit status tells of them."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from simulation.__main__ import main
-from simulation.planted_faults import FAULTS
+from simulation.faults import Rates
+from simulation.mutants import EXPLORED, TRIED
 from simulation.scorecard import Scorecard
 from simulation.trial import Trial
 from simulation.world import World
@@ -17,16 +18,18 @@ SMALL = {"jobs": 60, "arrivals": 200, "owners": 10, "deadline": 1800, "invocatio
 @pytest.mark.parametrize(
     ("name", "count"),
     [
-        ("an_answer_before_the_row", "lost"),
-        ("writes_without_a_condition", "changed after the end"),
-        ("a_time_to_live_from_acceptance_on", "deleted early"),
-        ("no_sweeper", "stuck"),
-        ("a_log_of_the_models_words", "other breaches"),
+        ("the row comes after the answer", "lost"),
+        ("outputs change the end", "changed after the end"),
+        ("rows may go from acceptance on", "deleted early"),
+        ("the sweeper does nothing", "stuck"),
+        ("the model's words are logged", "other breaches"),
     ],
 )
-def test_each_count_counts(name: str, count: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    FAULTS[name].plant(monkeypatch)
-    card = Scorecard.of(Trial(**{**SMALL, "after_retention": False, **FAULTS[name].trial}))
+def test_a_broken_invariant_is_counted(name: str, count: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant = next(each for each in (*EXPLORED, *TRIED) if each.name == name)
+    mutant.plant(monkeypatch)
+    trial = mutant.trial or {"rates": Rates(unknown_outcome=0.2, duplicate_message=1.0, lost_message=0.3)}
+    card = Scorecard.of(Trial(mode=mutant.mode, after_retention=False, **SMALL | trial))
     assert card.counts[count] > 0
     assert not card.is_clean
     assert "python -m simulation --mode" in str(card)
@@ -41,7 +44,7 @@ def test_cards_add_up() -> None:
     assert not Scorecard.total([]).is_clean  # no jobs prove nothing
 
 
-def test_the_command_prints_a_card_and_tells_a_story(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_a_card_and_a_story(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trial = ["--mode", "realtime", "--seeds", "1", "--jobs", "20"]
     assert main([*trial, "--json", str(tmp_path / "card.json"), "--processes", "1"]) == 0
     card = json.loads((tmp_path / "card.json").read_text())
