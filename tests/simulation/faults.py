@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from random import Random
 
 # Of a call: the function dies before or after the effect; the call fails without effect, or with one nobody hears of.
@@ -53,10 +53,6 @@ class Rates:
             model_crash=0.004,
             slow_answer=0.02,
         )
-
-    def times(self, factor: float) -> "Rates":
-        """All of them, so much more often."""
-        return Rates(**{name: min(1.0, factor * chance) for name, chance in asdict(self).items()})
 
 
 @dataclass

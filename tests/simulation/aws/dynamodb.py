@@ -83,10 +83,10 @@ class DynamoDb:
         index = next((index for index in self.table.indexes if index.name == request["IndexName"]), None)
         if index is None or request.get("ConsistentRead"):
             raise invalid("The table does not have the specified index, or a consistent read of one was asked for")
-        parsed = expressions.condition(request["KeyConditionExpression"], request.get("ExpressionAttributeNames"))
-        _check_used(request, parsed)
+        parsed = expressions.condition(request["KeyConditionExpression"], _names(request))
+        _check_used(request, parsed.used)
         values = request["ExpressionAttributeValues"]
-        given = {each.attribute: each for each in parsed.comparisons}
+        given = {term.attribute: term for terms in parsed.alternatives for term in terms}
         partition, sort = given.pop(index.partition, None), given.pop(index.sort, None)
         if partition is None or partition.operator != "=" or given or (sort and sort.operator != "<="):
             raise invalid("Query condition missed key schema element, or has an operator that is not simulated")
@@ -139,23 +139,21 @@ class DynamoDb:
     def _update(self, request: Mapping[str, Any]) -> _Change:
         pk, values = _pk(request["Key"]), request.get("ExpressionAttributeValues", {})
         new = table_items.copied(self.table.items.get(pk) or request["Key"])
-        parsed = expressions.update(request["UpdateExpression"], request.get("ExpressionAttributeNames"))
+        parsed = expressions.update(request["UpdateExpression"], _names(request))
         for verb, attribute, value in parsed.actions:
-            if attribute == "pk":
-                raise invalid("Cannot update attribute pk. This attribute is part of the key")
             if verb == "SET":
                 new[attribute] = dict(values[value])
             else:
                 total = float(new.get(attribute, {"N": "0"})["N"]) + float(values[value]["N"])
                 new[attribute] = {"N": f"{total:g}" if total % 1 else str(int(total))}
-        return self._change(request, pk, new, parsed)
+        return self._change(request, pk, new, parsed.used)
 
-    def _change(self, request: Mapping[str, Any], pk: str, new: Item, *parsed: expressions.Expression) -> _Change:
+    def _change(self, request: Mapping[str, Any], pk: str, new: Item, used: frozenset[str] = frozenset()) -> _Change:
         size = table_items.checked_size(new)
         old, text = self.table.items.get(pk), request.get("ConditionExpression")
-        condition = expressions.condition(text, request.get("ExpressionAttributeNames")) if text else None
-        _check_used(request, *parsed, *([condition] if condition else []))
-        if condition is None or condition.test(old or {}, request.get("ExpressionAttributeValues", {})):
+        condition = expressions.condition(text, _names(request)) if text else None
+        _check_used(request, used | condition.used if condition else used)
+        if condition is None or condition.holds(old or {}, request.get("ExpressionAttributeValues", {})):
             return _Change(pk, new, size, None)
         shown = old and request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
         found = {"Item": table_items.copied(old)} if old and shown else {}
@@ -178,8 +176,11 @@ def _pk(key: Mapping[str, Any]) -> str:
     return str(pk)
 
 
-def _check_used(request: Mapping[str, Any], *parsed: expressions.Expression) -> None:
-    used = {name for expression in parsed for name in expression.used}
+def _names(request: Mapping[str, Any]) -> expressions.Names:
+    return tuple(sorted(request.get("ExpressionAttributeNames", {}).items()))
+
+
+def _check_used(request: Mapping[str, Any], used: frozenset[str]) -> None:
     given = {*request.get("ExpressionAttributeNames", {}), *request.get("ExpressionAttributeValues", {})}
     if used != given:
         raise invalid(f"Names or values that are unused in expressions, or not defined: {sorted(used ^ given)}")

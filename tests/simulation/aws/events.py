@@ -15,8 +15,6 @@ class Event(NamedTuple):
     """One event, as a rule would see it."""
 
     at: float
-    source: str
-    kind: str
     detail: dict[str, Any]
 
 
@@ -38,6 +36,6 @@ class EventBus:
                 answers.append({"ErrorCode": "ThrottlingException", "ErrorMessage": "Rate exceeded"})
                 continue
             detail = json.loads(entry["Detail"])
-            self.events.append(Event(self.scheduler.now, entry["Source"], entry["DetailType"], detail))
+            self.events.append(Event(self.scheduler.now, detail))
             answers.append({"EventId": f"event-{len(self.events)}"})
         return {"FailedEntryCount": sum("ErrorCode" in answer for answer in answers), "Entries": answers}

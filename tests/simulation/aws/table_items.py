@@ -27,7 +27,7 @@ def checked_size(item: Item) -> int:
         if len(value) != 1:
             raise invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one")
         ((kind, content),) = value.items()
-        if kind in ("SS", "NS", "BS") and (not content or len(set(content)) != len(content)):
+        if kind == "NS" and (not content or len(set(content)) != len(content)):
             raise invalid(f"One or more parameter values were invalid: the set {name} is empty or has duplicates")
         if kind == "N":
             float(content)
@@ -57,8 +57,6 @@ def _copied(value: Mapping[str, Any]) -> dict[str, Any]:
     ((kind, content),) = value.items()
     if kind == "M":
         return {kind: copied(content)}
-    if kind == "L":
-        return {kind: [_copied(each) for each in content]}
     return {kind: list(content) if isinstance(content, list) else content}
 
 
@@ -70,10 +68,8 @@ def _size(value: Mapping[str, Any]) -> int:
         return len(content.strip("-0.").replace(".", "")) // 2 + 2
     if kind == "B":
         return len(content)
-    if kind in ("SS", "NS", "BS"):
-        return sum(_size({kind[0]: each}) for each in content)
+    if kind == "NS":
+        return sum(_size({"N": each}) for each in content)
     if kind == "M":
         return 3 + sum(1 + len(name.encode()) + _size(each) for name, each in content.items())
-    if kind == "L":
-        return 3 + sum(1 + _size(each) for each in content)
     return 1

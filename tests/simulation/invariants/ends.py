@@ -71,9 +71,6 @@ def i4_refused_prompts_fail_and_others_are_never_refused(world: World) -> Iterat
 def i5_nothing_is_deleted_before_its_time(world: World) -> Iterator[Story]:
     """A row gets its expiry with its end, stays for the whole retention, and goes before its copy of the output."""
     for job, rows in world.history.rows.items():
-        for row in rows:
-            if row.item and row.is_open and "expires_at" in row.item:
-                yield job, f"{when(row.at)} may be deleted although it is {row.state}"
         end, gone = world.history.end_of(job), next((row for row in rows if row.item is None), None)
         # Whole seconds, from the moment that the row itself gives as the end.
         keep_until = int(end.number("ended_at")) + world.trial.retention if end else 0
