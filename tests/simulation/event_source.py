@@ -1,4 +1,4 @@
-"""Lambda's event source for a queue: batches, a bound on how many run at once, partial batch responses."""
+"""Lambda's event source for a queue: batches, maximum concurrency, partial batch responses."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,7 @@ from simulation.scheduler import Scheduler
 
 @dataclass
 class EventSource:
-    """Starts `function` for what arrives in `queue`; never more than `maximum_concurrency` runs at once."""
+    """Starts `function` for messages of `queue`, at most `maximum_concurrency` runs at once."""
 
     queue: Queue
     function: Function
@@ -25,7 +25,7 @@ class EventSource:
         self.queue.on_arrival = self.poll
 
     def poll(self) -> None:
-        """Receive and invoke as long as there are messages and room."""
+        """Invoke the function for each batch, up to the maximum concurrency."""
         while self.running < self.maximum_concurrency:
             received = self.queue.receive(self.batch_size)
             if not received:
@@ -37,7 +37,7 @@ class EventSource:
             invocation.finished.then(partial(self._settle, invocation))
 
     def _settle(self, invocation: Invocation) -> None:
-        """What succeeded is deleted; the rest comes back when its time of hiding is over."""
+        """Delete the messages that succeeded; the others come back after their visibility timeout."""
         self.running -= 1
         if invocation.outcome == "returned":
             failures = {each["itemIdentifier"] for each in (invocation.result or {}).get("batchItemFailures", [])}

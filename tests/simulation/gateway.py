@@ -1,4 +1,4 @@
-"""API Gateway: an HTTP request becomes an event, a handler's answer or its failure becomes a response."""
+"""API Gateway: makes an event of each request, and a response of the handler's answer or failure."""
 
 import json
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _ROUTES = {
 
 
 class Reply(NamedTuple):
-    """What the caller receives."""
+    """The caller's response."""
 
     status: int
     headers: dict[str, str]
@@ -29,12 +29,12 @@ class Reply(NamedTuple):
 
 @dataclass
 class Gateway:
-    """Calls the route's function for an authenticated principal and waits for it, as long as it may take."""
+    """Invokes the route's function for an authenticated principal and waits for its answer, at most 29 seconds."""
 
     scheduler: Scheduler
     random: Random
     functions: Functions
-    plan: Faults
+    faults: Faults
 
     def call(
         self,
@@ -47,11 +47,11 @@ class Gateway:
         headers: dict[str, str] | None = None,
         body: bytes = b"",
     ) -> Reply:
-        """From a task of the caller's."""
+        """One request, in a task of its caller."""
         self.scheduler.sleep(self.random.uniform(0.01, 0.04))
-        if self.plan.happens("function throttled", self.plan.rates.function_throttled):
+        if self.faults.happens("function throttled", self.faults.rates.function_throttled):
             return Reply(503, {"retry-after": "2"}, {"error": {"code": "overloaded", "message": ""}})
-        caller = f"{principal}:session-{self.random.randrange(1000)}"  # the name of a session must not matter
+        caller = f"{principal}:session-{self.random.randrange(1000)}"  # the session name must not matter
         request = f"{self.random.getrandbits(64):016x}"
         event = http_event(method, resource, caller, request, job=job, query=query, headers=headers, body=body)
         invocation = self.functions.by_name[_ROUTES[method, resource]].start(event)
@@ -76,7 +76,7 @@ def http_event(
     headers: dict[str, str] | None = None,
     body: bytes = b"",
 ) -> dict[str, Any]:
-    """As API Gateway sends it to a function. caller: principal and session; request: the id of the request."""
+    """API Gateway's event. caller: principal and session; request: the id of the request."""
     return {
         "resource": resource,
         "path": resource.replace("{id}", job or ""),

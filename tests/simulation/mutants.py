@@ -49,7 +49,7 @@ PAST_RETENTION: dict[str, Any] = {"rates": Rates(), "after_retention": True, "jo
 CONFUSED_WORKERS: dict[str, Any] = {
     "rates": Rates(unknown_outcome=0.3, throttle=0.4, duplicate_message=1.0),
     "faulty_functions": ("run_job",),
-    "habits": Habits.of_nobody(),
+    "habits": Habits.only_submit(),
     "median": 20.0,
 }
 

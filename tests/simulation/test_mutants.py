@@ -30,7 +30,7 @@ UNSWEPT: dict[str, Any] = {
     "faults_for": 1200,
     "outages": 0,
     "sweeps": False,
-    "habits": Habits.of_nobody(),
+    "habits": Habits.only_submit(),
 }
 
 

@@ -1,4 +1,4 @@
-"""An asynchronous endpoint: a queue in front of the model, outputs and failures in S3, notifications of both."""
+"""An asynchronous endpoint: a queue before the model, outputs and failures in S3, notifications."""
 
 import json
 from collections import deque
@@ -18,7 +18,7 @@ from simulation.scheduler import Scheduler
 
 @dataclass
 class Request:
-    """One accepted invocation and what becomes of it. `run` is set once the model has it."""
+    """One accepted invocation. run: None until the model has it; over_at: when it ended."""
 
     job: str
     attempt: int
@@ -35,12 +35,12 @@ class Request:
 
 @dataclass
 class AsyncEndpoint:
-    """The operation is the client's method. `capacity`: requests run at once; `notify`: both topics."""
+    """capacity: the requests that run at once. notify: sends to the success or error topic."""
 
     name: str
     scheduler: Scheduler
     random: Random
-    plan: Faults
+    faults: Faults
     model: Model
     capacity: int
     bucket: Bucket
@@ -122,11 +122,11 @@ class AsyncEndpoint:
 
     def _succeed(self, request: Request, body: bytes) -> None:
         request.over_at = self.scheduler.now
-        chance = self.plan.rates.broken_output / 3
+        chance = self.faults.rates.broken_output / 3
         key = _output_key(request)
-        if not self.plan.happens("output missing", chance):
+        if not self.faults.happens("output missing", chance):
             self.bucket.write(key, body, "application/json")
-            if self.plan.happens("output written twice", chance):
+            if self.faults.happens("output written twice", chance):
                 again = body.replace(b" answers ", b" (again) answers ", 1)
                 self.scheduler.call_later(
                     self.random.expovariate(1 / 2), lambda: self.bucket.write(key, again, "application/json")
@@ -135,9 +135,9 @@ class AsyncEndpoint:
         self._publish(request, {"invocationStatus": "Completed", "responseParameters": output})
 
     def _fail(self, request: Request, reason: str, words: bytes = b"", told: bool = True) -> None:
-        """The container's own words lie in the failure object."""
+        """words: the container's error, for the failure object."""
         request.over_at = self.scheduler.now
-        if not self.plan.happens("failure object missing", self.plan.rates.broken_output):
+        if not self.faults.happens("failure object missing", self.faults.rates.broken_output):
             self.bucket.write(_failure_key(request), words or reason.encode(), "text/plain")
         if told:
             self._publish(request, {"invocationStatus": "Failed", "failureReason": reason})

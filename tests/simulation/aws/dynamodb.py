@@ -1,4 +1,4 @@
-"""DynamoDB's operations on one table: the client's methods, with their checks and refusals."""
+"""DynamoDB's operations on one table, with their checks and errors."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ PAGE_BYTES = 1024 * 1024
 
 
 class _Change(NamedTuple):
-    """One write, worked out but not yet made; `refusal` is why its condition fails."""
+    """A write to be made. refusal: the reason if its condition does not hold."""
 
     pk: str
     new: Item
@@ -26,7 +26,7 @@ class _Change(NamedTuple):
 
 @dataclass
 class DynamoDb:
-    """Knows one table; `page_bytes` is what a Query reads at most, and `unavailable_until` ends an outage."""
+    """page_bytes: the most that a Query reads. unavailable_until: the end of an outage."""
 
     table: Table
     transactions: Transactions
@@ -39,7 +39,7 @@ class DynamoDb:
         return {"Item": dict(item)} if item else {}
 
     def batch_get_item(self, **request: Any) -> dict[str, Any]:
-        """In no particular order; now and then only some of what was asked for, as documented."""
+        """In random order; sometimes only a part of the items, as documented."""
         ((name, wanted),) = request["RequestItems"].items()
         self._check(name)
         keys, consistent = [_pk(key) for key in wanted["Keys"]], wanted.get("ConsistentRead", False)
@@ -78,7 +78,7 @@ class DynamoDb:
         return {}
 
     def query(self, **request: Any) -> dict[str, Any]:
-        """Of an index: its partition, and its sort key up to a value."""
+        """Of an index: a partition, with the sort key up to a value."""
         self._check(request["TableName"])
         index = next((index for index in self.table.indexes if index.name == request["IndexName"]), None)
         if index is None or request.get("ConsistentRead"):
@@ -108,7 +108,7 @@ class DynamoDb:
         found: list[dict[str, Any]] = []
         taken, more = 0, False
         for sort, pk in entries:
-            # A page that is filled says that there may be more, even if there is not.
+            # A full page has a LastEvaluatedKey even if no item follows.
             more = len(found) == limit or taken >= self.page_bytes
             if more:
                 break

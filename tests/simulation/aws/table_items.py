@@ -1,4 +1,4 @@
-"""Items as DynamoDB measures and bills them."""
+"""Sizes of items, and billing units."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MAX_ITEM_BYTES = 400 * 1024
 
 
 def copied(item: Item) -> dict[str, Any]:
-    """An item that nobody else can change."""
+    """A deep copy."""
     return {name: _copied(value) for name, value in item.items()}
 
 
@@ -22,7 +22,7 @@ def size(item: Item | None) -> int:
 
 
 def checked_size(item: Item) -> int:
-    """In bytes; raises Refusal for what DynamoDB does not store."""
+    """In bytes. Raises Refusal for an item that DynamoDB does not store."""
     for name, value in item.items():
         if len(value) != 1:
             raise invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one")
@@ -39,7 +39,7 @@ def checked_size(item: Item) -> int:
 
 @dataclass
 class Units:
-    """What is billed: request units of an on-demand table, the indexes' writes included."""
+    """Request units of an on-demand table."""
 
     reads: float = 0
     writes: float = 0
@@ -49,7 +49,7 @@ class Units:
         self.reads += max(1, ceil(size_in_bytes / 4096)) * (1 if consistent else 0.5)
 
     def write(self, size_in_bytes: int, *, transaction: bool = False) -> None:
-        """By the larger of the item before and after."""
+        """size_in_bytes: the larger of the item before and after."""
         self.writes += max(1, ceil(size_in_bytes / 1024)) * (2 if transaction else 1)
 
 

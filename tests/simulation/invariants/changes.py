@@ -18,13 +18,13 @@ OF_CHANGES = (
     "i8_a_cancelled_job_keeps_its_slot_while_it_runs",
     "i9_every_claim_precedes_its_invocation",
 )
-# What never changes once a job has ended.
+# Never change after the end.
 _LASTING = ("state", "output", "error_code", "ended_at", "expires_at")
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What else is true at a job's change: attempts with an output, attempts on the model, the clock."""
+    """The moment of a change: attempts with an output, attempts that run on the model, clock, policy."""
 
     outputs: Collection[int]
     running: Collection[int]
@@ -65,13 +65,13 @@ def _broken_by_step(before: Row, after: Row, around: Surroundings) -> Iterator[B
 
 
 def broken_by_output(row: Row | None) -> Iterator[Broken]:
-    """An output of the job is written."""
+    """Checks the writing of an output."""
     if row and row.state in ("FAILED", "EXPIRED"):
         yield "i4_nothing_ends_badly_that_has_an_output", f"an output comes although the job is {row.state}"
 
 
 def broken_by_invocation(row: Row | None, attempt: int, earlier: int, now: float) -> Iterator[Broken]:
-    """The attempt is handed to the model; `earlier`: how often it was before."""
+    """Checks an invocation of the model. earlier: the number of earlier invocations of the same attempt."""
     name = "i9_every_claim_precedes_its_invocation"
     if row is None or not 1 <= attempt <= row.attempts:
         yield name, f"attempt {attempt} is invoked without a claim"
@@ -96,7 +96,7 @@ def _broken_by_row(row: Row) -> Iterator[Broken]:
             yield "i8_slots_equal_unfinished_work", f"{row.state} keeps a slot for no attempt"
         at_rest = row.flag("announced") and not row.holds_slot
         if row.has("due_at") == at_rest:
-            yield "i1_every_job_ends_in_time", "the sweeper looks at an ended job as long as there is something to do"
+            yield "i1_every_job_ends_in_time", f"due_at is {row.has('due_at')} although at_rest is {at_rest}"
     if (row.state == "SUCCEEDED") != bool(row.output_attempt):
         yield "i3_a_success_has_its_output", f"{row.state} with output {row.output_attempt}"
     if row.state == "FAILED" and not row.text("error_code"):

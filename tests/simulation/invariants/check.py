@@ -1,4 +1,4 @@
-"""Every invariant, tried on one trial."""
+"""All invariants."""
 
 from simulation.invariants import callers, ends, limits, messages, outputs, traces
 from simulation.invariants.changes import OF_CHANGES
@@ -11,6 +11,6 @@ NAMES = {*INVARIANTS, *OF_CHANGES}
 
 
 def breaches(world: World) -> list[Breach]:
-    """All of them."""
+    """The breaches of all invariants in one trial."""
     found = [Breach(name, job, story) for name, check in INVARIANTS.items() for job, story in check(world)]
     return [*found, *breaches_of_changes(world)]

@@ -1,4 +1,4 @@
-"""I10: messages about strangers create nothing."""
+"""I10: messages about unknown jobs create nothing."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from simulation.world import World
 
 @invariant
 def i10_unknown_ids_create_nothing(world: World) -> Iterator[Story]:
-    """Messages about no job of ours leave no item, end in no dead-letter queue, and are counted."""
+    """Messages about unknown jobs write no item and are counted."""
     for job in world.strange_ids:
         others = [write.pk for write in world.history.writes_of_others if job in write.pk]
         if job in world.history.rows or others or any(name.startswith(job) for name in world.history.copies):

@@ -1,4 +1,4 @@
-"""The invariants of single changes, tried on every change of a trial."""
+"""The invariants of `changes`, on every change of a trial."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ Busy = dict[str, list[tuple[int, float, float]]]  # of each job: attempt, begin 
 
 
 def breaches_of_changes(world: World) -> Iterator[Breach]:
-    """Of rows, invocations and outputs, each at its own time."""
+    """Checks rows, invocations and outputs, each at its own time."""
     busy, outputs = _busy(world), _outputs(world)
     for job, rows in world.history.rows.items():
         present = [row for row in rows if row.item]
@@ -50,7 +50,7 @@ def _told(job: str, at: float, broken: Iterator[Broken]) -> Iterator[Breach]:
 def _around(
     row: Row, busy: list[tuple[int, float, float]], outputs: list[tuple[int, float]], retention: int
 ) -> Surroundings:
-    """A claim is decided some seconds before it is written, so its latest start is for the exploration to check."""
+    """Without a latest start: a claim is decided seconds before it is written, so only the exploration checks that."""
     return Surroundings(
         outputs=[attempt for attempt, at in outputs if at <= row.at],
         running=[attempt for attempt, began, ended in busy if began < row.at < ended],
@@ -61,7 +61,7 @@ def _around(
 
 
 def _outputs(world: World) -> dict[str, list[tuple[int, float]]]:
-    """When the first version of each attempt's output was written."""
+    """The time of each attempt's first output."""
     written: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for key in world.deployment.bucket.keys("output/"):
         _, job, attempt, _ = key.split("/")
@@ -70,7 +70,7 @@ def _outputs(world: World) -> dict[str, list[tuple[int, float]]]:
 
 
 def _busy(world: World) -> Busy:
-    """When attempts were with the model, as SageMaker tells: a call that is cut off is over for it."""
+    """The times of attempts on the model. A call that SageMaker cuts off is over."""
     busy: Busy = defaultdict(list)
     for request in world.deployment.requests:
         busy[request.job].append((request.attempt, request.received_at, request.over_at))

@@ -1,4 +1,4 @@
-"""What jobs leave behind: announcements, small rows, logs without texts, requests that AWS would take."""
+"""Side effects of jobs: events, row sizes, logs without texts, valid requests."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ SHOWN = {
 
 @invariant
 def ends_are_announced(world: World) -> Iterator[Story]:
-    """At least once for each job that ended, with its owner and status; never for one that has not ended."""
+    """Each job that ended has an event with its owner and status; no other job has one."""
     told = set()
     for event in world.deployment.bus.events:
         job, end = event.detail["id"], world.history.end_of(event.detail["id"])
@@ -43,7 +43,7 @@ def rows_are_small_and_hold_no_text(world: World) -> Iterator[Story]:
             if CANARY in json.dumps(row.item, default=str):
                 yield job, f"{when(row.at)} its row holds a text"
     for write in world.history.writes_of_others:
-        # The model's words about an error are kept for its caller, apart from the row.
+        # An error's text is kept for its caller beside the row.
         if not write.pk.startswith("error#") and CANARY in json.dumps(write.new, default=str):
             yield "", f"{when(write.at)} {write.pk} holds a text"
 
