@@ -49,19 +49,6 @@ class EventSource:
         self.scheduler.call_later(0, self.poll)
 
     def _record(self, handle: str, message: Message) -> dict[str, Any]:
-        attributes = {
-            "ApproximateReceiveCount": str(message.receives),
-            "SentTimestamp": str(int(1000 * message.sent_at)),
-            "SenderId": "AIDAEXAMPLE",
-            "ApproximateFirstReceiveTimestamp": str(int(1000 * self.scheduler.now)),
-        }
-        return {
-            "messageId": message.id,
-            "receiptHandle": handle,
-            "body": message.body,
-            "attributes": attributes | ({"MessageGroupId": message.group} if message.group else {}),
-            "messageAttributes": {},
-            "eventSource": "aws:sqs",
-            "eventSourceARN": f"arn:aws:sqs:us-east-1:111122223333:{self.queue.name}",
-            "awsRegion": "us-east-1",
-        }
+        """The members of a record that handlers read."""
+        attributes = {"ApproximateReceiveCount": str(message.receives)}
+        return {"messageId": message.id, "receiptHandle": handle, "body": message.body, "attributes": attributes}

@@ -4,7 +4,6 @@ import json
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from math import inf
 from random import Random
 from typing import Any
@@ -22,7 +21,6 @@ class Request:
 
     job: str
     attempt: int
-    inference_id: str
     input_key: str
     extension: str
     name: str
@@ -67,7 +65,6 @@ class AsyncEndpoint:
         accepted = Request(
             job=job,
             attempt=int(attempt),
-            inference_id=request["InferenceId"],
             input_key=request["InputLocation"].removeprefix(prefix),
             extension=request["S3OutputPathExtension"],
             name=f"{self.random.getrandbits(128):032x}",
@@ -81,7 +78,7 @@ class AsyncEndpoint:
             self._awake_at = self.scheduler.now + self.wake_up_in_seconds
         self.scheduler.call_later(max(self._awake_at - self.scheduler.now, 0.05), self._go_on)
         return {
-            "InferenceId": accepted.inference_id,
+            "InferenceId": request["InferenceId"],
             "OutputLocation": prefix + _output_key(accepted),
             "FailureLocation": prefix + _failure_key(accepted),
         }
@@ -131,7 +128,7 @@ class AsyncEndpoint:
                 self.scheduler.call_later(
                     self.random.expovariate(1 / 2), lambda: self.bucket.write(key, again, "application/json")
                 )
-        output = {"contentType": "application/json", "outputLocation": self._url(key)}
+        output = {"contentType": "application/json", "outputLocation": f"s3://{self.bucket.name}/{key}"}
         self._publish(request, {"invocationStatus": "Completed", "responseParameters": output})
 
     def _fail(self, request: Request, reason: str, words: bytes = b"", told: bool = True) -> None:
@@ -143,25 +140,8 @@ class AsyncEndpoint:
             self._publish(request, {"invocationStatus": "Failed", "failureReason": reason})
 
     def _publish(self, request: Request, outcome: dict[str, Any]) -> None:
-        message = {
-            "awsRegion": "us-east-1",
-            "eventTime": datetime.fromtimestamp(self.scheduler.now, UTC).isoformat(),
-            "receivedTime": datetime.fromtimestamp(request.received_at, UTC).isoformat(),
-            **outcome,
-            "requestParameters": {
-                "contentType": "application/json",
-                "endpointName": self.name,
-                "inputLocation": self._url(request.input_key),
-            },
-            "inferenceId": request.inference_id,
-            "eventVersion": "1.0",
-            "eventSource": "aws:sagemaker",
-            "eventName": "InferenceResult",
-        }
-        self.notify(json.dumps(message))
-
-    def _url(self, key: str) -> str:
-        return f"s3://{self.bucket.name}/{key}"
+        """The members of a notification that the recorder reads."""
+        self.notify(json.dumps({"inferenceId": f"{request.job}.{request.attempt}", **outcome}))
 
 
 def _output_key(request: Request) -> str:

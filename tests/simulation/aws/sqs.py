@@ -15,12 +15,10 @@ from simulation.scheduler import Scheduler
 
 @dataclass
 class Message:
-    """group: makes a standard queue fair; without influence on order or visibility."""
+    """receives: how often it was received."""
 
     id: str
     body: str
-    group: str | None
-    sent_at: float
     receives: int = 0
 
 
@@ -61,11 +59,7 @@ class Queue:
             raise Refusal("InvalidParameterValue", "DelaySeconds must be >= 0 and <= 900")
         if not request["MessageBody"] or len(request.get("MessageGroupId", "x")) > 128:
             raise Refusal("InvalidParameterValue", "The message has no body, or its group's name is too long")
-        return {
-            "MessageId": self.send(
-                request["MessageBody"], request.get("MessageGroupId"), request.get("DelaySeconds", 0)
-            )
-        }
+        return {"MessageId": self.send(request["MessageBody"], request.get("DelaySeconds", 0))}
 
     def change_message_visibility(self, **request: Any) -> dict[str, Any]:
         self._check(request)
@@ -88,9 +82,9 @@ class Queue:
         shown = {name: self.random.randrange(number + 1) if wrong else number for name, number in counts.items()}
         return {"Attributes": {name: str(shown[name]) for name in request["AttributeNames"]}}
 
-    def send(self, body: str, group: str | None = None, delay: float = 0) -> str:
+    def send(self, body: str, delay: float = 0) -> str:
         """Send a message; by a fault it is lost or doubled."""
-        message = Message(f"{self.random.getrandbits(128):032x}", body, group, self.scheduler.now)
+        message = Message(f"{self.random.getrandbits(128):032x}", body)
         self.sent += 1
         rates = self.faults.rates
         if self.faults.happens(f"message lost: {self.name}", rates.lost_message):
@@ -98,7 +92,7 @@ class Queue:
             return message.id
         self._send(message, delay)
         if self.faults.happens(f"message doubled: {self.name}", rates.duplicate_message):
-            self._send(Message(message.id, body, group, message.sent_at), delay + self.random.expovariate(1 / 20))
+            self._send(Message(message.id, body), delay + self.random.expovariate(1 / 20))
         return message.id
 
     def receive(self, most: int) -> dict[str, Message]:
@@ -124,7 +118,7 @@ class Queue:
         """Move all messages of a dead-letter queue back; returns their number."""
         messages, source._ready = source._ready, []
         for message in messages:
-            self._send(Message(message.id, message.body, message.group, message.sent_at), 0)
+            self._send(Message(message.id, message.body), 0)
         return len(messages)
 
     @property

@@ -131,15 +131,6 @@ def test_a_transaction_repeated_with_its_token_writes_once(database: DynamoDb) -
     assert refusal(lambda: transact(database, "t1", "a", condition="attribute_not_exists(pk)"))
 
 
-def test_a_cancelled_transaction_may_repeat_its_token(database: DynamoDb) -> None:
-    put(database, "a")
-    with pytest.raises(Refusal):
-        transact(database, "t1", "a", condition="attribute_not_exists(pk)")
-    database.table.commit([("a", None, 0)])
-    transact(database, "t1", "a", condition="attribute_not_exists(pk)")
-    assert "a" in database.table.items
-
-
 def test_writes_of_items_in_a_transaction_are_refused(database: DynamoDb) -> None:
     scheduler, refused = database.table.scheduler, []
 

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ParamValidationError
 
 from simulation.aws.client import Client
 from simulation.aws.errors import Refusal
-from simulation.aws.events import EventBus
 from simulation.aws.s3 import Bucket
 from simulation.aws.sqs import Queue
 from simulation.event_source import EventSource
@@ -195,12 +193,6 @@ def call(caller: Client, work: Any) -> Any:
     return results[0] if results else None
 
 
-def test_a_client_checks_its_parameters(scheduler: Scheduler) -> None:
-    caller, _ = client(scheduler, faults())
-    assert isinstance(call(caller, lambda: caller.put_object(Bucket="files", Key=7, Body=b"")), ParamValidationError)
-    assert caller._faults.invalid_calls.total() == 1
-
-
 def test_a_client_repeats_errors_that_may_pass(scheduler: Scheduler) -> None:
     caller, bucket = client(scheduler, faults(unknown_outcome=1.0))
     error = call(caller, lambda: caller.put_object(Bucket="files", Key="a", Body=b"x"))
@@ -218,10 +210,3 @@ def test_a_function_dies_before_or_after_an_effect(scheduler: Scheduler, seed: i
     assert call(caller, lambda: caller.put_object(Bucket="files", Key="a", Body=b"x")) is None
     assert injected.injected[CRASH_AFTER] == len(bucket.objects)
     assert injected.injected.total() == 1
-
-
-def test_a_refused_event_has_a_response_of_status_200(scheduler: Scheduler) -> None:
-    bus = EventBus(scheduler, faults(event_refused=1.0))
-    answer = bus.put_events(Entries=[{"Source": "slipway", "DetailType": "Job Ended", "Detail": "{}"}])
-    assert (answer["FailedEntryCount"], answer["Entries"][0]["ErrorCode"]) == (1, "ThrottlingException")
-    assert bus.events == []
