@@ -23,18 +23,18 @@ ASYNC, REALTIME = "async", "realtime"
 EXISTS, ENDS_IN_TIME = "i1_an_accepted_job_exists", "i1_every_job_ends_in_time"
 FINAL, SEEN_FINAL = "i2_an_end_is_final", "i2_callers_see_no_change_after_the_end"
 HAS_OUTPUT, PINNED = "i3_a_success_has_its_output", "i3_callers_get_the_pinned_output"
-NO_BAD_END, EXPIRES_LATE = "i4_nothing_ends_badly_that_has_an_output", "i4_only_the_deadline_expires"
+NO_BAD_END, EXPIRES_LATE = "i4_a_job_with_an_output_never_fails", "i4_only_the_deadline_expires"
 REFUSED = "i4_refused_prompts_fail_and_others_are_never_refused"
 KEPT = "i5_nothing_is_deleted_before_its_time"
 OWNER_CANCELS, OWNER_SEES = "i6_only_the_owner_cancels", "i6_only_the_owner_sees_a_job"
 LASTING = "i6_owner_and_input_never_change"
 ONE_JOB = "i7_a_key_makes_one_job"
 SLOTS, KEEPS_SLOT = "i8_slots_equal_unfinished_work", "i8_a_cancelled_job_keeps_its_slot_while_it_runs"
-LIMITED, COUNTED = "i8_nobody_goes_past_a_limit", "i8_accepted_is_open_and_ended"
+LIMITED, COUNTED = "i8_no_limit_is_passed", "i8_metrics_count_each_job_once"
 CLAIMED = "i9_every_claim_precedes_its_invocation"
 UNKNOWN_IDS = "i10_unknown_ids_create_nothing"
 ANNOUNCED, ROWS = "ends_are_announced", "rows_are_small_and_hold_no_text"
-LOGS, VALID = "texts_stay_out_of_logs_and_events", "requests_are_ones_that_aws_takes"
+LOGS, VALID = "texts_stay_out_of_logs_and_events", "requests_are_valid"
 
 # Settings of trials.
 HEALTHY: dict[str, Any] = {"rates": Rates(), "habits": Habits(listed=0.5, key_with_other_body=0.5)}
@@ -57,8 +57,8 @@ CONFUSED_WORKERS: dict[str, Any] = {
 class Mutant(NamedTuple):
     """`new` stands in place of `old` in the source of `function`.
 
-    breaks: invariants, of which one is found broken: in a trial, or without one by the exploration. attempts of each
-    job and functions at_once limit the exploration.
+    breaks: an invariant. trial: settings of a trial that finds the mutant. attempts (of each job) and at_once
+    (functions): limits of an exploration that finds it.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Mutant(NamedTuple):
     old: str
     new: str
     mode: str = ASYNC
-    trial: dict[str, Any] | None = None
+    trial: dict[str, Any] = HEALTHY
     attempts: int = 2
     at_once: int = 1
 
@@ -89,7 +89,7 @@ EXPLORED = [
     ),
     Mutant("attempts have no limit", CLAIMED, transitions.claim, "or job.attempts >= MAX_ATTEMPTS ", "", attempts=1),
     Mutant("claims come too late", NO_BAD_END, transitions.claim, " or now > policy.latest_start(job)", ""),
-    Mutant("the lease binds nobody", ENDS_IN_TIME, transitions.claim, "now < job.lease_until or ", "", at_once=2),
+    Mutant("leases are ignored", ENDS_IN_TIME, transitions.claim, "now < job.lease_until or ", "", at_once=2),
     Mutant("confirmed attempts are lost", CLAIMED, transitions.claim, " or job.marked == job.attempts", ""),
     Mutant(
         "an older attempt bars the next", ENDS_IN_TIME, transitions.claim, " and not newest_has_ended", "", attempts=3
@@ -230,7 +230,6 @@ TRIED = [
         "{identity['caller'].partition(':')[0]}",
         "{identity['caller']}",
         REALTIME,
-        HEALTHY,
     ),
     Mutant(
         "rows vanish an hour early",
@@ -247,7 +246,6 @@ TRIED = [
         view._value,
         'text = answer.body.decode(errors="replace")',
         "from inference_api.runtime import runtime\n    return runtime().now()",
-        trial=HEALTHY,
     ),
     Mutant(
         "the newest output is shown",
@@ -257,14 +255,7 @@ TRIED = [
         "self.files._open(output.key, output.attempt)[1]",
         trial=BROKEN_OUTPUTS,
     ),
-    Mutant(
-        "the pin has no version",
-        HAS_OUTPUT,
-        files._pinned,
-        'version.get("VersionId", "null")',
-        '"latest"',
-        trial=HEALTHY,
-    ),
+    Mutant("the pin has no version", HAS_OUTPUT, files._pinned, 'version.get("VersionId", "null")', '"latest"'),
     Mutant(
         "the model gets another prompt",
         HAS_OUTPUT,
@@ -272,15 +263,9 @@ TRIED = [
         "endpoint.invoke(body)",
         """endpoint.invoke(b'{"inputs": "another"}')""",
         REALTIME,
-        HEALTHY,
     ),
     Mutant(
-        "the table gets no copy",
-        HAS_OUTPUT,
-        Completion.succeed,
-        "answer and output.in_table and job.is_open",
-        "False",
-        trial=HEALTHY,
+        "the table gets no copy", HAS_OUTPUT, Completion.succeed, "answer and output.in_table and job.is_open", "False"
     ),
     Mutant(
         "every error is a refusal",
@@ -296,7 +281,6 @@ TRIED = [
         Completion._result_expires_at,
         "int(job.deadline) + self._policy.retention + _KEPT_LONGER_IN_SECONDS",
         "int(job.accepted_at) + 60",
-        trial=HEALTHY,
     ),
     Mutant(
         "owners are not compared",
@@ -314,7 +298,6 @@ TRIED = [
         "[job for job in jobs if job.owner == owner and self._alive(job)]",
         "self._get_all([items.job_key(job) for shard in range(8) for job in self.due(shard)][:limit])",
         REALTIME,
-        HEALTHY,
     ),
     Mutant(
         "malformed ids are answered differently",
@@ -323,7 +306,6 @@ TRIED = [
         "errors.job_not_found()",
         'errors.job_not_found() if well_formed else errors.job_ended("never")',
         REALTIME,
-        HEALTHY,
     ),
     Mutant(
         "the deadline moves",
@@ -332,23 +314,14 @@ TRIED = [
         "sent=True",
         "sent=True, deadline=job.deadline + 60",
         REALTIME,
-        HEALTHY,
     ),
-    Mutant("keys are not kept", ONE_JOB, JobTable.add, "if reservation", "if False", REALTIME, HEALTHY),
+    Mutant("keys are not kept", ONE_JOB, JobTable.add, "if reservation", "if False", REALTIME),
     Mutant(
-        "keys ignore the body",
-        ONE_JOB,
-        Submission._earlier,
-        "accepted.fingerprint != fingerprint",
-        "False",
-        REALTIME,
-        HEALTHY,
+        "keys ignore the body", ONE_JOB, Submission._earlier, "accepted.fingerprint != fingerprint", "False", REALTIME
     ),
-    Mutant(
-        "slots are never freed", SLOTS, ConditionalWrites.add, "str(amount)", "str(max(amount, 0))", REALTIME, HEALTHY
-    ),
+    Mutant("slots are never freed", SLOTS, ConditionalWrites.add, "str(amount)", "str(max(amount, 0))", REALTIME),
     Mutant("limits are not asked for", LIMITED, ConditionalWrites.add, "most is not None", "False", trial=FEW_SLOTS),
-    Mutant("ends are counted twice", COUNTED, Completion._count, '"JobsEnded": 1', '"JobsEnded": 2', REALTIME, HEALTHY),
+    Mutant("ends are counted twice", COUNTED, Completion._count, '"JobsEnded": 1', '"JobsEnded": 2', REALTIME),
     Mutant(
         "a notification creates an item",
         UNKNOWN_IDS,
@@ -356,7 +329,6 @@ TRIED = [
         "if job is None",
         "if job is None and service.table._client.put_item("
         'TableName=service.table._name, Item={"pk": {"S": f"error#{notification.job_id}"}})',
-        trial=HEALTHY,
     ),
     Mutant(
         "unknown ids are not counted",
@@ -365,7 +337,6 @@ TRIED = [
         'emit(job_settings().deployment, runtime().now(), {"UnknownJobMessages": 1})',
         "pass",
         REALTIME,
-        HEALTHY,
     ),
     Mutant(
         "ends are noted, not announced",
@@ -373,7 +344,6 @@ TRIED = [
         Completion.announce,
         'self._events.put_events(Entries=[entry])["FailedEntryCount"]',
         "False",
-        trial=HEALTHY,
     ),
     Mutant(
         "refused events count as announced",
@@ -391,7 +361,7 @@ TRIED = [
         "failure.message",
         trial=MODEL_ERRORS,
     ),
-    Mutant("rows grow", ROWS, items.to_item, "return item", 'return item | {"notes": {"S": "x" * 800}}', trial=HEALTHY),
+    Mutant("rows grow", ROWS, items.to_item, "return item", 'return item | {"notes": {"S": "x" * 800}}'),
     Mutant(
         "the model's words are logged",
         LOGS,
@@ -407,6 +377,5 @@ TRIED = [
         '"ADD #counter :amount"',
         'f"ADD {name} :amount"',
         REALTIME,
-        HEALTHY,
     ),
 ]

@@ -44,7 +44,7 @@ def broken_by(**trial: Any) -> set[str]:
 @pytest.mark.parametrize("mutant", TRIED, ids=str)
 def test_a_mutant_is_found(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant.plant(monkeypatch)
-    assert mutant.breaks in broken_by(mode=mutant.mode, **mutant.trial or {})
+    assert mutant.breaks in broken_by(mode=mutant.mode, **mutant.trial)
 
 
 def test_every_invariant_is_broken_by_a_mutant() -> None:
@@ -53,7 +53,7 @@ def test_every_invariant_is_broken_by_a_mutant() -> None:
 
 @pytest.mark.parametrize("mutant", {f"{each.mode}: {each.trial}": each for each in TRIED}.values(), ids=str)
 def test_without_the_mutant_nothing_is_found(mutant: Mutant) -> None:
-    assert broken_by(mode=mutant.mode, **mutant.trial or {}) == set()
+    assert broken_by(mode=mutant.mode, **mutant.trial) == set()
 
 
 def test_the_sweeper_covers_a_recorder_that_acknowledges_first(monkeypatch: pytest.MonkeyPatch) -> None:

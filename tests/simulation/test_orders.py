@@ -7,7 +7,7 @@ from simulation.exploration.exploration import Exploration, Found, Scope
 from simulation.mutants import EXPLORED, TRIED, Mutant
 
 BOUND = 4_000
-FARTHEST_MUTANT = 10_000
+BOUND_FOR_MUTANTS = 10_000
 
 
 def explore(scope: Scope, patch: pytest.MonkeyPatch, *, attempts: int) -> Found:
@@ -49,7 +49,7 @@ def test_the_nearest_states_with_three_attempts(scope: Scope, monkeypatch: pytes
 @pytest.mark.parametrize("mutant", EXPLORED, ids=str)
 def test_a_mutant_is_found(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant.plant(monkeypatch)
-    scope = Scope(mutant.mode, at_once=mutant.at_once, most_states=FARTHEST_MUTANT)
+    scope = Scope(mutant.mode, at_once=mutant.at_once, most_states=BOUND_FOR_MUTANTS)
     found = explore(scope, monkeypatch, attempts=mutant.attempts)
     assert found.invariant == mutant.breaks, str(found)
 
@@ -57,4 +57,4 @@ def test_a_mutant_is_found(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_limit_that_is_not_asked_for_is_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     next(each for each in TRIED if each.name == "limits are not asked for").plant(monkeypatch)
     found = explore(Scope("async", jobs=2, slots=1, most_states=BOUND), monkeypatch, attempts=1)
-    assert found.invariant == "i8_nobody_goes_past_a_limit", str(found)
+    assert found.invariant == "i8_no_limit_is_passed", str(found)

@@ -208,7 +208,7 @@ class Exploration:
         if counted != held:
             raise BrokenError("i8_slots_equal_unfinished_work", f"{counted} slots counted, {held} jobs hold one")
         if held > self.scope.slots:
-            raise BrokenError("i8_nobody_goes_past_a_limit", f"{held} unfinished jobs of {self.scope.slots}")
+            raise BrokenError("i8_no_limit_is_passed", f"{held} unfinished jobs of {self.scope.slots}")
         if self.scope.same_key and len(rows) > 1:
             raise BrokenError("i7_a_key_makes_one_job", f"{len(rows)} jobs")
 

@@ -11,9 +11,9 @@ from simulation.history import Row
 
 Broken = tuple[str, str]  # invariant and story
 
-OF_CHANGES = (
+CHECKED_AT_CHANGES = (
     "i2_an_end_is_final",
-    "i4_nothing_ends_badly_that_has_an_output",
+    "i4_a_job_with_an_output_never_fails",
     "i4_only_the_deadline_expires",
     "i8_a_cancelled_job_keeps_its_slot_while_it_runs",
     "i9_every_claim_precedes_its_invocation",
@@ -48,7 +48,7 @@ def _broken_by_step(before: Row, after: Row, around: Surroundings) -> Iterator[B
         yield from _broken_by_claim(before, around)
     elif after.state in ("FAILED", "EXPIRED"):
         if around.outputs:
-            yield "i4_nothing_ends_badly_that_has_an_output", f"{after.state} although an output exists"
+            yield "i4_a_job_with_an_output_never_fails", f"{after.state} although an output exists"
         if after.state == "EXPIRED" and around.now < before.number("deadline"):
             yield "i4_only_the_deadline_expires", "EXPIRED before its deadline"
         if after.state == "EXPIRED" and before.text("error_code"):
@@ -67,7 +67,7 @@ def _broken_by_step(before: Row, after: Row, around: Surroundings) -> Iterator[B
 def broken_by_output(row: Row | None) -> Iterator[Broken]:
     """Checks the writing of an output."""
     if row and row.state in ("FAILED", "EXPIRED"):
-        yield "i4_nothing_ends_badly_that_has_an_output", f"an output comes although the job is {row.state}"
+        yield "i4_a_job_with_an_output_never_fails", f"an output comes although the job is {row.state}"
 
 
 def broken_by_invocation(row: Row | None, attempt: int, earlier: int, now: float) -> Iterator[Broken]:
@@ -107,6 +107,6 @@ def _broken_by_row(row: Row) -> Iterator[Broken]:
 
 def _broken_by_claim(before: Row, around: Surroundings) -> Iterator[Broken]:
     if around.now > around.latest_start:
-        yield "i4_nothing_ends_badly_that_has_an_output", "an attempt is claimed that may not end before the deadline"
+        yield "i4_a_job_with_an_output_never_fails", "an attempt is claimed that may not end before the deadline"
     if before.attempts and before.number("marked") == before.attempts and before.attempts in around.running:
         yield "i9_every_claim_precedes_its_invocation", "another attempt is claimed while a confirmed one runs"

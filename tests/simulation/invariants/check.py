@@ -9,7 +9,7 @@ from simulation.aws.realtime_endpoint import MAX_SECONDS
 from simulation.history import Row
 from simulation.invariants import callers, ends, limits, messages, outputs, side_effects
 from simulation.invariants.changes import (
-    OF_CHANGES,
+    CHECKED_AT_CHANGES,
     Broken,
     Surroundings,
     broken_by_change,
@@ -23,7 +23,7 @@ Busy = dict[str, list[tuple[int, float, float]]]  # of each job: attempt, begin 
 
 
 MODULES = (callers, ends, limits, messages, outputs, side_effects)
-NAMES = {*INVARIANTS, *OF_CHANGES}
+NAMES = {*INVARIANTS, *CHECKED_AT_CHANGES}
 
 
 def breaches(world: World) -> list[Breach]:

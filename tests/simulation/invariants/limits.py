@@ -17,7 +17,7 @@ def i8_slots_equal_unfinished_work(world: World) -> Iterator[Story]:
 
 
 @invariant
-def i8_nobody_goes_past_a_limit(world: World) -> Iterator[Story]:
+def i8_no_limit_is_passed(world: World) -> Iterator[Story]:
     """An owner's open jobs, an owner's tokens, and the callers that wait."""
     for write in world.history.writes_of_others:
         item = write.new or {}
@@ -31,7 +31,7 @@ def i8_nobody_goes_past_a_limit(world: World) -> Iterator[Story]:
 
 
 @invariant
-def i8_accepted_is_open_and_ended(world: World) -> Iterator[Story]:
+def i8_metrics_count_each_job_once(world: World) -> Iterator[Story]:
     """The metrics count no more jobs and ends than the table holds."""
     ended = sum(world.history.end_of(job) is not None for job in world.history.rows)
     counted = world.log.metrics["JobsEnded"]

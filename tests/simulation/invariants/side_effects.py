@@ -58,6 +58,6 @@ def texts_stay_out_of_logs_and_events(world: World) -> Iterator[Story]:
 
 
 @invariant
-def requests_are_ones_that_aws_takes(world: World) -> Iterator[Story]:
+def requests_are_valid(world: World) -> Iterator[Story]:
     for story, times in world.faults.invalid_calls.items():
         yield "", f"{times} times: {story}"

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,8 @@ from simulation.scorecard import Scorecard
 from simulation.trial import Trial
 from simulation.world import World
 
-SMALL = {"jobs": 60, "arrivals": 200, "owners": 10, "deadline": 1800, "invocation_timeout": 300}
+HARSH = Rates(unknown_outcome=0.2, duplicate_message=1.0, lost_message=0.3, model_error=0.3)
+SMALL: dict[str, Any] = {"jobs": 60, "arrivals": 200, "owners": 10, "deadline": 1800, "invocation_timeout": 300}
 
 
 @pytest.mark.parametrize(
@@ -28,8 +30,7 @@ SMALL = {"jobs": 60, "arrivals": 200, "owners": 10, "deadline": 1800, "invocatio
 def test_a_broken_invariant_is_counted(name: str, count: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant = next(each for each in (*EXPLORED, *TRIED) if each.name == name)
     mutant.plant(monkeypatch)
-    trial = mutant.trial or {"rates": Rates(unknown_outcome=0.2, duplicate_message=1.0, lost_message=0.3)}
-    card = Scorecard.of(Trial(mode=mutant.mode, after_retention=False, **SMALL | trial))
+    card = Scorecard.of(Trial(mode=mutant.mode, rates=HARSH, after_retention=False, **SMALL))
     assert card.counts[count] > 0
     assert not card.is_clean
     assert "python -m simulation --mode" in str(card)
