@@ -27,7 +27,7 @@ class Habits:
     waiting: float = 0.03
     absent: float = 0.25
     cancelled: float = 0.06
-    pried_into: float = 0.1
+    intruded: float = 0.1
     listed: float = 0.03
     generated: float = 0.0
     follow: float = 1.0
@@ -87,8 +87,8 @@ class Callers:
             self._begin(lambda: self._submit(principal, f"other {prompt}", key), self.random.expovariate(1 / 60))
         if chance() < habits.cancelled:
             self._begin(lambda: self._cancel(principal, job), self.random.expovariate(1 / 15))
-        if chance() < habits.pried_into:
-            self._begin(lambda: self._pry(principal, job), self.random.expovariate(1 / 60))
+        if chance() < habits.intruded:
+            self._begin(lambda: self._intrude(principal, job), self.random.expovariate(1 / 60))
         if chance() < habits.listed:
             self._begin(lambda: self._list(principal), self.random.expovariate(1 / 60))
         if chance() < habits.follow:
@@ -153,12 +153,12 @@ class Callers:
                 return
             self.scheduler.sleep(self.random.uniform(1, 5))
 
-    def _pry(self, principal: str, job: str) -> None:
+    def _intrude(self, principal: str, job: str) -> None:
         """Another caller tries the id, a guessed id and malformed ids."""
-        stranger = f"{principal}X"
+        other = f"{principal}X"
         guessed = f"{self.random.getrandbits(128):032x}"
         for wanted in (job, guessed, job.upper(), "../" + job, job[:-1], ""):
-            self._ask("pry", self.random.choice(("GET", "DELETE")), "/jobs/{id}", stranger, job=wanted)
+            self._ask("intrude", self.random.choice(("GET", "DELETE")), "/jobs/{id}", other, job=wanted)
 
     def _list(self, principal: str) -> None:
         position: str | None = None

@@ -43,7 +43,7 @@ BROKEN_OUTPUTS: dict[str, Any] = {"rates": Rates(broken_output=1.0)}
 REFUSED_EVENTS: dict[str, Any] = {"rates": Rates(event_refused=0.3)}
 LOST_ANSWERS: dict[str, Any] = {"rates": Rates(unknown_outcome=0.3)}
 LOST_MESSAGES: dict[str, Any] = {"rates": Rates(crash=0.1, lost_message=1.0), "jobs": 30}
-SLOW_MODEL: dict[str, Any] = {"rates": Rates(), "habits": Habits(pried_into=1.0), "median": 60.0, "longest": 120.0}
+SLOW_MODEL: dict[str, Any] = {"rates": Rates(), "habits": Habits(intruded=1.0), "median": 60.0, "longest": 120.0}
 FEW_SLOTS: dict[str, Any] = {"rates": Rates(), "owners": 2, "open_jobs": 10}
 PAST_RETENTION: dict[str, Any] = {"rates": Rates(), "after_retention": True, "jobs": 30}
 CONFUSED_WORKERS: dict[str, Any] = {
@@ -224,7 +224,7 @@ TRIED = [
         LOST_MESSAGES,
     ),
     Mutant(
-        "owners are told apart by session",
+        "sessions are taken for owners",
         EXISTS,
         http._caller,
         "{identity['caller'].partition(':')[0]}",

@@ -5,7 +5,7 @@ from typing import Any
 
 from simulation.world import START, World
 
-_UNTOLD = {"pk", "v", "version", "writer", "id", "owner", "listed_at", "due_shard"}
+_OMITTED = {"pk", "v", "version", "writer", "id", "owner", "listed_at", "due_shard"}
 
 
 def story(world: World, job: str) -> str:
@@ -18,7 +18,7 @@ def _rows(world: World, job: str) -> Iterator[tuple[float, str]]:
     before: dict[str, Any] = {}
     for row in world.history.rows.get(job, []):
         after = dict(row.item or {})
-        names = sorted({*before, *after} - _UNTOLD)
+        names = sorted({*before, *after} - _OMITTED)
         changed = {name: after.get(name) for name in names if before.get(name) != after.get(name)}
         yield row.at, f"row      {changed if after else 'deleted'}"
         before = after

@@ -61,7 +61,7 @@ def test_the_sweeper_covers_a_recorder_that_acknowledges_first(monkeypatch: pyte
     assert broken_by(**UNSWEPT) <= {"ends_are_announced"}
     acknowledge_first(monkeypatch)
     assert "i1_every_job_ends_in_time" in broken_by(**UNSWEPT)
-    assert broken_by(**UNSWEPT | {"sweeps": True, "strange_messages": 0}) == set()
+    assert broken_by(**UNSWEPT | {"sweeps": True, "unknown_messages": 0}) == set()
 
 
 def test_the_row_covers_a_missing_lease(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ BURST = Trial(
     rates=Rates(),
     habits=Habits.only_submit(),
     outages=0,
-    strange_messages=0,
+    unknown_messages=0,
     redriven_every=0,
     after_retention=False,
 )

@@ -32,7 +32,7 @@ class Trial:
     capacity: int = 16
     median: float = 3.0
     longest: float = 40.0
-    strange_messages: int = 20
+    unknown_messages: int = 20
     redriven_every: float = 900.0
     page_bytes: int = 4000
     after_retention: bool = True

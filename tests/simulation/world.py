@@ -35,7 +35,7 @@ class World:
         chance = Random(self.random.random())
         self.callers = Callers(self.scheduler, chance, gateway, self.history, trial.habits, trial.owners)
         self.sweeps: list[Invocation] = []
-        self.strange_ids: list[str] = []
+        self.unknown_ids: list[str] = []
         self._quiet = False
         self.deployment.table.observers.append(self.history.observe)
         self.deployment.functions.observers.append(self._note_sweep)
@@ -47,7 +47,7 @@ class World:
         with self.deployment.as_runtime(), redirect_stdout(self.log):
             self.callers.submit_all(trial.jobs, trial.arrivals)
             self._plan_outages()
-            self._send_strange_messages()
+            self._send_unknown_messages()
             if trial.sweeps:
                 self.scheduler.spawn(self._sweep_each_minute)
             if trial.redriven_every:
@@ -57,9 +57,9 @@ class World:
                 self._run_past_retention()
 
     @property
-    def strange_messages_delivered(self) -> int:
+    def unknown_messages_delivered(self) -> int:
         lost = self.deployment.messages.lost
-        return sum(not any(job in body for body in lost) for job in self.strange_ids)
+        return sum(not any(job in body for body in lost) for job in self.unknown_ids)
 
     def _sweep_each_minute(self) -> None:
         while not self._quiet:
@@ -83,18 +83,18 @@ class World:
         lasts = self.random.uniform(0.5, 1) * self.trial.outage
         self.deployment.database.unavailable_until = self.scheduler.now + lasts
 
-    def _send_strange_messages(self) -> None:
+    def _send_unknown_messages(self) -> None:
         """Messages about jobs that do not exist, and messages that are malformed."""
-        for number in range(self.trial.strange_messages):
+        for number in range(self.trial.unknown_messages):
             job = f"{self.random.getrandbits(128):032x}"
-            self.strange_ids.append(job)
-            strange = (
+            self.unknown_ids.append(job)
+            message = (
                 json.dumps({"job": job, "waits": 0}),
                 json.dumps({"inferenceId": f"{job}.1", "invocationStatus": "Completed", "responseParameters": {}}),
                 json.dumps([job]),
                 f"{job}, not JSON",
             )[number % 4]
-            send = partial(self.deployment.messages.send, strange)
+            send = partial(self.deployment.messages.send, message)
             self.scheduler.call_later(self.random.uniform(0, self.trial.arrivals), send)
 
     def _run_until_quiet(self) -> None:

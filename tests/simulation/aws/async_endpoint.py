@@ -92,7 +92,7 @@ class AsyncEndpoint:
 
     def _start(self, request: Request) -> None:
         if self.scheduler.now > request.give_up_at:
-            self._fail(request, "The request's time to live passed", told=self.random.random() < 0.5)
+            self._fail(request, "The request's time to live passed", notified=self.random.random() < 0.5)
             return
         versions = self.bucket.objects.get(request.input_key)
         if not versions:
@@ -131,12 +131,12 @@ class AsyncEndpoint:
         output = {"contentType": "application/json", "outputLocation": f"s3://{self.bucket.name}/{key}"}
         self._publish(request, {"invocationStatus": "Completed", "responseParameters": output})
 
-    def _fail(self, request: Request, reason: str, words: bytes = b"", told: bool = True) -> None:
+    def _fail(self, request: Request, reason: str, words: bytes = b"", notified: bool = True) -> None:
         """words: the container's error, for the failure object."""
         request.over_at = self.scheduler.now
         if not self.faults.happens("failure object missing", self.faults.rates.broken_output):
             self.bucket.write(_failure_key(request), words or reason.encode(), "text/plain")
-        if told:
+        if notified:
             self._publish(request, {"invocationStatus": "Failed", "failureReason": reason})
 
     def _publish(self, request: Request, outcome: dict[str, Any]) -> None:

@@ -236,9 +236,9 @@ def _message(content: Any) -> dict[str, Any]:
 
 
 def _notification(job: str, number: int, fate: str) -> dict[str, Any]:
-    told = {"inferenceId": f"{job}.{number}", "invocationStatus": "Completed" if fate == OUTPUT else "Failed"}
+    notification = {"inferenceId": f"{job}.{number}", "invocationStatus": "Completed" if fate == OUTPUT else "Failed"}
     status = 422 if fate == REFUSED else 500
-    return told | ({} if fate == OUTPUT else {"failureReason": f"Received server error ({status}) from model."})
+    return notification | ({} if fate == OUTPUT else {"failureReason": f"Received server error ({status}) from model."})
 
 
 def _history(reached_by: dict[State, tuple[State, str] | None], state: State) -> list[str]:

@@ -198,7 +198,7 @@ class Functions:
                 return
             if call.operation == "put_events":
                 yield ", dies before the event", self.died(state, task)
-                state = self._tell(state, call)
+                state = self._announce(state, call)
                 task = self._after(state, task, {"FailedEntryCount": 0})
                 yield ", dies after the event", self.died(state, task)
                 at_once = True
@@ -218,12 +218,12 @@ class Functions:
         """The state after the death of a task that is not in it: its message comes back."""
         return state.with_message(task.holds) if task.holds else state
 
-    def _tell(self, state: State, call: Call) -> State:
+    def _announce(self, state: State, call: Call) -> State:
         job = json.loads(call.arguments["Entries"][0]["Detail"])["id"]
         row = self.services.row(state, job)
         if row and row.is_open:
             raise BrokenError("ends_are_announced", "an open job is announced as ended")
-        return state._replace(told=_with(state.told, job))
+        return state._replace(announced=_with(state.announced, job))
 
     def _unobservable(self, state: State, call: Call, text: str) -> Any:
         """The answer to a call that no other function can notice; None for an observable call."""

@@ -52,7 +52,7 @@ def _broken_before_deadline(
 
 def _is_settled(state: State, job: str, services: Services) -> bool:
     row = services.row(state, job)
-    return row is None or (not row.is_open and not row.holds_slot and row.flag("announced") and job in state.told)
+    return row is None or (not row.is_open and not row.holds_slot and row.flag("announced") and job in state.announced)
 
 
 def _undisturbed(state: State, steps: Steps, good: tuple[str, ...], most: int) -> State:

@@ -24,14 +24,14 @@ class Task(NamedTuple):
 class State(NamedTuple):
     """Two states are equal if no later step can tell them apart.
 
-    items: the table's items as numbers, by key. told: jobs with an event. submissions: the number started.
+    items: the table's items as numbers, by key. announced: jobs with an event. submissions: the number started.
     """
 
     items: tuple[tuple[str, int], ...] = ()
     fates: tuple[tuple[Attempt, str], ...] = ()
     queued: tuple[str, ...] = ()
     tasks: tuple[Task, ...] = ()
-    told: tuple[str, ...] = ()
+    announced: tuple[str, ...] = ()
     phase: int = CLAIMS
     submissions: int = 0
 

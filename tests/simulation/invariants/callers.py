@@ -28,7 +28,7 @@ def i6_only_the_owner_sees_a_job(world: World) -> Iterator[Story]:
     answers: Counter[str] = Counter()
     owners = _owners(world)
     for exchange in world.history.exchanges:
-        if exchange.action == "pry" and exchange.reply.status < 500:
+        if exchange.action == "intrude" and exchange.reply.status < 500:
             answers[json.dumps([exchange.reply.status, exchange.reply.body, sorted(exchange.reply.headers)])] += 1
         if exchange.action == "list" and exchange.reply.status == 200:
             for listed in exchange.reply.body["jobs"]:
@@ -36,7 +36,7 @@ def i6_only_the_owner_sees_a_job(world: World) -> Iterator[Story]:
                 if owners.get(exchange.principal, owner) != owner:
                     yield listed["id"], f"{when(exchange.ended_at)} listed for {exchange.principal}"
     if len(answers) > 1:
-        yield "", f"strangers get different answers: {answers}"
+        yield "", f"other callers get different answers: {answers}"
 
 
 @invariant
@@ -70,5 +70,5 @@ def _owners(world: World) -> dict[str, str]:
     return {
         exchange.principal: world.history.final_row(exchange.shown["id"]).text("owner")
         for exchange in world.history.exchanges
-        if exchange.action != "pry" and exchange.shown.get("id") in world.history.rows
+        if exchange.action != "intrude" and exchange.shown.get("id") in world.history.rows
     }

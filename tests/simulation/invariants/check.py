@@ -21,7 +21,7 @@ from simulation.world import World
 
 Busy = dict[str, list[tuple[int, float, float]]]  # of each job: attempt, begin and end
 
-
+# Importing them registers their invariants.
 MODULES = (callers, ends, limits, messages, outputs, side_effects)
 NAMES = {*INVARIANTS, *CHECKED_AT_CHANGES}
 
@@ -34,27 +34,27 @@ def breaches(world: World) -> list[Breach]:
 
 def _breaches_of_changes(world: World) -> Iterator[Breach]:
     """Checks rows, invocations and outputs, each at its own time."""
-    busy, outputs = _busy(world), _outputs(world)
+    busy, written = _busy(world), _outputs(world)
     for job, rows in world.history.rows.items():
         present = [row for row in rows if row.item]
         for before, after in pairwise([None, *present]):
             assert after
-            yield from _told(
+            yield from _breaches_at(
                 job,
                 after.at,
-                broken_by_change(before, after, _around(after, busy[job], outputs[job], world.trial.retention)),
+                broken_by_change(before, after, _around(after, busy[job], written[job], world.trial.retention)),
             )
-        for _, at in outputs[job]:
-            yield from _told(job, at, broken_by_output(row_at(world, job, at)))
+        for _, at in written[job]:
+            yield from _breaches_at(job, at, broken_by_output(row_at(world, job, at)))
     asked: Counter[tuple[str, int]] = Counter()
     for job, times in busy.items():
         for attempt, at, _ in times:
             row = row_at(world, job, at)
-            yield from _told(job, at, broken_by_invocation(row, attempt, asked[job, attempt], at))
+            yield from _breaches_at(job, at, broken_by_invocation(row, attempt, asked[job, attempt], at))
             asked[job, attempt] += 1
 
 
-def _told(job: str, at: float, broken: Iterator[Broken]) -> Iterator[Breach]:
+def _breaches_at(job: str, at: float, broken: Iterator[Broken]) -> Iterator[Breach]:
     for name, story in broken:
         yield Breach(name, job, f"{when(at)} {story}")
 

@@ -22,7 +22,7 @@ def i1_an_accepted_job_exists(world: World) -> Iterator[Story]:
         if exchange.action == "poll" and exchange.reply.status == 404 and exchange.job in world.history.rows:
             final = world.history.final_row(exchange.job)
             if final.is_open or exchange.ended_at < final.number("expires_at"):
-                yield exchange.job, f"{when(exchange.ended_at)} its owner was told that it does not exist"
+                yield exchange.job, f"{when(exchange.ended_at)} its owner got a 404"
 
 
 @invariant
@@ -43,17 +43,17 @@ def i1_every_job_ends_in_time(world: World) -> Iterator[Story]:
 @invariant
 def i2_callers_see_no_change_after_the_end(world: World) -> Iterator[Story]:
     """After the first response with the end, every later response is the same until the job expires."""
-    told: dict[str, Exchange] = {}
+    ends: dict[str, Exchange] = {}
     for exchange in sorted(world.history.exchanges, key=lambda exchange: exchange.ended_at):
         shown = exchange.shown
         job = shown.get("id")
         if not job or exchange.action not in ("poll", "submit", "cancel"):
             continue
-        first = told.get(job)
+        first = ends.get(job)
         if first and exchange.started_at >= first.ended_at and _answer(shown) != _answer(first.shown):
             yield job, f"{when(exchange.ended_at)} {_answer(first.shown)} became {_answer(shown)}"
         if shown["status"] in FINAL and exchange.action != "cancel":
-            told.setdefault(job, exchange)
+            ends.setdefault(job, exchange)
 
 
 @invariant

@@ -9,10 +9,10 @@ from simulation.world import World
 @invariant
 def i10_unknown_ids_create_nothing(world: World) -> Iterator[Story]:
     """Messages about unknown jobs write no item and are counted."""
-    for job in world.strange_ids:
+    for job in world.unknown_ids:
         others = [write.pk for write in world.history.writes_of_others if job in write.pk]
         if job in world.history.rows or others or any(name.startswith(job) for name in world.history.copies):
             yield job, "was created by a message"
-    if world.log.metrics["UnknownJobMessages"] < world.strange_messages_delivered:
+    if world.log.metrics["UnknownJobMessages"] < world.unknown_messages_delivered:
         counted = world.log.metrics["UnknownJobMessages"]
-        yield "", f"{world.strange_messages_delivered} strange messages, {counted} counted"
+        yield "", f"{world.unknown_messages_delivered} unknown messages, {counted} counted"

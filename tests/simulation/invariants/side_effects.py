@@ -21,16 +21,16 @@ SHOWN = {
 @invariant
 def ends_are_announced(world: World) -> Iterator[Story]:
     """Each job that ended has an event with its owner and status; no other job has one."""
-    told = set()
+    announced = set()
     for event in world.deployment.bus.events:
         job, end = event.detail["id"], world.history.end_of(event.detail["id"])
-        told.add(job)
+        announced.add(job)
         if end is None or event.at < end.at or event.detail["status"] != SHOWN[end.state]:
             yield job, f"{when(event.at)} announced as {event.detail['status']}"
         elif event.detail["owner"] != end.text("owner"):
             yield job, "announced for another owner"
     for job in world.history.rows:
-        if job not in told:
+        if job not in announced:
             yield job, "ended and was never announced"
 
 

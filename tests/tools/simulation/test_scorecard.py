@@ -55,7 +55,7 @@ def test_the_command_prints_a_card_and_a_story(tmp_path: Path, capsys: pytest.Ca
     world = World(Trial(mode="realtime", jobs=20))
     world.run()
     assert main([*trial, "--story", next(iter(world.history.rows))]) == 0
-    told = capsys.readouterr().out
-    assert "caller   submits" in told
-    assert "model    begins attempt 1" in told
-    assert "event    " in told
+    story = capsys.readouterr().out
+    assert "caller   submits" in story
+    assert "model    begins attempt 1" in story
+    assert "event    " in story
