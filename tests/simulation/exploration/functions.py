@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from simulation.aws.errors import Refusal
-from simulation.exploration.replay import Answer, Call, Replay, Returned
+from simulation.exploration.histories import Histories, Supply
+from simulation.exploration.replay import Call, Replay, Returned
 from simulation.exploration.services import ANSWER, BUCKET, Body, Services, failure_key
 from simulation.exploration.state import OUTPUT, OVER, RUNNING, Attempt, State, Task
 from simulation.invariants.changes import (
@@ -34,34 +35,21 @@ class BrokenError(Exception):
         self.invariant = invariant
 
 
-class _History(NamedTuple):
-    """The inputs of one run so far; job is the number of the job that it submits."""
-
-    function: str
-    event: str
-    job: int
-    began_at: float
-    answers: tuple[Answer, ...]
-
-
 class Functions:
     """times: the clock in each phase. latest: of a start of an attempt."""
 
     def __init__(self, mode: str, services: Services, replay: Replay, times: tuple[float, ...], latest: float) -> None:
-        self.mode, self.services, self._replay, self.times, self._latest = mode, services, replay, times, latest
-        self._histories: list[_History] = []
-        self._next: dict[int, tuple[Call | Returned, str]] = {}
-        self._numbers: dict[tuple[Any, ...], int] = {}
+        self.mode, self.services, self.times, self._latest = mode, services, times, latest
+        self._histories = Histories(replay)
 
     def start(self, state: State, function: str, event: Any, *, holds: str = "", job: int = 0) -> Iterator[Outcome]:
         """A new run, up to its first observable call."""
-        text, now = json.dumps(event, sort_keys=True), self.times[state.phase]
-        number = self._number(state, (function, text, job, now), _History(function, text, job, now, ()))
+        number = self._histories.start(function, event, job, self.times[state.phase], self._supply(state))
         yield from self._go_on(state, Task(number, holds), at_once=function != "submit_job")
 
     def asks(self, task: Task) -> bool:
         """Whether its next call invokes the real-time endpoint."""
-        call, _ = self._next[task.history]
+        call, _ = self._histories.next_call(task.history)
         return isinstance(call, Call) and call.operation == "invoke_endpoint"
 
     def attempt_asked_for(self, state: State, task: Task) -> Attempt:
@@ -78,12 +66,12 @@ class Functions:
 
     def name_of(self, task: Task) -> str:
         """The function and its next call."""
-        call, _ = self._next[task.history]
+        call, _ = self._histories.next_call(task.history)
         return f"{self.function_of(task)}: {call.operation if isinstance(call, Call) else 'end'}"
 
     def outcomes(self, state: State, task: Task) -> Iterator[Outcome]:
         """The outcomes of the task's next call; the task is not in `state`."""
-        call, text = self._next[task.history]
+        call, text = self._histories.next_call(task.history)
         assert isinstance(call, Call)
         match call.operation:
             case "put_item" | "update_item" | "transact_write_items":
@@ -107,7 +95,7 @@ class Functions:
         job = self._changed_job(call)
         if job:
             task = self._after(state, task, _refused(call, self.services.item(state, f"job#{job}")))
-            call_again, text_again = self._next[task.history]
+            call_again, text_again = self._histories.next_call(task.history)
             if not isinstance(call_again, Call) or self._changed_job(call_again) != job:
                 yield from self._go_on(state, task)
                 return
@@ -192,7 +180,7 @@ class Functions:
         The event of a job's end is part of the step that ends the job. The function may die before or after it.
         """
         while True:
-            call, text = self._next[task.history]
+            call, text = self._histories.next_call(task.history)
             if isinstance(call, Returned):
                 yield "", self._ended(state, task, call)
                 return
@@ -263,39 +251,11 @@ class Functions:
 
     def _after(self, state: State, task: Task, content: Any) -> Task:
         """The task after one more answer."""
-        answer = Answer(content, self.times[state.phase])
-        history = self._histories[task.history]
-        longer = history._replace(answers=(*history.answers, answer))
-        return task._replace(history=self._number(state, _key(task.history, answer), longer))
+        now, supply = self.times[state.phase], self._supply(state)
+        return task._replace(history=self._histories.after(task.history, content, now, supply))
 
-    def _number(self, state: State, key: tuple[Any, ...], history: _History) -> int:
-        """The number of a history. A new one is replayed up to its first observable call."""
-        if key in self._numbers:
-            return self._numbers[key]
-
-        def supply(call: Call) -> Answer | None:
-            content = self._unobservable(state, call, repr(call))
-            return None if content is None else Answer(content, self.times[state.phase])
-
-        function, event, job, began_at, known = history
-        answers = list(known)
-        last, supplied = self._replay.next_of(function, json.loads(event), job, began_at, answers, supply)
-        first = number = self._add(key, history)
-        for call, answer in zip(supplied, answers[len(known) :], strict=True):
-            self._next[number] = call, repr(call)
-            history = history._replace(answers=(*history.answers, answer))
-            number = self._add(_key(number, answer), history)
-        self._next[number] = last, repr(last)
-        return first
-
-    def _add(self, key: tuple[Any, ...], history: _History) -> int:
-        self._numbers[key] = len(self._histories)
-        self._histories.append(history)
-        return self._numbers[key]
-
-
-def _key(history: int, answer: Answer) -> tuple[Any, ...]:
-    return history, answer.now, repr(getattr(answer.content, "response", answer.content))
+    def _supply(self, state: State) -> Supply:
+        return lambda call: self._unobservable(state, call, repr(call))
 
 
 def _throttled() -> ClientError:
