@@ -12,7 +12,7 @@ from simulation.exploration.replay import Call, Replay, Returned
 from simulation.exploration.services import ANSWER, BUCKET, Body, Services, failure_key
 from simulation.exploration.state import OUTPUT, OVER, RUNNING, Attempt, State, Task
 from simulation.invariants.changes import (
-    Surroundings,
+    Moment,
     broken_by_change,
     broken_by_invocation,
     broken_by_output,
@@ -113,7 +113,7 @@ class Functions:
                 continue
             fates = {number: fate for (owner, number), fate in before.fates if owner == job}
             asking = [self.attempt_asked_for(before, task) for task in before.tasks if self.asks(task)]
-            around = Surroundings(
+            moment = Moment(
                 outputs=[number for number, fate in fates.items() if fate == OUTPUT],
                 running=[number for number, fate in fates.items() if fate == RUNNING]
                 + [number for owner, number in asking if owner == job],
@@ -121,7 +121,7 @@ class Functions:
                 latest_start=self._latest,
                 retention=RETENTION_IN_SECONDS,
             )
-            for broken in broken_by_change(old, new, around):
+            for broken in broken_by_change(old, new, moment):
                 raise BrokenError(*broken)
             if new.attempts > (old.attempts if old else 0):
                 tasks = tuple(sorted(each._replace(before=_with(each.before, job)) for each in after.tasks))

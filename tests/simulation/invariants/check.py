@@ -11,7 +11,7 @@ from simulation.invariants import callers, ends, limits, messages, outputs, side
 from simulation.invariants.changes import (
     CHECKED_AT_CHANGES,
     Broken,
-    Surroundings,
+    Moment,
     broken_by_change,
     broken_by_invocation,
     broken_by_output,
@@ -42,7 +42,7 @@ def _breaches_of_changes(world: World) -> Iterator[Breach]:
             yield from _breaches_at(
                 job,
                 after.at,
-                broken_by_change(before, after, _around(after, busy[job], written[job], world.trial.retention)),
+                broken_by_change(before, after, _moment(after, busy[job], written[job], world.trial.retention)),
             )
         for _, at in written[job]:
             yield from _breaches_at(job, at, broken_by_output(row_at(world, job, at)))
@@ -59,11 +59,9 @@ def _breaches_at(job: str, at: float, broken: Iterator[Broken]) -> Iterator[Brea
         yield Breach(name, job, f"{when(at)} {story}")
 
 
-def _around(
-    row: Row, busy: list[tuple[int, float, float]], outputs: list[tuple[int, float]], retention: int
-) -> Surroundings:
+def _moment(row: Row, busy: list[tuple[int, float, float]], outputs: list[tuple[int, float]], retention: int) -> Moment:
     """Without a latest start: a claim is decided seconds before it is written, so only the exploration checks that."""
-    return Surroundings(
+    return Moment(
         outputs=[attempt for attempt, at in outputs if at <= row.at],
         running=[attempt for attempt, began, ended in busy if began < row.at < ended],
         now=row.at,
