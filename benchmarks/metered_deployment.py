@@ -63,7 +63,7 @@ class MeteredDeployment(Deployment):
 
     def run(self, work: Callable[[], object], seconds: float) -> None:
         """Run the work, and everything that follows from it within so many virtual seconds."""
-        with self.as_surroundings(), redirect_stdout(Log()):
+        with self.as_runtime(), redirect_stdout(Log()):
             self.scheduler.spawn(work)
             self.scheduler.run(seconds)
 

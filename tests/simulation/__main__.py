@@ -1,4 +1,4 @@
-"""Many trials, half of each mode, and their scorecard; or the story of one job in one trial: `make chaos`."""
+"""Run trials of both modes and print their scorecard (`make chaos`), or the story of one job."""
 
 import argparse
 import sys
@@ -17,15 +17,15 @@ from simulation.world import World
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit status: 1 when a promise was broken."""
+    """The exit status: 1 if an invariant was broken."""
     parser = argparse.ArgumentParser(prog="python -m simulation", description=__doc__)
     parser.add_argument("--jobs", type=int, default=100_000, help="in all")
-    parser.add_argument("--seeds", type=int, default=50, help="how many; each is used for every mode")
+    parser.add_argument("--seeds", type=int, default=50, help="number of seeds; each is used for every mode")
     parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--mode", choices=MODES, help="only this one")
+    parser.add_argument("--mode", choices=MODES, help="only this mode")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--json", type=Path, help="where to write the counts")
-    parser.add_argument("--story", metavar="JOB", help="run the first trial only, and tell of this job")
+    parser.add_argument("--json", type=Path, help="write the counts to this file")
+    parser.add_argument("--story", metavar="JOB", help="run only the first trial and print the story of this job")
     given = parser.parse_args(arguments)
     modes = [given.mode] if given.mode else list(MODES)
     jobs = -(-given.jobs // (given.seeds * len(modes)))
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_all(trials: list[Trial], processes: int) -> list[Scorecard]:
-    """The outcome of each, in their own order, whichever ends first."""
+    """A scorecard for each trial, in the order of the trials."""
     cards: dict[int, Scorecard] = {}
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         running = {pool.submit(Scorecard.of, trial): number for number, trial in enumerate(trials)}

@@ -1,4 +1,4 @@
-"""The callers: they submit, repeat, wait, list, cancel, pry into what is not theirs, and remember what they saw."""
+"""Callers of the API: they submit, repeat, poll, wait, list and cancel jobs, and try the ids of others."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
@@ -17,7 +17,7 @@ FINAL = ("succeeded", "failed", "expired", "cancelled")
 
 @dataclass(frozen=True)
 class Habits:
-    """Shares of all submissions, from 0 to 1."""
+    """Shares of all submissions, from 0 to 1: those with an idempotency key, those repeated later, and so on."""
 
     with_key: float = 0.6
     repeated: float = 0.1
@@ -27,20 +27,20 @@ class Habits:
     waiting: float = 0.03
     absent: float = 0.25
     cancelled: float = 0.06
-    pried_into: float = 0.1
+    intruded: float = 0.1
     listed: float = 0.03
     generated: float = 0.0
     follow: float = 1.0
 
     @classmethod
-    def of_nobody(cls) -> "Habits":
-        """Who submits, and asks for nothing more."""
+    def only_submit(cls) -> "Habits":
+        """No caller asks for anything after the submission."""
         return cls(**{each.name: 0.0 for each in fields(cls)})
 
 
 @dataclass
 class Callers:
-    """Everybody who uses the API of one deployment."""
+    """All callers of one deployment's API. Every exchange goes into the history."""
 
     scheduler: Scheduler
     random: Random
@@ -53,7 +53,7 @@ class Callers:
     prompts_with_key: set[str] = field(default_factory=set)
 
     def submit_all(self, jobs: int, within_seconds: float) -> None:
-        """Begin so many submissions at random moments."""
+        """Start `jobs` submissions at random moments."""
         for number in range(jobs):
             principal = f"AROAOWNER{self.random.randrange(self.owners)}"
             delay = self.random.uniform(0, within_seconds)
@@ -69,7 +69,7 @@ class Callers:
         self.scheduler.spawn(run, delay)
 
     def _journey(self, number: int, principal: str) -> None:
-        """One submission and what its caller does afterwards."""
+        """One submission, and the later requests of its caller."""
         habits, chance = self.habits, self.random.random
         prompt = f"prompt {number}" + (f", {REFUSED}" if chance() < habits.refused else "")
         key = f"key-{number}" if chance() < habits.with_key else None
@@ -87,27 +87,25 @@ class Callers:
             self._begin(lambda: self._submit(principal, f"other {prompt}", key), self.random.expovariate(1 / 60))
         if chance() < habits.cancelled:
             self._begin(lambda: self._cancel(principal, job), self.random.expovariate(1 / 15))
-        if chance() < habits.pried_into:
-            self._begin(lambda: self._pry(principal, job), self.random.expovariate(1 / 60))
+        if chance() < habits.intruded:
+            self._begin(lambda: self._intrude(principal, job), self.random.expovariate(1 / 60))
         if chance() < habits.listed:
             self._begin(lambda: self._list(principal), self.random.expovariate(1 / 60))
         if chance() < habits.follow:
             self._follow(principal, job)
 
     def _submit(self, principal: str, prompt: str, key: str | None) -> str | None:
-        """The job's id; None when the caller gave up or was refused."""
+        """The job's id; None if the caller gave up or was refused."""
         headers = {"Idempotency-Key": key} if key else {}
         for turn in range(12):
             by_generate = self.random.random() < self.habits.generated
-            query = (
-                {"wait": str(self.random.choice((0, 1, 20)))} if self.random.random() < self.habits.waiting else None
-            )
-            resource = "/generate" if by_generate else "/jobs"
-            query = query or ({"wait": "0"} if by_generate else None)
+            query = {"wait": "0"} if by_generate else None
+            if self.random.random() < self.habits.waiting:
+                query = {"wait": str(self.random.choice((0, 1, 20)))}
             reply = self._ask(
                 "generate" if by_generate else "submit",
                 "POST",
-                resource,
+                "/generate" if by_generate else "/jobs",
                 principal,
                 query=query,
                 headers=headers,
@@ -126,7 +124,7 @@ class Callers:
         return None
 
     def _follow(self, principal: str, job: str) -> None:
-        """Ask until it ends, then now and then whether it is still so."""
+        """Poll until the job ends, then a few times more."""
         waiting = self.random.random() < self.habits.waiting
         if not waiting and self.random.random() < self.habits.absent:
             self.scheduler.sleep(self.random.expovariate(1 / 600))
@@ -142,7 +140,7 @@ class Callers:
             self._ask("poll", "GET", "/jobs/{id}", principal, job=job)
 
     def look_again(self, share: float) -> None:
-        """Have some of the jobs read once more by their owners."""
+        """Let the owners of a share of the jobs read them once more."""
         for job, principal in self.ids:
             if self.random.random() < share:
                 poll = partial(self._ask, "poll", "GET", "/jobs/{id}", principal, job=job)
@@ -155,12 +153,12 @@ class Callers:
                 return
             self.scheduler.sleep(self.random.uniform(1, 5))
 
-    def _pry(self, principal: str, job: str) -> None:
-        """As somebody else: the id itself, a guessed one, a malformed one."""
-        stranger = f"{principal}X"
+    def _intrude(self, principal: str, job: str) -> None:
+        """Another caller tries the id, a guessed id and malformed ids."""
+        other = f"{principal}X"
         guessed = f"{self.random.getrandbits(128):032x}"
         for wanted in (job, guessed, job.upper(), "../" + job, job[:-1], ""):
-            self._ask("pry", self.random.choice(("GET", "DELETE")), "/jobs/{id}", stranger, job=wanted)
+            self._ask("intrude", self.random.choice(("GET", "DELETE")), "/jobs/{id}", other, job=wanted)
 
     def _list(self, principal: str) -> None:
         position: str | None = None

@@ -1,4 +1,4 @@
-"""One deployment in memory: the shipped handlers on simulated services, wired up as the templates wire them."""
+"""One deployment in memory: the shipped handlers on simulated services, wired as in the templates."""
 
 import json
 import os
@@ -49,7 +49,7 @@ HANDLERS: dict[str, Handler] = {
     "record_result": record_result.handler,
     "run_job": run_job.handler,
 }
-# As the templates have it; a test compares them. Seconds, but for the last three.
+# As in the templates; a test compares them. Timeouts in seconds.
 TIMEOUTS = {
     "submit_job": 28,
     "poll_job": 28,
@@ -64,31 +64,31 @@ INDEXES = {"by_owner": ("owner", "listed_at"), "by_due": ("due_shard", "due_at")
 VISIBILITY_IN_TIMEOUTS = 6
 MAX_RECEIVES = 10
 BATCHES = {"record_result": 10, "run_job": 1}
-# The template sets no bound for recorders; Lambda has about so many after a minute.
+# The template sets no limit for recorders; Lambda starts about this many within a minute.
 _MOST_RECORDERS = 10
 
 
 class Deployment:
-    """Its services are there from the start; its handlers run within as_surroundings()."""
+    """Handlers run only within as_runtime()."""
 
     def __init__(self, trial: Trial, scheduler: Scheduler, random: Random, faults: Faults) -> None:
         self.trial, self.scheduler, self.faults = trial, scheduler, faults
         self._random = random
         indexes = [TableIndex(name, *keys) for name, keys in INDEXES.items()]
-        self.table = Table("jobs", indexes, scheduler, self._chance())
-        self.database = DynamoDb(self.table, Transactions(scheduler, self._chance()), trial.page_bytes)
-        self.bucket = Bucket("job-files", scheduler, self._chance())
+        self.table = Table("jobs", indexes, scheduler, self._new_random())
+        self.database = DynamoDb(self.table, Transactions(scheduler, self._new_random()), trial.page_bytes)
+        self.bucket = Bucket("job-files", scheduler, self._new_random())
         self.bus = EventBus(scheduler, faults)
-        self.functions = Functions(scheduler, self._chance(), faults, trial.clock_skew)
+        self.functions = Functions(scheduler, self._new_random(), faults, trial.clock_skew)
         handlers = HANDLERS | ({"generate": generate_by_job.handler} if trial.mode == "async" else {})
         for name, handler in handlers.items():
             self.functions.add(name, handler, TIMEOUTS[name])
-        self.dead_letters = Queue("dead-letters", scheduler, self._chance(), faults, visibility_timeout=30)
+        self.dead_letters = Queue("dead-letters", scheduler, self._new_random(), faults, visibility_timeout=30)
         consumer = "record_result" if trial.mode == "async" else "run_job"
         self.messages = Queue(
             "results" if trial.mode == "async" else "jobs",
             scheduler,
-            self._chance(),
+            self._new_random(),
             faults,
             VISIBILITY_IN_TIMEOUTS * TIMEOUTS[consumer],
             MAX_RECEIVES,
@@ -101,38 +101,38 @@ class Deployment:
             _MOST_RECORDERS if trial.mode == "async" else trial.capacity,
             scheduler,
         )
-        self.model = Model(scheduler, self._chance(), faults, median=trial.median, longest=trial.longest)
+        self.model = Model(scheduler, self._new_random(), faults, median=trial.median, longest=trial.longest)
         self.async_endpoint = AsyncEndpoint(
-            "model", scheduler, self._chance(), faults, self.model, trial.capacity, self.bucket, self.messages.send
+            "model", scheduler, self._new_random(), faults, self.model, trial.capacity, self.bucket, self.messages.send
         )
         self.realtime_endpoint = RealtimeEndpoint(
-            "model", scheduler, self._chance(), faults, self.model, trial.capacity, self._whose_call
+            "model", scheduler, self._new_random(), faults, self.model, trial.capacity, self._invoked_attempt
         )
 
     @property
     def requests(self) -> list[Request]:
-        """What the asynchronous endpoint was asked to do."""
+        """The requests to the asynchronous endpoint."""
         return self.async_endpoint.requests
 
     def sweep(self) -> Invocation:
-        """As EventBridge's rule does each minute."""
+        """Start the sweeper, as the rule of the templates does each minute."""
         return self.functions.by_name["sweep_jobs"].start({"source": "aws.events", "detail-type": "Scheduled Event"})
 
     @contextmanager
-    def as_surroundings(self) -> Iterator[None]:
-        """For a while the handlers' clients, clock, chance and settings are those of this deployment."""
+    def as_runtime(self) -> Iterator[None]:
+        """Gives the handlers the clients, clock, random source and settings of this deployment."""
         before, environment = runtime.runtime(), dict(os.environ)
         os.environ.update(self._environment())
         functions = self.functions
-        runtime.use(runtime.Runtime(self._client, functions.now, self.scheduler.sleep, self._chance()))
-        forget_everything_cached()
+        runtime.use(runtime.Runtime(self._client, functions.now, self.scheduler.sleep, self._new_random()))
+        clear_caches()
         try:
             yield
         finally:
             runtime.use(before)
             os.environ.clear()
             os.environ.update(environment)
-            forget_everything_cached()
+            clear_caches()
 
     def _client(self, service: str, config: Config) -> Client:
         services: dict[str, Any] = {
@@ -142,10 +142,10 @@ class Deployment:
             "sqs": self.messages,
             "sagemaker-runtime": self.async_endpoint if self.trial.mode == "async" else self.realtime_endpoint,
         }
-        return Client(service, services[service], config, self.functions, self._chance(), self.faults)
+        return Client(service, services[service], config, self.functions, self._new_random(), self.faults)
 
-    def _whose_call(self) -> tuple[str, int]:
-        """The job that the calling worker was sent, and the attempt that the table has for it."""
+    def _invoked_attempt(self) -> tuple[str, int]:
+        """The job in the calling worker's message, and its attempt by the table."""
         job = json.loads(self.functions.current().event["Records"][0]["body"])["job"]
         row = self.table.items.get(f"job#{job}", {})
         return job, int(row.get("attempts", {"N": "0"})["N"])
@@ -176,12 +176,12 @@ class Deployment:
             "JOB_SETTINGS": json.dumps(jobs),
         }
 
-    def _chance(self) -> Random:
+    def _new_random(self) -> Random:
         return Random(self._random.random())
 
 
-def forget_everything_cached() -> None:
-    """As a new execution environment: settings, clients and services are made again."""
+def clear_caches() -> None:
+    """Settings, clients and services are made anew, as in a new execution environment."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "inference_api":
             for value in vars(module).values():

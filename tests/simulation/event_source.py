@@ -1,4 +1,4 @@
-"""Lambda's event source for a queue: batches, a bound on how many run at once, partial batch responses."""
+"""Lambda's event source for a queue: batches, maximum concurrency, partial batch responses."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,7 @@ from simulation.scheduler import Scheduler
 
 @dataclass
 class EventSource:
-    """Starts `function` for what arrives in `queue`; never more than `maximum_concurrency` runs at once."""
+    """Starts `function` for messages of `queue`, at most `maximum_concurrency` runs at once."""
 
     queue: Queue
     function: Function
@@ -25,7 +25,7 @@ class EventSource:
         self.queue.on_arrival = self.poll
 
     def poll(self) -> None:
-        """Receive and invoke as long as there are messages and room."""
+        """Invoke the function for each batch, up to the maximum concurrency."""
         while self.running < self.maximum_concurrency:
             received = self.queue.receive(self.batch_size)
             if not received:
@@ -37,7 +37,7 @@ class EventSource:
             invocation.finished.then(partial(self._settle, invocation))
 
     def _settle(self, invocation: Invocation) -> None:
-        """What succeeded is deleted; the rest comes back when its time of hiding is over."""
+        """Delete the messages that succeeded; the others come back after their visibility timeout."""
         self.running -= 1
         if invocation.outcome == "returned":
             failures = {each["itemIdentifier"] for each in (invocation.result or {}).get("batchItemFailures", [])}
@@ -49,19 +49,6 @@ class EventSource:
         self.scheduler.call_later(0, self.poll)
 
     def _record(self, handle: str, message: Message) -> dict[str, Any]:
-        attributes = {
-            "ApproximateReceiveCount": str(message.receives),
-            "SentTimestamp": str(int(1000 * message.sent_at)),
-            "SenderId": "AIDAEXAMPLE",
-            "ApproximateFirstReceiveTimestamp": str(int(1000 * self.scheduler.now)),
-        }
-        return {
-            "messageId": message.id,
-            "receiptHandle": handle,
-            "body": message.body,
-            "attributes": attributes | ({"MessageGroupId": message.group} if message.group else {}),
-            "messageAttributes": {},
-            "eventSource": "aws:sqs",
-            "eventSourceARN": f"arn:aws:sqs:us-east-1:111122223333:{self.queue.name}",
-            "awsRegion": "us-east-1",
-        }
+        """The members of a record that handlers read."""
+        attributes = {"ApproximateReceiveCount": str(message.receives)}
+        return {"messageId": message.id, "receiptHandle": handle, "body": message.body, "attributes": attributes}

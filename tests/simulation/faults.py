@@ -1,11 +1,11 @@
-"""What goes wrong, how often, and how often it did: chances are per call of a handler, drawn from the seed."""
+"""Random faults: their rates, drawn from the seed for each call of a handler, and counts of those injected."""
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from random import Random
 
-# Of a call: the function dies before or after the effect; the call fails without effect, or with one nobody hears of.
+# Of a call: the function dies before or after its effect; it fails without effect, or its answer is lost.
 CRASH_BEFORE, CRASH_AFTER = "crash before the call's effect", "crash after the call's effect"
 ERROR, UNKNOWN = "error without effect", "error after the effect"
 THROTTLED, CONFLICT = "throttled", "transaction conflict"
@@ -13,7 +13,7 @@ THROTTLED, CONFLICT = "throttled", "transaction conflict"
 
 @dataclass(frozen=True)
 class Rates:
-    """Chances, each from 0 to 1."""
+    """Probabilities from 0 to 1."""
 
     crash: float = 0.0
     error: float = 0.0
@@ -34,7 +34,7 @@ class Rates:
 
     @classmethod
     def harsh(cls) -> "Rates":
-        """The trial of the scorecard."""
+        """The rates of `make chaos`."""
         return cls(
             crash=0.02,
             error=0.02,
@@ -54,14 +54,10 @@ class Rates:
             slow_answer=0.02,
         )
 
-    def times(self, factor: float) -> "Rates":
-        """All of them, so much more often."""
-        return Rates(**{name: min(1.0, factor * chance) for name, chance in asdict(self).items()})
-
 
 @dataclass
 class Faults:
-    """The seeded plan. `functions` are those whose calls fail, all when empty; `injected` counts what was done."""
+    """functions: only their calls fail; empty for all. injected: how often, by kind of fault."""
 
     rates: Rates
     random: Random
@@ -72,14 +68,14 @@ class Faults:
     on: bool = True
 
     def happens(self, name: str, chance: float) -> bool:
-        """Whether it goes wrong this time; counted under `name`."""
+        """Whether the fault is injected now; counted under `name`."""
         if not self.on or chance <= 0 or self.random.random() >= chance:
             return False
         self.injected[name] += 1
         return True
 
     def of_call(self, operation: str, function: str) -> str | None:
-        """What goes wrong with one call of a function, if anything."""
+        """The fault of one call of a function; None for no fault."""
         if self.functions and function not in self.functions:
             return None
         rates = self.rates

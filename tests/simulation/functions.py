@@ -1,4 +1,4 @@
-"""Lambda: functions that run as tasks, die at their time limit, and whose printed lines are kept under observation."""
+"""Lambda: functions run as tasks and die at their timeout; their log is searched for texts of callers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Handler = Callable[[Any, Any], Any]
 
 
 class Invocation:
-    """One run of a function. `result` is what it returned; `outcome` "returned", "raised", "crashed" or "timed out"."""
+    """One run of a function. outcome: "returned", "raised", "crashed" or "timed out"; `result` is of the first only."""
 
     def __init__(self, function: Function, event: Any, started_at: float) -> None:
         self.function = function
@@ -36,13 +36,13 @@ class Invocation:
 
     @property
     def finished(self) -> Signal:
-        assert self.task is not None  # a task that has not begun is false
+        assert self.task is not None  # not `if self.task`: a task that has not begun is false
         return self.task.finished
 
 
 @dataclass(frozen=True)
 class Context:
-    """What Lambda hands to a handler beside the event."""
+    """Lambda's context of one invocation."""
 
     function_name: str
     aws_request_id: str
@@ -55,7 +55,7 @@ class Context:
 
 @dataclass
 class Function:
-    """A handler with its time limit."""
+    """A handler with its timeout in seconds."""
 
     name: str
     handler: Handler
@@ -63,17 +63,17 @@ class Function:
     functions: Functions
 
     def start(self, event: Any) -> Invocation:
-        """Begin one run; its `finished` signal comes in every case."""
+        """Start one run; its `finished` signal is set however it ends."""
         return self.functions.start(self, event)
 
 
 @dataclass
 class Functions:
-    """All functions of a deployment, and every run of them."""
+    """All functions of a deployment, and those that run. observers: called at the end of each run."""
 
     scheduler: Scheduler
     random: Random
-    plan: Faults
+    faults: Faults
     clock_skew: float = 0.0
     by_name: dict[str, Function] = field(default_factory=dict)
     running: dict[Task, Invocation] = field(default_factory=dict)
@@ -84,16 +84,17 @@ class Functions:
         self.by_name[name] = Function(name, handler, timeout, self)
         return self.by_name[name]
 
-    def faults(self) -> Counter[str]:
-        """Runs that nobody planned to end as they did."""
-        return Counter({"function timed out": sum(n for (_, how), n in self.outcomes.items() if how == "timed out")})
+    @property
+    def timeouts(self) -> int:
+        """The number of runs that timed out."""
+        return sum(count for (_, outcome), count in self.outcomes.items() if outcome == "timed out")
 
     def current(self) -> Invocation:
-        """The run whose code is being executed."""
+        """The invocation of the current task."""
         return self.running[self.scheduler.current()]
 
     def now(self) -> float:
-        """What the clock of the running function shows, to the millisecond."""
+        """The running function's clock, to the millisecond."""
         return round(self.scheduler.now + self.current().clock_error, 3)
 
     def start(self, function: Function, event: Any) -> Invocation:
@@ -121,7 +122,7 @@ class Functions:
         context = Context(function.name, request_id, self.scheduler.now + function.timeout, self.scheduler)
         try:
             invocation.result = function.handler(invocation.event, context)
-            json.dumps(invocation.result)  # as Lambda does; what is not JSON fails the run
+            json.dumps(invocation.result)  # as Lambda does: a result that is not JSON fails the run
             invocation.outcome = "returned"
         except Killed:
             if invocation.outcome == "running":
@@ -138,27 +139,18 @@ class Functions:
 
 
 class Log(io.TextIOBase):
-    """Standard output of all functions: counts the app's own metrics, and finds texts that must not be there."""
+    """Standard output of all functions: counts the metrics, and keeps lines with a prompt or an answer as leaks."""
 
     def __init__(self) -> None:
-        self.lines = 0
         self.metrics: Counter[str] = Counter()
         self.leaks: list[str] = []
-        self.causes: Counter[str] = Counter()
 
     def write(self, text: str) -> int:
         if CANARY in text:
             self.leaks.append(text)
         if text.startswith("{"):
-            self._read(json.loads(text))
-        elif text.strip():
-            self.causes[text.strip()[:200]] += 1
+            line = json.loads(text)
+            for directive in line.get("_aws", {}).get("CloudWatchMetrics", []):
+                for metric in directive["Metrics"]:
+                    self.metrics[metric["Name"]] += line[metric["Name"]]
         return len(text)
-
-    def _read(self, line: dict[str, Any]) -> None:
-        self.lines += 1
-        for directive in line.get("_aws", {}).get("CloudWatchMetrics", []):
-            for metric in directive["Metrics"]:
-                self.metrics[metric["Name"]] += line[metric["Name"]]
-        if line.get("cause"):
-            self.causes[line["cause"]] += 1

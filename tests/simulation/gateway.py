@@ -1,4 +1,4 @@
-"""API Gateway: an HTTP request becomes an event, a handler's answer or its failure becomes a response."""
+"""API Gateway: makes an event of each request, and a response of the handler's answer or failure."""
 
 import json
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _ROUTES = {
 
 
 class Reply(NamedTuple):
-    """What the caller receives."""
+    """The caller's response."""
 
     status: int
     headers: dict[str, str]
@@ -29,31 +29,20 @@ class Reply(NamedTuple):
 
 @dataclass
 class Gateway:
-    """Calls the route's function for an authenticated principal and waits for it, as long as it may take."""
+    """Invokes the route's function for an authenticated principal and waits for its answer, at most 29 seconds."""
 
     scheduler: Scheduler
     random: Random
     functions: Functions
-    plan: Faults
+    faults: Faults
 
-    def call(
-        self,
-        method: str,
-        resource: str,
-        principal: str,
-        *,
-        job: str | None = None,
-        query: dict[str, str] | None = None,
-        headers: dict[str, str] | None = None,
-        body: bytes = b"",
-    ) -> Reply:
-        """From a task of the caller's."""
+    def call(self, method: str, resource: str, principal: str, **request: Any) -> Reply:
+        """One request, in a task of its caller; `request` as in http_event()."""
         self.scheduler.sleep(self.random.uniform(0.01, 0.04))
-        if self.plan.happens("function throttled", self.plan.rates.function_throttled):
+        if self.faults.happens("function throttled", self.faults.rates.function_throttled):
             return Reply(503, {"retry-after": "2"}, {"error": {"code": "overloaded", "message": ""}})
-        caller = f"{principal}:session-{self.random.randrange(1000)}"  # the name of a session must not matter
-        request = f"{self.random.getrandbits(64):016x}"
-        event = http_event(method, resource, caller, request, job=job, query=query, headers=headers, body=body)
+        caller = f"{principal}:session-{self.random.randrange(1000)}"  # the session name must not matter
+        event = http_event(method, resource, caller, f"{self.random.getrandbits(64):016x}", **request)
         invocation = self.functions.by_name[_ROUTES[method, resource]].start(event)
         in_time = invocation.finished.wait(TIMEOUT_IN_SECONDS)
         self.scheduler.sleep(self.random.uniform(0.01, 0.04))
@@ -76,21 +65,14 @@ def http_event(
     headers: dict[str, str] | None = None,
     body: bytes = b"",
 ) -> dict[str, Any]:
-    """As API Gateway sends it to a function. caller: principal and session; request: the id of the request."""
+    """The members of API Gateway's event that handlers read. caller: principal and session; request: its id."""
     return {
         "resource": resource,
-        "path": resource.replace("{id}", job or ""),
         "httpMethod": method,
         "headers": {"Content-Type": "application/json", **(headers or {})},
         "queryStringParameters": query,
         "pathParameters": {"id": job} if job is not None else None,
-        "requestContext": {
-            "requestId": request,
-            "resourcePath": resource,
-            "httpMethod": method,
-            "stage": "v1",
-            "identity": {"accountId": "111122223333", "caller": caller, "apiKeyId": None},
-        },
+        "requestContext": {"requestId": request, "identity": {"accountId": "111122223333", "caller": caller}},
         "body": body.decode() or None,
         "isBase64Encoded": False,
     }

@@ -1,4 +1,4 @@
-"""What happened in a trial: every committed write of a job, and everything a caller asked and was told."""
+"""The history of a trial: every committed write, every request and its response."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ OPEN_STATES = ("ACCEPTED", "SUBMITTED")
 
 
 class Exchange(NamedTuple):
-    """One request of a caller. `job` is the id in its path, `prompt` and `key` what it submitted."""
+    """One request and its response. job: the id in the path; prompt and key: of a submission."""
 
     started_at: float
     ended_at: float
@@ -24,13 +24,13 @@ class Exchange(NamedTuple):
 
     @property
     def shown(self) -> dict[str, Any]:
-        """The job in the answer, empty when there is none."""
+        """The job in the response, empty if there is none."""
         body = self.reply.body
         return body if self.reply.status in (200, 202) and isinstance(body, dict) and "id" in body else {}
 
 
 class Row(NamedTuple):
-    """A job's row from a moment on; None once it is deleted."""
+    """A version of a job's row, written at `at`; item is None after its deletion."""
 
     at: float
     item: Item | None
@@ -61,12 +61,12 @@ class Row(NamedTuple):
 
     @property
     def ended(self) -> set[int]:
-        """Attempts that can bring no output any more."""
+        """The attempts that can bring no output any more."""
         return set(map(int, (self.value("ended") or {"NS": []})["NS"]))
 
     @property
     def output_attempt(self) -> int:
-        """The attempt whose output is pinned, 0 for none."""
+        """The attempt of the pinned output, 0 for none."""
         return int(self.value("output")["M"]["attempt"]["N"]) if self.has("output") else 0
 
     @property
@@ -75,13 +75,13 @@ class Row(NamedTuple):
 
     @property
     def holds_slot(self) -> bool:
-        """The row leaves out what is as it was at first."""
+        """True unless the row says otherwise: defaults are not stored."""
         return self.item is not None and bool(self.item.get("holds_slot", {"BOOL": True})["BOOL"])
 
 
 @dataclass
 class History:
-    """Kept while the trial runs; the invariants read it afterwards."""
+    """Written while the trial runs; the invariants read it afterwards."""
 
     exchanges: list[Exchange] = field(default_factory=list)
     rows: dict[str, list[Row]] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class History:
     _ends: dict[str, Row] = field(default_factory=dict)
 
     def observe(self, writes: list[Write]) -> None:
-        """One committed request: a single write, or all writes of a transaction."""
+        """Add one committed request: a single write, or all writes of a transaction."""
         touched: set[str] = set()
         for write in writes:
             kind, _, name = write.pk.partition("#")
@@ -123,9 +123,9 @@ class History:
         return {owner}
 
     def final_row(self, job: str) -> Row:
-        """As it was last, before it was deleted."""
+        """The job's last row before its deletion."""
         return next(row for row in reversed(self.rows[job]) if row.item)
 
     def end_of(self, job: str) -> Row | None:
-        """The write that ended it."""
+        """The write that ended the job."""
         return self._ends.get(job)

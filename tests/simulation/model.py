@@ -1,4 +1,4 @@
-"""The model behind the endpoints: what it says to a prompt, how long that takes, and when it breaks."""
+"""The model behind the endpoints: answers, run times, errors and crashes."""
 
 import json
 import re
@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 from simulation.faults import Faults
 from simulation.scheduler import Scheduler, Timer
 
-# In every prompt and every answer, so that a leak into a log, a row or an event is seen.
+# In every prompt and answer, so that a leak into a log, a row or an event is found.
 CANARY = "canary-c0ffee"
-# In a prompt that the model refuses, each time it is asked.
+# The model refuses every prompt with this text, every time.
 REFUSED = "refuse me"
 RESTART_IN_SECONDS = 90
 
 
 class Answer(NamedTuple):
-    """What the container sends: its own status and body. Status 0 is none at all, since it died."""
+    """The container's response. Status 0: it died before it answered."""
 
     status: int
     body: bytes
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 @dataclass
 class Run:
-    """One prompt that the model works on. `job` and `attempt` say for whom; `answer` is None until it ends."""
+    """One run of the model for an attempt of a job; answer is None until the end."""
 
     prompt: str
     job: str
@@ -39,11 +39,11 @@ class Run:
 
 @dataclass
 class Model:
-    """`median` seconds for an answer; nothing is refused for being too many: that is the endpoints' part."""
+    """Answers take `median` seconds, at most `longest`. Accepts any number of runs: the endpoints limit them."""
 
     scheduler: Scheduler
     random: Random
-    plan: Faults
+    faults: Faults
     median: float = 3.0
     longest: float = 40.0
     runs: list[Run] = field(default_factory=list)
@@ -56,29 +56,29 @@ class Model:
         return self.scheduler.now >= self.ready_at
 
     def start(self, body: bytes, job: str, attempt: int, on_end: Callable[[Answer], None]) -> Run:
-        """`on_end` is called with the container's answer, once."""
+        """on_end: called once, with the container's answer."""
         run = Run(prompt_of(body), job, attempt, self.scheduler.now)
         self.runs.append(run)
         self.running[id(run)] = run, on_end
         self.most_running = max(self.most_running, len(self.running))
-        rates = self.plan.rates
+        rates = self.faults.rates
         seconds = min(self.random.lognormvariate(0, 0.6) * self.median, self.longest)
-        if self.plan.happens("model slow", rates.slow_answer):
+        if self.faults.happens("model slow", rates.slow_answer):
             seconds = self.random.uniform(60, 1200)
-        if self.plan.happens("model crashed", rates.model_crash):
+        if self.faults.happens("model crashed", rates.model_crash):
             self.scheduler.call_later(self.random.uniform(0, seconds), self.crash)
         run.end = self.scheduler.call_later(seconds, lambda: self._end(run, self._answer(run)))
         return run
 
     def stop(self, run: Run) -> None:
-        """Whoever asked waits no longer."""
+        """The endpoint gave up waiting."""
         if run.end:
             run.end.cancel()
         if self.running.pop(id(run), None):
             run.ended_at = self.scheduler.now
 
     def crash(self) -> None:
-        """Everything in flight is lost, and the container starts again."""
+        """All runs are lost, and the container restarts."""
         self.ready_at = self.scheduler.now + RESTART_IN_SECONDS
         for run, _ in list(self.running.values()):
             if run.end:
@@ -93,18 +93,18 @@ class Model:
     def _answer(self, run: Run) -> Answer:
         if REFUSED in run.prompt:
             return Answer(422, f"{CANARY}: this prompt is refused".encode())
-        if self.plan.happens("model error", self.plan.rates.model_error):
+        if self.faults.happens("model error", self.faults.rates.model_error):
             return Answer(self.random.choice((500, 502)), f"{CANARY}: out of memory".encode())
-        if self.plan.happens("answer empty", self.plan.rates.broken_output / 3):
+        if self.faults.happens("answer empty", self.faults.rates.broken_output / 3):
             return Answer(200, b"")
         length = self.random.choices((20, 50_000, 150_000), (0.94, 0.04, 0.02))[0]
-        if self.plan.happens("answer oversize", self.plan.rates.broken_output / 20):
+        if self.faults.happens("answer oversize", self.faults.rates.broken_output / 20):
             length = 5_500_000
         return Answer(200, answer_to(run.prompt, len(self.runs), length))
 
 
 def body_for(prompt: str) -> bytes:
-    """A request as callers send it; the canary is in it."""
+    """A request body with the canary."""
     return json.dumps({"inputs": f"{CANARY} {prompt}", "parameters": {"max_new_tokens": 20}}).encode()
 
 
@@ -114,12 +114,12 @@ def prompt_of(body: bytes) -> str:
 
 
 def answer_to(prompt: str, run: int, length: int) -> bytes:
-    """No two runs say the same."""
+    """Different for each run."""
     return json.dumps({"generated_text": f"{CANARY} run {run} answers <{prompt}> " + "la " * (length // 3)}).encode()
 
 
 def prompt_answered(output: Any) -> str | None:
-    """The prompt that an answer is about, as whoever reads the answer can tell."""
+    """The prompt that an output answers."""
     text = output.get("generated_text", "") if isinstance(output, dict) else str(output)
     found = re.search(r"answers <(.*?)>", text[:1000])
     return found[1] if found else None

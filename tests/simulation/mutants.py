@@ -1,142 +1,381 @@
-"""Mutants: the shipped transitions with a few words of their source replaced. The exploration finds each."""
+"""Mutants: shipped functions with a few words of their source replaced. Each breaks an invariant."""
 
 import inspect
-import sys
-from types import FunctionType, ModuleType
-from typing import NamedTuple
+import textwrap
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import pytest
 
-from inference_api.jobs import submission, transitions
+from inference_api import errors, http
+from inference_api.jobs import files, items, recorder, sweeper, transitions, view, worker
+from inference_api.jobs.async_backend import AsyncBackend
+from inference_api.jobs.completion import Completion
+from inference_api.jobs.conditional_writes import ConditionalWrites
+from inference_api.jobs.long_poll import LongPoll
+from inference_api.jobs.service import JobService
+from inference_api.jobs.submission import Submission
+from inference_api.jobs.table import JobTable
+from simulation.callers import Habits
+from simulation.faults import Rates
 
 ASYNC, REALTIME = "async", "realtime"
-ENDS_IN_TIME, FINAL = "i1_every_job_ends_in_time", "i2_an_end_is_final"
-NO_BAD_END = "i4_nothing_ends_badly_that_has_an_output"
-SLOTS, BUSY = "i8_slots_equal_unfinished_work", "i8_a_cancelled_job_keeps_its_slot_while_it_runs"
+EXISTS, ENDS_IN_TIME = "i1_an_accepted_job_exists", "i1_every_job_ends_in_time"
+FINAL, SEEN_FINAL = "i2_an_end_is_final", "i2_callers_see_no_change_after_the_end"
+HAS_OUTPUT, PINNED = "i3_a_success_has_its_output", "i3_callers_get_the_pinned_output"
+NO_BAD_END, EXPIRES_LATE = "i4_a_job_with_an_output_never_fails", "i4_only_the_deadline_expires"
+REFUSED = "i4_refused_prompts_fail_and_others_are_never_refused"
+KEPT = "i5_nothing_is_deleted_before_its_time"
+OWNER_CANCELS, OWNER_SEES = "i6_only_the_owner_cancels", "i6_only_the_owner_sees_a_job"
+LASTING = "i6_owner_and_input_never_change"
+ONE_JOB = "i7_a_key_makes_one_job"
+SLOTS, KEEPS_SLOT = "i8_slots_equal_unfinished_work", "i8_a_cancelled_job_keeps_its_slot_while_it_runs"
+LIMITED, COUNTED = "i8_no_limit_is_passed", "i8_metrics_count_each_job_once"
 CLAIMED = "i9_every_claim_precedes_its_invocation"
+UNKNOWN_IDS = "i10_unknown_ids_create_nothing"
+ANNOUNCED, ROWS = "ends_are_announced", "rows_are_small_and_hold_no_text"
+LOGS, VALID = "texts_stay_out_of_logs_and_events", "requests_are_valid"
+
+# Settings of trials.
+HEALTHY: dict[str, Any] = {"rates": Rates(), "habits": Habits(listed=0.5, key_with_other_body=0.5)}
+MODEL_ERRORS: dict[str, Any] = {"rates": Rates(unknown_outcome=0.2, model_error=0.4)}
+BROKEN_OUTPUTS: dict[str, Any] = {"rates": Rates(broken_output=1.0)}
+REFUSED_EVENTS: dict[str, Any] = {"rates": Rates(event_refused=0.3)}
+LOST_ANSWERS: dict[str, Any] = {"rates": Rates(unknown_outcome=0.3)}
+LOST_MESSAGES: dict[str, Any] = {"rates": Rates(crash=0.1, lost_message=1.0), "jobs": 30}
+SLOW_MODEL: dict[str, Any] = {"rates": Rates(), "habits": Habits(intruded=1.0), "median": 60.0, "longest": 120.0}
+FEW_SLOTS: dict[str, Any] = {"rates": Rates(), "owners": 2, "open_jobs": 10}
+PAST_RETENTION: dict[str, Any] = {"rates": Rates(), "after_retention": True, "jobs": 30}
+CONFUSED_WORKERS: dict[str, Any] = {
+    "rates": Rates(unknown_outcome=0.3, throttle=0.4, duplicate_message=1.0),
+    "faulty_functions": ("run_job",),
+    "habits": Habits.only_submit(),
+    "median": 20.0,
+}
 
 
 class Mutant(NamedTuple):
-    """`new` stands in place of `old`, in one mode; `breaks` is the invariant that is found broken first."""
+    """`new` stands in place of `old` in the source of `function`.
 
-    mode: str
+    breaks: an invariant. trial: settings of a trial that finds the mutant. attempts (of each job) and at_once
+    (functions): limits of an exploration that finds it.
+    """
+
     name: str
     breaks: str
+    function: Callable[..., Any]
     old: str
     new: str
+    mode: str = ASYNC
+    trial: dict[str, Any] = HEALTHY
     attempts: int = 2
     at_once: int = 1
 
     def plant(self, patch: pytest.MonkeyPatch) -> None:
-        plant_life(patch, (self.old, self.new), ("MAX_ATTEMPTS = 3", f"MAX_ATTEMPTS = {self.attempts}"))
+        """Replace the function's code, wherever the function has been imported."""
+        source = textwrap.dedent(inspect.getsource(self.function))
+        assert source.count(self.old) == 1, f"{self.old!r} stands {source.count(self.old)} times in {self.function}"
+        changed: dict[str, Any] = {}
+        exec(source.replace(self.old, self.new), self.function.__globals__, changed)
+        patch.setattr(self.function, "__code__", changed[self.function.__name__].__code__)
 
     def __str__(self) -> str:
         return f"{self.mode}: {self.name}"
 
 
-def plant_life(patch: pytest.MonkeyPatch, *replacements: tuple[str, str]) -> None:
-    """Change the source of the shipped transitions for a while. Each old text stands in it exactly once."""
-    source = inspect.getsource(transitions)
-    for old, new in replacements:
-        assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times in transitions.py"
-        source = source.replace(old, new)
-    life = ModuleType("inference_api.mutated_transitions")
-    patch.setitem(sys.modules, life.__name__, life)  # dataclasses look their module up
-    exec(compile(source, life.__name__, "exec"), life.__dict__)
-    patch.setattr(transitions, "MAX_ATTEMPTS", life.MAX_ATTEMPTS)
-    for name, value in vars(life).items():
-        if isinstance(value, FunctionType) and value.__module__ == life.__name__:
-            patch.setattr(transitions, name, value)
-    patch.setattr(submission, "accept", life.accept)
-
-
-MUTANTS = [
-    Mutant(REALTIME, "lost messages stay noted", ENDS_IN_TIME, "return replace(job, sent=False) if", "return None if"),
+EXPLORED = [
     Mutant(
-        ASYNC, "claims have no end", CLAIMED, "is_open or job.attempts >= MAX_ATTEMPTS or", "is_open or", attempts=1
+        "lost messages stay noted", ENDS_IN_TIME, transitions.note_gone, "replace(job, sent=False)", "None", REALTIME
+    ),
+    Mutant("attempts have no limit", CLAIMED, transitions.claim, "or job.attempts >= MAX_ATTEMPTS ", "", attempts=1),
+    Mutant("claims come too late", NO_BAD_END, transitions.claim, " or now > policy.latest_start(job)", ""),
+    Mutant("leases are ignored", ENDS_IN_TIME, transitions.claim, "now < job.lease_until or ", "", at_once=2),
+    Mutant("confirmed attempts are lost", CLAIMED, transitions.claim, " or job.marked == job.attempts", ""),
+    Mutant(
+        "an older attempt bars the next", ENDS_IN_TIME, transitions.claim, " and not newest_has_ended", "", attempts=3
     ),
     Mutant(
-        ASYNC,
-        "claims come too late",
-        NO_BAD_END,
-        "job.refused or now > policy.latest_start(job):\n        return None",
-        "job.refused:\n        return None",
-    ),
-    Mutant(
-        ASYNC,
-        "the lease binds nobody",
+        "giving back concludes nothing",
         ENDS_IN_TIME,
-        "(now < job.lease_until or job.marked ==",
-        "(job.marked ==",
-        at_once=2,
-    ),
-    Mutant(
-        ASYNC,
-        "confirmed attempts are lost",
-        CLAIMED,
-        "(now < job.lease_until or job.marked == job.attempts)",
-        "now < job.lease_until",
-    ),
-    Mutant(ASYNC, "an older attempt bars the next", ENDS_IN_TIME, " and not newest_has_ended and", " and", attempts=3),
-    Mutant(
-        ASYNC,
-        "what is given back concludes nothing",
-        ENDS_IN_TIME,
+        transitions.give_back,
         "return _conclude(_settle(replace(job, attempts=attempt - 1, lease_until=0), now), now, policy)",
         "return _settle(replace(job, attempts=attempt - 1, lease_until=0), now)",
         at_once=2,
     ),
     Mutant(
-        ASYNC, "refusals are forgotten", ENDS_IN_TIME, "refused=job.refused or refused", "refused=refused", attempts=3
-    ),
-    Mutant(ASYNC, "refusals conclude nothing", ENDS_IN_TIME, "if job.refused or job.attempts >=", "if job.attempts >="),
-    Mutant(
-        ASYNC,
-        "the job fails while an attempt runs",
+        "refusals are forgotten",
         ENDS_IN_TIME,
-        "not job.is_open or job.may_be_running or not",
-        "not job.is_open or not",
+        transitions.fail_attempt,
+        "job.refused or refused",
+        "refused",
+        attempts=3,
     ),
-    Mutant(ASYNC, "the job fails early", ENDS_IN_TIME, ">= MAX_ATTEMPTS or now >", ">= MAX_ATTEMPTS - 1 or now >"),
+    Mutant("refusals conclude nothing", ENDS_IN_TIME, transitions._conclude, "job.refused or ", ""),
+    Mutant("a job fails while an attempt runs", ENDS_IN_TIME, transitions._conclude, "or job.may_be_running ", ""),
+    Mutant("a job fails early", ENDS_IN_TIME, transitions._conclude, ">= MAX_ATTEMPTS", ">= MAX_ATTEMPTS - 1"),
+    Mutant("outputs change the end", FINAL, transitions.succeed, "if job.is_open", "if True"),
+    Mutant("cancelling changes the end", FINAL, transitions.cancel, "if not job.is_open", "if False"),
+    Mutant("success keeps the slot", SLOTS, transitions.succeed, ", holds_slot=False", ""),
     Mutant(
-        ASYNC,
-        "outputs change the end",
-        FINAL,
-        "    if job.is_open:\n        return replace(_ended(job, SUCCEEDED",
-        "    if True:\n        return replace(_ended(job, SUCCEEDED",
+        "cancelling frees the slot", KEEPS_SLOT, transitions.cancel, "holds_slot=job.may_be_running", "holds_slot=False"
+    ),
+    Mutant("cancelling keeps the slot", SLOTS, transitions.cancel, ", holds_slot=job.may_be_running", ""),
+    Mutant("any end frees the slot", KEEPS_SLOT, transitions._settle, "job if job.may_be_running else _rest", "_rest"),
+    Mutant(
+        "jobs with an error expire",
+        EXPIRES_LATE,
+        transitions.expire,
+        "FAILED if job.error_code else EXPIRED",
+        "EXPIRED",
     ),
     Mutant(
-        ASYNC,
-        "cancelling changes the end",
-        FINAL,
-        'so the slot stays taken."""\n    if not job.is_open:',
-        'so the slot stays taken."""\n    if False:',
-    ),
-    Mutant(ASYNC, "success keeps the slot", SLOTS, "output=output, holds_slot=False)", "output=output)"),
-    Mutant(ASYNC, "cancelling frees the slot", BUSY, "holds_slot=job.may_be_running)", "holds_slot=False)"),
-    Mutant(ASYNC, "cancelling keeps the slot", SLOTS, ", holds_slot=job.may_be_running)", ")"),
-    Mutant(ASYNC, "any end frees the slot", BUSY, "return job if job.may_be_running else _rest(", "return _rest("),
-    Mutant(ASYNC, "errors expire", "i4_only_the_deadline_expires", "FAILED if job.error_code else EXPIRED", "EXPIRED"),
-    Mutant(
-        ASYNC,
         "the deadline frees no slot",
         ENDS_IN_TIME,
+        transitions.expire,
         "_rest(replace(job, holds_slot=False)) if job.holds_slot else None",
         "None",
     ),
-    Mutant(ASYNC, "rest with a slot", ENDS_IN_TIME, "job.announced and not job.holds_slot else", "job.announced else"),
+    Mutant("rest with a slot", ENDS_IN_TIME, transitions._rest, " and not job.holds_slot", ""),
+    Mutant("rest before the announcement", ENDS_IN_TIME, transitions._rest, "job.announced and ", ""),
+    Mutant("cancelled rows go early", KEPT, transitions._ended, "job.deadline if state == CANCELLED else now", "now"),
     Mutant(
-        ASYNC,
-        "rest before it is told",
-        ENDS_IN_TIME,
-        "job.announced and not job.holds_slot else",
-        "not job.holds_slot else",
+        "rows may go from acceptance on",
+        KEPT,
+        transitions.accept,
+        "version=1",
+        "version=1, expires_at=int(now) + policy.retention",
     ),
     Mutant(
-        ASYNC,
-        "cancelled rows go early",
-        "i5_nothing_is_deleted_before_its_time",
-        "job.deadline if state == CANCELLED else now",
-        "now",
+        "writes have no condition",
+        FINAL,
+        ConditionalWrites.put,
+        'put | ({"ExpressionAttributeValues": values} if values else {})',
+        '{"TableName": self._table, "Item": item}',
+        REALTIME,
+        at_once=2,
+    ),
+    Mutant(
+        "a worker claims nothing",
+        CLAIMED,
+        worker._claim,
+        "transitions.claim(job, runtime().now(), job_settings().policy)",
+        "transitions.replace(job, sent=False)",
+        REALTIME,
+    ),
+    Mutant("a submission claims nothing", CLAIMED, AsyncBackend.claim_at_acceptance, "self._claim(job) or job", "job"),
+    Mutant(
+        "the row comes after the answer",
+        EXISTS,
+        JobTable.add,
+        "self._writes.together(list(writes.values()), token=job.id)",
+        "[]",
+        REALTIME,
+    ),
+    Mutant("the sweeper does nothing", ENDS_IN_TIME, sweeper.sweep, "not may_go_on()", "True"),
+    Mutant(
+        "the sweeper ignores the bucket",
+        NO_BAD_END,
+        sweeper._take_results,
+        "not (job.is_open or job.holds_slot)",
+        "True",
+    ),
+    Mutant(
+        "the sweeper expires all it sees",
+        EXPIRES_LATE,
+        sweeper.look_at,
+        "_take_results(job, started, service)",
+        "service.completion._change("
+        "job, lambda row: transitions.expire(row, row.deadline, service.completion._policy))[0]",
+    ),
+]
+TRIED = [
+    Mutant(
+        "a claim is given back although the call may have run",
+        CLAIMED,
+        AsyncBackend.dispatch,
+        "_never_ran(error)",
+        "True",
+        trial=LOST_ANSWERS,
+    ),
+    Mutant(
+        "another's claim is given back",
+        CLAIMED,
+        Completion.give_back,
+        "row.attempts == attempt and row.lease_until != job.lease_until",
+        "False",
+        REALTIME,
+        CONFUSED_WORKERS,
+    ),
+    Mutant(
+        "the first error is final",
+        NO_BAD_END,
+        transitions.fail_attempt,
+        "_conclude(changed, now, policy)",
+        "replace(_ended(changed, FAILED, now, policy), holds_slot=False)",
+        trial=MODEL_ERRORS,
+    ),
+    Mutant(
+        "a late job is put off for long",
+        ENDS_IN_TIME,
+        transitions.look_again,
+        "due_at=now + FIRST_LOOK_IN_SECONDS",
+        "due_at=now + 900",
+        REALTIME,
+        LOST_MESSAGES,
+    ),
+    Mutant(
+        "sessions are taken for owners",
+        EXISTS,
+        http._caller,
+        "{identity['caller'].partition(':')[0]}",
+        "{identity['caller']}",
+        REALTIME,
+    ),
+    Mutant(
+        "rows vanish an hour early",
+        EXISTS,
+        JobTable._alive,
+        "job.expires_at <=",
+        "job.expires_at - 5400 <=",
+        REALTIME,
+        PAST_RETENTION,
+    ),
+    Mutant(
+        "each reader gets another output",
+        SEEN_FINAL,
+        view._value,
+        'text = answer.body.decode(errors="replace")',
+        "from inference_api.runtime import runtime\n    return runtime().now()",
+    ),
+    Mutant(
+        "the newest output is shown",
+        PINNED,
+        JobService.read_answer,
+        "(self.table.get_answer(job, output) if output.in_table else None)",
+        "self.files._open(output.key, output.attempt)[1]",
+        trial=BROKEN_OUTPUTS,
+    ),
+    Mutant("the pin has no version", HAS_OUTPUT, files._pinned, 'version.get("VersionId", "null")', '"latest"'),
+    Mutant(
+        "the model gets another prompt",
+        HAS_OUTPUT,
+        worker._ask,
+        "endpoint.invoke(body)",
+        """endpoint.invoke(b'{"inputs": "another"}')""",
+        REALTIME,
+    ),
+    Mutant(
+        "the table gets no copy", HAS_OUTPUT, Completion.succeed, "answer and output.in_table and job.is_open", "False"
+    ),
+    Mutant(
+        "every error is a refusal",
+        REFUSED,
+        errors.container_error,
+        "status in REFUSED_BY_MODEL",
+        "True",
+        trial=MODEL_ERRORS,
+    ),
+    Mutant(
+        "copies go before their row",
+        KEPT,
+        Completion._result_expires_at,
+        "int(job.deadline) + self._policy.retention + _KEPT_LONGER_IN_SECONDS",
+        "int(job.accepted_at) + 60",
+    ),
+    Mutant(
+        "owners are not compared",
+        OWNER_CANCELS,
+        LongPoll.find,
+        " or not compare_digest(job.owner, owner)",
+        "",
+        REALTIME,
+        SLOW_MODEL,
+    ),
+    Mutant(
+        "lists hold everybody's jobs",
+        OWNER_SEES,
+        JobTable.jobs_of,
+        "[job for job in jobs if job.owner == owner and self._alive(job)]",
+        "self._get_all([items.job_key(job) for shard in range(8) for job in self.due(shard)][:limit])",
+        REALTIME,
+    ),
+    Mutant(
+        "malformed ids are answered differently",
+        OWNER_SEES,
+        LongPoll.find,
+        "errors.job_not_found()",
+        'errors.job_not_found() if well_formed else errors.job_ended("never")',
+        REALTIME,
+    ),
+    Mutant(
+        "the deadline moves",
+        LASTING,
+        transitions.note_sent,
+        "sent=True",
+        "sent=True, deadline=job.deadline + 60",
+        REALTIME,
+    ),
+    Mutant("keys are not kept", ONE_JOB, JobTable.add, "if reservation", "if False", REALTIME),
+    Mutant(
+        "keys ignore the body", ONE_JOB, Submission._earlier, "accepted.fingerprint != fingerprint", "False", REALTIME
+    ),
+    Mutant("slots are never freed", SLOTS, ConditionalWrites.add, "str(amount)", "str(max(amount, 0))", REALTIME),
+    Mutant("limits are not asked for", LIMITED, ConditionalWrites.add, "most is not None", "False", trial=FEW_SLOTS),
+    Mutant("ends are counted twice", COUNTED, Completion._count, '"JobsEnded": 1', '"JobsEnded": 2', REALTIME),
+    Mutant(
+        "a notification creates an item",
+        UNKNOWN_IDS,
+        recorder.record,
+        "if job is None",
+        "if job is None and service.table._client.put_item("
+        'TableName=service.table._name, Item={"pk": {"S": f"error#{notification.job_id}"}})',
+    ),
+    Mutant(
+        "unknown ids are not counted",
+        UNKNOWN_IDS,
+        worker._work,
+        'emit(job_settings().deployment, runtime().now(), {"UnknownJobMessages": 1})',
+        "pass",
+        REALTIME,
+    ),
+    Mutant(
+        "ends are noted, not announced",
+        ANNOUNCED,
+        Completion.announce,
+        'self._events.put_events(Entries=[entry])["FailedEntryCount"]',
+        "False",
+    ),
+    Mutant(
+        "refused events count as announced",
+        ANNOUNCED,
+        Completion.announce,
+        '["FailedEntryCount"]',
+        " is None",
+        trial=REFUSED_EVENTS,
+    ),
+    Mutant(
+        "a row holds the words of an error",
+        ROWS,
+        Completion.fail_attempt,
+        "failure.code",
+        "failure.message",
+        trial=MODEL_ERRORS,
+    ),
+    Mutant("rows grow", ROWS, items.to_item, "return item", 'return item | {"notes": {"S": "x" * 800}}'),
+    Mutant(
+        "the model's words are logged",
+        LOGS,
+        errors.container_error,
+        'cause = f"container {status}"',
+        "cause = print(words)",
+        trial=MODEL_ERRORS,
+    ),
+    Mutant(
+        "an expression has a reserved word",
+        VALID,
+        ConditionalWrites.add,
+        '"ADD #counter :amount"',
+        'f"ADD {name} :amount"',
+        REALTIME,
     ),
 ]

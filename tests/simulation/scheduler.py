@@ -1,4 +1,4 @@
-"""Virtual time: tasks that read like threads run one at a time, and the clock jumps to whatever comes next."""
+"""Virtual time: tasks run one at a time, and the clock jumps to the next event."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ FOREVER = float("inf")
 
 
 class Killed(BaseException):
-    """Ends a task where it stands. Not an Exception, so that no handler can catch its own death."""
+    """Ends a task at its current call. Not an Exception, so that no handler catches it."""
 
 
 class Timer:
-    """An action to come; once cancelled it stays in the queue and does nothing."""
+    """A scheduled action; after cancel() it does nothing."""
 
     __slots__ = ("action",)
 
@@ -30,7 +30,7 @@ class Timer:
 
 
 class Task(greenlet.greenlet):
-    """A flow of control that runs until it sleeps or waits."""
+    """Runs until it sleeps or waits."""
 
     def __init__(self, scheduler: Scheduler, work: Callable[[], object]) -> None:
         super().__init__(parent=scheduler.hub)
@@ -54,7 +54,7 @@ class Task(greenlet.greenlet):
         self._wake_up = self.scheduler.call_later(seconds, self.switch)
 
     def kill(self) -> None:
-        """End it where it stands; what it tries on its way out fails, too. Not for a task to call on itself."""
+        """End the task at its current call; calls in its `finally` fail, too. A task must not kill itself."""
         if self.finished.is_set or self.killed:
             return
         self.killed = True
@@ -67,7 +67,7 @@ class Task(greenlet.greenlet):
 
 
 class Scheduler:
-    """Everything that happens in one simulated world, in order. `now` is in seconds of the epoch."""
+    """All events of one simulated world, in order. now: seconds of the epoch."""
 
     def __init__(self, start: float) -> None:
         self.now = start
@@ -83,7 +83,7 @@ class Scheduler:
         return timer
 
     def spawn(self, work: Callable[[], object], delay: float = 0) -> Task:
-        """Run `work` as a task of its own, which may sleep and wait."""
+        """Run `work` as a new task, which may sleep and wait."""
         task = Task(self, work)
         task.resume_in(delay)
         return task
@@ -93,7 +93,7 @@ class Scheduler:
         return cast(Task, greenlet.getcurrent())
 
     def sleep(self, seconds: float) -> None:
-        """Let virtual time pass for the task that calls."""
+        """Let virtual time pass for the calling task."""
         task = self.current()
         if task.killed:
             raise Killed
@@ -105,7 +105,7 @@ class Scheduler:
         self.hub.switch()
 
     def run(self, seconds: float = FOREVER) -> None:
-        """Let everything happen that is due within `seconds`; an error in a task comes out here."""
+        """Run all events within `seconds`. Raises the errors of tasks."""
         self._until = self.now + seconds
         while self._queue and self._queue[0][0] <= self._until:
             self.now, _, timer = heapq.heappop(self._queue)
@@ -115,7 +115,7 @@ class Scheduler:
             self.now = self._until
 
     def finish(self, work: Callable[[], T]) -> T:
-        """What `work` returns, run as a task; everything else that is due happens as well."""
+        """Run `work` as a task, and all other events; returns the result of `work`."""
         results: list[T] = []
         self.spawn(lambda: results.append(work()))
         self.run()
@@ -123,7 +123,7 @@ class Scheduler:
 
 
 class Signal:
-    """Something that happens once and that tasks can wait for."""
+    """An event that happens once; tasks can wait for it."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.is_set = False
@@ -140,11 +140,11 @@ class Signal:
         self._waiting = []
 
     def then(self, action: Callable[[], object]) -> None:
-        """Have `action` done when it happens; it must neither sleep nor wait."""
+        """Call `action` when the event happens; it must neither sleep nor wait."""
         self._then.append(action)
 
     def wait(self, seconds: float = FOREVER) -> bool:
-        """Whether it has happened by the time this returns, after at most `seconds`."""
+        """Wait for the event, at most `seconds`; returns whether it has happened."""
         task = self._scheduler.current()
         if task.killed:
             raise Killed

@@ -1,4 +1,4 @@
-"""The outcome of many trials on one page: jobs, faults injected by kind, and four counts that have to be zero."""
+"""The closing table of many trials: jobs, faults by kind, and counts of broken invariants, which must be zero."""
 
 import json
 from collections import Counter
@@ -10,7 +10,7 @@ from simulation.invariants.invariant import Breach
 from simulation.trial import Trial
 from simulation.world import World
 
-# Which invariants each count of the scorecard stands for; a breach of any other is one, too.
+# The invariants behind each count; breaches of the others are counted together.
 COUNTS = {
     "lost": ("i1_an_accepted_job_exists",),
     "changed after the end": ("i2_an_end_is_final", "i2_callers_see_no_change_after_the_end"),
@@ -23,7 +23,7 @@ _SHOWN_BREACHES = 20
 
 @dataclass
 class Scorecard:
-    """Adds up."""
+    """The counts of one trial or of several."""
 
     jobs: int = 0
     calls: int = 0
@@ -36,7 +36,7 @@ class Scorecard:
         """Run one trial."""
         world = World(trial)
         world.run()
-        faults = world.faults.injected + world.deployment.functions.faults()
+        faults = world.faults.injected + Counter({"function timed out": world.deployment.functions.timeouts})
         ends = Counter(world.history.final_row(job).state for job in world.history.rows)
         found = [(trial, breach) for breach in breaches(world)]
         return cls(len(world.history.rows), len(world.history.exchanges), ends, faults, found)
@@ -54,7 +54,7 @@ class Scorecard:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Jobs by what happened to them against the promises."""
+        """The number of breaches by kind."""
         broken = Counter(dict.fromkeys((*COUNTS, OTHER), 0))
         for _, breach in self.breaches:
             name = next((name for name, invariants in COUNTS.items() if breach.invariant in invariants), OTHER)
@@ -83,7 +83,7 @@ class Scorecard:
         return "\n".join(lines)
 
     def as_json(self) -> str:
-        """For whoever compares runs."""
+        """The counts, to compare runs."""
         card = {"jobs": self.jobs, "requests": self.calls, "ends": self.ends, "faults": self.faults} | self.counts
         return json.dumps(card, indent=2, sort_keys=True)
 

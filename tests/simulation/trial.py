@@ -1,4 +1,4 @@
-"""What one trial of the simulation is made of: the deployment's settings, the load, what goes wrong."""
+"""The settings of one trial: deployment, load and faults."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ MODES = ("async", "realtime")
 
 @dataclass(frozen=True)
 class Trial:
-    """Times in seconds. The same trial gives the same history, call by call."""
+    """Times in seconds. The same settings give the same history, call by call."""
 
     mode: str
     seed: int = 1
@@ -32,7 +32,7 @@ class Trial:
     capacity: int = 16
     median: float = 3.0
     longest: float = 40.0
-    strange_messages: int = 20
+    unknown_messages: int = 20
     redriven_every: float = 900.0
     page_bytes: int = 4000
     after_retention: bool = True

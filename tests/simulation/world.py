@@ -1,4 +1,4 @@
-"""A deployment and all that happens to it in one trial: callers, sweeps, outages, strange messages, and time."""
+"""Runs one trial: a deployment with callers, sweeps, outages and messages about unknown jobs."""
 
 import json
 from contextlib import redirect_stdout
@@ -17,12 +17,12 @@ from simulation.trial import Trial
 START = 1_795_219_200.0  # 2026-11-21, midnight
 SWEEP_EVERY = 60.0
 _DAY_IN_SECONDS = 86_400
-# After the last deadline: half of it with faults, so that late ends meet them, too.
+# After the last deadline: half of it with faults, so that late ends meet faults, too.
 _GRACE = 40 * SWEEP_EVERY
 
 
 class World:
-    """run() lets it happen; what it leaves behind is what the invariants read."""
+    """The invariants read its attributes after run()."""
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
@@ -35,19 +35,19 @@ class World:
         chance = Random(self.random.random())
         self.callers = Callers(self.scheduler, chance, gateway, self.history, trial.habits, trial.owners)
         self.sweeps: list[Invocation] = []
-        self.strange_ids: list[str] = []
+        self.unknown_ids: list[str] = []
         self._quiet = False
         self.deployment.table.observers.append(self.history.observe)
         self.deployment.functions.observers.append(self._note_sweep)
         self.faults.observers.append(self._note_disturbance)
 
     def run(self) -> None:
-        """Callers come and go, sweeps go round, and at last what is kept for a while is deleted."""
+        """Run the trial to its end, by default past the retention of its jobs."""
         trial = self.trial
-        with self.deployment.as_surroundings(), redirect_stdout(self.log):
+        with self.deployment.as_runtime(), redirect_stdout(self.log):
             self.callers.submit_all(trial.jobs, trial.arrivals)
             self._plan_outages()
-            self._send_strange_messages()
+            self._send_unknown_messages()
             if trial.sweeps:
                 self.scheduler.spawn(self._sweep_each_minute)
             if trial.redriven_every:
@@ -57,9 +57,9 @@ class World:
                 self._run_past_retention()
 
     @property
-    def strange_messages_delivered(self) -> int:
+    def unknown_messages_delivered(self) -> int:
         lost = self.deployment.messages.lost
-        return sum(not any(job in body for body in lost) for job in self.strange_ids)
+        return sum(not any(job in body for body in lost) for job in self.unknown_ids)
 
     def _sweep_each_minute(self) -> None:
         while not self._quiet:
@@ -83,22 +83,22 @@ class World:
         lasts = self.random.uniform(0.5, 1) * self.trial.outage
         self.deployment.database.unavailable_until = self.scheduler.now + lasts
 
-    def _send_strange_messages(self) -> None:
-        """About jobs that do not exist, and about nothing at all."""
-        for number in range(self.trial.strange_messages):
+    def _send_unknown_messages(self) -> None:
+        """Messages about jobs that do not exist, and messages that are malformed."""
+        for number in range(self.trial.unknown_messages):
             job = f"{self.random.getrandbits(128):032x}"
-            self.strange_ids.append(job)
-            strange = (
+            self.unknown_ids.append(job)
+            message = (
                 json.dumps({"job": job, "waits": 0}),
                 json.dumps({"inferenceId": f"{job}.1", "invocationStatus": "Completed", "responseParameters": {}}),
                 json.dumps([job]),
                 f"{job}, not JSON",
             )[number % 4]
-            send = partial(self.deployment.messages.send, strange)
+            send = partial(self.deployment.messages.send, message)
             self.scheduler.call_later(self.random.uniform(0, self.trial.arrivals), send)
 
     def _run_until_quiet(self) -> None:
-        """Until nothing is left to do; after the last deadline nothing goes wrong any more."""
+        """Run until no work is left; faults end after the last deadline."""
         faults_end = START + self.trial.faults_for
         last_deadline = START + self.trial.arrivals + self.trial.deadline
         while self.scheduler.now < last_deadline + _GRACE and not self._quiet:
@@ -115,7 +115,7 @@ class World:
         return not any("due_at" in item for item in deployment.table.items.values())
 
     def _run_past_retention(self) -> None:
-        """Rows that are past their time but not yet deleted must be gone for callers, too."""
+        """Callers read rows that have expired but are not deleted yet, then deleted rows."""
         self.faults.on = False
         self.scheduler.run(self.trial.retention / 2)
         self.callers.look_again(0.1)

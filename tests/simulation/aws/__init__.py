@@ -1,1 +1,1 @@
-"""AWS in memory: what the handlers call, with the limits, delays and errors of the real services."""
+"""AWS in memory: the operations that handlers call, with the limits, delays and errors of the real services."""

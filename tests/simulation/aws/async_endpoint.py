@@ -1,10 +1,9 @@
-"""An asynchronous endpoint: a queue in front of the model, outputs and failures in S3, notifications of both."""
+"""An asynchronous endpoint: a queue before the model, outputs and failures in S3, notifications."""
 
 import json
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from math import inf
 from random import Random
 from typing import Any
@@ -18,11 +17,10 @@ from simulation.scheduler import Scheduler
 
 @dataclass
 class Request:
-    """One accepted invocation and what becomes of it. `run` is set once the model has it."""
+    """One accepted invocation. run: None until the model has it; over_at: when it ended."""
 
     job: str
     attempt: int
-    inference_id: str
     input_key: str
     extension: str
     name: str
@@ -35,12 +33,12 @@ class Request:
 
 @dataclass
 class AsyncEndpoint:
-    """The operation is the client's method. `capacity`: requests run at once; `notify`: both topics."""
+    """capacity: the requests that run at once. notify: sends to the success or error topic."""
 
     name: str
     scheduler: Scheduler
     random: Random
-    plan: Faults
+    faults: Faults
     model: Model
     capacity: int
     bucket: Bucket
@@ -67,7 +65,6 @@ class AsyncEndpoint:
         accepted = Request(
             job=job,
             attempt=int(attempt),
-            inference_id=request["InferenceId"],
             input_key=request["InputLocation"].removeprefix(prefix),
             extension=request["S3OutputPathExtension"],
             name=f"{self.random.getrandbits(128):032x}",
@@ -81,7 +78,7 @@ class AsyncEndpoint:
             self._awake_at = self.scheduler.now + self.wake_up_in_seconds
         self.scheduler.call_later(max(self._awake_at - self.scheduler.now, 0.05), self._go_on)
         return {
-            "InferenceId": accepted.inference_id,
+            "InferenceId": request["InferenceId"],
             "OutputLocation": prefix + _output_key(accepted),
             "FailureLocation": prefix + _failure_key(accepted),
         }
@@ -95,7 +92,7 @@ class AsyncEndpoint:
 
     def _start(self, request: Request) -> None:
         if self.scheduler.now > request.give_up_at:
-            self._fail(request, "The request's time to live passed", told=self.random.random() < 0.5)
+            self._fail(request, "The request's time to live passed", notified=self.random.random() < 0.5)
             return
         versions = self.bucket.objects.get(request.input_key)
         if not versions:
@@ -122,46 +119,29 @@ class AsyncEndpoint:
 
     def _succeed(self, request: Request, body: bytes) -> None:
         request.over_at = self.scheduler.now
-        chance = self.plan.rates.broken_output / 3
+        chance = self.faults.rates.broken_output / 3
         key = _output_key(request)
-        if not self.plan.happens("output missing", chance):
+        if not self.faults.happens("output missing", chance):
             self.bucket.write(key, body, "application/json")
-            if self.plan.happens("output written twice", chance):
+            if self.faults.happens("output written twice", chance):
                 again = body.replace(b" answers ", b" (again) answers ", 1)
                 self.scheduler.call_later(
                     self.random.expovariate(1 / 2), lambda: self.bucket.write(key, again, "application/json")
                 )
-        output = {"contentType": "application/json", "outputLocation": self._url(key)}
+        output = {"contentType": "application/json", "outputLocation": f"s3://{self.bucket.name}/{key}"}
         self._publish(request, {"invocationStatus": "Completed", "responseParameters": output})
 
-    def _fail(self, request: Request, reason: str, words: bytes = b"", told: bool = True) -> None:
-        """The container's own words lie in the failure object."""
+    def _fail(self, request: Request, reason: str, words: bytes = b"", notified: bool = True) -> None:
+        """words: the container's error, for the failure object."""
         request.over_at = self.scheduler.now
-        if not self.plan.happens("failure object missing", self.plan.rates.broken_output):
+        if not self.faults.happens("failure object missing", self.faults.rates.broken_output):
             self.bucket.write(_failure_key(request), words or reason.encode(), "text/plain")
-        if told:
+        if notified:
             self._publish(request, {"invocationStatus": "Failed", "failureReason": reason})
 
     def _publish(self, request: Request, outcome: dict[str, Any]) -> None:
-        message = {
-            "awsRegion": "us-east-1",
-            "eventTime": datetime.fromtimestamp(self.scheduler.now, UTC).isoformat(),
-            "receivedTime": datetime.fromtimestamp(request.received_at, UTC).isoformat(),
-            **outcome,
-            "requestParameters": {
-                "contentType": "application/json",
-                "endpointName": self.name,
-                "inputLocation": self._url(request.input_key),
-            },
-            "inferenceId": request.inference_id,
-            "eventVersion": "1.0",
-            "eventSource": "aws:sagemaker",
-            "eventName": "InferenceResult",
-        }
-        self.notify(json.dumps(message))
-
-    def _url(self, key: str) -> str:
-        return f"s3://{self.bucket.name}/{key}"
+        """The members of a notification that the recorder reads."""
+        self.notify(json.dumps({"inferenceId": f"{request.job}.{request.attempt}", **outcome}))
 
 
 def _output_key(request: Request) -> str:

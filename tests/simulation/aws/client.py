@@ -1,4 +1,4 @@
-"""A botocore client whose service is in memory: it checks, takes time, fails by plan, and retries as botocore does."""
+"""A botocore client of a service in memory: checks parameters, takes time, injects faults, retries as botocore does."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -27,13 +27,12 @@ from botocore.retries.standard import (
 )
 from botocore.validate import ParamValidator
 
-from simulation import faults
 from simulation.aws.errors import Refusal
-from simulation.faults import Faults
+from simulation.faults import CONFLICT, CRASH_AFTER, CRASH_BEFORE, ERROR, THROTTLED, UNKNOWN, Faults
 from simulation.functions import Functions
 from simulation.scheduler import Killed
 
-# As each service words it.
+# Each service has its own error code for throttling.
 _THROTTLES = {
     "dynamodb": ("ThrottlingException", 400),
     "s3": ("SlowDown", 503),
@@ -41,7 +40,7 @@ _THROTTLES = {
     "sagemaker-runtime": ("ThrottlingException", 400),
     "events": ("ThrottlingException", 400),
 }
-# Of each operation; then every tenth.
+# The first calls of each operation; later every tenth.
 CHECKED_CALLS = 300
 _DEFAULT_ATTEMPTS = {"dynamodb": 4}
 _MEAN_LATENCY = {"dynamodb": 0.006, "s3": 0.03, "sqs": 0.01, "sagemaker-runtime": 0.02, "events": 0.02}
@@ -54,12 +53,12 @@ def _operations(service: str) -> dict[str, OperationModel]:
 
 
 class Client:
-    """`service` has a method for each operation it can do; it raises Refusal for what it will not do."""
+    """service: has a method for each operation, which may raise Refusal."""
 
     def __init__(
-        self, service_name: str, service: Any, config: Config, functions: Functions, random: Random, plan: Faults
+        self, service_name: str, service: Any, config: Config, functions: Functions, random: Random, faults: Faults
     ) -> None:
-        self._name, self._service, self._random, self._plan = service_name, service, random, plan
+        self._name, self._service, self._random, self._faults = service_name, service, random, faults
         self._functions, self._scheduler = functions, functions.scheduler
         self._models = _operations(service_name)
         self._calls: Counter[str] = Counter()
@@ -85,7 +84,7 @@ class Client:
         """Nothing is open."""
 
     def generate_presigned_url(self, operation: str, Params: dict[str, Any], ExpiresIn: int) -> str:
-        """No call: signed with what the function has."""
+        """Signed locally, without a request."""
         self._check(self._models[operation], Params)
         return str(self._service.presigned_url(Params, ExpiresIn))
 
@@ -105,48 +104,48 @@ class Client:
                 self._scheduler.sleep(self._back_off.delay_amount(context))
 
     def _check(self, model: OperationModel, arguments: dict[str, Any]) -> None:
-        """The same code makes requests of the same shape: of many only some are checked, since that is slow."""
+        """Checks a part of the calls, since checks are slow and the same code makes requests of the same shape."""
         self._calls[model.name] += 1
         if self._calls[model.name] > CHECKED_CALLS and self._calls[model.name] % 10:
             return
         report = ParamValidator().validate(arguments, model.input_shape)
         if report.has_errors():
-            self._plan.invalid_calls[f"{model.name}: {report.generate_report()}"] += 1
+            self._faults.invalid_calls[f"{model.name}: {report.generate_report()}"] += 1
             raise ParamValidationError(report=report.generate_report())
 
     def _attempt(self, model: OperationModel, method: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-        fault = self._plan.of_call(model.name, self._functions.current().function.name)
+        fault = self._faults.of_call(model.name, self._functions.current().function.name)
         latency = self._random.expovariate(1 / _MEAN_LATENCY[self._name])
         self._scheduler.sleep(latency / 2)
         self._fail_before(fault, model)
         try:
-            result = method(**arguments, **self._patience(model))
+            result = method(**arguments, **self._timeout(model))
         except Refusal as refusal:
             if refusal.code.startswith("Validation"):
-                self._plan.invalid_calls[f"{model.name}: {refusal.message}"] += 1
+                self._faults.invalid_calls[f"{model.name}: {refusal.message}"] += 1
             raise refusal.for_caller(model.name) from None
-        if fault == faults.UNKNOWN:
+        if fault == UNKNOWN:
             self._lose_the_answer(model)
-        if fault == faults.CRASH_AFTER:
+        if fault == CRASH_AFTER:
             raise Killed
         self._scheduler.sleep(latency / 2)
         return result
 
-    def _patience(self, model: OperationModel) -> dict[str, float]:
-        """Only a model takes long enough that the service has to know how long its caller waits."""
+    def _timeout(self, model: OperationModel) -> dict[str, float]:
+        """The caller's read timeout, for the one operation that may take longer."""
         return {"read_timeout": self._read_timeout} if model.name == "InvokeEndpoint" else {}
 
     def _fail_before(self, fault: str | None, model: OperationModel) -> None:
-        if fault == faults.CRASH_BEFORE:
+        if fault == CRASH_BEFORE:
             raise Killed
-        if fault == faults.THROTTLED:
+        if fault == THROTTLED:
             code, status = _THROTTLES[self._name]
             raise Refusal(code, "Rate exceeded", status).for_caller(model.name)
-        if fault == faults.CONFLICT:
+        if fault == CONFLICT:
             raise Refusal(
                 "TransactionCanceledException", CancellationReasons=[{"Code": "TransactionConflict"}]
             ).for_caller(model.name)
-        if fault == faults.ERROR:
+        if fault == ERROR:
             if self._random.random() < 0.5:
                 raise Refusal("InternalServerError", "Internal server error", 500).for_caller(model.name)
             if self._random.random() < 0.5:
@@ -162,7 +161,7 @@ class Client:
 
 
 class _Throttles:
-    """botocore's own list decides how long to back off."""
+    """botocore's own list of throttling errors."""
 
     def is_throttling_error_from_context(self, context: RetryContext) -> bool:
         return bool(ThrottledRetryableChecker().is_retryable(context))

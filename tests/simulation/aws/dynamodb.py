@@ -1,4 +1,4 @@
-"""DynamoDB's operations on one table: the client's methods, with their checks and refusals."""
+"""DynamoDB's operations on one table, with their checks and errors."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ PAGE_BYTES = 1024 * 1024
 
 
 class _Change(NamedTuple):
-    """One write, worked out but not yet made; `refusal` is why its condition fails."""
+    """A write to be made. refusal: the reason if its condition does not hold."""
 
     pk: str
     new: Item
@@ -26,7 +26,7 @@ class _Change(NamedTuple):
 
 @dataclass
 class DynamoDb:
-    """Knows one table; `page_bytes` is what a Query reads at most, and `unavailable_until` ends an outage."""
+    """page_bytes: the most that a Query reads. unavailable_until: the end of an outage."""
 
     table: Table
     transactions: Transactions
@@ -39,7 +39,7 @@ class DynamoDb:
         return {"Item": dict(item)} if item else {}
 
     def batch_get_item(self, **request: Any) -> dict[str, Any]:
-        """In no particular order; now and then only some of what was asked for, as documented."""
+        """In random order; sometimes only a part of the items, as documented."""
         ((name, wanted),) = request["RequestItems"].items()
         self._check(name)
         keys, consistent = [_pk(key) for key in wanted["Keys"]], wanted.get("ConsistentRead", False)
@@ -78,15 +78,15 @@ class DynamoDb:
         return {}
 
     def query(self, **request: Any) -> dict[str, Any]:
-        """Of an index: its partition, and its sort key up to a value."""
+        """Of an index: a partition, with the sort key up to a value."""
         self._check(request["TableName"])
         index = next((index for index in self.table.indexes if index.name == request["IndexName"]), None)
         if index is None or request.get("ConsistentRead"):
             raise invalid("The table does not have the specified index, or a consistent read of one was asked for")
-        parsed = expressions.condition(request["KeyConditionExpression"], request.get("ExpressionAttributeNames"))
-        _check_used(request, parsed)
+        parsed = expressions.condition(request["KeyConditionExpression"], _names(request))
+        _check_used(request, parsed.used)
         values = request["ExpressionAttributeValues"]
-        given = {each.attribute: each for each in parsed.comparisons}
+        given = {term.attribute: term for terms in parsed.alternatives for term in terms}
         partition, sort = given.pop(index.partition, None), given.pop(index.sort, None)
         if partition is None or partition.operator != "=" or given or (sort and sort.operator != "<="):
             raise invalid("Query condition missed key schema element, or has an operator that is not simulated")
@@ -108,7 +108,7 @@ class DynamoDb:
         found: list[dict[str, Any]] = []
         taken, more = 0, False
         for sort, pk in entries:
-            # A page that is filled says that there may be more, even if there is not.
+            # A full page has a LastEvaluatedKey even if no item follows.
             more = len(found) == limit or taken >= self.page_bytes
             if more:
                 break
@@ -139,23 +139,21 @@ class DynamoDb:
     def _update(self, request: Mapping[str, Any]) -> _Change:
         pk, values = _pk(request["Key"]), request.get("ExpressionAttributeValues", {})
         new = table_items.copied(self.table.items.get(pk) or request["Key"])
-        parsed = expressions.update(request["UpdateExpression"], request.get("ExpressionAttributeNames"))
+        parsed = expressions.update(request["UpdateExpression"], _names(request))
         for verb, attribute, value in parsed.actions:
-            if attribute == "pk":
-                raise invalid("Cannot update attribute pk. This attribute is part of the key")
             if verb == "SET":
                 new[attribute] = dict(values[value])
             else:
                 total = float(new.get(attribute, {"N": "0"})["N"]) + float(values[value]["N"])
                 new[attribute] = {"N": f"{total:g}" if total % 1 else str(int(total))}
-        return self._change(request, pk, new, parsed)
+        return self._change(request, pk, new, parsed.used)
 
-    def _change(self, request: Mapping[str, Any], pk: str, new: Item, *parsed: expressions.Expression) -> _Change:
+    def _change(self, request: Mapping[str, Any], pk: str, new: Item, used: frozenset[str] = frozenset()) -> _Change:
         size = table_items.checked_size(new)
         old, text = self.table.items.get(pk), request.get("ConditionExpression")
-        condition = expressions.condition(text, request.get("ExpressionAttributeNames")) if text else None
-        _check_used(request, *parsed, *([condition] if condition else []))
-        if condition is None or condition.test(old or {}, request.get("ExpressionAttributeValues", {})):
+        condition = expressions.condition(text, _names(request)) if text else None
+        _check_used(request, used | condition.used if condition else used)
+        if condition is None or condition.holds(old or {}, request.get("ExpressionAttributeValues", {})):
             return _Change(pk, new, size, None)
         shown = old and request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
         found = {"Item": table_items.copied(old)} if old and shown else {}
@@ -178,8 +176,11 @@ def _pk(key: Mapping[str, Any]) -> str:
     return str(pk)
 
 
-def _check_used(request: Mapping[str, Any], *parsed: expressions.Expression) -> None:
-    used = {name for expression in parsed for name in expression.used}
+def _names(request: Mapping[str, Any]) -> expressions.Names:
+    return tuple(sorted(request.get("ExpressionAttributeNames", {}).items()))
+
+
+def _check_used(request: Mapping[str, Any], used: frozenset[str]) -> None:
     given = {*request.get("ExpressionAttributeNames", {}), *request.get("ExpressionAttributeValues", {})}
     if used != given:
         raise invalid(f"Names or values that are unused in expressions, or not defined: {sorted(used ^ given)}")

@@ -1,4 +1,4 @@
-"""AWS's refusals, as botocore raises them."""
+"""AWS's errors, as botocore raises them."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from botocore.exceptions import ClientError
 
 
 class Refusal(Exception):
-    """What a service answers instead of a result; the client that called turns it into botocore's ClientError."""
+    """An error response of a service; the client turns it into botocore's ClientError."""
 
     def __init__(self, code: str, message: str = "", status: int = 400, **members: Any) -> None:
         super().__init__(f"{code}: {message}")
@@ -24,5 +24,5 @@ class Refusal(Exception):
 
 
 def invalid(message: str) -> Refusal:
-    """A request that DynamoDB refuses for what it says."""
+    """DynamoDB's error for an invalid request."""
     return Refusal("ValidationException", message)

@@ -1,4 +1,4 @@
-"""EventBridge's default bus: remembers what was put on it."""
+"""EventBridge's default bus: keeps its events."""
 
 import json
 from dataclasses import dataclass, field
@@ -12,20 +12,18 @@ MAX_ENTRIES = 10
 
 
 class Event(NamedTuple):
-    """One event, as a rule would see it."""
+    """An event's time and detail."""
 
     at: float
-    source: str
-    kind: str
     detail: dict[str, Any]
 
 
 @dataclass
 class EventBus:
-    """The operation is the client's method. A refused entry comes back in an answer of status 200."""
+    """A refused entry comes back in a response of status 200."""
 
     scheduler: Scheduler
-    plan: Faults
+    faults: Faults
     events: list[Event] = field(default_factory=list)
 
     def put_events(self, **request: Any) -> dict[str, Any]:
@@ -34,10 +32,10 @@ class EventBus:
             raise Refusal("ValidationException", "1 to 10 entries")
         answers: list[dict[str, str]] = []
         for entry in entries:
-            if self.plan.happens("event refused", self.plan.rates.event_refused):
+            if self.faults.happens("event refused", self.faults.rates.event_refused):
                 answers.append({"ErrorCode": "ThrottlingException", "ErrorMessage": "Rate exceeded"})
                 continue
             detail = json.loads(entry["Detail"])
-            self.events.append(Event(self.scheduler.now, entry["Source"], entry["DetailType"], detail))
+            self.events.append(Event(self.scheduler.now, detail))
             answers.append({"EventId": f"event-{len(self.events)}"})
         return {"FailedEntryCount": sum("ErrorCode" in answer for answer in answers), "Entries": answers}

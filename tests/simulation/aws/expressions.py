@@ -1,9 +1,8 @@
-"""DynamoDB's expressions, as far as the handlers use them: conditions, updates and key conditions, parsed once."""
+"""DynamoDB's expressions, as far as the handlers use them: conditions, key conditions and updates, parsed once."""
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -13,173 +12,107 @@ from simulation.aws.errors import invalid
 
 Value = Mapping[str, Any]
 Item = Mapping[str, Value]
-Test = Callable[[Item, Mapping[str, Value]], bool]
+Names = tuple[tuple[str, str], ...]  # placeholder and attribute
 
-_TOKEN = re.compile(r"\s*(<=|[=(),]|[:#]?[A-Za-z_][A-Za-z0-9_.]*)")
+ABSENT = "attribute_not_exists"
+_TERM = re.compile(rf"{ABSENT}\((\S+)\)|(\S+) (=|<=) (:\w+)")
+_ACTION = re.compile(r"\s*(?:ADD (\S+)|SET (\S+) =) (:\w+)")
 _RESERVED = frozenset(
     " ".join(json.loads((Path(__file__).parent / "reserved_words.json").read_text())["words"]).split()
 )
-_ORDER: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda left, right: left == right,
-    "<=": lambda left, right: left <= right,
-}
+
+
+class Term(NamedTuple):
+    """`attribute operator value`; ABSENT has no value."""
+
+    attribute: str
+    operator: str
+    value: str = ""
+
+    def holds(self, item: Item, values: Mapping[str, Value]) -> bool:
+        """A value compares only with one of its own type."""
+        if self.operator == ABSENT or self.attribute not in item:
+            return self.operator == ABSENT and self.attribute not in item
+        (kind, left), (other_kind, right) = comparable(item[self.attribute]), comparable(values[self.value])
+        return kind == other_kind and bool(left == right if self.operator == "=" else left <= right)
+
+
+class Condition(NamedTuple):
+    """Holds if all terms of one alternative hold. used: the placeholders of names and values in it."""
+
+    alternatives: tuple[tuple[Term, ...], ...]
+    used: frozenset[str]
+
+    def holds(self, item: Item, values: Mapping[str, Value]) -> bool:
+        return any(all(term.holds(item, values) for term in terms) for terms in self.alternatives)
 
 
 class Action(NamedTuple):
-    """One step of an update: ADD to an attribute what `value` names, or SET it."""
+    """ADD a value to an attribute, or SET the attribute to it."""
 
     verb: str
     attribute: str
     value: str
 
 
-class Comparison(NamedTuple):
-    """`attribute operator value`, as key conditions are made of."""
+class Update(NamedTuple):
+    """used: the placeholders of names and values in it."""
 
-    attribute: str
-    operator: str
-    value: str
-
-
-@dataclass(frozen=True)
-class Expression:
-    """What an expression says, and which names and values it uses."""
-
-    test: Test
-    actions: tuple[Action, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-    used: frozenset[str] = frozenset()
+    actions: tuple[Action, ...]
+    used: frozenset[str]
 
 
 def comparable(value: Value) -> tuple[str, Any]:
-    """A value as Python orders it, with its type, since no two types compare."""
+    """A value's type, and its content as Python orders it."""
     ((kind, content),) = value.items()
     return kind, Decimal(content) if kind == "N" else content
 
 
-def condition(text: str, names: Mapping[str, str] | None) -> Expression:
-    return _parsed("condition", text, tuple(sorted((names or {}).items())))
-
-
-def update(text: str, names: Mapping[str, str] | None) -> Expression:
-    return _parsed("update", text, tuple(sorted((names or {}).items())))
+@cache
+def condition(text: str, names: Names) -> Condition:
+    """Raises Refusal."""
+    used: set[str] = set()
+    alternatives = tuple(
+        tuple(_term(term, dict(names), used) for term in alternative.split(" AND "))
+        for alternative in text.split(" OR ")
+    )
+    return Condition(alternatives, frozenset(used))
 
 
 @cache
-def _parsed(kind: str, text: str, names: tuple[tuple[str, str], ...]) -> Expression:
-    parser = _Parser(text, dict(names))
-    if kind == "update":
-        actions = tuple(parser.update())
-        return Expression(lambda item, values: True, actions, used=frozenset(parser.used))
-    test = parser.disjunction()
-    parser.end()
-    return Expression(test, comparisons=tuple(parser.comparisons), used=frozenset(parser.used))
-
-
-class _Parser:
-    def __init__(self, text: str, names: dict[str, str]) -> None:
-        self._names = names
-        self._tokens = list(_tokens(text))
-        self.used: set[str] = set()
-        self.comparisons: list[Comparison] = []
-
-    def disjunction(self) -> Test:
-        tests = [self._conjunction()]
-        while self._take("OR"):
-            tests.append(self._conjunction())
-        return tests[0] if len(tests) == 1 else lambda item, values: any(test(item, values) for test in tests)
-
-    def update(self) -> Iterator[Action]:
-        verbs: set[str] = set()
-        while self._tokens:
-            verb = self._next().upper()
-            if verb not in ("SET", "ADD") or verb in verbs:
-                raise invalid(f"Invalid UpdateExpression: Syntax error; token: {verb}")
-            verbs.add(verb)
-            while True:
-                attribute = self._attribute()
-                if verb == "SET":
-                    self._expect("=")
-                yield Action(verb, attribute, self._value())
-                if not self._take(","):
-                    break
-
-    def end(self) -> None:
-        if self._tokens:
-            raise invalid(f"Invalid expression: Syntax error; token: {self._tokens[0]}")
-
-    def _conjunction(self) -> Test:
-        tests = [self._term()]
-        while self._take("AND"):
-            tests.append(self._term())
-        return tests[0] if len(tests) == 1 else lambda item, values: all(test(item, values) for test in tests)
-
-    def _term(self) -> Test:
-        return self._absence() if self._take("attribute_not_exists") else self._comparison()
-
-    def _absence(self) -> Test:
-        self._expect("(")
-        attribute = self._attribute()
-        self._expect(")")
-        return lambda item, values: attribute not in item
-
-    def _comparison(self) -> Test:
-        attribute, operator = self._attribute(), self._next()
-        if operator not in _ORDER:
-            raise invalid(f"Invalid expression: Syntax error; token: {operator}")
-        name = self._value()
-        self.comparisons.append(Comparison(attribute, operator, name))
-        compare = _ORDER[operator]
-
-        def test(item: Item, values: Mapping[str, Value]) -> bool:
-            if attribute not in item:
-                return False
-            (kind, left), (other_kind, right) = comparable(item[attribute]), comparable(values[name])
-            return kind == other_kind and compare(left, right)
-
-        return test
-
-    def _attribute(self) -> str:
-        token = self._next()
-        if token.startswith("#"):
-            if token not in self._names:
-                raise invalid(f"An expression attribute name used in the document path is not defined; name: {token}")
-            self.used.add(token)
-            return self._names[token]
-        if token.upper() in _RESERVED:
-            raise invalid(f"Invalid expression: Attribute name is a reserved keyword; reserved keyword: {token}")
-        if not token[0].isalpha() or "." in token:
-            raise invalid(f"Invalid expression: Syntax error; token: {token}")
-        return token
-
-    def _value(self) -> str:
-        token = self._next()
-        if not token.startswith(":"):
-            raise invalid(f"Invalid expression: Syntax error; token: {token}")
-        self.used.add(token)
-        return token
-
-    def _next(self) -> str:
-        if not self._tokens:
-            raise invalid("Invalid expression: Syntax error; the expression ends too early")
-        return self._tokens.pop(0)
-
-    def _take(self, word: str) -> bool:
-        if self._tokens and self._tokens[0].upper() == word.upper():
-            self._tokens.pop(0)
-            return True
-        return False
-
-    def _expect(self, word: str) -> None:
-        if not self._take(word):
-            raise invalid(f"Invalid expression: Syntax error; {word} is missing")
-
-
-def _tokens(text: str) -> Iterator[str]:
-    position = 0
-    while text[position:].strip():
-        found = _TOKEN.match(text, position)
+def update(text: str, names: Names) -> Update:
+    """Raises Refusal."""
+    used, actions, position = set[str](), list[Action](), 0
+    while position < len(text):
+        found = _ACTION.match(text, position)
         if not found:
-            raise invalid(f"Invalid expression: Syntax error; token: {text[position:].strip()[:10]}")
-        yield found[1]
+            raise invalid(f"Invalid UpdateExpression: Syntax error; near: {text[position:]}")
+        added, set_to, value = found.groups()
+        used.add(value)
+        actions.append(Action("ADD" if added else "SET", _attribute(added or set_to, dict(names), used), value))
         position = found.end()
+    return Update(tuple(actions), frozenset(used))
+
+
+def _term(text: str, names: Mapping[str, str], used: set[str]) -> Term:
+    found = _TERM.fullmatch(text)
+    if not found:
+        raise invalid(f"Invalid expression: Syntax error; near: {text}")
+    absent, compared, operator, value = found.groups()
+    if absent:
+        return Term(_attribute(absent, names, used), ABSENT)
+    used.add(value)
+    return Term(_attribute(compared, names, used), operator, value)
+
+
+def _attribute(token: str, names: Mapping[str, str], used: set[str]) -> str:
+    if token.startswith("#"):
+        if token not in names:
+            raise invalid(f"An expression attribute name used in the document path is not defined; name: {token}")
+        used.add(token)
+        return names[token]
+    if token.upper() in _RESERVED:
+        raise invalid(f"Invalid expression: Attribute name is a reserved keyword; reserved keyword: {token}")
+    if not token.isidentifier():
+        raise invalid(f"Invalid expression: Syntax error; token: {token}")
+    return token

@@ -1,4 +1,4 @@
-"""A real-time endpoint: the caller waits, at most 60 seconds, and what it cannot take it refuses at once."""
+"""A real-time endpoint: the caller waits at most 60 seconds; requests beyond its capacity are refused at once."""
 
 import io
 from collections.abc import Callable
@@ -19,15 +19,15 @@ MAX_SECONDS = 60
 
 @dataclass
 class RealtimeEndpoint:
-    """The operation is the client's method. `capacity`: requests that the containers take at once."""
+    """capacity: the requests that run at once. invoked_attempt: job and attempt of the calling worker."""
 
     name: str
     scheduler: Scheduler
     random: Random
-    plan: Faults
+    faults: Faults
     model: Model
     capacity: int
-    whose: Callable[[], tuple[str, int]]
+    invoked_attempt: Callable[[], tuple[str, int]]
     refused: int = 0
 
     def invoke_endpoint(self, *, read_timeout: float, **request: Any) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class RealtimeEndpoint:
         return self._answer(self._ask(request["Body"], read_timeout))
 
     def _ask(self, body: bytes, read_timeout: float) -> Answer | None:
-        """None when it took too long for SageMaker."""
+        """None if it took too long for SageMaker."""
         answers: list[Answer] = []
         arrived = Signal(self.scheduler)
 
@@ -56,7 +56,7 @@ class RealtimeEndpoint:
             answers.append(answer)
             arrived.set()
 
-        run = self.model.start(bytes(body), *self.whose(), on_end)
+        run = self.model.start(bytes(body), *self.invoked_attempt(), on_end)
         if not arrived.wait(min(read_timeout, MAX_SECONDS)):
             if read_timeout < MAX_SECONDS:
                 raise ReadTimeoutError(endpoint_url="https://simulated")

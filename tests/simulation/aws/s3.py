@@ -1,4 +1,4 @@
-"""S3 with versions: nothing written is ever lost by writing it again."""
+"""S3: a versioned bucket."""
 
 import io
 from bisect import bisect_left, insort
@@ -16,7 +16,7 @@ _MOST_KEYS = 1000
 
 
 class Version(NamedTuple):
-    """One version of an object; `etag` with its quotes, as S3 gives it."""
+    """One version of an object; etag has quotes, as in S3."""
 
     version_id: str
     etag: str
@@ -27,7 +27,7 @@ class Version(NamedTuple):
 
 @dataclass
 class Bucket:
-    """One private, versioned bucket. The operations are the client's methods."""
+    """objects: versions by key, the oldest first."""
 
     name: str
     scheduler: Scheduler
@@ -59,17 +59,11 @@ class Bucket:
 
     def list_objects_v2(self, **request: Any) -> dict[str, Any]:
         self._check(request)
-        prefix = request["Prefix"]
-        contents = [
-            {"Key": key, "ETag": version.etag, "Size": len(version.body), "StorageClass": "STANDARD"}
-            for key in self.keys(prefix)[:_MOST_KEYS]
-            for version in self.objects[key][-1:]
-        ]
-        page = {"IsTruncated": False, "KeyCount": len(contents), "Prefix": prefix, "MaxKeys": _MOST_KEYS}
-        return page | ({"Contents": contents} if contents else {})  # the member is missing when there are none
+        contents = [{"Key": key} for key in self.keys(request["Prefix"])[:_MOST_KEYS]]
+        return {"Contents": contents} if contents else {}  # no member for an empty list
 
     def keys(self, prefix: str) -> list[str]:
-        """In order."""
+        """The keys with a prefix, in order."""
         return self._sorted[bisect_left(self._sorted, prefix) : bisect_left(self._sorted, prefix + chr(0x10FFFF))]
 
     def presigned_url(self, request: dict[str, Any], expires_in: int) -> str:

@@ -1,4 +1,4 @@
-"""A standard queue: messages come more than once, in any order, and back when nobody has deleted them."""
+"""A standard queue: messages come in any order, some twice, and again unless they are deleted."""
 
 import heapq
 from collections.abc import Callable
@@ -15,12 +15,10 @@ from simulation.scheduler import Scheduler
 
 @dataclass
 class Message:
-    """`group` makes a standard queue fair: it has no influence on order or visibility."""
+    """receives: how often it was received."""
 
     id: str
     body: str
-    group: str | None
-    sent_at: float
     receives: int = 0
 
 
@@ -32,12 +30,12 @@ class _Flight:
 
 @dataclass
 class Queue:
-    """The operations are the client's methods; `on_arrival` is told when there may be something to receive."""
+    """on_arrival: called when a message may be received. sent: the number of messages sent."""
 
     name: str
     scheduler: Scheduler
     random: Random
-    plan: Faults
+    faults: Faults
     visibility_timeout: float
     max_receives: int | None = None
     dead_letters: "Queue | None" = None
@@ -61,11 +59,7 @@ class Queue:
             raise Refusal("InvalidParameterValue", "DelaySeconds must be >= 0 and <= 900")
         if not request["MessageBody"] or len(request.get("MessageGroupId", "x")) > 128:
             raise Refusal("InvalidParameterValue", "The message has no body, or its group's name is too long")
-        return {
-            "MessageId": self.send(
-                request["MessageBody"], request.get("MessageGroupId"), request.get("DelaySeconds", 0)
-            )
-        }
+        return {"MessageId": self.send(request["MessageBody"], request.get("DelaySeconds", 0))}
 
     def change_message_visibility(self, **request: Any) -> dict[str, Any]:
         self._check(request)
@@ -77,32 +71,32 @@ class Queue:
         return {}
 
     def get_queue_attributes(self, **request: Any) -> dict[str, Any]:
-        """Approximate, as documented: now and then a little off."""
+        """Approximate, as documented: sometimes too low."""
         self._check(request)
         counts = {
             "ApproximateNumberOfMessages": len(self._ready),
             "ApproximateNumberOfMessagesDelayed": len(self._waiting),
             "ApproximateNumberOfMessagesNotVisible": len(self._flights),
         }
-        wrong = self.plan.happens("queue counts wrong", 0.05)
+        wrong = self.faults.happens("queue counts wrong", 0.05)
         shown = {name: self.random.randrange(number + 1) if wrong else number for name, number in counts.items()}
         return {"Attributes": {name: str(shown[name]) for name in request["AttributeNames"]}}
 
-    def send(self, body: str, group: str | None = None, delay: float = 0) -> str:
-        """Put a message in, or two, or by the plan none."""
-        message = Message(f"{self.random.getrandbits(128):032x}", body, group, self.scheduler.now)
+    def send(self, body: str, delay: float = 0) -> str:
+        """Send a message; by a fault it is lost or doubled."""
+        message = Message(f"{self.random.getrandbits(128):032x}", body)
         self.sent += 1
-        rates = self.plan.rates
-        if self.plan.happens(f"message lost: {self.name}", rates.lost_message):
+        rates = self.faults.rates
+        if self.faults.happens(f"message lost: {self.name}", rates.lost_message):
             self.lost.append(body)
             return message.id
         self._send(message, delay)
-        if self.plan.happens(f"message doubled: {self.name}", rates.duplicate_message):
-            self._send(Message(message.id, body, group, message.sent_at), delay + self.random.expovariate(1 / 20))
+        if self.faults.happens(f"message doubled: {self.name}", rates.duplicate_message):
+            self._send(Message(message.id, body), delay + self.random.expovariate(1 / 20))
         return message.id
 
     def receive(self, most: int) -> dict[str, Message]:
-        """Up to `most` messages by their receipt handles, roughly the oldest first; each is hidden for a while."""
+        """Up to `most` messages by receipt handle, roughly the oldest first; hides them for the visibility timeout."""
         received: dict[str, Message] = {}
         while self._ready and len(received) < most:
             message = self._ready.pop(self.random.randrange(min(len(self._ready), 5)))
@@ -121,10 +115,10 @@ class Queue:
         self._flights.pop(handle, None)
 
     def redrive(self, source: "Queue") -> int:
-        """Move what is in a dead-letter queue back; how many messages that are."""
+        """Move all messages of a dead-letter queue back; returns their number."""
         messages, source._ready = source._ready, []
         for message in messages:
-            self._send(Message(message.id, message.body, message.group, message.sent_at), 0)
+            self._send(Message(message.id, message.body), 0)
         return len(messages)
 
     @property
@@ -134,7 +128,7 @@ class Queue:
 
     def _send(self, message: Message, delay: float) -> None:
         delay += self.random.expovariate(1 / 0.02)
-        if self.plan.happens(f"message slow: {self.name}", self.plan.rates.slow_message):
+        if self.faults.happens(f"message slow: {self.name}", self.faults.rates.slow_message):
             delay += self.random.expovariate(1 / 60)
         self.scheduler.call_later(delay, lambda: self._arrive(message))
         heapq.heappush(self._waiting, (self.scheduler.now + delay, next(self._order), message))

@@ -1,4 +1,4 @@
-"""What one DynamoDB table holds: items and their last versions, indexes that follow, deletions that come late."""
+"""The content of one DynamoDB table: items, recent versions, lagging indexes, late deletion of expired items."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ LONGEST_INDEX_LAG_IN_SECONDS = 10
 
 
 class Write(NamedTuple):
-    """A committed change of one item, `size` bytes afterwards; `new` is None when its time to live deleted it."""
+    """A committed change of one item. size: in bytes afterwards. new: None after its deletion."""
 
     at: float
     pk: str
@@ -27,7 +27,7 @@ class Write(NamedTuple):
 
 @dataclass
 class Lags:
-    """How far reads and indexes may lie behind, in seconds."""
+    """Mean lags of stale reads and of indexes, in seconds."""
 
     share_of_stale_reads: float = 0.2
     stale_read: float = 0.3
@@ -38,7 +38,7 @@ class Lags:
 
 @dataclass
 class Table:
-    """`observers` hear of everything that one request has committed."""
+    """observers: called with all writes of each committed request."""
 
     name: str
     indexes: list[TableIndex]
@@ -54,11 +54,11 @@ class Table:
         self._earlier: dict[str, list[tuple[float, Item | None]]] = {}
 
     def size(self, pk: str) -> int:
-        """In bytes; 0 for what is not there."""
+        """An item's bytes; 0 if it does not exist."""
         return self._sizes.get(pk, 0)
 
     def read(self, pk: str, *, consistent: bool) -> Item | None:
-        """The item; now and then, unless that is excluded, as it was a moment ago."""
+        """The item; unless consistent, sometimes an earlier version."""
         self.units.read(self.size(pk), consistent=consistent)
         if not consistent and self.random.random() < self.lags.share_of_stale_reads:
             as_of = self.scheduler.now - self.random.expovariate(1 / self.lags.stale_read)
@@ -68,7 +68,7 @@ class Table:
         return self.items.get(pk)
 
     def commit(self, changes: Iterable[tuple[str, Item | None, int]]) -> None:
-        """Make all changes at once: keys, new items and their sizes."""
+        """Write all changes at once: keys, new items and their sizes."""
         writes = []
         for pk, new, size in changes:
             writes.append(Write(self.scheduler.now, pk, self.items.get(pk), new, size))

@@ -1,4 +1,4 @@
-"""Items as DynamoDB measures and bills them."""
+"""Sizes of items, and billing units."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MAX_ITEM_BYTES = 400 * 1024
 
 
 def copied(item: Item) -> dict[str, Any]:
-    """An item that nobody else can change."""
+    """A deep copy."""
     return {name: _copied(value) for name, value in item.items()}
 
 
@@ -22,12 +22,12 @@ def size(item: Item | None) -> int:
 
 
 def checked_size(item: Item) -> int:
-    """In bytes; raises Refusal for what DynamoDB does not store."""
+    """In bytes. Raises Refusal for an item that DynamoDB does not store."""
     for name, value in item.items():
         if len(value) != 1:
             raise invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one")
         ((kind, content),) = value.items()
-        if kind in ("SS", "NS", "BS") and (not content or len(set(content)) != len(content)):
+        if kind == "NS" and (not content or len(set(content)) != len(content)):
             raise invalid(f"One or more parameter values were invalid: the set {name} is empty or has duplicates")
         if kind == "N":
             float(content)
@@ -39,7 +39,7 @@ def checked_size(item: Item) -> int:
 
 @dataclass
 class Units:
-    """What is billed: request units of an on-demand table, the indexes' writes included."""
+    """Request units of an on-demand table."""
 
     reads: float = 0
     writes: float = 0
@@ -49,7 +49,7 @@ class Units:
         self.reads += max(1, ceil(size_in_bytes / 4096)) * (1 if consistent else 0.5)
 
     def write(self, size_in_bytes: int, *, transaction: bool = False) -> None:
-        """By the larger of the item before and after."""
+        """size_in_bytes: the larger of the item before and after."""
         self.writes += max(1, ceil(size_in_bytes / 1024)) * (2 if transaction else 1)
 
 
@@ -57,8 +57,6 @@ def _copied(value: Mapping[str, Any]) -> dict[str, Any]:
     ((kind, content),) = value.items()
     if kind == "M":
         return {kind: copied(content)}
-    if kind == "L":
-        return {kind: [_copied(each) for each in content]}
     return {kind: list(content) if isinstance(content, list) else content}
 
 
@@ -70,10 +68,8 @@ def _size(value: Mapping[str, Any]) -> int:
         return len(content.strip("-0.").replace(".", "")) // 2 + 2
     if kind == "B":
         return len(content)
-    if kind in ("SS", "NS", "BS"):
-        return sum(_size({kind[0]: each}) for each in content)
+    if kind == "NS":
+        return sum(_size({"N": each}) for each in content)
     if kind == "M":
         return 3 + sum(1 + len(name.encode()) + _size(each) for name, each in content.items())
-    if kind == "L":
-        return 3 + sum(1 + _size(each) for each in content)
     return 1

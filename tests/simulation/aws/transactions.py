@@ -1,4 +1,4 @@
-"""DynamoDB's transactions: items are held while one commits, and a request repeated with its token is made once."""
+"""DynamoDB's transactions: they lock items until the commit; one token commits once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ MAX_WRITES = 100
 
 @dataclass
 class _Request:
-    """One that was made under a token."""
+    """The request of a token."""
 
     text: str
     at: float
@@ -23,7 +23,7 @@ class _Request:
 
 @dataclass
 class Transactions:
-    """Whoever writes an item that is held is refused."""
+    """held: the items of transactions in progress; other writes of them are refused."""
 
     scheduler: Scheduler
     random: Random
@@ -33,7 +33,7 @@ class Transactions:
         self._by_token: dict[str, _Request] = {}
 
     def run(self, token: str, text: str, keys: list[str], commit: Callable[[], list[dict[str, Any] | None]]) -> None:
-        """`commit` writes, or gives the reasons why it does not. Raises Refusal."""
+        """commit: writes, or returns the reasons of refused writes. Raises Refusal."""
         if self._is_done(token, text):
             return
         if len(set(keys)) != len(keys) or len(keys) > MAX_WRITES:
@@ -64,7 +64,7 @@ class Transactions:
 
 
 def cancel_unless(reasons: list[dict[str, Any] | None]) -> None:
-    """Raises Refusal, with a reason for each write, if there is any."""
+    """Raises Refusal if any write has a reason to be refused."""
     if any(reasons):
         shown = [reason or {"Code": "None"} for reason in reasons]
         words = ", ".join(reason["Code"] for reason in shown)

@@ -1,4 +1,4 @@
-"""Breadth-first through every state that can be reached; the first broken invariant ends it."""
+"""Breadth-first search of all reachable states, up to the first broken invariant."""
 
 import json
 import time
@@ -10,7 +10,7 @@ from typing import Any
 
 from inference_api import runtime
 from inference_api.jobs import transitions
-from simulation.deployment import Deployment, forget_everything_cached
+from simulation.deployment import Deployment, clear_caches
 from simulation.exploration.functions import RETENTION_IN_SECONDS, BrokenError, Functions
 from simulation.exploration.replay import Chance, Replay
 from simulation.exploration.services import Services
@@ -41,7 +41,7 @@ Step = tuple[str, State | BrokenError]
 
 @dataclass(frozen=True)
 class Scope:
-    """What is explored: jobs of one owner who may have `slots` open, and how much is under way at once."""
+    """Limits: jobs of one owner with `slots` open jobs; sweepers, workers and functions at_once."""
 
     mode: str
     jobs: int = 1
@@ -55,7 +55,7 @@ class Scope:
 
 @dataclass
 class Found:
-    """The first invariant that is broken, and the shortest history that breaks it."""
+    """The first broken invariant and the shortest history that breaks it."""
 
     states: int = 0
     steps: int = 0
@@ -75,7 +75,7 @@ class Found:
 
 
 class Exploration:
-    """Of the handlers as they are while run() runs."""
+    """Explores the handlers as they are when run() is called."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -94,10 +94,10 @@ class Exploration:
         self.functions = Functions(scope.mode, self.services, self._replay, times, START + _LATEST_START)
 
     def run(self) -> Found:
-        """Everything, or all that is nearer than the first broken invariant."""
+        """Search until an invariant is broken, or all states or `most_states` are found."""
         started, found, start = time.process_time(), Found(), State()
-        came_from: dict[State, tuple[State, str] | None] = {start: None}
-        with self._surroundings():
+        reached_by: dict[State, tuple[State, str] | None] = {start: None}
+        with self._runtime():
             queue = [start]
             for state in queue:
                 if len(queue) >= self.scope.most_states:
@@ -107,21 +107,21 @@ class Exploration:
                     found.steps += 1
                     if isinstance(outcome, BrokenError):
                         found.broken = outcome
-                        found.history = [*_history(came_from, state), name]
+                        found.history = [*_history(reached_by, state), name]
                         break
-                    if outcome not in came_from:
-                        came_from[outcome] = state, name
+                    if outcome not in reached_by:
+                        reached_by[outcome] = state, name
                         queue.append(outcome)
                 if not found.broken:
                     found.broken = self._broken_at_rest(state)
-                    found.history = _history(came_from, state) if found.broken else []
+                    found.history = _history(reached_by, state) if found.broken else []
                 if found.broken:
                     break
-        found.states, found.seconds = len(came_from), time.process_time() - started
+        found.states, found.seconds = len(reached_by), time.process_time() - started
         return found
 
     def steps(self, state: State) -> list[Step]:
-        """Each step that is possible, and the state after it or the invariant that it breaks."""
+        """The possible steps, each with the state after it or the invariant that it breaks."""
         if state not in self._steps:
             self._steps[state] = list(self._steps_from(state))
         return self._steps[state]
@@ -148,15 +148,13 @@ class Exploration:
                 f"{self.functions.name_of(task)}: dies before",
                 iter([("", self.functions.died(state.minus(task), task))]),
             )
-        for name, function, event, holds, before in self._beginnings(state):
-            job = state.submissions + 1
-
-            yield name, self.functions.begin(before, function, event, holds=holds, job=job)
-        for name, after in self._world(state):
+        for name, function, event, holds, before in self._starts(state):
+            yield name, self.functions.start(before, function, event, holds=holds, job=state.submissions + 1)
+        for name, after in self._outside(state):
             yield name, iter([("", after)])
 
-    def _beginnings(self, state: State) -> Iterator[tuple[str, str, Any, str, State]]:
-        """Functions that can be called: name of the step, function, event, message held, state before."""
+    def _starts(self, state: State) -> Iterator[tuple[str, str, Any, str, State]]:
+        """Functions that can start: name of the step, function, event, message held, state before."""
         if len(state.tasks) >= self.scope.at_once:
             return
         running = [self.functions.function_of(task) for task in state.tasks]
@@ -178,8 +176,8 @@ class Exploration:
             if fate in (OUTPUT, REFUSED, FAILED) and "record_result" not in running:
                 yield f"record {number}", "record_result", _message(_notification(job, number, fate)), "", state
 
-    def _world(self, state: State) -> Iterator[tuple[str, State]]:
-        """The model, lost messages, time."""
+    def _outside(self, state: State) -> Iterator[tuple[str, State]]:
+        """Steps of the model, of the queue and of time."""
         for attempt, fate in state.fates:
             if fate == RUNNING:
                 for end in (OUTPUT, REFUSED, FAILED):
@@ -210,7 +208,7 @@ class Exploration:
         if counted != held:
             raise BrokenError("i8_slots_equal_unfinished_work", f"{counted} slots counted, {held} jobs hold one")
         if held > self.scope.slots:
-            raise BrokenError("i8_nobody_goes_past_a_limit", f"{held} unfinished jobs of {self.scope.slots}")
+            raise BrokenError("i8_no_limit_is_passed", f"{held} unfinished jobs of {self.scope.slots}")
         if self.scope.same_key and len(rows) > 1:
             raise BrokenError("i7_a_key_makes_one_job", f"{len(rows)} jobs")
 
@@ -218,12 +216,12 @@ class Exploration:
         return _event("POST", "/jobs", headers={"Idempotency-Key": "key"} if self.scope.same_key else {})
 
     @contextmanager
-    def _surroundings(self) -> Iterator[None]:
+    def _runtime(self) -> Iterator[None]:
         deployment = Deployment(self.trial, Scheduler(START), Random(1), Faults(Rates(), Random(1)))
         replay = self._replay
-        with deployment.as_surroundings():
+        with deployment.as_runtime():
             runtime.use(runtime.Runtime(replay.client, replay.now, lambda seconds: None, Chance(replay)))
-            forget_everything_cached()
+            clear_caches()
             yield
 
 
@@ -238,14 +236,14 @@ def _message(content: Any) -> dict[str, Any]:
 
 
 def _notification(job: str, number: int, fate: str) -> dict[str, Any]:
-    told = {"inferenceId": f"{job}.{number}", "invocationStatus": "Completed" if fate == OUTPUT else "Failed"}
+    notification = {"inferenceId": f"{job}.{number}", "invocationStatus": "Completed" if fate == OUTPUT else "Failed"}
     status = 422 if fate == REFUSED else 500
-    return told | ({} if fate == OUTPUT else {"failureReason": f"Received server error ({status}) from model."})
+    return notification | ({} if fate == OUTPUT else {"failureReason": f"Received server error ({status}) from model."})
 
 
-def _history(came_from: dict[State, tuple[State, str] | None], state: State) -> list[str]:
+def _history(reached_by: dict[State, tuple[State, str] | None], state: State) -> list[str]:
     names = []
-    while before := came_from[state]:
+    while before := reached_by[state]:
         state, name = before
         names.append(name)
     return names[::-1]

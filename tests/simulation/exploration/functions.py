@@ -1,17 +1,18 @@
-"""The shipped handlers as steps: each runs up to its next call that others can notice."""
+"""The shipped handlers as steps: each runs up to its next observable call, one that other functions can notice."""
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from simulation.aws.errors import Refusal
-from simulation.exploration.replay import Answer, Call, Replay, Returned
+from simulation.exploration.histories import Histories, Supply
+from simulation.exploration.replay import Call, Replay, Returned
 from simulation.exploration.services import ANSWER, BUCKET, Body, Services, failure_key
 from simulation.exploration.state import OUTPUT, OVER, RUNNING, Attempt, State, Task
 from simulation.invariants.changes import (
-    Surroundings,
+    Moment,
     broken_by_change,
     broken_by_invocation,
     broken_by_output,
@@ -34,41 +35,25 @@ class BrokenError(Exception):
         self.invariant = invariant
 
 
-class _History(NamedTuple):
-    """What one run of a function knows; `job` is the number of the job that it submits."""
-
-    function: str
-    event: str
-    job: int
-    began_at: float
-    answers: tuple[Answer, ...]
-
-
 class Functions:
-    """`times`: what the clock shows in each phase. deadline and latest_start: of every job."""
+    """times: the clock in each phase. latest: of a start of an attempt."""
 
     def __init__(self, mode: str, services: Services, replay: Replay, times: tuple[float, ...], latest: float) -> None:
-        self.mode, self.services, self._replay, self.times, self._latest = mode, services, replay, times, latest
-        self._histories: list[_History] = []
-        self._next: dict[int, tuple[Call | Returned, str]] = {}
-        self._numbers: dict[tuple[Any, ...], int] = {}
+        self.mode, self.services, self.times, self._latest = mode, services, times, latest
+        self._histories = Histories(replay)
 
-    def begin(self, state: State, function: str, event: Any, *, holds: str = "", job: int = 0) -> Iterator[Outcome]:
-        """A new run, up to its first call that others can notice."""
-        text, now = json.dumps(event, sort_keys=True), self.times[state.phase]
-        number = self._number(state, (function, text, job, now), _History(function, text, job, now, ()))
-        if function == "submit_job":
-            yield from self._go_on(state, Task(number, holds))
-        else:
-            yield from self._go_on(state, Task(number, holds), at_once=True)
+    def start(self, state: State, function: str, event: Any, *, holds: str = "", job: int = 0) -> Iterator[Outcome]:
+        """A new run, up to its first observable call."""
+        number = self._histories.start(function, event, job, self.times[state.phase], self._supply(state))
+        yield from self._go_on(state, Task(number, holds), at_once=function != "submit_job")
 
     def asks(self, task: Task) -> bool:
-        """Its next call is one of the real-time endpoint."""
-        call, _ = self._next[task.history]
+        """Whether its next call invokes the real-time endpoint."""
+        call, _ = self._histories.next_call(task.history)
         return isinstance(call, Call) and call.operation == "invoke_endpoint"
 
     def attempt_asked_for(self, state: State, task: Task) -> Attempt:
-        """By the job that the worker was sent, and the attempt that the table has for it."""
+        """The job in the worker's message, and its attempt by the table."""
         job = json.loads(json.loads(self.event_of(task))["Records"][0]["body"])["job"]
         row = self.services.row(state, job)
         return job, row.attempts if row else 0
@@ -81,12 +66,12 @@ class Functions:
 
     def name_of(self, task: Task) -> str:
         """The function and its next call."""
-        call, _ = self._next[task.history]
+        call, _ = self._histories.next_call(task.history)
         return f"{self.function_of(task)}: {call.operation if isinstance(call, Call) else 'end'}"
 
     def outcomes(self, state: State, task: Task) -> Iterator[Outcome]:
-        """Each way in which the next call of `task`, which `state` is without, can end."""
-        call, text = self._next[task.history]
+        """The outcomes of the task's next call; the task is not in `state`."""
+        call, text = self._histories.next_call(task.history)
         assert isinstance(call, Call)
         match call.operation:
             case "put_item" | "update_item" | "transact_write_items":
@@ -104,13 +89,13 @@ class Functions:
     def _write(self, state: State, task: Task, call: Call, text: str) -> Iterator[Outcome]:
         """One write of the table.
 
-        A row's version is no part of a state. So the first try of a change is refused, as if the row had just been
-        written by another, and the handler decides again on the row as it is.
+        A state holds no row versions: the first try of a change is refused, as after a lost race, and the handler
+        decides again on the current row.
         """
         job = self._changed_job(call)
         if job:
             task = self._after(state, task, _refused(call, self.services.item(state, f"job#{job}")))
-            call_again, text_again = self._next[task.history]
+            call_again, text_again = self._histories.next_call(task.history)
             if not isinstance(call_again, Call) or self._changed_job(call_again) != job:
                 yield from self._go_on(state, task)
                 return
@@ -120,7 +105,7 @@ class Functions:
         yield from self._answered("", after, task, answer)
 
     def _checked(self, before: State, after: State, task: Task) -> tuple[State, Task]:
-        """Each changed row, against the invariants; functions that began before a claim do not outlive its lease."""
+        """Checks each changed row. A claim is noted in all tasks: they end before its lease does."""
         for job in self.services.jobs(after):
             old, new = self.services.row(before, job), self.services.row(after, job)
             assert new
@@ -128,7 +113,7 @@ class Functions:
                 continue
             fates = {number: fate for (owner, number), fate in before.fates if owner == job}
             asking = [self.attempt_asked_for(before, task) for task in before.tasks if self.asks(task)]
-            around = Surroundings(
+            moment = Moment(
                 outputs=[number for number, fate in fates.items() if fate == OUTPUT],
                 running=[number for number, fate in fates.items() if fate == RUNNING]
                 + [number for owner, number in asking if owner == job],
@@ -136,7 +121,7 @@ class Functions:
                 latest_start=self._latest,
                 retention=RETENTION_IN_SECONDS,
             )
-            for broken in broken_by_change(old, new, around):
+            for broken in broken_by_change(old, new, moment):
                 raise BrokenError(*broken)
             if new.attempts > (old.attempts if old else 0):
                 tasks = tuple(sorted(each._replace(before=_with(each.before, job)) for each in after.tasks))
@@ -152,7 +137,7 @@ class Functions:
         yield from self._answered("", after, task, self.services.read_bucket(after, stored, repr(stored)))
 
     def _invoke(self, state: State, task: Task) -> Iterator[Outcome]:
-        """The real-time endpoint; an attempt that it throttles does not run."""
+        """The real-time endpoint. A throttled attempt does not run."""
         attempt = self.attempt_asked_for(state, task)
         self._check_invocation(state, *attempt)
         over = state.with_fate(attempt, OVER)
@@ -190,23 +175,23 @@ class Functions:
             yield how + more, outcome
 
     def _go_on(self, state: State, task: Task, *, at_once: bool = False) -> Iterator[Outcome]:
-        """Reads, and writes that nobody else can notice, are made at once; at_once: so is the first write of a row.
+        """Makes all calls up to the next observable one; at_once: also the first write of a row.
 
-        An announcement is one step with the end that it tells of. Its function may die before it or after it.
+        The event of a job's end is part of the step that ends the job. The function may die before or after it.
         """
         while True:
-            call, text = self._next[task.history]
+            call, text = self._histories.next_call(task.history)
             if isinstance(call, Returned):
                 yield "", self._ended(state, task, call)
                 return
             if call.operation == "put_events":
                 yield ", dies before the event", self.died(state, task)
-                state = self._tell(state, call)
+                state = self._announce(state, call)
                 task = self._after(state, task, {"FailedEntryCount": 0})
                 yield ", dies after the event", self.died(state, task)
                 at_once = True
                 continue
-            answer = self._unnoticed(state, call, text)
+            answer = self._unobservable(state, call, text)
             if answer is None:
                 break
             task = self._after(state, task, answer)
@@ -218,17 +203,18 @@ class Functions:
         yield "", state.plus(task)
 
     def died(self, state: State, task: Task) -> State:
-        """`state` is without the task; its message comes back."""
+        """The state after the death of a task that is not in it: its message comes back."""
         return state.with_message(task.holds) if task.holds else state
 
-    def _tell(self, state: State, call: Call) -> State:
+    def _announce(self, state: State, call: Call) -> State:
         job = json.loads(call.arguments["Entries"][0]["Detail"])["id"]
         row = self.services.row(state, job)
         if row and row.is_open:
-            raise BrokenError("ends_are_announced", "an end is announced before it")
-        return state._replace(told=_with(state.told, job))
+            raise BrokenError("ends_are_announced", "an open job is announced as ended")
+        return state._replace(announced=_with(state.announced, job))
 
-    def _unnoticed(self, state: State, call: Call, text: str) -> Any:
+    def _unobservable(self, state: State, call: Call, text: str) -> Any:
+        """The answer to a call that no other function can notice; None for an observable call."""
         if call.operation in _READS_OF_TABLE:
             return self.services.read_table(state, call, text)
         if call.operation in _READS_OF_BUCKET:
@@ -255,7 +241,7 @@ class Functions:
         return state
 
     def _changed_job(self, call: Call) -> str:
-        """The job of a write that replaces a row under the condition that it has not changed."""
+        """The job of a write with the condition that the row has not changed."""
         put = call.arguments if call.operation == "put_item" else {}
         if call.operation == "transact_write_items":
             put = call.arguments["TransactItems"][0].get("Put", {})
@@ -264,40 +250,12 @@ class Functions:
         return pk.removeprefix("job#") if is_change else ""
 
     def _after(self, state: State, task: Task, content: Any) -> Task:
-        """The task with one more answer."""
-        answer = Answer(content, self.times[state.phase])
-        history = self._histories[task.history]
-        longer = history._replace(answers=(*history.answers, answer))
-        return task._replace(history=self._number(state, _key(task.history, answer), longer))
+        """The task after one more answer."""
+        now, supply = self.times[state.phase], self._supply(state)
+        return task._replace(history=self._histories.after(task.history, content, now, supply))
 
-    def _number(self, state: State, key: tuple[Any, ...], history: _History) -> int:
-        """A history's number. A new one is replayed on to the first call that others can notice."""
-        if key in self._numbers:
-            return self._numbers[key]
-
-        def supply(call: Call) -> Answer | None:
-            content = self._unnoticed(state, call, repr(call))
-            return None if content is None else Answer(content, self.times[state.phase])
-
-        function, event, job, began_at, known = history
-        answers = list(known)
-        last, supplied = self._replay.next_of(function, json.loads(event), job, began_at, answers, supply)
-        first = number = self._add(key, history)
-        for call, answer in zip(supplied, answers[len(known) :], strict=True):
-            self._next[number] = call, repr(call)
-            history = history._replace(answers=(*history.answers, answer))
-            number = self._add(_key(number, answer), history)
-        self._next[number] = last, repr(last)
-        return first
-
-    def _add(self, key: tuple[Any, ...], history: _History) -> int:
-        self._numbers[key] = len(self._histories)
-        self._histories.append(history)
-        return self._numbers[key]
-
-
-def _key(history: int, answer: Answer) -> tuple[Any, ...]:
-    return history, answer.now, repr(getattr(answer.content, "response", answer.content))
+    def _supply(self, state: State) -> Supply:
+        return lambda call: self._unobservable(state, call, repr(call))
 
 
 def _throttled() -> ClientError:

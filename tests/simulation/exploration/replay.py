@@ -1,4 +1,4 @@
-"""A handler's next call, from its event and the answers it has got so far."""
+"""A handler's next call, by its event and the answers to its earlier calls."""
 
 import io
 from collections.abc import Callable, Mapping
@@ -19,13 +19,13 @@ class Call(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """The end of a run; `result` is None for a run that raised."""
+    """The end of a run; result is None if it raised."""
 
     result: Any
 
 
 class Answer(NamedTuple):
-    """A response or an error, and what the function's clock showed when it came."""
+    """A response or an error, and the time when it came."""
 
     content: Any
     now: float
@@ -42,8 +42,8 @@ class _Paused(BaseException):
 class Replay:
     """Clients, clock and random source for handlers that run on recorded answers.
 
-    A handler's behaviour follows from its event and its answers alone, so it is run anew for each new answer, and its
-    local variables need not be part of a state.
+    A handler's next call follows from its event and answers alone. It runs anew for each answer, so that a state need
+    not hold its local variables.
     """
 
     def __init__(self) -> None:
@@ -64,9 +64,9 @@ class Replay:
         answers: list[Answer],
         supply: Callable[[Call], Answer | None],
     ) -> tuple[Call | Returned, list[Call]]:
-        """The first call that neither `answers` nor `supply` answers, and the calls that `supply` did.
+        """The first call without an answer in `answers` or from `supply`, and the calls that `supply` answered.
 
-        answers: grows by those of `supply`. job_number: of the job that a submission makes.
+        answers: gets those of `supply`, too. job_number: the number of the job that a submission makes.
         """
         self._supply, self._supplied = supply, list[Call]()
         self._answers, self._position, self._began_at, self._job_number = answers, 0, began_at, job_number
@@ -87,7 +87,7 @@ class Replay:
         return self._answers[self._position - 1].now if self._position else self._began_at
 
     def get_remaining_time_in_millis(self) -> int:
-        """As Lambda's context."""
+        """A method of Lambda's context."""
         return 60_000
 
     def answer(self, call: Call) -> Any:
@@ -108,7 +108,7 @@ class Replay:
 
 
 class Chance(Random):
-    """Nothing is left to it: the id of a new job is its number, writers of rows are all the same, pauses short."""
+    """Fixed values: the id of a new job is its number, all writers of rows are the same, pauses are shortest."""
 
     def __init__(self, replay: Replay) -> None:
         super().__init__(1)

@@ -1,4 +1,4 @@
-"""The simulated services at one state: answers to reads, and writes of the table as the next state's items."""
+"""Table and bucket of a state: answers to reads, and the items after a write."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ Items = tuple[tuple[str, int], ...]
 
 
 class Body:
-    """The body of a response, which each replay reads from its beginning."""
+    """The body of a response; each replay reads it from the beginning."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -37,20 +37,20 @@ class Body:
 
 
 class _StillClock(Scheduler):
-    """Within a step no time passes."""
+    """No time passes within a step."""
 
     def sleep(self, seconds: float) -> None:
         pass
 
 
 class Services:
-    """Answers are remembered by call and by the part of the state that they depend on."""
+    """Caches answers by call and the part of the state that matters to them."""
 
     def __init__(self, mode: str) -> None:
         self._mode = mode
         self._items: list[dict[str, Any]] = []
         self._numbers: dict[str, int] = {}
-        self._known: dict[tuple[Any, ...], Any] = {}
+        self._answers: dict[tuple[Any, ...], Any] = {}
         self._rows: dict[int, Row] = {}
 
     def row(self, state: State, job: str) -> Row | None:
@@ -66,20 +66,20 @@ class Services:
         return None if number is None else self._items[number]
 
     def rewrite(self, state: State, job: str, **changes: Any) -> State:
-        """The state with another row, as time has made it."""
+        """The state after a change of the row by time."""
         item = {**(self.item(state, f"job#{job}") or {}), **changes}
         return state._replace(items=self._with(dict(state.items), f"job#{job}", item))
 
     def read_table(self, state: State, call: Call, text: str) -> Any:
-        return self._remembered(("read", state.items, text), lambda: self._table_call(state.items, call)[0])
+        return self._cached(("read", state.items, text), lambda: self._table_call(state.items, call)[0])
 
     def write_table(self, state: State, call: Call, text: str) -> tuple[Any, State]:
-        """The answer, which may be an error, and the state afterwards."""
-        answer, items = self._remembered(("write", state.items, text), lambda: self._table_call(state.items, call))
+        """The answer or error, and the state afterwards."""
+        answer, items = self._cached(("write", state.items, text), lambda: self._table_call(state.items, call))
         return answer, state._replace(items=items)
 
     def read_bucket(self, state: State, call: Call, text: str) -> Any:
-        return self._remembered(("bucket", state.fates, text), lambda: _bucket_call(state.fates, call))
+        return self._cached(("bucket", state.fates, text), lambda: _bucket_call(state.fates, call))
 
     def _table_call(self, items: Items, call: Call) -> tuple[Any, Items]:
         clock = _StillClock(0)
@@ -103,7 +103,7 @@ class Services:
 
     def _with(self, numbers: dict[str, int], pk: str, item: Mapping[str, Any]) -> Items:
         if pk.startswith(("output#", "error#")):
-            return tuple(sorted(numbers.items()))  # no handler that is explored reads it
+            return tuple(sorted(numbers.items()))  # no explored handler reads it
         plain = self._canonical(dict(item)) if pk.startswith("job#") else dict(item)
         text = json.dumps(plain, sort_keys=True)
         if text not in self._numbers:
@@ -112,7 +112,7 @@ class Services:
         return tuple(sorted((numbers | {pk: self._numbers[text]}).items()))
 
     def _canonical(self, item: dict[str, Any]) -> dict[str, Any]:
-        """Without what decides nothing. The sweeper may look at any moment, so `due_at` has one value."""
+        """Without attributes that no later step reads. Sweeps come at any moment, so `due_at` has one value."""
         item |= {"version": {"N": "1"}}
         item.pop("writer", None)
         item.pop("error_attempt", None)
@@ -133,10 +133,10 @@ class Services:
             self._rows[number] = Row(0, self._items[number], 0)
         return self._rows[number]
 
-    def _remembered(self, key: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
-        if key not in self._known:
-            self._known[key] = compute()
-        return self._known[key]
+    def _cached(self, key: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
+        if key not in self._answers:
+            self._answers[key] = compute()
+        return self._answers[key]
 
 
 def output_key(attempt: Attempt) -> str:

@@ -1,4 +1,4 @@
-"""Liveness: what becomes of a job that nothing is under way for, if nothing more fails."""
+"""Liveness: the end of a job without a running function, if nothing more fails."""
 
 from collections.abc import Callable
 
@@ -8,13 +8,13 @@ from simulation.exploration.state import CLAIMS, OUTPUT, OVER, OVERDUE, REFUSED,
 
 Steps = Callable[[State], list[tuple[str, State | BrokenError]]]
 
-# In the order in which they are taken, as long as they change something; the first outcome of a call is the good one.
+# Taken in this order while they change the state; the first outcome of a call is the good one.
 _GOOD_STEPS = ("record", "model", "worker", "lease over", "sweep")
 _MOST_STEPS = 100
 
 
 def broken_at_rest(state: State, steps: Steps, services: Services, max_attempts: int) -> BrokenError | None:
-    """After the deadline two sweeps end everything; before it a job with attempts left succeeds."""
+    """After the deadline two sweeps end every job; before it a job with attempts left succeeds."""
     if state.tasks or not state.submissions:
         return None
     if state.phase == OVERDUE:
@@ -23,12 +23,18 @@ def broken_at_rest(state: State, steps: Steps, services: Services, max_attempts:
             return BrokenError("i1_every_job_ends_in_time", "two sweeps after its deadline a job is not settled")
     if state.phase == CLAIMS:
         return next(
-            filter(None, (_unlucky(state, job, steps, services, max_attempts) for job in services.jobs(state))), None
+            filter(
+                None,
+                (_broken_before_deadline(state, job, steps, services, max_attempts) for job in services.jobs(state)),
+            ),
+            None,
         )
     return None
 
 
-def _unlucky(state: State, job: str, steps: Steps, services: Services, max_attempts: int) -> BrokenError | None:
+def _broken_before_deadline(
+    state: State, job: str, steps: Steps, services: Services, max_attempts: int
+) -> BrokenError | None:
     row = services.row(state, job)
     if not row or not row.is_open:
         return None
@@ -46,11 +52,11 @@ def _unlucky(state: State, job: str, steps: Steps, services: Services, max_attem
 
 def _is_settled(state: State, job: str, services: Services) -> bool:
     row = services.row(state, job)
-    return row is None or (not row.is_open and not row.holds_slot and row.flag("announced") and job in state.told)
+    return row is None or (not row.is_open and not row.holds_slot and row.flag("announced") and job in state.announced)
 
 
 def _undisturbed(state: State, steps: Steps, good: tuple[str, ...], most: int) -> State:
-    """Good steps only; a function that runs makes its calls before anything else begins."""
+    """The state after good steps only; a function ends before the next step begins."""
     for _ in range(most):
         while state.tasks:
             state = next(_good(after) for name, after in steps(state) if ": " in name and "dies" not in name)

@@ -1,8 +1,8 @@
-"""All that matters of one moment: table, attempts, messages, functions under way."""
+"""Canonical states: table, attempts, messages and running functions."""
 
 from typing import NamedTuple
 
-# What has become of an attempt at the model. Of one that is over nothing more is ever heard.
+# The fates of an attempt on the model. OVER: it will bring neither output nor error.
 RUNNING, OUTPUT, REFUSED, FAILED, OVER = "running", "output", "refused", "failed", "over"
 # Phases of the deadline: attempts can be claimed; none can; all are over; it has passed.
 CLAIMS, TOO_LATE, LAST_MOMENTS, OVERDUE = range(4)
@@ -11,10 +11,9 @@ Attempt = tuple[str, int]  # job and number
 
 
 class Task(NamedTuple):
-    """A function under way. `history` numbers its event and answers; `holds` names the job whose message it holds.
+    """A running function. history: the number of its event and answers. holds: the job of the message it holds.
 
-    before: the jobs claimed since it began. A lease is longer than any function lives, so none of those leases runs
-    out before this function has ended.
+    before: the jobs claimed since its start. A lease outlives every function, so those leases end after this task.
     """
 
     history: int
@@ -23,16 +22,16 @@ class Task(NamedTuple):
 
 
 class State(NamedTuple):
-    """Canonical: two states are equal if no later step can tell them apart.
+    """Two states are equal if no later step can tell them apart.
 
-    items: numbers of the table's items by key. told: the jobs of which an event was put. submissions: how many began.
+    items: the table's items as numbers, by key. announced: jobs with an event. submissions: the number started.
     """
 
     items: tuple[tuple[str, int], ...] = ()
     fates: tuple[tuple[Attempt, str], ...] = ()
     queued: tuple[str, ...] = ()
     tasks: tuple[Task, ...] = ()
-    told: tuple[str, ...] = ()
+    announced: tuple[str, ...] = ()
     phase: int = CLAIMS
     submissions: int = 0
 

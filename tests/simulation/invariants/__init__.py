@@ -1,1 +1,1 @@
-"""What has to hold, whatever happened: invariants that read the history of a trial and tell of every breach."""
+"""Invariants: each reads the history of a trial and yields its breaches."""

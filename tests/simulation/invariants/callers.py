@@ -1,4 +1,4 @@
-"""I6 and I7: a job belongs to whoever submitted it, and to nobody else; a key makes one job."""
+"""I6 and I7: a job belongs to its submitter alone; an idempotency key makes one job."""
 
 import json
 from collections import Counter, defaultdict
@@ -24,11 +24,11 @@ def i6_owner_and_input_never_change(world: World) -> Iterator[Story]:
 
 @invariant
 def i6_only_the_owner_sees_a_job(world: World) -> Iterator[Story]:
-    """Strangers get the same answer for unknown, foreign and malformed ids; lists hold one's own jobs only."""
+    """Other callers get the same answer for unknown, foreign and malformed ids; lists hold the caller's jobs only."""
     answers: Counter[str] = Counter()
     owners = _owners(world)
     for exchange in world.history.exchanges:
-        if exchange.action == "pry" and exchange.reply.status < 500:
+        if exchange.action == "intrude" and exchange.reply.status < 500:
             answers[json.dumps([exchange.reply.status, exchange.reply.body, sorted(exchange.reply.headers)])] += 1
         if exchange.action == "list" and exchange.reply.status == 200:
             for listed in exchange.reply.body["jobs"]:
@@ -36,22 +36,22 @@ def i6_only_the_owner_sees_a_job(world: World) -> Iterator[Story]:
                 if owners.get(exchange.principal, owner) != owner:
                     yield listed["id"], f"{when(exchange.ended_at)} listed for {exchange.principal}"
     if len(answers) > 1:
-        yield "", f"strangers get different answers: {answers}"
+        yield "", f"other callers get different answers: {answers}"
 
 
 @invariant
 def i6_only_the_owner_cancels(world: World) -> Iterator[Story]:
-    """A job is CANCELLED only if its owner asked for that."""
+    """A job is CANCELLED only at its owner's request."""
     asked = {exchange.job for exchange in world.history.exchanges if exchange.action == "cancel"}
     for job in world.history.rows:
         end = world.history.end_of(job)
         if end and end.state == "CANCELLED" and job not in asked:
-            yield job, f"{when(end.at)} cancelled, and nobody who may had asked"
+            yield job, f"{when(end.at)} cancelled without a request of its owner"
 
 
 @invariant
 def i7_a_key_makes_one_job(world: World) -> Iterator[Story]:
-    """The same caller, key and body are the same job; another body is a conflict."""
+    """Caller, key and body name one job; the same key with another body is a conflict."""
     made: dict[str, list[str]] = defaultdict(list)
     for job in world.history.rows:
         made[prompt_of_job(world, job)].append(job)
@@ -59,16 +59,16 @@ def i7_a_key_makes_one_job(world: World) -> Iterator[Story]:
         if len(made[prompt]) > 1:
             yield made[prompt][1], f"<{prompt}> was submitted with a key and became {len(made[prompt])} jobs"
         if made[f"other {prompt}"] and made[prompt]:
-            yield made[prompt][0], "its key was taken for another body, too"
+            yield made[prompt][0], "its key was also accepted with another body"
     for exchange in world.history.exchanges:
         if exchange.key and exchange.shown and prompt_of_job(world, exchange.shown["id"]) != exchange.prompt:
             yield exchange.shown["id"], f"{when(exchange.ended_at)} given to a caller for <{exchange.prompt}>"
 
 
 def _owners(world: World) -> dict[str, str]:
-    """The name that each principal has as an owner, by the jobs that they were given."""
+    """The `owner` attribute of each principal, by the jobs in its responses."""
     return {
         exchange.principal: world.history.final_row(exchange.shown["id"]).text("owner")
         for exchange in world.history.exchanges
-        if exchange.action != "pry" and exchange.shown.get("id") in world.history.rows
+        if exchange.action != "intrude" and exchange.shown.get("id") in world.history.rows
     }

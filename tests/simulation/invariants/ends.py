@@ -14,7 +14,7 @@ from simulation.world import World
 
 @invariant
 def i1_an_accepted_job_exists(world: World) -> Iterator[Story]:
-    """Whoever got an id has a row, and finds it until its time is over."""
+    """A job that was answered has a row, and its owner finds it until it expires."""
     for exchange in world.history.exchanges:
         job = exchange.shown.get("id")
         if job and not row_at(world, job, exchange.ended_at):
@@ -22,12 +22,12 @@ def i1_an_accepted_job_exists(world: World) -> Iterator[Story]:
         if exchange.action == "poll" and exchange.reply.status == 404 and exchange.job in world.history.rows:
             final = world.history.final_row(exchange.job)
             if final.is_open or exchange.ended_at < final.number("expires_at"):
-                yield exchange.job, f"{when(exchange.ended_at)} its owner was told that it does not exist"
+                yield exchange.job, f"{when(exchange.ended_at)} its owner got a 404"
 
 
 @invariant
 def i1_every_job_ends_in_time(world: World) -> Iterator[Story]:
-    """By its deadline and two sweeps that nothing disturbs, the first of which may miss what the index shows late."""
+    """By its deadline and two undisturbed sweeps: the first may miss a job that the index shows late."""
     whole = [sweep for sweep in world.sweeps if sweep.outcome == "returned" and not sweep.disturbed]
     for job, rows in world.history.rows.items():
         end, deadline = world.history.end_of(job), rows[0].number("deadline")
@@ -42,23 +42,23 @@ def i1_every_job_ends_in_time(world: World) -> Iterator[Story]:
 
 @invariant
 def i2_callers_see_no_change_after_the_end(world: World) -> Iterator[Story]:
-    """Once a caller was told the end, every later question gets the same answer, until the job has had its time."""
-    told: dict[str, Exchange] = {}
+    """After the first response with the end, every later response is the same until the job expires."""
+    ends: dict[str, Exchange] = {}
     for exchange in sorted(world.history.exchanges, key=lambda exchange: exchange.ended_at):
         shown = exchange.shown
         job = shown.get("id")
         if not job or exchange.action not in ("poll", "submit", "cancel"):
             continue
-        first = told.get(job)
+        first = ends.get(job)
         if first and exchange.started_at >= first.ended_at and _answer(shown) != _answer(first.shown):
             yield job, f"{when(exchange.ended_at)} {_answer(first.shown)} became {_answer(shown)}"
         if shown["status"] in FINAL and exchange.action != "cancel":
-            told.setdefault(job, exchange)
+            ends.setdefault(job, exchange)
 
 
 @invariant
 def i4_refused_prompts_fail_and_others_are_never_refused(world: World) -> Iterator[Story]:
-    """The model's own refusal is final and only its own."""
+    """A job is `rejected_by_model` exactly if the model refused its prompt."""
     for job in world.history.rows:
         end, refused = world.history.end_of(job), REFUSED in prompt_of_job(world, job)
         if end and refused and end.state == "SUCCEEDED":
@@ -69,13 +69,10 @@ def i4_refused_prompts_fail_and_others_are_never_refused(world: World) -> Iterat
 
 @invariant
 def i5_nothing_is_deleted_before_its_time(world: World) -> Iterator[Story]:
-    """A row gets its expiry with its end, stays for the whole retention, and goes before its copy of the output."""
+    """A row stays for the whole retention after its end, and its copy of the output outlives it."""
     for job, rows in world.history.rows.items():
-        for row in rows:
-            if row.item and row.is_open and "expires_at" in row.item:
-                yield job, f"{when(row.at)} may be deleted although it is {row.state}"
         end, gone = world.history.end_of(job), next((row for row in rows if row.item is None), None)
-        # Whole seconds, from the moment that the row itself gives as the end.
+        # In whole seconds from the row's own `ended_at`.
         keep_until = int(end.number("ended_at")) + world.trial.retention if end else 0
         if gone and (end is None or gone.at < keep_until):
             yield job, f"{when(gone.at)} deleted, ended {when(end.at) if end else 'never'}"
@@ -94,6 +91,6 @@ def i5_nothing_is_deleted_before_its_time(world: World) -> Iterator[Story]:
 
 
 def _answer(shown: dict[str, Any]) -> str:
-    """Without the parts of a link that are signed anew."""
+    """Without the signature of a link."""
     answer = {name: shown.get(name) for name in ("status", "output", "output_url", "error", "ended_at")}
     return re.sub(r"X-Amz-[^&]*", "", json.dumps(answer))[:300]

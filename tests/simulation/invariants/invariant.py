@@ -1,4 +1,4 @@
-"""How an invariant is declared, and what most of them look up."""
+"""The registry of invariants, and their common look-ups."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -13,7 +13,7 @@ INVARIANTS: dict[str, Check] = {}
 
 
 class Breach(NamedTuple):
-    """One case in which an invariant did not hold; `job` is empty where no single job is meant."""
+    """One violation of an invariant; job is empty if it concerns no single job."""
 
     invariant: str
     job: str
@@ -21,19 +21,19 @@ class Breach(NamedTuple):
 
 
 def invariant(check: Check) -> Check:
-    """Register a function that yields job and story of every breach; its name is the invariant's."""
+    """Register a function that yields job and story of each breach; its name is the invariant's."""
     INVARIANTS[check.__name__] = check
     return check
 
 
 def row_at(world: World, job: str, at: float) -> Row | None:
-    """A job's row as it was."""
+    """A job's row at a time."""
     rows = [row for row in world.history.rows.get(job, []) if row.at <= at]
     return rows[-1] if rows else None
 
 
 def prompt_of_job(world: World, job: str) -> str:
-    """What its caller asked the model."""
+    """The prompt in the job's input."""
     versions = world.deployment.bucket.objects.get(f"input/{job}", [])
     return prompt_of(versions[0].body) if versions else ""
 

@@ -1,4 +1,4 @@
-"""I8: what is counted is what there is, and no limit is passed."""
+"""I8: the counters are right, and no limit is passed."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from simulation.world import World
 
 @invariant
 def i8_slots_equal_unfinished_work(world: World) -> Iterator[Story]:
-    """After every single commit an owner's count is the number of jobs that hold a slot; at last that is none."""
+    """After each commit an owner's counter is the number of jobs that hold a slot; at the end it is 0."""
     for story in world.history.slot_mismatches[:5]:
         yield "", story
     for owner, taken in world.history.slots.items():
@@ -17,8 +17,8 @@ def i8_slots_equal_unfinished_work(world: World) -> Iterator[Story]:
 
 
 @invariant
-def i8_nobody_goes_past_a_limit(world: World) -> Iterator[Story]:
-    """Neither an owner's open jobs and tokens nor the callers that are held at once."""
+def i8_no_limit_is_passed(world: World) -> Iterator[Story]:
+    """An owner's open jobs, an owner's tokens, and the callers that wait."""
     for write in world.history.writes_of_others:
         item = write.new or {}
         if write.pk.startswith("waiting#") and int(item.get("waiting", {"N": "0"})["N"]) > world.trial.max_waiting:
@@ -31,8 +31,8 @@ def i8_nobody_goes_past_a_limit(world: World) -> Iterator[Story]:
 
 
 @invariant
-def i8_accepted_is_open_and_ended(world: World) -> Iterator[Story]:
-    """Every row was accepted once and is counted once, by the app's own metrics as by the table."""
+def i8_metrics_count_each_job_once(world: World) -> Iterator[Story]:
+    """The metrics count no more jobs and ends than the table holds."""
     ended = sum(world.history.end_of(job) is not None for job in world.history.rows)
     counted = world.log.metrics["JobsEnded"]
     if counted > ended:

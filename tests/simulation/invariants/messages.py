@@ -1,4 +1,4 @@
-"""I10: messages about strangers create nothing."""
+"""I10: messages about unknown jobs create nothing."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,11 @@ from simulation.world import World
 
 @invariant
 def i10_unknown_ids_create_nothing(world: World) -> Iterator[Story]:
-    """Messages about no job of ours leave no item, end in no dead-letter queue, and are counted."""
-    for job in world.strange_ids:
+    """Messages about unknown jobs write no item and are counted."""
+    for job in world.unknown_ids:
         others = [write.pk for write in world.history.writes_of_others if job in write.pk]
         if job in world.history.rows or others or any(name.startswith(job) for name in world.history.copies):
             yield job, "was created by a message"
-    if world.log.metrics["UnknownJobMessages"] < world.strange_messages_delivered:
+    if world.log.metrics["UnknownJobMessages"] < world.unknown_messages_delivered:
         counted = world.log.metrics["UnknownJobMessages"]
-        yield "", f"{world.strange_messages_delivered} strange messages, {counted} counted"
+        yield "", f"{world.unknown_messages_delivered} unknown messages, {counted} counted"

@@ -1,4 +1,4 @@
-"""I3: a success has its output, and its owner gets that and nothing else."""
+"""I3: a success has an output, and its owner gets exactly that."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from simulation.world import World
 
 @invariant
 def i3_a_success_has_its_output(world: World) -> Iterator[Story]:
-    """The pinned version exists, is what the row says, answers the job's own prompt, and its copy is the same."""
+    """The pinned version exists as the row describes it, answers the job's prompt, and equals its copy in the table."""
     for job in world.history.rows:
         end = world.history.end_of(job)
         if not end or not end.item or end.state != "SUCCEEDED":
@@ -33,7 +33,7 @@ def i3_a_success_has_its_output(world: World) -> Iterator[Story]:
 
 @invariant
 def i3_callers_get_the_pinned_output(world: World) -> Iterator[Story]:
-    """What is shown as a job's output is what its row pins, or a link to exactly that version."""
+    """Responses hold the pinned output, or a link to its version."""
     for exchange in world.history.exchanges:
         shown = exchange.shown
         if shown.get("status") != "succeeded" or exchange.action == "cancel":
@@ -54,7 +54,7 @@ def i3_callers_get_the_pinned_output(world: World) -> Iterator[Story]:
 
 
 def _copies(world: World, job: str, end: Row, pinned: Mapping[str, Any], body: bytes) -> Iterator[Story]:
-    """The copy in the table, as it was from the end on; one of another version is passed over by its etag."""
+    """The copies in the table from the end on; handlers ignore one with another etag."""
     writes = world.history.copies.get(f"{job}.{pinned['attempt']['N']}", [])
     before = [item for at, item in writes if at <= end.at]
     later = [item for at, item in writes if at > end.at]

@@ -1,4 +1,4 @@
-"""Virtual time: order, waiting, and death at any point."""
+"""Virtual time: order, waiting and death of tasks."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def scheduler() -> Scheduler:
     return Scheduler(100.0)
 
 
-def test_tasks_take_turns_in_the_order_of_their_times(scheduler: Scheduler) -> None:
+def test_tasks_run_in_the_order_of_their_times(scheduler: Scheduler) -> None:
     seen = []
 
     def walk(name: str, pace: float) -> None:
@@ -24,7 +24,7 @@ def test_tasks_take_turns_in_the_order_of_their_times(scheduler: Scheduler) -> N
     assert seen == [(101, "quick"), (102, "quick"), (102.5, "slow"), (103, "quick"), (105, "slow"), (107.5, "slow")]
 
 
-def test_a_run_ends_when_it_is_told_to(scheduler: Scheduler) -> None:
+def test_a_run_ends_after_its_time(scheduler: Scheduler) -> None:
     seen: list[float] = []
 
     def walk() -> None:
@@ -39,7 +39,7 @@ def test_a_run_ends_when_it_is_told_to(scheduler: Scheduler) -> None:
     assert seen == [110, 120, 130, 140, 150]
 
 
-def test_waiting_ends_with_the_signal_or_with_the_time(scheduler: Scheduler) -> None:
+def test_waiting_ends_with_the_signal_or_its_timeout(scheduler: Scheduler) -> None:
     signal, seen = Signal(scheduler), []
     scheduler.call_later(5, signal.set)
     scheduler.spawn(lambda: seen.append((signal.wait(2), scheduler.now)))
@@ -60,7 +60,7 @@ def test_a_killed_task_does_nothing_more(scheduler: Scheduler) -> None:
             seen.append("survived")
         finally:
             with pytest.raises(Killed):
-                scheduler.sleep(1)  # a last call on the way out has no effect either
+                scheduler.sleep(1)  # a call in `finally` has no effect either
 
     task = scheduler.spawn(work)
     scheduler.call_later(5, task.kill)
@@ -68,7 +68,7 @@ def test_a_killed_task_does_nothing_more(scheduler: Scheduler) -> None:
     assert (seen, task.finished.is_set, scheduler.now) == ([], True, 110)
 
 
-def test_a_task_that_is_killed_before_it_begins_never_does(scheduler: Scheduler) -> None:
+def test_a_task_that_is_killed_before_its_start_never_runs(scheduler: Scheduler) -> None:
     seen: list[str] = []
     task = scheduler.spawn(lambda: seen.append("began"), delay=3)
     scheduler.call_later(1, task.kill)
@@ -76,7 +76,7 @@ def test_a_task_that_is_killed_before_it_begins_never_does(scheduler: Scheduler)
     assert (seen, task.finished.is_set) == ([], True)
 
 
-def test_an_error_in_a_task_comes_out_of_the_run(scheduler: Scheduler) -> None:
+def test_the_run_raises_the_error_of_a_task(scheduler: Scheduler) -> None:
     scheduler.spawn(lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         scheduler.run()

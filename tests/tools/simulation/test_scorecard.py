@@ -1,32 +1,36 @@
-"""The scorecard counts what went wrong, and its command says so by its exit status."""
+"""The scorecard counts broken invariants, and the command's exit status tells of them."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from simulation.__main__ import main
-from simulation.planted_faults import FAULTS
+from simulation.faults import Rates
+from simulation.mutants import EXPLORED, TRIED
 from simulation.scorecard import Scorecard
 from simulation.trial import Trial
 from simulation.world import World
 
-SMALL = {"jobs": 60, "arrivals": 200, "owners": 10, "deadline": 1800, "invocation_timeout": 300}
+HARSH = Rates(unknown_outcome=0.2, duplicate_message=1.0, lost_message=0.3, model_error=0.3)
+SMALL: dict[str, Any] = {"jobs": 60, "arrivals": 200, "owners": 10, "deadline": 1800, "invocation_timeout": 300}
 
 
 @pytest.mark.parametrize(
     ("name", "count"),
     [
-        ("an_answer_before_the_row", "lost"),
-        ("writes_without_a_condition", "changed after the end"),
-        ("a_time_to_live_from_acceptance_on", "deleted early"),
-        ("no_sweeper", "stuck"),
-        ("a_log_of_the_models_words", "other breaches"),
+        ("the row comes after the answer", "lost"),
+        ("outputs change the end", "changed after the end"),
+        ("rows may go from acceptance on", "deleted early"),
+        ("the sweeper does nothing", "stuck"),
+        ("the model's words are logged", "other breaches"),
     ],
 )
-def test_each_count_counts(name: str, count: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    FAULTS[name].plant(monkeypatch)
-    card = Scorecard.of(Trial(**{**SMALL, "after_retention": False, **FAULTS[name].trial}))
+def test_a_broken_invariant_is_counted(name: str, count: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant = next(each for each in (*EXPLORED, *TRIED) if each.name == name)
+    mutant.plant(monkeypatch)
+    card = Scorecard.of(Trial(mode=mutant.mode, rates=HARSH, after_retention=False, **SMALL))
     assert card.counts[count] > 0
     assert not card.is_clean
     assert "python -m simulation --mode" in str(card)
@@ -41,7 +45,7 @@ def test_cards_add_up() -> None:
     assert not Scorecard.total([]).is_clean  # no jobs prove nothing
 
 
-def test_the_command_prints_a_card_and_tells_a_story(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_a_card_and_a_story(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trial = ["--mode", "realtime", "--seeds", "1", "--jobs", "20"]
     assert main([*trial, "--json", str(tmp_path / "card.json"), "--processes", "1"]) == 0
     card = json.loads((tmp_path / "card.json").read_text())
@@ -51,7 +55,7 @@ def test_the_command_prints_a_card_and_tells_a_story(tmp_path: Path, capsys: pyt
     world = World(Trial(mode="realtime", jobs=20))
     world.run()
     assert main([*trial, "--story", next(iter(world.history.rows))]) == 0
-    told = capsys.readouterr().out
-    assert "caller   submits" in told
-    assert "model    begins attempt 1" in told
-    assert "event    " in told
+    story = capsys.readouterr().out
+    assert "caller   submits" in story
+    assert "model    begins attempt 1" in story
+    assert "event    " in story

@@ -1,4 +1,4 @@
-"""The table in memory refuses, isolates, delays and bills as DynamoDB is documented to."""
+"""The simulated table refuses, isolates, delays and bills as DynamoDB's documentation says."""
 
 from collections.abc import Callable
 from random import Random
@@ -84,7 +84,7 @@ def test_a_write_is_made_only_if_its_condition_holds(
         ("version = 7", {}, {}),
     ],
 )
-def test_an_expression_that_dynamodb_does_not_take_is_refused(
+def test_an_invalid_expression_is_refused(
     database: DynamoDb, text: str, names: dict[str, str], values: dict[str, Any]
 ) -> None:
     request = {"TableName": "jobs", "Item": key("a"), "ConditionExpression": text}
@@ -93,7 +93,7 @@ def test_an_expression_that_dynamodb_does_not_take_is_refused(
     assert refusal(lambda: database.put_item(**request)).code == "ValidationException"
 
 
-def test_an_update_makes_the_item_and_then_adds_to_it(database: DynamoDb) -> None:
+def test_an_update_creates_the_item_or_adds_to_it(database: DynamoDb) -> None:
     for amount in (3, -1):
         database.update_item(
             TableName="jobs",
@@ -113,7 +113,7 @@ def transact(database: DynamoDb, token: str, *pks: str, condition: str | None = 
     )
 
 
-def test_a_transaction_is_made_as_a_whole_or_not_at_all(database: DynamoDb) -> None:
+def test_a_transaction_writes_all_or_nothing(database: DynamoDb) -> None:
     put(database, "b", version=number(1))
     refused = refusal(lambda: transact(database, "t1", "a", "b", condition="attribute_not_exists(pk)"))
     assert refused.code == "TransactionCanceledException"
@@ -123,7 +123,7 @@ def test_a_transaction_is_made_as_a_whole_or_not_at_all(database: DynamoDb) -> N
     assert set(database.table.items) == {"b"}
 
 
-def test_a_transaction_repeated_with_its_token_is_made_once(database: DynamoDb) -> None:
+def test_a_transaction_repeated_with_its_token_writes_once(database: DynamoDb) -> None:
     transact(database, "t1", "a", condition="attribute_not_exists(pk)")
     transact(database, "t1", "a", condition="attribute_not_exists(pk)")
     assert refusal(lambda: transact(database, "t1", "other")).code == "IdempotentParameterMismatchException"
@@ -131,16 +131,7 @@ def test_a_transaction_repeated_with_its_token_is_made_once(database: DynamoDb) 
     assert refusal(lambda: transact(database, "t1", "a", condition="attribute_not_exists(pk)"))
 
 
-def test_a_cancelled_transaction_may_be_sent_again_with_its_token(database: DynamoDb) -> None:
-    put(database, "a")
-    with pytest.raises(Refusal):
-        transact(database, "t1", "a", condition="attribute_not_exists(pk)")
-    database.table.commit([("a", None, 0)])
-    transact(database, "t1", "a", condition="attribute_not_exists(pk)")
-    assert "a" in database.table.items
-
-
-def test_whoever_writes_what_a_transaction_holds_is_refused(database: DynamoDb) -> None:
+def test_writes_of_items_in_a_transaction_are_refused(database: DynamoDb) -> None:
     scheduler, refused = database.table.scheduler, []
 
     def another(work: Callable[[], Any]) -> None:
@@ -155,10 +146,10 @@ def test_whoever_writes_what_a_transaction_holds_is_refused(database: DynamoDb) 
     scheduler.run()
     assert [each.code for each in refused] == ["TransactionConflictException", "TransactionCanceledException"]
     assert refused[1].members["CancellationReasons"] == [{"Code": "TransactionConflict"}]
-    put(database, "a")  # it is over
+    put(database, "a")  # the transaction is over
 
 
-def test_a_transaction_whose_function_dies_leaves_nothing_behind(database: DynamoDb) -> None:
+def test_a_function_that_dies_in_a_transaction_writes_nothing(database: DynamoDb) -> None:
     writes = [{"Put": {"TableName": "jobs", "Item": key("a")}}]
     scheduler = database.table.scheduler
     task = scheduler.spawn(lambda: database.transact_write_items(TransactItems=writes, ClientRequestToken="t1"))
@@ -196,7 +187,7 @@ def test_an_index_follows_its_table_late_and_in_order(database: DynamoDb) -> Non
     assert ids(due(database)) == ["soon"]
 
 
-def test_an_eventually_consistent_read_may_show_what_was_a_moment_ago(database: DynamoDb) -> None:
+def test_an_eventually_consistent_read_may_show_an_earlier_version(database: DynamoDb) -> None:
     database.table.lags.share_of_stale_reads = 1.0
     put(database, "a", version=number(1))
     database.table.scheduler.run(60)
@@ -208,7 +199,7 @@ def test_an_eventually_consistent_read_may_show_what_was_a_moment_ago(database: 
     assert database.get_item(**request)["Item"]["version"] == number(2)
 
 
-def test_expired_items_go_some_time_in_the_next_two_days(database: DynamoDb) -> None:
+def test_expired_items_are_deleted_within_two_days(database: DynamoDb) -> None:
     for position in range(20):
         put(database, f"item {position}", expires_at=number(1_000_100))
     put(database, "item 0")  # without an expiry it stays

@@ -1,4 +1,4 @@
-"""Queues, functions, events and clients in memory fail as AWS's do, on either side of every effect."""
+"""The simulated services fail as AWS's do, before and after the effect of a call."""
 
 from functools import partial
 from random import Random
@@ -6,16 +6,13 @@ from typing import Any
 
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ParamValidationError
 
-from simulation import faults
 from simulation.aws.client import Client
 from simulation.aws.errors import Refusal
-from simulation.aws.events import EventBus
 from simulation.aws.s3 import Bucket
 from simulation.aws.sqs import Queue
 from simulation.event_source import EventSource
-from simulation.faults import Faults, Rates
+from simulation.faults import CRASH_AFTER, ERROR, Faults, Rates
 from simulation.functions import Functions
 from simulation.scheduler import Scheduler
 
@@ -27,12 +24,12 @@ def scheduler() -> Scheduler:
     return Scheduler(START)
 
 
-def plan(**rates: float) -> Faults:
+def faults(**rates: float) -> Faults:
     return Faults(Rates(**rates), Random(1))
 
 
-def queue(scheduler: Scheduler, faults_: Faults | None = None, **more: Any) -> Queue:
-    return Queue("jobs", scheduler, Random(1), faults_ or plan(), 30, **more)
+def queue(scheduler: Scheduler, injected: Faults | None = None, **more: Any) -> Queue:
+    return Queue("jobs", scheduler, Random(1), injected or faults(), 30, **more)
 
 
 def code_of(work: Any) -> str:
@@ -44,7 +41,7 @@ def code_of(work: Any) -> str:
 # Storage
 
 
-def test_what_is_missing_has_the_codes_of_s3(scheduler: Scheduler) -> None:
+def test_missing_objects_have_the_error_codes_of_s3(scheduler: Scheduler) -> None:
     bucket = Bucket("files", scheduler, Random(1))
     bucket.put_object(Bucket="files", Key="a", Body=b"one")
     assert code_of(lambda: bucket.get_object(Bucket="files", Key="b")) == "NoSuchKey"
@@ -55,7 +52,7 @@ def test_what_is_missing_has_the_codes_of_s3(scheduler: Scheduler) -> None:
 # Queues
 
 
-def test_a_message_that_nobody_deletes_comes_back_and_ends_with_the_dead(scheduler: Scheduler) -> None:
+def test_a_message_that_is_not_deleted_comes_back_and_becomes_a_dead_letter(scheduler: Scheduler) -> None:
     dead = queue(scheduler)
     source = queue(scheduler, max_receives=2, dead_letters=dead)
     source.send("hello")
@@ -92,8 +89,8 @@ def test_delay_and_visibility_are_kept(scheduler: Scheduler) -> None:
     assert code_of(lambda: source.change_message_visibility(**wrong)) == "MessageNotInflight"
 
 
-def test_messages_are_doubled_lost_and_out_of_order_by_plan(scheduler: Scheduler) -> None:
-    source = queue(scheduler, plan(duplicate_message=0.2, lost_message=0.1, slow_message=0.2))
+def test_messages_are_doubled_lost_and_out_of_order(scheduler: Scheduler) -> None:
+    source = queue(scheduler, faults(duplicate_message=0.2, lost_message=0.1, slow_message=0.2))
     for position in range(1000):
         scheduler.call_later(position, partial(source.send, str(position)))
     seen = []
@@ -102,7 +99,7 @@ def test_messages_are_doubled_lost_and_out_of_order_by_plan(scheduler: Scheduler
         for handle, message in source.receive(10).items():
             seen.append(int(message.body))
             source.delete(handle)
-    injected = source.plan.injected
+    injected = source.faults.injected
     assert len(set(seen)) == 1000 - injected["message lost: jobs"]
     assert len(seen) == len(set(seen)) + injected["message doubled: jobs"]
     assert seen != sorted(seen)
@@ -112,11 +109,11 @@ def test_messages_are_doubled_lost_and_out_of_order_by_plan(scheduler: Scheduler
 # Functions
 
 
-def functions(scheduler: Scheduler, faults_: Faults | None = None) -> Functions:
-    return Functions(scheduler, Random(1), faults_ or plan())
+def functions(scheduler: Scheduler, injected: Faults | None = None) -> Functions:
+    return Functions(scheduler, Random(1), injected or faults())
 
 
-def test_a_function_dies_at_its_time_limit(scheduler: Scheduler) -> None:
+def test_a_function_dies_at_its_timeout(scheduler: Scheduler) -> None:
     seen = []
 
     def handler(event: Any, context: Any) -> str:
@@ -132,7 +129,7 @@ def test_a_function_dies_at_its_time_limit(scheduler: Scheduler) -> None:
     assert seen == [30_000, 30_000]
 
 
-def test_an_event_source_keeps_its_bound_and_what_failed(scheduler: Scheduler) -> None:
+def test_an_event_source_keeps_its_concurrency_and_failed_messages(scheduler: Scheduler) -> None:
     source, running = queue(scheduler), []
 
     def handler(event: Any, context: Any) -> Any:
@@ -150,13 +147,13 @@ def test_an_event_source_keeps_its_bound_and_what_failed(scheduler: Scheduler) -
     for position in range(20):
         source.send("odd" if position % 5 == 0 else "even")
     scheduler.run(31)
-    assert source.size == 8  # 12 were handled or are at work, of which the odd ones wait
+    assert source.size == 8  # 12 were received; the odd ones of them wait
     scheduler.run()
     assert (source.size, event_source.most_running) == (0, 3)
 
 
 @pytest.mark.parametrize("failures", [None, {"batchItemFailures": [{"itemIdentifier": "unknown"}]}])
-def test_a_batch_of_a_broken_function_comes_back(scheduler: Scheduler, failures: Any) -> None:
+def test_the_batch_of_a_failed_function_comes_back(scheduler: Scheduler, failures: Any) -> None:
     source = queue(scheduler, max_receives=3)
 
     def handler(event: Any, context: Any) -> Any:
@@ -175,14 +172,14 @@ def test_a_batch_of_a_broken_function_comes_back(scheduler: Scheduler, failures:
 # Clients
 
 
-def client(scheduler: Scheduler, faults_: Faults, attempts: int = 4) -> tuple[Client, Bucket]:
+def client(scheduler: Scheduler, injected: Faults, attempts: int = 4) -> tuple[Client, Bucket]:
     bucket = Bucket("files", scheduler, Random(1))
     config = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": attempts})
-    return Client("s3", bucket, config, functions(scheduler, faults_), Random(1), faults_), bucket
+    return Client("s3", bucket, config, functions(scheduler, injected), Random(1), injected), bucket
 
 
 def call(caller: Client, work: Any) -> Any:
-    """From within a function, as calls are made."""
+    """The result or error of `work`, run in a function."""
     results = []
 
     def handler(event: Any, context: Any) -> None:
@@ -196,33 +193,20 @@ def call(caller: Client, work: Any) -> Any:
     return results[0] if results else None
 
 
-def test_a_client_checks_what_it_is_given(scheduler: Scheduler) -> None:
-    caller, _ = client(scheduler, plan())
-    assert isinstance(call(caller, lambda: caller.put_object(Bucket="files", Key=7, Body=b"")), ParamValidationError)
-    assert caller._plan.invalid_calls.total() == 1
-
-
-def test_a_client_repeats_what_may_pass(scheduler: Scheduler) -> None:
-    caller, bucket = client(scheduler, plan(unknown_outcome=1.0))
+def test_a_client_repeats_errors_that_may_pass(scheduler: Scheduler) -> None:
+    caller, bucket = client(scheduler, faults(unknown_outcome=1.0))
     error = call(caller, lambda: caller.put_object(Bucket="files", Key="a", Body=b"x"))
     assert isinstance(error, Exception)
-    assert len(bucket.objects["a"]) == 4  # each attempt had its effect, and nobody heard of it
-    once, bucket = client(scheduler, plan(error=1.0), attempts=1)
+    assert len(bucket.objects["a"]) == 4  # each attempt had its effect, all answers were lost
+    once, bucket = client(scheduler, faults(error=1.0), attempts=1)
     call(once, lambda: once.put_object(Bucket="files", Key="a", Body=b"x"))
-    assert (once._plan.injected[faults.ERROR], bucket.objects) == (1, {})
+    assert (once._faults.injected[ERROR], bucket.objects) == (1, {})
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_function_dies_on_either_side_of_an_effect(scheduler: Scheduler, seed: int) -> None:
-    faults_ = Faults(Rates(crash=1.0), Random(seed))
-    caller, bucket = client(scheduler, faults_)
+def test_a_function_dies_before_or_after_an_effect(scheduler: Scheduler, seed: int) -> None:
+    injected = Faults(Rates(crash=1.0), Random(seed))
+    caller, bucket = client(scheduler, injected)
     assert call(caller, lambda: caller.put_object(Bucket="files", Key="a", Body=b"x")) is None
-    assert faults_.injected[faults.CRASH_AFTER] == len(bucket.objects)
-    assert faults_.injected.total() == 1
-
-
-def test_a_refused_event_comes_back_in_a_good_answer(scheduler: Scheduler) -> None:
-    bus = EventBus(scheduler, plan(event_refused=1.0))
-    answer = bus.put_events(Entries=[{"Source": "slipway", "DetailType": "Job Ended", "Detail": "{}"}])
-    assert (answer["FailedEntryCount"], answer["Entries"][0]["ErrorCode"]) == (1, "ThrottlingException")
-    assert bus.events == []
+    assert injected.injected[CRASH_AFTER] == len(bucket.objects)
+    assert injected.injected.total() == 1

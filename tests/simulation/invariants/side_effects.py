@@ -1,4 +1,4 @@
-"""What jobs leave behind: announcements, small rows, logs without texts, requests that AWS would take."""
+"""Side effects of jobs: events, row sizes, logs without texts, valid requests."""
 
 import json
 from collections.abc import Iterator
@@ -20,17 +20,17 @@ SHOWN = {
 
 @invariant
 def ends_are_announced(world: World) -> Iterator[Story]:
-    """At least once for each job that ended, with its owner and status; never for one that has not ended."""
-    told = set()
+    """Each job that ended has an event with its owner and status; no other job has one."""
+    announced = set()
     for event in world.deployment.bus.events:
         job, end = event.detail["id"], world.history.end_of(event.detail["id"])
-        told.add(job)
+        announced.add(job)
         if end is None or event.at < end.at or event.detail["status"] != SHOWN[end.state]:
             yield job, f"{when(event.at)} announced as {event.detail['status']}"
         elif event.detail["owner"] != end.text("owner"):
             yield job, "announced for another owner"
     for job in world.history.rows:
-        if job not in told:
+        if job not in announced:
             yield job, "ended and was never announced"
 
 
@@ -43,7 +43,7 @@ def rows_are_small_and_hold_no_text(world: World) -> Iterator[Story]:
             if CANARY in json.dumps(row.item, default=str):
                 yield job, f"{when(row.at)} its row holds a text"
     for write in world.history.writes_of_others:
-        # The model's words about an error are kept for its caller, apart from the row.
+        # An error's text is kept for its caller beside the row.
         if not write.pk.startswith("error#") and CANARY in json.dumps(write.new, default=str):
             yield "", f"{when(write.at)} {write.pk} holds a text"
 
@@ -58,6 +58,6 @@ def texts_stay_out_of_logs_and_events(world: World) -> Iterator[Story]:
 
 
 @invariant
-def requests_are_ones_that_aws_takes(world: World) -> Iterator[Story]:
+def requests_are_valid(world: World) -> Iterator[Story]:
     for story, times in world.faults.invalid_calls.items():
         yield "", f"{times} times: {story}"
