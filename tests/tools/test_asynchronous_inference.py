@@ -35,6 +35,10 @@ def tokens(count: int) -> dict[str, Any]:
     return {"inputs": "A list is", "parameters": {"max_new_tokens": count}}
 
 
+# Takes 100 s of the machine's time: it ends when its container does.
+ENDLESS = tokens(1000)
+
+
 @pytest.fixture(scope="module")
 def endpoint(bare_cloud: LocalCloud) -> DeployedEndpoint:
     """One instance that takes 0.1 s for each token, two invocations at a time."""
@@ -115,7 +119,7 @@ def test_an_error_of_the_container_is_a_server_error(bare_cloud: LocalCloud) -> 
     overloaded = DeployedEndpoint(
         bare_cloud, "async-overloaded", endpoint_resources(environment=environment, concurrency=2)
     )
-    doomed = overloaded.submit(tokens(280))
+    doomed = overloaded.submit(ENDLESS)
     wait_for(lambda: connections_to(overloaded) or None, "the first invocation")
     refused = overloaded.told_of(overloaded.submit(tokens(1)))
     assert refused["failureReason"].startswith("ClientError: Received server error (503) from primary.")
@@ -125,7 +129,7 @@ def test_an_error_of_the_container_is_a_server_error(bare_cloud: LocalCloud) -> 
 def test_a_container_that_dies_fails_what_it_was_doing_and_the_rest_is_done_after_its_restart(
     endpoint: DeployedEndpoint,
 ) -> None:
-    doomed = [endpoint.submit(tokens(280)) for _ in range(2)]
+    doomed = [endpoint.submit(ENDLESS) for _ in range(2)]
     waiting = endpoint.submit()
     wait_for(lambda: connections_to(endpoint) == requests_in(endpoint) == 2 or None, "two invocations in flight")
     kill_container(endpoint)
@@ -135,7 +139,7 @@ def test_a_container_that_dies_fails_what_it_was_doing_and_the_rest_is_done_afte
 
 
 def test_an_invocation_takes_no_longer_than_its_timeout(endpoint: DeployedEndpoint) -> None:
-    response = endpoint.submit(tokens(280), InvocationTimeoutSeconds=60)
+    response = endpoint.submit(ENDLESS, InvocationTimeoutSeconds=60)
     wait_for(lambda: requests_in(endpoint) or None, "an invocation in flight")
     endpoint.cloud.advance(60)
     assert endpoint.told_of(response)["failureReason"].startswith("ClientError: Received server error (0)")
@@ -298,7 +302,7 @@ def test_an_endpoint_that_is_deleted_forgets_its_queue(bare_cloud: LocalCloud) -
     resources = endpoint_resources(environment=SLOW, concurrency=1)
     endpoint = DeployedEndpoint(bare_cloud, "async-deleted", resources)
     for _ in range(3):
-        endpoint.submit(tokens(280))
+        endpoint.submit(ENDLESS)
     wait_for(lambda: requests_in(endpoint) or None, "an invocation in flight")
     endpoint.sagemaker.delete_endpoint(EndpointName=endpoint.name)
     wait_for(lambda: None if containers(endpoint) else True, "the end of the container")

@@ -13,7 +13,7 @@ from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from local_cloud.emulated_properties import DATA, findings
-from support.deployed_stacks import edited, ended
+from support.deployed_stacks import edited, ended, update
 from support.known_deployments import ACCOUNT_SETTINGS
 from support.template_parts import Template, properties
 
@@ -33,7 +33,7 @@ class RecordingCloud(LocalCloud):
 
 @pytest.fixture(scope="module")
 def cloud() -> Iterator[RecordingCloud]:
-    with RecordingCloud(port=free_port(), clock_speed=30) as running:
+    with RecordingCloud(port=free_port()) as running:
         running.wait_until_ready()
         yield running
 
@@ -52,7 +52,7 @@ def reads(
                 body = {"inputs": "A list is", "parameters": {"max_new_tokens": tokens}}
                 ended(client, client.call("POST", "/jobs", body)[2])
 
-    deploy(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change_what_is_read_late, "scaled"))
+    update(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change_what_is_read_late, "scaled"))
     cloud.advance(120)  # targets of rules are read when they are due
     return cloud.reads()
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-import requests
 from botocore.retries.standard import ThrottledRetryableChecker
 
 from local_cloud.cloud import LocalCloud
+from support.ordered_faults import OrderedFaults
 from support.small_stacks import REGION, create, function, resource, role, statement
+
+CALLING = "faulty-Caller"  # part of the function's name
 
 # Makes one call as the event says, without retries, and tells how it ended.
 CALLER = """
@@ -65,26 +67,9 @@ def caller(bare_cloud: LocalCloud) -> Caller:
     return Caller(bare_cloud, create(bare_cloud, "faulty", resources))
 
 
-class Faults:
-    """The faults of a cloud."""
-
-    def __init__(self, cloud: LocalCloud) -> None:
-        self._url = f"{cloud.url}/_slipway/faults"
-
-    def order(self, service: str, operation: str, fault: str, function: str = "faulty-Caller") -> requests.Response:
-        request = {"service": service, "operation": operation, "fault": fault, "function": function, "count": 1}
-        return requests.post(self._url, json=request, timeout=60)
-
-    def injected(self) -> list[int]:
-        return [each["injected"] for each in requests.get(self._url, timeout=60).json()["faults"]]
-
-    def clear(self) -> None:
-        requests.delete(self._url, timeout=60)
-
-
 @pytest.fixture
-def faults(bare_cloud: LocalCloud) -> Iterator[Faults]:
-    ordered = Faults(bare_cloud)
+def faults(bare_cloud: LocalCloud) -> Iterator[OrderedFaults]:
+    ordered = OrderedFaults(bare_cloud)
     yield ordered
     ordered.clear()
 
@@ -108,47 +93,47 @@ def filled_in(value: Any, ids: dict[str, str]) -> Any:
 
 @pytest.mark.parametrize(("service", "operation", "method", "parameters"), CALLS, ids=lambda each: str(each)[:20])
 def test_a_call_is_throttled_with_a_code_that_the_sdk_takes_for_throttling(
-    caller: Caller, faults: Faults, service: str, operation: str, method: str, parameters: dict[str, Any]
+    caller: Caller, faults: OrderedFaults, service: str, operation: str, method: str, parameters: dict[str, Any]
 ) -> None:
-    faults.order(service, operation, "throttle")
+    faults.order(service, operation, "throttle", function=CALLING)
     _, code = caller.call(service, method, **filled_in(parameters, caller.ids))
     assert code in ThrottledRetryableChecker._THROTTLED_ERROR_CODES
     again = caller.call(service, method, **filled_in(parameters, caller.ids))
     assert again == "ok" or again[1] != code
 
 
-def test_a_throttled_call_is_not_done(caller: Caller, faults: Faults) -> None:
-    faults.order("dynamodb", "PutItem", "throttle")
+def test_a_throttled_call_is_not_done(caller: Caller, faults: OrderedFaults) -> None:
+    faults.order("dynamodb", "PutItem", "throttle", function=CALLING)
     caller.put_row("throttled")
     assert not caller.row_exists("throttled")
-    assert faults.injected() == [1]
+    assert [each["injected"] for each in faults.shown()] == [1]
 
 
-def test_an_unknown_outcome_is_a_failure_of_a_call_that_was_done(caller: Caller, faults: Faults) -> None:
-    faults.order("dynamodb", "PutItem", "error_after")
+def test_an_unknown_outcome_is_a_failure_of_a_call_that_was_done(caller: Caller, faults: OrderedFaults) -> None:
+    faults.order("dynamodb", "PutItem", "error_after", function=CALLING)
     assert caller.put_row("done")[0] == 500
     assert caller.row_exists("done")
 
 
-def test_a_function_is_killed_right_after_a_call_that_was_done(caller: Caller, faults: Faults) -> None:
-    faults.order("dynamodb", "PutItem", "kill")
+def test_a_function_is_killed_right_after_a_call_that_was_done(caller: Caller, faults: OrderedFaults) -> None:
+    faults.order("dynamodb", "PutItem", "kill", function=CALLING)
     assert caller.put_row("last-words") is None
     assert caller.row_exists("last-words")
     assert caller.put_row("next") == "ok"
 
 
-def test_only_the_function_that_is_named_is_hit(caller: Caller, faults: Faults) -> None:
+def test_only_the_function_that_is_named_is_hit(caller: Caller, faults: OrderedFaults) -> None:
     faults.order("dynamodb", "PutItem", "throttle", function="Bystander")
     assert caller.put_row("unharmed") == "ok"
-    assert faults.injected() == [0]
+    assert [each["injected"] for each in faults.shown()] == [0]
 
 
-def test_calls_of_users_are_never_hit(caller: Caller, faults: Faults) -> None:
-    faults.order("dynamodb", "GetItem", "throttle", function="")
+def test_calls_of_users_are_never_hit(caller: Caller, faults: OrderedFaults) -> None:
+    faults.order("dynamodb", "GetItem", "throttle")
     assert not caller.row_exists("nothing")
-    assert faults.injected() == [0]
+    assert [each["injected"] for each in faults.shown()] == [0]
 
 
-def test_an_unknown_fault_is_refused(faults: Faults) -> None:
+def test_an_unknown_fault_is_refused(faults: OrderedFaults) -> None:
     answer = faults.order("dynamodb", "PutItem", "explode")
     assert (answer.status_code, "'explode' is not one of throttle" in answer.text) == (400, True)

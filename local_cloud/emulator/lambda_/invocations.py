@@ -1,4 +1,4 @@
-"""Invocations by their trace id, so that a fault can kill the process of one."""
+"""The invocations that run, by trace id: their number, and a fault that kills the process of one."""
 
 import secrets
 import time
@@ -25,6 +25,7 @@ def _new_trace_id() -> str:
 
 
 def install() -> None:
+    ministack.register_view("/_slipway/invocations", lambda: {"running": len(_workers)})
     # As on AWS every invocation has a trace id, and the SDK sends it along with each call that the function makes.
     given = _lambda._xray_trace_id_for_invocation
     _lambda._xray_trace_id_for_invocation = lambda *args: given(*args) or _new_trace_id()

@@ -1,0 +1,28 @@
+"""Faults in the calls of functions, ordered from the local cloud."""
+
+from typing import Any
+
+import requests
+
+from local_cloud.cloud import LocalCloud
+
+
+class OrderedFaults:
+    """The faults of a cloud."""
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        self._url = f"{cloud.url}/_slipway/faults"
+
+    def order(
+        self, service: str, operation: str, fault: str, *, function: str = "", count: int = 1
+    ) -> requests.Response:
+        request = {"service": service, "operation": operation, "fault": fault, "function": function, "count": count}
+        return requests.post(self._url, json=request, timeout=60)
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Each fault with the number of calls it has hit."""
+        found: list[dict[str, Any]] = requests.get(self._url, timeout=60).json()["faults"]
+        return found
+
+    def clear(self) -> None:
+        requests.delete(self._url, timeout=60)
