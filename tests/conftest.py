@@ -73,10 +73,10 @@ def shared_cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
 
 @pytest.fixture(scope="module")
 def cloud(shared_cloud: LocalCloud, stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
-    """The shared cloud; stacks that a module deploys under names of its own are deleted at its end."""
+    """The shared cloud; the stacks that a module deploys are deleted at its end."""
     yield shared_cloud
     for region in {stack.region for stack in stacks.values()}:
-        delete_stacks(shared_cloud, region, but=stacks.keys())
+        delete_stacks(shared_cloud, region, but=[ACCOUNT_SETTINGS])
 
 
 @pytest.fixture(scope="session")
@@ -94,13 +94,13 @@ def bare_cloud(shared_bare_cloud: LocalCloud) -> Iterator[LocalCloud]:
     delete_stacks(shared_bare_cloud, REGION)
 
 
-@pytest.fixture(scope="session")
-def apis(shared_cloud: LocalCloud, stacks: dict[str, Stack]) -> Callable[[str], ApiClient]:
-    """The API of a deployment by its name, deployed when it is first asked for."""
+@pytest.fixture(scope="module")
+def apis(cloud: LocalCloud, stacks: dict[str, Stack]) -> Callable[[str], ApiClient]:
+    """The API of a deployment by its name, deployed when a module first asks for it."""
 
     @cache
     def api(name: str) -> ApiClient:
-        return connect(shared_cloud, deploy(shared_cloud, stacks[name]), stacks[name].region)
+        return connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
 
     return api
 

@@ -5,6 +5,8 @@ import time
 from collections.abc import Collection
 from typing import Any
 
+from botocore.exceptions import ClientError
+
 from local_cloud.cloud import ACCOUNT, LocalCloud
 
 REGION = "us-east-1"
@@ -84,12 +86,32 @@ def delete(cloud: LocalCloud, name: str) -> None:
 
 
 def delete_stacks(cloud: LocalCloud, region: str, but: Collection[str] = ()) -> None:
-    """Begin to delete every stack of a region, except for these."""
+    """Delete every stack of a region, except for these. Raises StackFailedError with the names of those that stay."""
     cloudformation = cloud.client("cloudformation", region=region)
-    for page in cloudformation.get_paginator("describe_stacks").paginate():
-        for stack in page["Stacks"]:
-            if stack["StackName"] not in but and not stack["StackStatus"].startswith("DELETE"):
-                cloudformation.delete_stack(StackName=stack["StackName"])
+    pages = cloudformation.get_paginator("describe_stacks").paginate()
+    found = {stack["StackId"]: stack["StackName"] for page in pages for stack in page["Stacks"]}
+    doomed = {stack_id: name for stack_id, name in found.items() if name not in but}
+    for stack_id in doomed:
+        if not _end_of(cloudformation, stack_id).startswith("DELETE"):
+            cloudformation.delete_stack(StackName=stack_id)
+    left = [name for stack_id, name in doomed.items() if _end_of(cloudformation, stack_id) != "DELETE_COMPLETE"]
+    if left:
+        raise StackFailedError("DELETE_FAILED", left)
+
+
+def _end_of(cloudformation: Any, stack_id: str) -> str:
+    """The stack's status once nothing is in progress."""
+    while (status := str(_status(cloudformation, stack_id))).endswith("PROGRESS"):
+        time.sleep(0.02)
+    return status
+
+
+def _status(cloudformation: Any, stack_id: str) -> str:
+    try:
+        status: str = cloudformation.describe_stacks(StackName=stack_id)["Stacks"][0]["StackStatus"]
+    except ClientError:  # a deleted stack is described no more
+        return "DELETE_COMPLETE"
+    return status
 
 
 def _settled(cloud: LocalCloud, name: str, wanted: str) -> dict[str, str]:
