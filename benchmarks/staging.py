@@ -35,15 +35,15 @@ def figures(rounds: int) -> Iterator[Row]:
         cloud.client("s3", region=REGION).create_bucket(Bucket=BUCKET)
         with _hub(folder / "model") as url:
             compared = _Compared(cloud, url, folder)
-            taken = alternate(compared.by_hand, compared.staged, rounds)
+            taken = alternate(compared.sequential, compared.staged, rounds)
     megabytes = FILES * FILE_IN_BYTES / 1e6
 
     def speed(seconds: Sequence[float]) -> str:
         return f"{megabytes / statistics.median(seconds):.0f} MB/s"
 
     yield Row(f"plain sequential upload of {megabytes:.0f} MB", "shown", speed(compared.uploads))
-    by_hand = speed([each.reference for each in taken])
-    yield Row("download from the Hub, then that upload", "shown", by_hand, f"1 +- {spread(taken):.3f}")
+    sequential = speed([each.reference for each in taken])
+    yield Row("download from the Hub, then that upload", "shown", sequential, f"1 +- {spread(taken):.3f}")
     yield Row("stage: the same, checked and resumable", "shown", speed([each.other for each in taken]))
     yield Row("stage / download and upload, time", "shown", f"{ratio(taken):.2f}")
 
@@ -84,7 +84,7 @@ class _Compared:
             "NO_PROXY": os.environ["NO_PROXY"],
         }
 
-    def by_hand(self) -> float:
+    def sequential(self) -> float:
         """In seconds."""
         folder, client = self._folder / "by-hand", self._cloud.client("s3", region=REGION)
         started = perf_counter()

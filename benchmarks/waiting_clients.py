@@ -82,11 +82,11 @@ def shipped(world: World, *, seconds: int) -> None:
     """Asks with `?wait=seconds` and follows Retry-After until the job has ended."""
     table = Table(world)
     around = Runtime(now=lambda: world.now, sleep=world.pass_time, random=world.chance)
-    waiting = LongPoll(table, around, max_waiting=50)  # type: ignore[arg-type]
+    long_poll = LongPoll(table, around, max_waiting=50)  # type: ignore[arg-type]
     while True:
         with _Request(world):
             end = world.now + seconds
-            job, held = waiting.until_ended(table.get(""), end)
+            job, held = long_poll.until_ended(table.get(""), end)
             pause = retry_after(job, world.now, asked=seconds, held=held)
         if pause is None:
             return

@@ -113,7 +113,7 @@ class LocalCloud:
         self.deployer = self.create_user("deployer", [{"Effect": "Allow", "Action": "*", "Resource": "*"}], by=root)
 
     def advance(self, seconds: float) -> None:
-        """Put the cloud's clock forward; returns when everything that became due is done, or run by a function."""
+        """Put the cloud's clock forward. Returns when due chores are done; functions that became due may still run."""
         body = json.dumps({"seconds": seconds}).encode()
         urllib.request.urlopen(f"{self.url}/_slipway/clock", body, timeout=300).close()
 

@@ -24,10 +24,10 @@ from support.staging_runs import BUCKET, FILES, MODEL, Staging
 
 assert not (ROOT / "constructs" / "__init__.py").exists(), "constructs/__init__.py hides the CDK's package of that name"
 
-# A shell ignores SIGINT in what it starts in the background, and children would inherit that; some tests send Ctrl-C.
+# A shell ignores SIGINT for background jobs, and children inherit that; some tests send Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Machines are shared: a slow moment is no finding. In CI nor is luck: what fails there has to fail here, too.
+# No deadlines on shared machines; CI uses fixed examples, so that its failures can be repeated.
 hypothesis.settings.register_profile("shared", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.register_profile("ci", hypothesis.settings.get_profile("shared"), derandomize=True)
 hypothesis.settings.load_profile("shared")

@@ -1,7 +1,8 @@
 """The cloud's clock: it runs at real speed or faster, and `advance` puts it forward.
 
 In this process `time.time()` is put forward too, so that the emulator's own services follow. At a speed of N one of its
-seconds counts as N seconds of the cloud. Signatures and credentials keep to the machine's clock.
+seconds counts as N seconds of the cloud. Signatures and credentials keep to the machine's clock. Its other parts: the
+command over HTTP in ministack.py, the clock inside functions in lambda_/functions.py.
 """
 
 import asyncio
@@ -126,7 +127,7 @@ def repeat(chore: Callable[[], None], interval: float, *, skips_missed: bool = F
 
 
 async def run() -> None:
-    """Do the chores as time goes by, until cancelled. One that fails ends the cloud: its log says why."""
+    """Do the chores as time goes by, until cancelled. A failing chore ends the emulator; the log names it."""
     for chore in _chores:
         chore.due_at = time.time() + chore.interval
     while True:

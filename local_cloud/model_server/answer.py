@@ -1,4 +1,4 @@
-"""An answer to one invocation, and the two ways in which an engine says no."""
+"""An answer to one invocation, a refused request, a failed start."""
 
 import json
 from dataclasses import dataclass

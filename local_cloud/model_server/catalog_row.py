@@ -71,8 +71,3 @@ def _row(name: str, merged: Mapping[str, Any], engine: Mapping[str, Any], versio
             name: value if isinstance(value, str) else value["name"] for name, value in variables.items() if value
         },
     )
-
-
-def _variable(value: str | Mapping[str, Any]) -> str:
-    name: str = value if isinstance(value, str) else value["name"]
-    return name

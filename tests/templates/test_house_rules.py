@@ -39,7 +39,7 @@ def test_the_templates_keep_the_house_rules(
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_the_account_settings_break_only_what_they_exist_for(
+def test_account_settings_break_only_expected_rules(
     templates: dict[str, Template], rule: Callable[[Template], list[str]]
 ) -> None:
     violations = rule(templates[ACCOUNT_SETTINGS])

@@ -1,7 +1,6 @@
 """The model server as a process: each family's bodies over real HTTP, its start and its end."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -362,11 +361,3 @@ def test_the_log_has_a_line_for_each_invocation_but_no_text_of_it() -> None:
     assert errors == b""
     assert b"xyzzy" not in output
     assert answer["generated_text"].encode() not in output
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_the_process_is_small() -> None:
-    with process(LMI) as container:
-        ready_port(container)
-        resident_pages = int(Path(f"/proc/{container.pid}/statm").read_text().split()[1])
-    assert resident_pages * os.sysconf("SC_PAGE_SIZE") < 60e6

@@ -12,7 +12,7 @@ import pytest
 from local_cloud.assembly import ROOT
 from slipway.reference import files
 
-# Who may import whom: a layer is all modules below its name that belong to no longer one. Each may import itself.
+# Allowed imports by layer: the longest matching prefix counts, and a layer may import itself.
 DECLARATIONS = {"llm_hosting.catalog", "llm_hosting.deployment", "llm_hosting.finding"}
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
 OF_FILES = {f"llm_hosting.{part}" for part in ("archive", "deployment_file", "deployment_paths", "preflight")}

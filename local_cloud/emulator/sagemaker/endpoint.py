@@ -1,4 +1,4 @@
-"""The life of one SageMaker endpoint: its fleet is started, exchanged with a way back, scaled and stopped."""
+"""The life of one SageMaker endpoint: started, updated with rollback, scaled, stopped."""
 
 import threading
 import time

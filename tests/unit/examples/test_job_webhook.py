@@ -17,7 +17,7 @@ from local_cloud.assembly import ROOT
 from local_cloud.checks import TemplateError, lint
 
 TEMPLATE = ROOT / "examples" / "job_webhook.yaml"
-TERMS = JobPolicy(deadline=3600, retention=3600, invocation_timeout=60)
+POLICY = JobPolicy(deadline=3600, retention=3600, invocation_timeout=60)
 
 
 class _Intrinsics(yaml.SafeLoader):
@@ -58,8 +58,8 @@ def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
 @pytest.fixture
 def event() -> dict[str, Any]:
     bus, runtime = Bus(), Runtime(now=lambda: 1_795_000_000.0, random=Random(1))
-    endings = Completion(JobTable(Dynamo(), "table", runtime), bus, TERMS, runtime, "chat")
-    endings.announce(
+    completion = Completion(JobTable(Dynamo(), "table", runtime), bus, POLICY, runtime, "chat")
+    completion.announce(
         Job("a" * 32, "owner", CANCELLED, accepted_at=1_794_999_000.0, deadline=0, due_at=0, ended_at=1_795_000_000.0)
     )
     return bus.events[0]

@@ -19,10 +19,6 @@ class Input:
         """Names as in serving.properties, without `option.`."""
         return self.properties
 
-    def get_property(self, key: str) -> Any:
-        """One property, whatever the case of its name; None without it."""
-        return next((value for name, value in self.properties.items() if name.lower() == key.lower()), None)
-
     def get_as_bytes(self, key: str | None = None) -> bytes | None:
         """The body; None in the warm-up call. Raises KeyError for any part but `data`."""
         if key not in (None, "data"):

@@ -30,11 +30,6 @@ def _connect(address: tuple[str, int]) -> Any:
             time.sleep(0.05)  # rank 0 is not there yet
 
 
-def is_initialized() -> bool:
-    """Whether init_process_group was called."""
-    return _rank is not None
-
-
 def barrier() -> None:
     """Wait until every rank is here."""
     _demand_group()
