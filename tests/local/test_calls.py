@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from local_cloud.api_client import ApiClient
-from support.deployed_stacks import Apis
+from support.deployed_stacks import Apis, ended
 
 
 def texts(answer: Any) -> list[str]:
@@ -27,6 +27,15 @@ def test_a_prompt_is_answered(apis: Apis, name: str) -> None:
     assert len(texts(answer)[0].split()) >= 1
     assert headers["content-type"].startswith("application/json")
     assert len(headers["x-request-id"]) > 10
+
+
+def test_a_prompt_is_answered_by_way_of_a_job_where_only_jobs_reach_the_model(apis: Apis) -> None:
+    client: ApiClient = apis("qwen3-4b-async")
+    status, headers, answer = client.call("POST", "/generate?wait=25", {"inputs": "The list of"})
+    if status == 202:  # the model was not up in time
+        assert headers["location"] == f"jobs/{answer['id']}"
+        answer = ended(client, answer)["output"]
+    assert texts(answer)[0]
 
 
 @pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "pools", "with-api-key", "open"])
