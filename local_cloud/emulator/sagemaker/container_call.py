@@ -45,7 +45,9 @@ def call_container(
     try:
         headers = {"Content-Type": content_type or "application/octet-stream", "Accept": accept or "*/*"}
         connection.request("POST", "/invocations", body, headers)
-        while not select.select([connection.sock], [], [], _LOOK_INTERVAL_IN_SECONDS)[0]:
+        answered = select.poll()  # select() takes no file descriptor over 1023
+        answered.register(connection.sock, select.POLLIN)
+        while not answered.poll(1000 * _LOOK_INTERVAL_IN_SECONDS):
             if is_over():
                 return ContainerAnswer(0, "text/plain", _TIMED_OUT.encode())
         response = connection.getresponse()
