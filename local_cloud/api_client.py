@@ -62,7 +62,7 @@ class ApiClient:
 
     def curl(self, method: str, path: str, body: Any = None) -> str:
         """The same call as a line to paste into a shell; signed by curl itself."""
-        parts = ["curl", "-sS", *(["--noproxy", "127.0.0.1"] if "http" in getproxies() else [])]
+        parts = ["curl", "-sS", "-w", r"\n", *(["--noproxy", "127.0.0.1"] if "http" in getproxies() else [])]
         if self.credentials:
             parts += ["--aws-sigv4", f"aws:amz:{self.region}:execute-api"]
             parts += ["--user", f"{self.credentials.access_key_id}:{self.credentials.secret_access_key}"]

@@ -18,7 +18,7 @@ DEFAULT_REGION = "us-east-1"  # where a template for every region is deployed on
 
 
 class SynthesisError(Exception):
-    """The app refused the deployment; it has said why on standard error."""
+    """The app refused the deployment; the message is what it said on standard error."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,11 @@ def synthesize(deployments: list[str], output: Path | None = None) -> Path:
     }
     command = [sys.executable, str(ROOT / "app.py")]
     # A session of its own: Ctrl-C is for us, and would make the app print a traceback.
-    if subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True).returncode:
-        raise SynthesisError
+    result = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, start_new_session=True
+    )
+    if result.returncode:
+        raise SynthesisError(result.stderr.strip() or result.stdout.strip())
     stamp.write_text(digest)
     return output
 

@@ -12,7 +12,6 @@ import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -53,7 +52,7 @@ class LocalCloud:
         _demand_free(port)
         _bypass_proxies()
         self.url = f"http://127.0.0.1:{port}"
-        self._log = tempfile.NamedTemporaryFile(prefix="slipway-local-cloud-", suffix=".log", delete=False)  # noqa: SIM115
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  (without a name: gone with us, also after kill -9)
         self._process = subprocess.Popen(
             [str(PYTHON), *self._program, "--port", str(port)],
             cwd=ROOT,
@@ -74,7 +73,7 @@ class LocalCloud:
             if isinstance(error, BotoCoreError | OSError):
                 self._explain_lost_connection()
         finally:
-            self._stop(keep_log=isinstance(error, LocalCloudError | BotoCoreError | OSError))
+            self._stop()
 
     def _explain_lost_connection(self) -> None:
         """Raises LocalCloudError when the emulator has died; a moment may pass until that can be seen."""
@@ -82,7 +81,7 @@ class LocalCloud:
             self._process.wait(1)
         self.check_alive()
 
-    def _stop(self, *, keep_log: bool) -> None:
+    def _stop(self) -> None:
         assert self._process.stdin
         self._process.stdin.close()
         try:
@@ -91,8 +90,6 @@ class LocalCloud:
             self._process.kill()
             self._process.wait()
         self._log.close()
-        if not keep_log:
-            Path(self._log.name).unlink(missing_ok=True)
 
     def wait_until_ready(self) -> None:
         """Raises LocalCloudError when the emulator ends or is not ready in time."""
@@ -106,7 +103,7 @@ class LocalCloud:
                 time.sleep(0.02)
         else:
             raise LocalCloudError(
-                f"The emulator was not ready within {START_TIMEOUT_IN_SECONDS} s; see {self._log.name}."
+                f"The emulator was not ready within {START_TIMEOUT_IN_SECONDS} s; its log is {self._kept_log()}."
             )
         # Only here a root-like key, which no policy binds, is used.
         root = Credentials(ACCOUNT, "unused")
@@ -121,10 +118,19 @@ class LocalCloud:
         """Raises LocalCloudError when the emulator has ended."""
         if (code := self._process.poll()) is None:
             return
-        last_words = Path(self._log.name).read_text(errors="replace").strip().splitlines()
+        last_words = self._logged().strip().splitlines()
         if code == 2 and last_words:
             raise LocalCloudError(last_words[-1])
-        raise LocalCloudError(f"The emulator ended unexpectedly (exit status {code}); its log is {self._log.name}.")
+        raise LocalCloudError(f"The emulator ended unexpectedly (exit status {code}); its log is {self._kept_log()}.")
+
+    def _logged(self) -> str:
+        # By position, which this process and the emulator share.
+        return os.pread(self._log.fileno(), os.fstat(self._log.fileno()).st_size, 0).decode(errors="replace")
+
+    def _kept_log(self) -> str:
+        with tempfile.NamedTemporaryFile("w", prefix="slipway-local-cloud-", suffix=".log", delete=False) as kept:
+            kept.write(self._logged())
+        return kept.name
 
     def client(self, service: str, *, region: str, credentials: Credentials | None = None) -> Any:
         """A boto3 client; without credentials, as the user who deploys."""

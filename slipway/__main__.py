@@ -8,8 +8,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
 
-from llm_hosting import ACCOUNT_SETTINGS
-from llm_hosting.catalog.models import CatalogError
+try:
+    from llm_hosting import ACCOUNT_SETTINGS
+    from llm_hosting.catalog.models import CatalogError
+except ModuleNotFoundError as error:
+    sys.exit(f"This Python has no {error.name}: run `make setup`, then `source .venv/bin/activate`.")
 
 
 def main() -> None:
@@ -35,7 +38,7 @@ def main() -> None:
     )
     check.add_argument("deployments", nargs="+", metavar="deployment", help="name or path of a deployment file")
     check.add_argument("--account", action="store_true", help="also ask AWS, with your credentials; changes nothing")
-    check.add_argument("--region", help="with --account: where, for a deployment that names no region")
+    check.add_argument("--region", help="where, for a deployment that names no region")
     check.add_argument("--json", action="store_true", help="one JSON object, or a list of them for several names")
     check.add_argument("--strict", action="store_true", help="exit with 1 also for warnings and unknowns")
     check.add_argument("--verbose", action="store_true", help="list all rules, also those that have nothing to say")

@@ -18,7 +18,7 @@ from slipway.report.check_result import CheckResult
 
 @dataclass(frozen=True)
 class Options:
-    """account: ask AWS too, in `region` where a deployment names none (None = as boto3 finds it).
+    """region: of deployments that name none; None = any, and for AWS as boto3 finds it. account: ask AWS, too.
 
     strict: warnings and unknowns count as refusals. verbose: list all rules.
     """
@@ -42,16 +42,16 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
         print(error, file=sys.stderr)
         return 2
     handlers = handler_folders(root / "model_src")
-    results = [check(path, handlers) for path in paths]
+    results = [check(path, handlers, options.region) for path in paths]
     for each in results:
         own = each.deployment.region if each.deployment else None
-        if options.account and options.region and own and own != options.region:
+        if options.region and own and own != options.region:
             print(
                 f"--region {options.region}: {each.report.name} is made for {own}; leave --region out.", file=sys.stderr
             )
             return 2
     if options.account:
-        results = [_with_account(each, options.region) for each in results]
+        results = [_with_account(each) for each in results]
     reports = [each.report for each in results]
     if options.as_json:
         content = [_as_json(report) for report in reports]
@@ -67,19 +67,22 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
     return 1 if any(_is_refused(report, strict=options.strict) for report in reports) else 0
 
 
-def _with_account(result: CheckResult, region: str | None) -> CheckResult:
+def _with_account(result: CheckResult) -> CheckResult:
     if result.deployment is None:
         return result
     from slipway.account.account_findings import add_account_findings  # boto3 takes its time to import
     from slipway.aws_clients import clients_in
 
-    account = Account(clients_in(result.deployment.region or region))
+    account = Account(clients_in(result.deployment.region))
     return replace(result, report=add_account_findings(result.deployment, result.report, account))
 
 
-def check(path: Path, handlers: Sequence[str]) -> CheckResult:
-    """Every problem of a file: of its shape, and of every rule that can still be judged."""
-    name, validation = path.stem, validate_file(path, handlers)
+def check(path: Path, handlers: Sequence[str], region: str | None = None) -> CheckResult:
+    """Every problem of a file: of its shape, and of every rule that can still be judged.
+
+    region: where, if the file names none.
+    """
+    name, validation = path.stem, validate_file(path, handlers, region)
     if validation.resolution is None:
         return CheckResult(unreadable(name, validation.findings), None)
     deployment = validation.resolution.deployment

@@ -9,12 +9,18 @@ from dataclasses import replace
 from typing import Any
 
 from llm_hosting import ACCOUNT_SETTINGS
+from llm_hosting.archive import handler_folders
+from llm_hosting.deployment_file import DeploymentError
+from llm_hosting.deployment_paths import UnknownDeploymentError, find
+from llm_hosting.preflight.validation import load
+from llm_hosting.resolution.description import describe
 from local_cloud.api_client import ApiClient, connect
-from local_cloud.assembly import Stack, SynthesisError, read_stacks, synthesize
+from local_cloud.assembly import ROOT, Stack, SynthesisError, read_stacks, synthesize
 from local_cloud.checks import TemplateError
 from local_cloud.cloud import LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
 
+LAST_LINES = 20
 PROMPT = "A list of the functions that"
 QUESTIONS: dict[str, dict[str, Any]] = {
     "inputs": {"inputs": PROMPT, "parameters": {"temperature": 0.9, "max_new_tokens": 40}},
@@ -23,19 +29,27 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 
 
 def run(deployment: str, port: int, clock_speed: float) -> int:
-    """Returns the exit status: 0 after Ctrl-C, 1 after a problem, which was printed as one sentence."""
+    """Returns the exit status: 0 after Ctrl-C, 1 after a problem, which was printed, 2 for an unknown deployment."""
     signal.signal(signal.SIGTERM, _interrupt)
     progress = _Progress()
     try:
+        path = find(deployment, ROOT / "deployments")
+        described = describe(path.stem, *load(path, handler_folders(ROOT / "model_src")))
         with LocalCloud(port=port, clock_speed=clock_speed) as cloud:  # starts while the app synthesizes
+            print(*described, sep="\n", file=sys.stderr)
             progress(f"synthesizing {deployment}")
             stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, deployment]))
             progress("starting the emulator")
             cloud.wait_until_ready()
             region = next(stack.region for stack in stacks if stack.name != ACCOUNT_SETTINGS)
-            for stack in stacks:
+            for stack in (replace(stack, region=region) for stack in stacks):
                 progress(f"deploying {stack.name}")
-                outputs = deploy(cloud, replace(stack, region=region), progress.detail)
+                try:
+                    outputs = deploy(cloud, stack, progress.detail)
+                except DeployError:
+                    progress.end()
+                    _show_last_lines(cloud, stack)
+                    raise
             client = connect(cloud, outputs, region)
             progress("asking the model")
             question = _question(stacks)
@@ -47,12 +61,17 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
         progress.end()
         print("\nstopped: every process is gone")
         return 0
-    except SynthesisError:
-        return 1
-    except (LocalCloudError, TemplateError, DeployError) as error:
+    except (
+        UnknownDeploymentError,
+        DeploymentError,
+        SynthesisError,
+        LocalCloudError,
+        TemplateError,
+        DeployError,
+    ) as error:
         progress.end()
         print(error, file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, UnknownDeploymentError) else 1
     return 0
 
 
@@ -114,6 +133,16 @@ def _show(client: ApiClient, question: dict[str, Any], status: int, answer: Any,
         print(f"{client.curl('POST', '/jobs?wait=25', question)}\n")
     print(f"{client.curl('GET', '/endpoint')}\n")
     print("Ctrl-C stops it.", flush=True)
+
+
+def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:
+    """Of the model's containers: the logs end with the local cloud, and the reason often stands there."""
+    logs = cloud.client("logs", region=stack.region)
+    groups = logs.describe_log_groups(logGroupNamePrefix=f"/aws/sagemaker/Endpoints/{stack.name}-")["logGroups"]
+    for group in (each["logGroupName"] for each in groups):
+        lines = [event["message"] for event in logs.filter_log_events(logGroupName=group)["events"]]
+        if lines:
+            print(f"The last lines of {group}:", *lines[-LAST_LINES:], sep="\n  ", file=sys.stderr)
 
 
 def _stay(cloud: LocalCloud) -> None:

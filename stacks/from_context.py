@@ -66,10 +66,7 @@ def _load(paths: set[Path], root: Path) -> dict[Path, Loaded]:
 
 def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded, root: Path) -> None:
     resolution, findings = loaded
-    print(*describe(name, resolution), sep="\n", file=sys.stderr)
-    for finding in findings:
-        if finding.level != "note":
-            print(f"  {finding.level:<9} {finding.field}: {finding.message}", file=sys.stderr)
+    print(*describe(name, resolution, findings), sep="\n", file=sys.stderr)
     InferenceStack(
         app,
         name,

@@ -1,6 +1,7 @@
 """Finds a deployment file by its name below `deployments/`, or by its path."""
 
 import contextlib
+import difflib
 from pathlib import Path
 
 
@@ -14,6 +15,8 @@ def find(name: str, folder: Path) -> Path:
         with contextlib.suppress(OSError, ValueError):  # a name too long for a file, or with a null in it
             if name and path.is_file():
                 return path
-    known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml")))
-    problem = f"There is no deployment {name!r}" if name else "No deployment is named"
-    raise UnknownDeploymentError(f"{problem}: use {known} or the path of a YAML file.")
+    known = sorted(path.stem for path in folder.glob("*.yaml"))
+    near = difflib.get_close_matches(Path(name).stem, known, n=1)
+    meant = f" Did you mean {near[0]}?" if near else ""
+    problem = f"There is no deployment {name!r}.{meant}" if name else "No deployment is named."
+    raise UnknownDeploymentError(f"{problem} Use {', '.join(known)} or the path of a YAML file.")

@@ -23,6 +23,7 @@ def main() -> None:
     arguments.add_argument("--port", type=int, required=True, help="the port on 127.0.0.1 to listen on")
     port: int = arguments.parse_args().port
     listener = _listen(port)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     state = _state_folder()
     emulator_only = _set_environment(port, state)
     clock.start(state / "clock")
@@ -93,18 +94,18 @@ async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str
 
 
 def _stop_signal() -> asyncio.Event:
-    """Set on SIGTERM and SIGINT, and when the other end of standard input is gone: the parent has died."""
+    """Set on SIGTERM and SIGINT; until it is made, SIGTERM ends the process at once."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-
-    def wait_for_parent() -> None:
-        while os.read(sys.stdin.fileno(), 4096):
-            pass
-        loop.call_soon_threadsafe(stopped.set)
-
-    threading.Thread(target=wait_for_parent, daemon=True).start()
     return stopped
+
+
+def _end_with_parent() -> None:
+    """Wait until the other end of standard input is gone: the parent has died, or wants an end."""
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from llm_hosting.catalog.instances import instances
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.report import Figures, Report
 from llm_hosting.preflight.timing_rules import ROUTE_LIMIT_IN_SECONDS
@@ -30,7 +31,7 @@ def rows(report: Report, deployment: Deployment) -> list[Row]:
         "disk": _disk,
         "start": _start,
         "answer": lambda figures: _answer(figures, deployment),
-        "price": _price,
+        "price": lambda figures: _price(figures, deployment),
     }
     is_brief = len(report.figures) > 1
     return [
@@ -97,7 +98,12 @@ def _answer(figures: Figures, deployment: Deployment) -> _Texts:
     return _Texts(f"about {seconds:,.1f} s for {tokens:,} tokens{limit}", f"{seconds:,.1f} s for {tokens:,} tokens")
 
 
-def _price(figures: Figures) -> _Texts:
-    if figures.usd_per_hour is None:
+def _price(figures: Figures, deployment: Deployment) -> _Texts:
+    count, instance = deployment.hosting.instance_count, instances()[figures.instance_type]
+    if not instance.price():
         return _Texts("not known", "?")
-    return _Texts(f"about {figures.usd_per_hour:,.2f} USD an hour for one", f"{figures.usd_per_hour:,.2f} USD/h")
+    least = max(count.min, 1)
+    how_many = (
+        f"{count.min} to {count.max} instances" if count.is_scaled else "one" if least == 1 else f"{least} instances"
+    )
+    return _Texts(f"{instance.price(least, count.max)} for {how_many}", instance.price(least, count.max))

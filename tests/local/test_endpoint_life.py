@@ -1,7 +1,5 @@
 """A deployed endpoint: failed starts, restarts, updates, rollbacks, scaling, deletion."""
 
-import os
-import signal
 import threading
 import time
 from collections import Counter
@@ -103,8 +101,9 @@ def test_a_model_that_dies_between_requests_is_back_at_once(apis: Apis, cloud: L
     client = apis("lively")
     assert client.call("POST", "/generate", BODY)[0] == 200
     (before,) = containers(cloud, "lively")
-    os.kill(before["pid"], signal.SIGKILL)
-    psutil.Process(before["pid"]).wait(60)  # until then it may take a request and die with it
+    process = psutil.Process(before["pid"])
+    process.kill()
+    process.wait(60)  # until then it may take a request and die with it
     statuses = [client.call("POST", "/generate", BODY)[0]]
     deadline = time.monotonic() + 60
     while statuses[-1] != 200 and time.monotonic() < deadline:

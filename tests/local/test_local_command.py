@@ -105,6 +105,19 @@ def test_kill_9_leaves_nothing_behind(running: tuple[subprocess.Popen[str], str]
     assert_gone(family)
 
 
+def test_kill_9_while_the_emulator_starts_frees_its_port() -> None:
+    process = start("gpt2", port := free_port())
+    read_until(process, "synthesizing gpt2")
+    emulator = emulator_of(process)
+    process.kill()
+    process.wait()
+    assert process.stdout
+    process.stdout.close()
+    assert_gone([emulator])
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", port))
+
+
 def test_a_crash_of_the_emulator_is_told_in_one_sentence(running: tuple[subprocess.Popen[str], str]) -> None:
     process, _ = running
     family = family_of(process)
@@ -194,13 +207,13 @@ def test_a_deployment_that_names_its_region_is_deployed_there(tmp_path: Path) ->
         assert "region    eu-west-1" in printed
 
 
-def test_an_unknown_deployment_lists_the_known_ones() -> None:
+def test_an_unknown_deployment_is_offered_the_nearest() -> None:
     result = subprocess.run(
         [sys.executable, "-m", "slipway", "local", "gpt9", "--port", str(free_port())],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
-    assert result.returncode == 1
-    assert ", gpt2, gpt2-cpu, gpt4all-j, " in result.stderr
+    assert result.returncode == 2
+    assert "There is no deployment 'gpt9'. Did you mean gpt2?" in result.stderr
     assert "Traceback" not in result.stderr

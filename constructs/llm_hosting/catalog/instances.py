@@ -18,7 +18,8 @@ class Instance:
     neuron_cores: of all accelerators together; None on types without Neuron devices.
     compute_capability: NVIDIA's number for the generation: 7.5 for a T4, 8.6 for an A10G, 9.0 for an H100.
     volume_size_allowed: False where the type has a disk of its own, which SageMaker uses instead.
-    usd_per_hour: from third-party snapshots: an indication, never a bill.
+    usd_per_hour: from third-party snapshots: an indication, never a bill. ec2_usd_per_hour: of the same machine without
+    SageMaker, which is cheaper; only where the other is not known.
     """
 
     type: str
@@ -36,11 +37,20 @@ class Instance:
     volume_size_allowed: bool | None = None
     default_driver: str | None = None
     usd_per_hour: float | None = None
+    ec2_usd_per_hour: float | None = None
 
     @property
     def family(self) -> str:
         """For example `ml.g5`."""
         return self.type.rpartition(".")[0]
+
+    def price(self, least: int = 1, most: int = 1) -> str:
+        """Of so many instances, for example "about 1.52 to 4.55 USD an hour"; empty = not known."""
+        rate = self.usd_per_hour or self.ec2_usd_per_hour
+        if not rate:
+            return ""
+        amount = f"{least * rate:.2f}" if least == most else f"{least * rate:.2f} to {most * rate:.2f}"
+        return f"about {amount} USD an hour" if self.usd_per_hour else f"more than EC2's {amount} USD an hour"
 
 
 @cache

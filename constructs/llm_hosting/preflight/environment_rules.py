@@ -35,6 +35,9 @@ _OTHERS_READ = {
 # As near to one of those, and right.
 _NOT_MISSPELT = {"SM_NUM_CPUS", "SM_SGLANG_DP_SIZE", "SM_SGLANG_EP_SIZE", "SM_SGLANG_PP_SIZE"}
 _CLOSE = 0.9  # of 1, by difflib
+_COUNTS = ("max_model_len", "max_batch_size", "max_batch_delay_in_ms", "tensor_parallel_degree")
+# Of vLLM a length may be `16k`, `-1` or `auto`; of LMI a degree may be `max`.
+_COUNT = re.compile(r"-?[0-9]+(\.[0-9]+)?[kKmMgG]?|auto|max|", re.IGNORECASE)
 _MOST_VARIABLES, _MOST_BYTES = 100, 32 * 1024  # SageMaker's limits on the environment of a container
 
 
@@ -68,6 +71,16 @@ def environment_fits(resolution: Resolution) -> Iterator[Finding]:
             f"is {size:,} bytes; SageMaker takes {_MOST_BYTES:,}",
             "move long values into a file beside the weights",
         )
+
+
+@error
+def counts_are_numbers(resolution: Resolution) -> Iterator[Finding]:
+    """An engine that can't read a length, a batch size or a degree ends at its start."""
+    server = resolution.container.server
+    for name in (name for setting in _COUNTS for name in VARIABLE_ALIASES[setting]):
+        value = resolution.deployment.serving.environment.get(name, "")
+        if is_read(name, server) and not _COUNT.fullmatch(value.strip()):
+            yield Finding(f"serving.environment.{name}", f"{value!r} is no number", "use a whole number, such as 8192")
 
 
 @warning

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
+from ..catalog.instances import Instance, instances
 from ..catalog.versions import is_before
 from ..finding import Finding
-from ..resolution import Container, Placement, Resolution
-from ..resolution.memory import GB, UTILIZATIONS, in_gb, margin, weights_in_files
+from ..resolution import Placement, Resolution, resolve
+from ..resolution.memory import GB, UTILIZATIONS, has_windows, in_gb, margin, weights_in_files
 from ..resolution.parallelism import heads_divide
-from .rule import error, warning
+from .rule import RULES, error, warning
 
 _CLOSE = 0.92  # of the available memory
-_KEEPS_WINDOWS_FROM, _KEEPS_CHUNKS_FROM = "0.8", "0.10"  # vLLM, the latter for Llama 4 (vllm#19407)
 _TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
 _CHECKS_CONTEXT_FROM = "0.2.7"  # from here on vLLM ends when its cache can't hold one request of the whole context
 _ROOT_DISK_IN_GB = 30
@@ -26,15 +26,15 @@ def weights_fit_memory(resolution: Resolution) -> Iterator[Finding]:
     for placement in resolution.placements:
         need = placement.memory
         if need.weights is not None and need.share_needed > margin(container):
-            yield Finding("hosting.instance_type", _too_large(placement), _larger(placement))
+            yield Finding("hosting.instance_type", _too_large(placement), _larger(resolution, placement))
         elif need.before_fp8 > need.visible * margin(container):
             newer = "a serving.version with vLLM 0.15 or newer, which does so layer by layer, "
             yield Finding(
                 "model.quantization",
                 f"fp8 is made of the weights of {container.model_id} once all are loaded: {in_gb(need.before_fp8)} for "
                 f"each accelerator of {placement.instance.type}, which has {in_gb(need.visible)}",
-                f"use {newer if container.vllm else ''}weights that are in FP8 already, {_more_degree(placement)}or a "
-                "type with more memory",
+                f"use {newer if container.vllm else ''}weights that are in FP8 already, {_more_degree(placement)}or "
+                f"{_roomier(resolution, placement)}",
             )
 
 
@@ -45,7 +45,7 @@ def weights_barely_fit(resolution: Resolution) -> Iterator[Finding]:
         need = placement.memory
         if need.weights is not None and _CLOSE < need.share_needed <= margin(resolution.container):
             problem = f"{_too_large(placement)}, {need.share_needed:.0%} of it"
-            yield Finding("hosting.instance_type", problem, _larger(placement))
+            yield Finding("hosting.instance_type", problem, _larger(resolution, placement))
 
 
 @error
@@ -54,25 +54,15 @@ def context_fits_memory(resolution: Resolution) -> Iterator[Finding]:
 
     A model compiled for Neuron reserves it for every request of the batch.
     """
-    container = resolution.container
-    for placement in resolution.placements:
-        need, tokens = placement.memory, _tokens_needed_at_once(placement)
-        if tokens is None or _has_windows(container) or need.cached_tokens is None or need.share_needed > 1:
-            continue
-        if need.cached_tokens < tokens:
-            unset = "" if container.max_model_len else " (not set, so the context of the model)"
-            left, requests = max(0, need.left_for_cache or 0), tokens // (need.context or tokens)
-            each = f"{requests} requests of " if requests > 1 else ""
-            fitting = min(_rounded(need.cached_tokens // requests), need.context or tokens)
-            ways = [f"{fitting} or less"] if fitting else []
-            ways += ["fewer requests at once"] if each else []
-            ways.append("a type with more memory")
-            yield Finding(
-                "serving.max_model_len",
-                f"{each}{tokens // requests:,}{unset} tokens need {in_gb(tokens * (need.per_token or 0))} of KV cache "
-                f"on each accelerator of {placement.instance.type}, where {in_gb(left)} is left beside the weights",
-                f"use {', or '.join(ways)}",
-            )
+    if not has_windows(resolution.container):
+        yield from _contexts_too_long(resolution)
+
+
+@warning
+def context_with_windows_fits_memory(resolution: Resolution) -> Iterator[Finding]:
+    """The same for a model some of whose layers keep a window only: their need is an estimate."""
+    if has_windows(resolution.container):
+        yield from _contexts_too_long(resolution)
 
 
 @warning
@@ -153,6 +143,56 @@ def weights_need_a_volume(resolution: Resolution) -> Iterator[Finding]:
             return
 
 
+def _contexts_too_long(resolution: Resolution) -> Iterator[Finding]:
+    container = resolution.container
+    for placement in resolution.placements:
+        need, tokens = placement.memory, _tokens_needed_at_once(placement)
+        if tokens is None or need.cached_tokens is None or need.share_needed > 1 or need.cached_tokens >= tokens:
+            continue
+        unset = "" if container.max_model_len else " (not set, so the context of the model)"
+        left, requests = max(0, need.left_for_cache or 0), tokens // (need.context or tokens)
+        each = f"{requests} requests of " if requests > 1 else ""
+        fitting = min(_rounded(need.cached_tokens // requests), need.context or tokens)
+        ways = [f"{fitting} or less"] if fitting else []
+        ways += ["fewer requests at once"] if each else []
+        ways.append(_roomier(resolution, placement))
+        yield Finding(
+            "serving.max_model_len",
+            f"{each}{tokens // requests:,}{unset} tokens need {in_gb(tokens * (need.per_token or 0))} of KV cache "
+            f"on each accelerator of {placement.instance.type}, where {in_gb(left)} is left beside the weights",
+            f"use {', or '.join(ways)}",
+        )
+
+
+def _roomier(resolution: Resolution, placement: Placement) -> str:
+    """The cheapest type that gives the model its memory and breaks no law that is kept now, with its price."""
+    broken = _broken(resolution)
+    candidates = [each for each in instances().values() if each.kind == placement.instance.kind and each.price()]
+    for instance in sorted(candidates, key=lambda each: each.usd_per_hour or each.ec2_usd_per_hour or 0):
+        if _fits(Placement(resolution.container, instance)) and _broken(_moved(resolution, instance)) <= broken:
+            return f"a type with more memory, such as {instance.type} ({instance.price()})"
+    return "a type with more memory"
+
+
+def _fits(placement: Placement) -> bool:
+    need, tokens = placement.memory, _tokens_needed_at_once(placement) or 0
+    holds_cache = need.cached_tokens is None or need.cached_tokens >= tokens
+    return need.share_needed <= _CLOSE and need.before_fp8 <= need.visible * _CLOSE and holds_cache
+
+
+def _moved(resolution: Resolution, instance: Instance) -> Resolution:
+    """The deployment on another type, with the volume that suits it."""
+    changed = {"instance_type": instance.type, "volume_size_in_gb": None}
+    hosting = resolution.deployment.hosting.model_copy(update=changed)
+    return resolve(resolution.deployment.model_copy(update={"hosting": hosting}))
+
+
+def _broken(resolution: Resolution) -> set[str]:
+    """Ids of the laws that it breaks, without those of this module, which look for a type themselves."""
+    laws = [rule for rule in RULES if rule.level == "error" and rule.law.__module__ != __name__]
+    return {rule.id for rule in laws if rule.findings(resolution)}
+
+
 def _disk_in_gb(placement: Placement) -> int | None:
     return placement.instance.local_nvme_in_gb or placement.container.deployment.hosting.volume_size_in_gb
 
@@ -171,14 +211,6 @@ def _tokens_needed_at_once(placement: Placement) -> int | None:
     return placement.memory.context if checks else None
 
 
-def _has_windows(container: Container) -> bool:
-    """Layers with a window keep less than the formula says, since vLLM keeps a cache for each kind of layer."""
-    shape = container.shape
-    in_chunks = shape is not None and shape.architecture.startswith("Llama4")
-    keeps_all = is_before(container.vllm, _KEEPS_CHUNKS_FROM if in_chunks else _KEEPS_WINDOWS_FROM)
-    return shape is not None and shape.sliding_window is not None and not keeps_all
-
-
 def _too_large(placement: Placement) -> str:
     container, need = placement.container, placement.memory
     shared = f" on each of {placement.degree} accelerators" if placement.degree > 1 else ""
@@ -192,8 +224,8 @@ def _too_large(placement: Placement) -> str:
     )
 
 
-def _larger(placement: Placement) -> str:
-    return f"use {_more_degree(placement)}a type with more memory, or quantized weights"
+def _larger(resolution: Resolution, placement: Placement) -> str:
+    return f"use {_more_degree(placement)}{_roomier(resolution, placement)}, or quantized weights"
 
 
 def _more_degree(placement: Placement) -> str:

@@ -66,12 +66,14 @@ def silenced_rules_exist(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(f"preflight.silenced.{name}", "is not a rule", f"use {near[0]}" if near else "remove it")
 
 
-def validate_file(path: Path, handlers: Collection[str]) -> Validation:
+def validate_file(path: Path, handlers: Collection[str], region: str | None = None) -> Validation:
     """Read a deployment file, resolve it once, run every rule once.
 
-    handlers: the names that `serving.handler` may have.
+    handlers: the names that `serving.handler` may have. region: where, if the file names none.
     """
     deployment, findings = parse(path)
+    if deployment and region:
+        deployment = deployment.model_copy(update={"region": deployment.region or region})
     own = deployment.serving.handler if deployment else None
     if own and own not in handlers:
         problem = f"{own!r} is no folder with a model.py"

@@ -1,20 +1,22 @@
 """Lines for people that a synth prints: the image, the instances, the price while nobody calls."""
 
+from collections.abc import Iterable
+
 from ..catalog.instances import Instance
+from ..finding import Finding
 from .resolution import Resolution
 
 
-def describe(name: str, resolution: Resolution) -> list[str]:
-    """Of a resolution without errors."""
+def describe(name: str, resolution: Resolution, findings: Iterable[Finding]) -> list[str]:
+    """Of a resolution without errors; findings: warnings and questions to print with it."""
     deployment, hosting = resolution.deployment, resolution.deployment.hosting
     count, instance = hosting.instance_count, resolution.placements[0].instance
     counts = f"{count.min} to {count.max}" if count.is_scaled else f"{count.min}"
-    billed = max(count.min, 1)
-    price = f", about {billed * instance.usd_per_hour:.2f} USD an hour" if instance.usd_per_hour else ""
+    price = instance.price(max(count.min, 1), count.max) or "an unknown rate"
     if count.min:
-        cost = f"bills every hour until the stack is destroyed{price}: the count never reaches zero"
+        cost = f"{price} until the stack is destroyed: the count never reaches zero"
     else:
-        cost = f"bills while jobs run{price}; the count goes to zero when idle, and the next job waits for a start"
+        cost = f"{price} while jobs run: the count goes to zero when idle, and the next job waits for a start"
     catalog_image = deployment.serving.image_uri is None
     others = f", else {', '.join(hosting.instance_types[1:])}" if hosting.instance_types[1:] else ""
     return [
@@ -23,7 +25,8 @@ def describe(name: str, resolution: Resolution) -> list[str]:
         f"  instance  {counts} x {instance.type} ({_hardware(instance)}), "
         f"host image {resolution.inference_ami_version or 'by default'}{others}",
         f"  endpoint  {name}-<first 8 characters of the stack id>",
-        f"  cost      {billed} x {instance.type} {cost}",
+        f"  cost      {cost}",
+        *(f"  {each.level:<9} {each.field}: {each.message}" for each in findings if each.level != "note"),
     ]
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ..catalog.instances import Instance
 from ..catalog.model_names import foreign_format
+from ..catalog.models import ModelShape
 from ..catalog.versions import is_before
 from .container import Container
 from .formats import BYTES_PER_PARAMETER
@@ -34,11 +35,25 @@ _KEEPS_PARTS = re.compile(r"_(N_)?CPU_MOE$|_OVERRIDE_TENSOR")
 _ALL_LAYERS = 999  # the catalog's constant
 _GPU_LAYERS = ("SM_LLAMA_CPP_N_GPU_LAYERS", "SM_LLAMACPP_N_GPU_LAYERS")
 _ON_HOST = ("OPTION_CPU_OFFLOAD_GB", "SM_VLLM_CPU_OFFLOAD_GB", "SM_SGLANG_CPU_OFFLOAD_GB")
-_MXFP4_PADDING = 1.15  # gpt-oss-120b leaves 1.7 of 76 GiB free on one H100, vLLM 0.11
+_MXFP4_PADDING = 1.085  # gpt-oss-120b: 65.97 GiB in memory (vllm#23278)
 _LATENT = ("DeepseekV2", "DeepseekV3", "GlmMoeDsa", "Glm4MoeLite", "KimiK25", "KimiVL", "MistralLarge3")
 _LATENT_SIZE = 512 + 64  # multi-head latent attention: one compressed vector and one rotary key per token
 _MAKES_FP8_BY_LAYER_FROM = "0.15"  # vllm#31914
 _KEEPS_LATENT_FROM = "0.7.1"  # vllm#12601; before, whole keys and values
+# Share of the layers that keep no more than their window, by the pattern in config.json.
+_SHARE_WITH_WINDOW = {
+    "Cohere2": 3 / 4,
+    "Exaone4": 3 / 4,
+    "Gemma2": 1 / 2,
+    "Gemma3": 5 / 6,
+    "GptOss": 1 / 2,
+    "Llama4": 3 / 4,
+    "Mistral": 1,
+    "Olmo3": 3 / 4,
+    "Phi3": 1,
+    "Starcoder2": 1,
+}
+_KEEPS_WINDOWS_FROM, _KEEPS_CHUNKS_FROM = "0.8", "0.10"  # vLLM, the latter for Llama 4 (vllm#19407)
 
 
 @dataclass(frozen=True)
@@ -47,8 +62,8 @@ class Memory:
 
     visible: memory that the driver shows; available: of it, for the engine; weights: of one shard; before_fp8: of one
     shard in 16 bits, where the engine makes FP8 of it once all are loaded, else 0; overhead: the least that the engine
-    needs beside; whole_prompt: more, where a step takes the longest prompt whole; per_token: KV cache of one token;
-    context: tokens that one request may have.
+    needs beside; whole_prompt: more, where a step takes the longest prompt whole; per_token: KV cache of one token, on
+    average over a request of the whole context; context: tokens that one request may have.
     """
 
     visible: float
@@ -127,6 +142,15 @@ def margin(container: Container) -> float:
     """How far a size may be off: more where only the model's name says it, because names round."""
     known = container.shape is not None or container.deployment.model.parameters_in_billions is not None
     return 1 if known else _MARGIN_BY_NAME
+
+
+def has_windows(container: Container) -> bool:
+    """Whether layers with a window keep less than the context: vLLM has a cache for each kind of layer."""
+    shape = container.shape
+    if shape is None or shape.sliding_window is None or not container.runs_vllm:
+        return False
+    in_chunks = shape.architecture.startswith("Llama4")
+    return not is_before(container.vllm, _KEEPS_CHUNKS_FROM if in_chunks else _KEEPS_WINDOWS_FROM)
 
 
 def in_gb(size: float) -> str:
@@ -224,6 +248,15 @@ def _per_token(container: Container, degree: int, stages: int) -> float | None:
     latent = shape.latent_size or (_LATENT_SIZE if shape.architecture.startswith(_LATENT) else 0)
     if latent and not is_before(container.vllm, _KEEPS_LATENT_FROM):
         return shape.layers * latent * size / stages
-    if not (shape.kv_heads and shape.head_size):
+    kept = _share_kept(container, shape)
+    if not (shape.kv_heads and shape.head_size) or kept is None:
         return None
-    return 2 * shape.layers * shape.kv_heads * shape.head_size * size / min(degree, shape.kv_heads) / stages
+    return 2 * shape.layers * shape.kv_heads * shape.head_size * size * kept / min(degree, shape.kv_heads) / stages
+
+
+def _share_kept(container: Container, shape: ModelShape) -> float | None:
+    """Of the keys and values of a request of the whole context; None = not known, for want of the model's pattern."""
+    if not container.context or not has_windows(container):
+        return 1
+    share = next((share for name, share in _SHARE_WITH_WINDOW.items() if shape.architecture.startswith(name)), None)
+    return share and 1 - share * max(0.0, 1 - (shape.sliding_window or 0) / container.context)

@@ -61,7 +61,8 @@ def test_all_problems_are_reported_at_once_those_of_rules_too(tmp_path: Path) ->
 
 @pytest.mark.parametrize("key", ["1", "on", "null", "2020-01-01"])
 def test_a_key_that_is_no_text_asks_for_quotes(tmp_path: Path, key: str) -> None:
-    assert f"the key '{key}' is not text for YAML; put it in quotes" in problems(written(tmp_path, f"{key}: 2\n"))
+    said = problems(written(tmp_path, f"{key}: 2\n"))
+    assert f"the key '{key}' in line 1 is not text for YAML; put it in quotes" in said
 
 
 @pytest.mark.parametrize("value", ["!!bool maybe", "!!timestamp foo", "!!int ''"])
@@ -120,9 +121,10 @@ def test_a_missing_field_is_described(tmp_path: Path) -> None:
         ("", "file: must hold a mapping"),
         ("- a\n- b\n", "file: must hold a mapping"),
         ("just text", "file: must hold a mapping"),
-        ("model: {id: [", "file: is not valid YAML"),
+        ("model: {id: [", "expected the node content, but found '<stream end>' (line 1, column 14)."),
         ("model:\n\tid: x\n", "file: is not valid YAML"),
-        ("model: {id: a/b}\nmodel: {id: c/d}\n", "the key 'model' stands twice"),
+        ("model: {id: a/b}\nmodel: {id: c/d}\n", "the key 'model' stands twice, in lines 1 and 2; keep one of them."),
+        ("a: 1\na: 2\nb:\n  - c: 1\n    c: 1\n    c: 2\n", "the key 'c' stands 3 times, in lines 4, 5 and 6"),
         ("model: !!python/object:os.system {}\n", "file: is not valid YAML"),
         ("a: &a [*a]\n", "is not a known key"),
         ("model: 5\nhosting: null\n", "model: 5 is not allowed; put settings below it: id, revision"),

@@ -99,6 +99,18 @@ def test_warnings_change_the_exit_status_only_when_asked(write: Any) -> None:
     assert check(write(HEALTHY), strict=True) == 0, "a note is no doubt"
 
 
+def test_a_misspelt_name_is_offered_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check("qwen3-4B") == 2
+    assert "There is no deployment 'qwen3-4B'. Did you mean qwen3-4b? Use " in capsys.readouterr().err
+
+
+def test_a_region_is_judged_where_the_file_names_none(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(write(HEALTHY), region="nonsense") == 1
+    assert "'nonsense' has no known account of AWS images" in words(capsys.readouterr().out)
+    assert check(write(HEALTHY), region="eu-west-1") == 0
+    assert check(write(HEALTHY | {"region": "us-east-1"}), region="eu-west-1") == 2
+
+
 @pytest.mark.parametrize("name", ["nobody", "", "x" * 5000, "deployments/nobody.yaml", "a\0b"])
 def test_a_name_that_does_not_exist_is_wrong_use_and_the_others_are_named(
     name: str, capsys: pytest.CaptureFixture[str]
@@ -107,7 +119,7 @@ def test_a_name_that_does_not_exist_is_wrong_use_and_the_others_are_named(
     said = capsys.readouterr()
     assert said.out == ""
     problem = f"There is no deployment {name!r}" if name else "No deployment is named"
-    assert f"{problem}: use " in said.err
+    assert f"{problem}. " in said.err
     assert "qwen3-4b" in said.err
 
 

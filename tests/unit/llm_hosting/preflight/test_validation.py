@@ -131,4 +131,4 @@ def test_any_deployment_gets_findings_and_never_an_exception(any_deployment: Dep
     assert all(finding.field and not finding.problem.endswith(".") for finding in found)
     assert not [each for each in found if re.search(r"None|  | [,;.:]|\(\)", each.message)]
     if not any(finding.level == "error" for finding in found):
-        describe("any", resolution)
+        describe("any", resolution, [])
