@@ -24,7 +24,7 @@ def run(deployment: str, output: Path) -> subprocess.CompletedProcess[str]:
 def test_an_unknown_name_lists_the_known_ones(tmp_path: Path, name: str) -> None:
     result = run(name, tmp_path)
     assert result.returncode == 1
-    assert ": use bloom-176b, " in result.stderr
+    assert " Use bloom-176b, " in result.stderr
     assert ", qwen3-4b-async or the path of a YAML file." in result.stderr
     assert "-c deployment=<name>; slipway-account-settings is a name too." in result.stderr
     assert "Traceback" not in result.stderr
@@ -49,7 +49,7 @@ def test_a_path_outside_the_checkout_is_synthesized_and_described(tmp_path: Path
     assert "djl-inference:0.36.0-lmi28.0.0-cu130" in result.stderr
     assert "al2023-ami-sagemaker-inference-gpu-4-1" in result.stderr
     assert "mine-<first 8 characters of the stack id>" in result.stderr
-    assert "bills every hour" in result.stderr
+    assert "USD an hour until the stack is destroyed" in result.stderr
 
 
 def test_a_synth_resolves_once_and_runs_each_rule_once(monkeypatch: pytest.MonkeyPatch) -> None:
