@@ -2,6 +2,7 @@
 
 from local_cloud.emulator import (
     apigateway,
+    cloudformation,
     cloudwatch,
     dynamodb,
     events,
@@ -41,3 +42,4 @@ def install(emulator_only: tuple[str, ...]) -> None:
         faults,
     ):
         module.install()
+    cloudformation.demand_required_members()
