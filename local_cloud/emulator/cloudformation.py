@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from local_cloud import api_requests
-from local_cloud.emulator import ministack
+from local_cloud.emulator import ministack, stack_creation
 
 _provisioners = ministack.internals(
     "ministack.services.cloudformation.provisioners",
@@ -29,14 +29,30 @@ def register_resource_type(
     update: Callable[[str, Properties, Properties, str], Provisioned],
     delete: Callable[[str, Properties], None],
     replaced_by: tuple[str, ...],
+    stabilize: Callable[[str], None] | None = None,
 ) -> None:
     """Provision a type that MiniStack lacks.
 
     create(logical id, properties, stack name) and update(physical id, old properties, new ones, stack name) return
     the physical id and the attributes; delete takes the physical id and the properties. replaced_by names the
-    properties whose change makes a new resource. The handlers run on a thread of their own.
+    properties whose change makes a new resource. stabilize(physical id) waits until a new one is usable, and raises
+    when it never will be. The handlers run on a thread of their own.
     """
-    _provisioners._RESOURCE_HANDLERS[name] = {"create": create, "update": update, "delete": delete}
+
+    def create_stably(logical_id: str, properties: Properties, stack: str) -> Provisioned:
+        physical_id, attributes = create(logical_id, properties, stack)
+        if stabilize and not stack_creation.stabilizes_later.get():
+            try:
+                stabilize(physical_id)
+            except Exception:
+                # The engine of updates forgets a resource whose creation failed; it would stay behind.
+                delete(physical_id, properties)
+                raise
+        return physical_id, attributes
+
+    if stabilize:
+        stack_creation.stabilize_with(name, stabilize)
+    _provisioners._RESOURCE_HANDLERS[name] = {"create": create_stably, "update": update, "delete": delete}
     _provisioners._REPLACING_PROPERTIES[name] = replaced_by
     _own_types.add(name)
 
