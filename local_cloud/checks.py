@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import api_requests, emulated_properties
 from .assembly import Stack
-from .emulated_properties import findings
 
 
 class TemplateError(Exception):
@@ -15,12 +15,14 @@ class TemplateError(Exception):
 
 
 def check(stack: Stack) -> None:
-    """Look for properties that the emulator would ignore, then run cfn-lint (types, required fields, references).
+    """Look for properties that the emulator would ignore, requests that AWS would refuse, and findings of cfn-lint.
 
     An unchanged template is linted once. Raises TemplateError.
     """
-    if ignored := findings(stack.template):
+    if ignored := emulated_properties.findings(stack.template):
         raise TemplateError(f"{stack.name} uses what the local cloud does not emulate:\n  " + "\n  ".join(ignored))
+    if refused := api_requests.findings(stack.template, stack.region):
+        raise TemplateError(f"{stack.name} asks for what AWS refuses:\n  " + "\n  ".join(refused))
     if not (_stamp(stack).is_file() and _stamp(stack).read_text() == _digest(stack)):
         lint([stack.template_path], [stack.region])
         mark_as_linted(stack)

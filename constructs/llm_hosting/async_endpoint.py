@@ -5,7 +5,6 @@ from pathlib import Path
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -73,9 +72,9 @@ class AsyncEndpoint(Construct):
         )
 
     def _create_topic(self, construct_id: str) -> sns.Topic:
-        # AWS's own key for SNS: every principal of the account may use it through SNS.
-        key = kms.Alias.from_alias_name(self, f"{construct_id}Key", "alias/aws/sns")
-        return sns.Topic(self, construct_id, master_key=key, enforce_ssl=True)
+        # Without a key: a message names a job, its objects and a status, no text, and with a key the announcements
+        # would depend on who may use it.
+        return sns.Topic(self, construct_id, enforce_ssl=True)
 
     def _configuration(
         self, hosting: Hosting, store: JobStore

@@ -173,7 +173,8 @@ class HostedModel(Construct):
             deployment_config=sagemaker.CfnEndpoint.DeploymentConfigProperty(
                 blue_green_update_policy=sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty(
                     traffic_routing_configuration=sagemaker.CfnEndpoint.TrafficRoutingConfigProperty(
-                        type="ALL_AT_ONCE"
+                        type="ALL_AT_ONCE",
+                        wait_interval_in_seconds=0,  # the API demands it of every type
                     ),
                     termination_wait_in_seconds=hosting.update_wait_in_seconds,
                     # Half an hour for instances to be found; SageMaker takes 600 to 28,800.

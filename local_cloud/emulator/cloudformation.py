@@ -1,10 +1,12 @@
 """CloudFormation: resource types that MiniStack lacks, and checks and settings for those that it has."""
 
+import functools
 import secrets
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud import api_requests
+from local_cloud.emulator import ministack, stack_creation
 
 _provisioners = ministack.internals(
     "ministack.services.cloudformation.provisioners",
@@ -27,14 +29,30 @@ def register_resource_type(
     update: Callable[[str, Properties, Properties, str], Provisioned],
     delete: Callable[[str, Properties], None],
     replaced_by: tuple[str, ...],
+    stabilize: Callable[[str], None] | None = None,
 ) -> None:
     """Provision a type that MiniStack lacks.
 
     create(logical id, properties, stack name) and update(physical id, old properties, new ones, stack name) return
     the physical id and the attributes; delete takes the physical id and the properties. replaced_by names the
-    properties whose change makes a new resource. The handlers run on a thread of their own.
+    properties whose change makes a new resource. stabilize(physical id) waits until a new one is usable, and raises
+    when it never will be. The handlers run on a thread of their own.
     """
-    _provisioners._RESOURCE_HANDLERS[name] = {"create": create, "update": update, "delete": delete}
+
+    def create_stably(logical_id: str, properties: Properties, stack: str) -> Provisioned:
+        physical_id, attributes = create(logical_id, properties, stack)
+        if stabilize and not stack_creation.stabilizes_later.get():
+            try:
+                stabilize(physical_id)
+            except Exception:
+                # The engine of updates forgets a resource whose creation failed; it would stay behind.
+                delete(physical_id, properties)
+                raise
+        return physical_id, attributes
+
+    if stabilize:
+        stack_creation.stabilize_with(name, stabilize)
+    _provisioners._RESOURCE_HANDLERS[name] = {"create": create_stably, "update": update, "delete": delete}
     _provisioners._REPLACING_PROPERTIES[name] = replaced_by
     _own_types.add(name)
 
@@ -98,6 +116,21 @@ def extend_resource_type(
     _provisioners._RESOURCE_HANDLERS[name] = handlers | {"create": create, "delete": delete}
     if "update" in handlers:
         _provisioners._RESOURCE_HANDLERS[name]["update"] = update
+
+
+def demand_required_members() -> None:
+    """Refuse resources whose requests lack what the API demands, also in templates that nobody has checked before.
+
+    Only that: the botocore of MiniStack is older than the one with which templates are checked.
+    """
+    for name in api_requests.TYPES:
+        extend_resource_type(name, check=functools.partial(_refuse_incomplete, name))
+
+
+def _refuse_incomplete(name: str, properties: Properties) -> None:
+    missing = [each for each in api_requests.problems(name, properties) if "Missing required parameter" in each]
+    if missing:
+        raise ValueError(f"{'; '.join(missing)}.")
 
 
 def generate_unique_names(name: str) -> None:

@@ -44,6 +44,7 @@ def internals(module: str, *names: str) -> Any:
 
 
 _app = internals("ministack.app", "_handle_post_body_shortcuts", "_resolve_port", "app")
+_http1 = internals("hypercorn.protocol.h11", "H11Protocol._check_protocol")
 _concurrency = internals("ministack.core.concurrency", "esm_wake", "run_reentrant", "spawn_background")
 _responses = internals(
     "ministack.core.responses",
@@ -85,6 +86,21 @@ async def _serve(listener: socket.socket) -> None:
     config.loglevel = "WARNING"
     server: Any = importlib.import_module("hypercorn.asyncio")
     await server.serve(_app.app, config, shutdown_trigger=asyncio.Event().wait)
+
+
+def _stay_with_http1() -> None:
+    """Ignore `Upgrade: h2c`, as AWS does: a client that does not follow the switch waits for ever."""
+    check = _http1.H11Protocol._check_protocol
+
+    async def check_protocol(self: Any, request: Any) -> None:
+        upgrades = [value.strip().lower() for name, value in request.headers if name.lower() == b"upgrade"]
+        if b"h2c" not in upgrades:
+            await check(self, request)
+
+    _http1.H11Protocol._check_protocol = check_protocol
+
+
+_stay_with_http1()
 
 
 def own_endpoint_url() -> str:

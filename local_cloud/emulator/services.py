@@ -2,6 +2,7 @@
 
 from local_cloud.emulator import (
     apigateway,
+    cloudformation,
     cloudwatch,
     dynamodb,
     events,
@@ -13,6 +14,7 @@ from local_cloud.emulator import (
     servicequotas,
     sns,
     sqs,
+    stack_creation,
 )
 from local_cloud.emulator.application_autoscaling import templates as scaling_templates
 from local_cloud.emulator.sagemaker import control_plane, gauges, runtime
@@ -39,5 +41,7 @@ def install(emulator_only: tuple[str, ...]) -> None:
         scaling_templates,
         servicequotas,
         faults,
+        stack_creation,
     ):
         module.install()
+    cloudformation.demand_required_members()

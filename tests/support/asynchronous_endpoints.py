@@ -1,4 +1,4 @@
-"""Asynchronous endpoints in stacks of their own."""
+"""Endpoints in stacks of their own, most of them asynchronous."""
 
 import json
 import time
@@ -48,6 +48,17 @@ def endpoint_resources(
         "Endpoint": resource(
             "SageMaker::Endpoint", {"EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]}}
         ),
+    }
+
+
+def realtime_resources(name: str, environment: dict[str, str] | None = None) -> Resources:
+    """A real-time endpoint of this name."""
+    configuration = {"Fn::GetAtt": ["Config", "EndpointConfigName"]}
+    return {
+        "Role": role([*EVERYTHING, statement("cloudwatch:DescribeAlarms")], service="sagemaker"),
+        **model_resources(environment or {}),
+        "Config": resource("SageMaker::EndpointConfig", {"ProductionVariants": [variant()]}),
+        "Endpoint": resource("SageMaker::Endpoint", {"EndpointName": name, "EndpointConfigName": configuration}),
     }
 
 

@@ -33,8 +33,8 @@ def method(resource_id: Any, function_id: str, authorization: str = "NONE", **in
     return resource("ApiGateway::Method", named | {"AuthorizationType": authorization, "Integration": proxy})
 
 
-def permission(function_id: str) -> dict[str, Any]:
-    source = {"Fn::Sub": "arn:aws:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/v1/GET/*"}
+def permission(function_id: str, route: str) -> dict[str, Any]:
+    source = {"Fn::Sub": f"arn:aws:execute-api:${{AWS::Region}}:${{AWS::AccountId}}:${{Api}}/v1/GET/{route}"}
     named = {"Action": "lambda:InvokeFunction", "FunctionName": {"Ref": function_id}}
     return resource("Lambda::Permission", named | {"Principal": "apigateway.amazonaws.com", "SourceArn": source})
 
@@ -55,13 +55,13 @@ def api() -> Resources:
         "Function": function(HANDLER),
         "Throttled": function(HANDLER),
         "Unpermitted": function(HANDLER),
-        "Permission": permission("Function"),
-        "ThrottledPermission": permission("Throttled"),
         "Api": resource("ApiGateway::RestApi", {"Name": "refusals"}),
     }
     root = {"RestApiId": {"Ref": "Api"}, "ParentId": {"Fn::GetAtt": ["Api", "RootResourceId"]}}
     for name, (function_id, authorization, integration) in methods.items():
         resources[f"{name}Resource"] = resource("ApiGateway::Resource", root | {"PathPart": name})
+        if name != "unpermitted":
+            resources[f"{name}Permission"] = permission(function_id, name)
         resources[f"{name}Method"] = method({"Ref": f"{name}Resource"}, function_id, authorization, **integration)
     made = [f"{name}Method" for name in methods]
     resources["Deployment"] = resource("ApiGateway::Deployment", {"RestApiId": {"Ref": "Api"}}, DependsOn=made)
@@ -107,6 +107,24 @@ def test_a_body_over_10_mb_is_refused(url: str) -> None:
 def test_the_function_sees_the_request_id_of_the_response(url: str) -> None:
     response = requests.get(f"{url}/ok", timeout=30)
     assert response.text == response.headers["x-amzn-requestid"]
+
+
+@pytest.mark.parametrize(
+    ("route", "status"), [("ok/", 200), ("ok//", 200), ("/ok", 200), ("ok//more", 403), ("ok/more", 403)]
+)
+def test_slashes_around_a_route_do_not_matter(url: str, route: str, status: int) -> None:
+    """So it was seen on AWS, as powertools-lambda-python #1552 and LocalStack's recordings tell."""
+    assert requests.get(f"{url}/{route}", timeout=30).status_code == status
+
+
+def test_a_body_that_is_not_utf_8_is_refused(url: str) -> None:
+    response = requests.get(f"{url}/ok", data=b"\xff", timeout=30)
+    assert (response.status_code, response.json()) == (400, {"message": "Invalid request body"})
+
+
+def test_an_offer_to_switch_to_http_2_is_ignored(url: str) -> None:
+    headers = {"connection": "Upgrade, HTTP2-Settings", "upgrade": "h2c", "http2-settings": "AAMAAABkAAQAAP__"}
+    assert requests.get(f"{url}/ok", headers=headers, timeout=30).status_code == 200
 
 
 def test_a_signature_for_the_api_and_its_region_is_accepted(url: str, bare_cloud: LocalCloud) -> None:

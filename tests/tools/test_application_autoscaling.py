@@ -12,15 +12,13 @@ from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
 from support.asynchronous_endpoints import (
-    EVERYTHING,
     VARIANT,
     DeployedEndpoint,
     endpoint_resources,
-    model_resources,
-    variant,
+    realtime_resources,
 )
 from support.patience import wait_for
-from support.small_stacks import REGION, Resources, StackFailedError, create, delete, resource, role
+from support.small_stacks import REGION, Resources, StackFailedError, create, delete, resource
 
 # Its 280 s are the machine's: a request outlasts every advance, and ends with its container.
 SLOW = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "1"}
@@ -172,7 +170,9 @@ def test_a_realtime_endpoint_follows_the_requests_in_flight(bare_cloud: LocalClo
     specification = {"PredefinedMetricType": "SageMakerVariantConcurrentRequestsPerModelHighResolution"}
     configuration = {"TargetValue": 1, "PredefinedMetricSpecification": specification}
     following = policy("Concurrency", "TargetTrackingScaling", configuration)
-    create(bare_cloud, name, realtime_resources(name) | {"Target": scalable_target(name, 1, 2), "Policy": following})
+    create(
+        bare_cloud, name, realtime_resources(name, SLOW) | {"Target": scalable_target(name, 1, 2), "Policy": following}
+    )
 
     def call(_: int) -> None:
         runtime = bare_cloud.client("sagemaker-runtime", region=REGION)
@@ -188,21 +188,9 @@ def test_a_realtime_endpoint_follows_the_requests_in_flight(bare_cloud: LocalClo
 
 
 def test_a_realtime_endpoint_is_not_scaled_to_zero(bare_cloud: LocalCloud) -> None:
-    resources = realtime_resources("floor") | {"Target": scalable_target("floor", 0, 2)}
+    resources = realtime_resources("floor", SLOW) | {"Target": scalable_target("floor", 0, 2)}
     with pytest.raises(StackFailedError, match="must be at least 1"):
         create(bare_cloud, "floor", resources)
-
-
-def realtime_resources(name: str) -> Resources:
-    return {
-        "Role": role(EVERYTHING, service="sagemaker"),
-        **model_resources(SLOW),
-        "Config": resource("SageMaker::EndpointConfig", {"ProductionVariants": [variant()]}),
-        "Endpoint": resource(
-            "SageMaker::Endpoint",
-            {"EndpointName": name, "EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]}},
-        ),
-    }
 
 
 def containers(cloud: LocalCloud, name: str) -> list[dict[str, Any]]:

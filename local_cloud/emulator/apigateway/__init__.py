@@ -24,13 +24,23 @@ _LOG_ROLE_ACTIONS = (
 
 
 async def _answer(call: RestCall, proceed: Callable[[], Awaitable[ministack.Answer]]) -> ministack.Answer:
-    if call.body_size > _MAX_BODY_BYTES and call.stage:
-        answer = errors.refuse(call, errors.gateway_error("REQUEST_TOO_LARGE", "Request Too Long"))
-    else:
-        answer = await proceed()
+    error = _error(call) if call.stage else None
+    answer = errors.refuse(call, error) if error else await proceed()
     answer[1].setdefault("x-amzn-requestid", call.request_id)
     access_log.write_access_log(call, answer)
     return answer
+
+
+def _error(call: RestCall) -> Any:
+    """The error of a request that never reaches a method, None for others."""
+    if call.body_size > _MAX_BODY_BYTES:
+        return errors.gateway_error("REQUEST_TOO_LARGE", "Request Too Long")
+    if not call.is_text:
+        return errors.gateway_error("BAD_REQUEST_BODY", "Invalid request body")
+    # Slashes before and after the path are ignored; for those within it nobody has said so.
+    if "//" in call.path.strip("/"):
+        return errors.gateway_error("MISSING_AUTHENTICATION_TOKEN", "Missing Authentication Token")
+    return None
 
 
 def _check_stage(properties: dict[str, Any]) -> None:

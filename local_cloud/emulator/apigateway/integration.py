@@ -27,7 +27,7 @@ async def _invoke(original: Any, integration: dict[str, Any], *args: Any, **name
     call = current_call()
     assert call
     function = str(_gateway._extract_lambda_ref_from_integration_uri(integration.get("uri", "")))
-    route = f"{call.api_id}/{call.stage_name}/{call.method}{call.path}"
+    route = f"{call.api_id}/{call.stage_name}/{call.method}/{call.path.strip('/')}"  # of the resource: without slashes
     source = f"arn:aws:execute-api:{call.region}:{call.account}:{route}"
     if not function_allows("apigateway.amazonaws.com", function, source):
         call.function_failure = "Invalid permissions on Lambda function"

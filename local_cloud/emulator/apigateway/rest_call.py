@@ -29,6 +29,7 @@ class RestCall:
     headers: dict[str, str]
     query: dict[str, list[str]]
     body_size: int
+    is_text: bool
     account: str
     region: str
     started: float = field(default_factory=time.time)
@@ -69,7 +70,7 @@ def answer_calls_with(
             return await original(host, path, method, headers, body, query, **raw)
         # Only the connection says where a request comes from; a client's own header must not.
         headers["x-forwarded-for"] = "127.0.0.1"
-        call = RestCall(parsed[0], parsed[1], method, parsed[2], headers, query, len(body), *owner)
+        call = RestCall(parsed[0], parsed[1], method, parsed[2], headers, query, len(body), _is_text(body), *owner)
         token = _current.set(call)
         try:
             # An unsigned request names no account, yet it belongs to the account of the API.
@@ -84,6 +85,14 @@ def answer_calls_with(
 def _owner_of_api(api_id: str) -> tuple[str, str] | None:
     """The account and the region of a REST API."""
     return next((key[:2] for key, _ in _gateway._rest_apis.all_items() if key[2] == api_id), None)
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _with_escaped_slashes(path: str, raw_path: str) -> str:

@@ -169,6 +169,7 @@ def _find_idle_endpoint(request: dict[str, Any]) -> Endpoint:
     _refuse_busy(endpoint)
     if endpoint.status == "Failed":
         raise InvalidRequestError(f'Cannot update failed endpoint "{endpoint.arn}"; it can only be deleted.')
+    find_endpoint_config(endpoint.config["EndpointConfigName"])  # terraform-provider-aws #48997
     return endpoint
 
 

@@ -121,7 +121,9 @@ class Endpoint:
             self.fleet = new
             _bake(policy.get("TerminationWaitInSeconds", 0), alarms)
         except (StartError, RollbackError) as error:
-            self._enter("RollingBack", str(error))
+            # Reports have it both ways (terraform-provider-aws #39099, #48997): of a start there is a reason, of a
+            # rollback by an alarm there is none.
+            self._enter("RollingBack", str(error) if isinstance(error, StartError) else "")
             self.fleet = old
             self.config, self._model, self.desired_count = before
             surplus = new

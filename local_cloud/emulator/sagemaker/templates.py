@@ -18,20 +18,20 @@ class ResourceFailedError(Exception):
 def _create_endpoint(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
     name = properties.get("EndpointName") or _generated_name(logical_id)
     arn = control_plane.create_endpoint(properties | {"EndpointName": name})["EndpointArn"]
-    endpoint = endpoints[name]
-    endpoint.wait_until_settled()
-    if endpoint.status == "Failed":
-        reason = endpoint.failure_reason
-        # The engine forgets a resource whose creation failed, so it would stay behind after the rollback.
-        _delete_endpoint(arn, properties)
-        raise ResourceFailedError(reason)
     return arn, {"EndpointName": name}
 
 
+def _stabilize_endpoint(arn: str) -> None:
+    endpoint = next(endpoint for endpoint in endpoints.values() if endpoint.arn == arn)
+    endpoint.wait_until_settled()
+    if endpoint.status == "Failed":
+        raise ResourceFailedError(endpoint.failure_reason)
+
+
 def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
+    """An update that SageMaker rolls back without a FailureReason passes for done: nobody knows better of AWS."""
     endpoint = next(endpoint for endpoint in endpoints.values() if endpoint.arn == arn)
     if any(old.get(member) != new.get(member) for member in ("EndpointConfigName", "DeploymentConfig")):
-        endpoint.wait_until_settled()  # a policy may be scaling it
         request = {member: new[member] for member in _UPDATE_MEMBERS if member in new}
         control_plane.update_endpoint(request | {"EndpointName": endpoint.name})
         endpoint.wait_until_settled()
@@ -42,7 +42,6 @@ def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: 
 
 def _delete_endpoint(arn: str, properties: dict[str, Any]) -> None:
     for endpoint in [endpoint for endpoint in endpoints.values() if endpoint.arn == arn]:
-        endpoint.wait_until_settled()
         control_plane.delete_endpoint({"EndpointName": endpoint.name})
         endpoint.wait_until_settled()
         endpoints.pop(endpoint.name, None)
@@ -103,6 +102,7 @@ def install() -> None:
     register_resource_type(
         "AWS::SageMaker::Endpoint",
         create=_create_endpoint,
+        stabilize=_stabilize_endpoint,
         update=_update_endpoint,
         delete=_delete_endpoint,
         replaced_by=("EndpointName",),

@@ -1,0 +1,150 @@
+"""Validates the resources of a template as the API requests that CloudFormation makes of them.
+
+CloudFormation's own schemas, which cfn-lint knows, demand less than the APIs behind them: a request that lacks a member
+fails only when the resource is made. For the types below the names of properties and members map one to one.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from botocore.loaders import Loader
+from botocore.model import ServiceModel
+from botocore.validate import ParamValidator
+
+from .intrinsics import UNKNOWN, resolve
+
+
+class _Requests(NamedTuple):
+    """The operations that take the properties of a type; CloudFormation itself gives a value to `generated`."""
+
+    service: str
+    operations: tuple[str, ...]
+    generated: tuple[str, ...] = ()
+
+
+TYPES = {
+    "AWS::ApiGateway::GatewayResponse": _Requests("apigateway", ("PutGatewayResponse",)),
+    "AWS::ApiGateway::Resource": _Requests("apigateway", ("CreateResource",)),
+    "AWS::ApiGateway::RestApi": _Requests("apigateway", ("CreateRestApi",)),
+    "AWS::ApplicationAutoScaling::ScalableTarget": _Requests("application-autoscaling", ("RegisterScalableTarget",)),
+    "AWS::ApplicationAutoScaling::ScalingPolicy": _Requests("application-autoscaling", ("PutScalingPolicy",)),
+    "AWS::CloudWatch::Alarm": _Requests("cloudwatch", ("PutMetricAlarm",), ("AlarmName",)),
+    "AWS::Lambda::EventInvokeConfig": _Requests("lambda", ("PutFunctionEventInvokeConfig",)),
+    "AWS::Lambda::EventSourceMapping": _Requests("lambda", ("CreateEventSourceMapping",)),
+    "AWS::Lambda::Permission": _Requests("lambda", ("AddPermission",), ("StatementId",)),
+    "AWS::SageMaker::Endpoint": _Requests("sagemaker", ("CreateEndpoint", "UpdateEndpoint"), ("EndpointName",)),
+    "AWS::SageMaker::EndpointConfig": _Requests("sagemaker", ("CreateEndpointConfig",), ("EndpointConfigName",)),
+    "AWS::SageMaker::Model": _Requests("sagemaker", ("CreateModel",), ("ModelName",)),
+}
+_TARGET = "ScalingTargetId"
+_TARGET_MEMBERS = ("ResourceId", "ScalableDimension", "ServiceNamespace")
+
+
+def findings(template: dict[str, Any], region: str) -> list[str]:
+    """One sentence for each member of a request that is missing, unknown, of the wrong type or out of its range."""
+    found = (
+        f"{logical_id} ({resource['Type']}): {problem}."
+        for logical_id, resource in template["Resources"].items()
+        if resource["Type"] in TYPES
+        for properties in resolve(resource.get("Properties", {}), template, region)
+        for problem in problems(resource["Type"], properties)
+    )
+    return list(dict.fromkeys(found))
+
+
+def problems(resource_type: str, properties: dict[str, Any]) -> Iterator[str]:
+    """What is wrong with the resolved properties of one of `TYPES`."""
+    requests = TYPES[resource_type]
+    properties = dict.fromkeys(requests.generated, UNKNOWN) | properties
+    if properties.pop(_TARGET, None):  # "<resource id>|<dimension>|<namespace>", the Ref of a scalable target
+        properties |= dict.fromkeys(_TARGET_MEMBERS, UNKNOWN)
+    shapes = {operation: input_shape(requests.service, operation) for operation in requests.operations}
+    for name in properties:
+        if not any(member_of(name, shape) in shape.members for shape in shapes.values()):
+            yield f"{' and '.join(shapes)} know no {name}"
+    for operation, shape in shapes.items():
+        taken = {name: value for name, value in properties.items() if member_of(name, shape) in shape.members}
+        request = _fitted(taken, shape)
+        report = ParamValidator().validate(request, shape).generate_report()
+        for problem in [*report.splitlines(), *_bad_values(request, shape, "")]:
+            yield f"{operation} refuses it: {problem}"
+
+
+@cache
+def input_shape(service: str, operation: str) -> Any:
+    """The shape of an operation's request, of botocore's service model."""
+    return ServiceModel(Loader().load_service_model(service, "service-2")).operation_model(operation).input_shape
+
+
+def member_of(name: str, shape: Any) -> str:
+    """The member for a property: API Gateway's begin with a small letter."""
+    small = name[:1].lower() + name[1:]
+    return small if small in shape.members else name
+
+
+def _fitted(value: Any, shape: Any) -> Any:
+    """The value as CloudFormation sends it: text for numbers and numbers for text, examples for what is not known."""
+    kind = shape.type_name
+    if value is UNKNOWN:
+        return _example(shape)
+    if kind == "structure" and isinstance(value, dict):
+        members = {member_of(name, shape): each for name, each in value.items()}
+        return {
+            name: _fitted(each, shape.members[name]) if name in shape.members else each
+            for name, each in members.items()
+        }
+    if kind == "list" and isinstance(value, list):
+        return [_fitted(each, shape.member) for each in value]
+    if kind == "map" and isinstance(value, dict):
+        return {name: _fitted(each, shape.value) for name, each in value.items()}
+    return _converted(value, kind)
+
+
+def _converted(value: Any, kind: str) -> Any:
+    if kind == "string" and isinstance(value, bool | int | float):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    if kind == "boolean" and value in ("true", "false"):
+        return value == "true"
+    if isinstance(value, str) and kind in ("integer", "long", "float", "double"):
+        try:
+            return float(value) if kind in ("float", "double") else int(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _example(shape: Any) -> Any:
+    """The smallest value that fits the shape."""
+    least = shape.metadata.get("min", 0)
+    match shape.type_name:
+        case "structure":
+            return {name: _example(shape.members[name]) for name in shape.required_members}
+        case "list":
+            return [_example(shape.member)] * least
+        case "map":
+            return {}
+        case "string":
+            return shape.enum[0] if shape.enum else "x" * max(1, least)
+        case "boolean":
+            return True
+    return least
+
+
+def _bad_values(value: Any, shape: Any, path: str) -> Iterator[str]:
+    """Values that are none of an enumeration, or above a maximum: botocore leaves these to the service."""
+    kind, most = shape.type_name, shape.metadata.get("max")
+    if kind == "structure" and isinstance(value, dict):
+        for name in value.keys() & shape.members.keys():
+            yield from _bad_values(value[name], shape.members[name], f"{path}.{name}".removeprefix("."))
+    elif kind == "list" and isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _bad_values(each, shape.member, f"{path}[{index}]")
+    elif kind == "map" and isinstance(value, dict):
+        for name, each in value.items():
+            yield from _bad_values(each, shape.value, f"{path}.{name}")
+    elif kind == "string" and shape.enum and value not in shape.enum:
+        yield f"{path}: {value!r} is none of its values, {', '.join(shape.enum[:5])}{', ...' * (len(shape.enum) > 5)}"
+    size = len(value) if isinstance(value, str | list | dict) else value
+    if most is not None and isinstance(size, int | float) and size > most:
+        yield f"{path}: {size} is above its maximum of {most}"
