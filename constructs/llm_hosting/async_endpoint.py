@@ -5,7 +5,6 @@ from pathlib import Path
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -47,6 +46,7 @@ class AsyncEndpoint(Construct):
         self.environment, self.outputs = self._hosted.environment, self._hosted.outputs
         store.grant_serve(self._hosted.role)
         self._hosted.role.allow_publishing([topic.topic_arn for topic in self.topics])
+        self._hosted.add_idle_alarm("ApproximateBacklogSize", {"EndpointName": self._hosted.name})
         if hosting.instance_count.is_scaled:
             scaling = self._hosted.add_scaling("Scaling")
             scaling.follow_backlog()
@@ -73,9 +73,9 @@ class AsyncEndpoint(Construct):
         )
 
     def _create_topic(self, construct_id: str) -> sns.Topic:
-        # AWS's own key for SNS: every principal of the account may use it through SNS.
-        key = kms.Alias.from_alias_name(self, f"{construct_id}Key", "alias/aws/sns")
-        return sns.Topic(self, construct_id, master_key=key, enforce_ssl=True)
+        # Without a key: a message names a job, its objects and a status, no text, and with a key the announcements
+        # would depend on who may use it.
+        return sns.Topic(self, construct_id, enforce_ssl=True)
 
     def _configuration(
         self, hosting: Hosting, store: JobStore
@@ -97,9 +97,16 @@ class AsyncEndpoint(Construct):
 
 
 def _alarms(settings: Alarms) -> tuple[AlarmSpec, ...]:
-    """Share of 5XX answers, share of 4XX answers: an asynchronous endpoint has no other metrics of errors."""
+    """Share of 5XX answers, share of 4XX answers, and what can go wrong between SageMaker and S3, SNS or its queue.
+
+    Names and dimensions: SageMaker Developer Guide, "Alarms and logs for tracking metrics from asynchronous endpoints".
+    """
     average = cloudwatch.Stats.AVERAGE
     return (
         AlarmSpec("Errors", "Invocation5XXErrors", average, settings.error_rate),
         AlarmSpec("Failures", "Invocation4XXErrors", average, settings.failure_rate),  # LMI's own failures are 424
+        *(
+            AlarmSpec(name, name, cloudwatch.Stats.SUM, 0, breaching=1, rolls_back=False)
+            for name in ("RequestDownloadFailures", "ResponseUploadFailures", "NotificationFailures", "ExpiredRequests")
+        ),
     )

@@ -40,7 +40,7 @@ def no_managed_policies(template: Template) -> list[str]:
     return [
         logical_id
         for logical_id, resource in template["Resources"].items()
-        if resource["Properties"].get("ManagedPolicyArns") or "FullAccess" in json.dumps(resource)
+        if resource.get("Properties", {}).get("ManagedPolicyArns") or "FullAccess" in json.dumps(resource)
     ]
 
 
@@ -57,7 +57,7 @@ def no_fixed_names(template: Template) -> list[str]:
     return [
         f"{logical_id}.{key}"
         for logical_id, resource in template["Resources"].items()
-        for key, name in resource["Properties"].items()
+        for key, name in resource.get("Properties", {}).items()
         if key.endswith("Name") and not _may_be_named(resource["Type"], key, name, template)
     ]
 
@@ -156,14 +156,14 @@ def queues_have_dead_letters(template: Template) -> list[str]:
 
 
 def retained_resources_are_tagged(template: Template) -> list[str]:
-    """Resources that a destroy retains carry the stack's name."""
+    """Resources that a destroy or a replacement retains carry the stack's name."""
     tag = {"Key": "slipway:deployment", "Value": STACK_NAME}
     return [
         logical_id
         for logical_id, resource in template["Resources"].items()
-        if resource.get("DeletionPolicy", "Delete") != "Delete"
+        if "Retain" in resource.get("DeletionPolicy", "Delete") + resource.get("UpdateReplacePolicy", "Delete")
         and resource["Type"] != "AWS::S3::BucketPolicy"  # goes with its bucket, and takes no tags
-        and tag not in resource["Properties"].get("Tags", [])
+        and tag not in resource.get("Properties", {}).get("Tags", [])
     ]
 
 
@@ -190,7 +190,7 @@ def _allowing(template: Template) -> Iterator[dict[str, Any]]:
 
 def statements_of(resource: Resource) -> Iterator[dict[str, Any]]:
     """Every statement of a policy, or of the policies that a role carries itself."""
-    properties = resource["Properties"]
+    properties = resource.get("Properties", {})
     documents = [
         properties.get("PolicyDocument"),
         properties.get("AssumeRolePolicyDocument"),

@@ -12,7 +12,7 @@ def resources(template: Template, kind: str) -> list[dict[str, Any]]:
 
 def all_of(template: Template, kind: str) -> list[dict[str, Any]]:
     """The properties of every resource of a type."""
-    return [each["Properties"] for each in resources(template, kind)]
+    return [each.get("Properties", {}) for each in resources(template, kind)]
 
 
 def only(template: Template, kind: str) -> dict[str, Any]:

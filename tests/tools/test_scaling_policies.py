@@ -55,9 +55,10 @@ def test_the_wanted_capacity_brings_the_metric_to_its_target(capacity: int, valu
 def test_the_predefined_metric_is_read_every_10_seconds() -> None:
     specification = {"PredefinedMetricType": "SageMakerVariantConcurrentRequestsPerModelHighResolution"}
     policy = TargetTracking({"TargetValue": 4, "PredefinedMetricSpecification": specification}, RESOURCE)
-    assert (policy.period, policy.metric["MetricName"]) == (10, "ConcurrentRequestsPerModel")
+    (metric,) = policy.metrics
+    assert (policy.period, metric["MetricName"]) == (10, "ConcurrentRequestsPerModel")
     assert policy.periods == 90 + 3  # some of which may be missing
-    assert {each["Name"]: each["Value"] for each in policy.metric["Dimensions"]} == {
+    assert {each["Name"]: each["Value"] for each in metric["Dimensions"]} == {
         "EndpointName": "name",
         "VariantName": "AllTraffic",
     }
