@@ -207,7 +207,11 @@ class Hosting(Section):
             "al2-ami-sagemaker-inference-neuron-2",
         ]
         | None
-    ) = Field(None, description="Host image, which sets the driver; null = derived from container image and instance.")
+    ) = Field(
+        None,
+        description="Host image, which sets the driver; null = derived from container image and instance. Those named "
+        "`al2-...` are Amazon Linux 2, unsupported since 2026-06-30; SageMaker has no other for CUDA 12 and Neuron.",
+    )
     provision_timeout_in_seconds: int | None = Field(
         None,
         ge=300,

@@ -98,3 +98,15 @@ def test_a_step_policy_that_can_not_be_followed_is_refused() -> None:
         steps()
     with pytest.raises(ValueError, match="not ExactCapacity"):
         steps(WAKE, kind="ExactCapacity")
+
+
+def test_an_expression_of_several_metrics_is_their_highest_or_refused() -> None:
+    queries = [{"Id": each, "MetricStat": {"Metric": {"MetricName": each}, "Stat": "Average"}} for each in ("a", "b")]
+    for expression, followed in (("MAX([FILL(a, 0), FILL(b, 0)])", True), ("0.5 * a + 0.5 * b", False)):
+        metrics = [*queries, {"Id": "all", "Expression": expression}]
+        configuration = {"TargetValue": 4, "CustomizedMetricSpecification": {"Metrics": metrics}}
+        if followed:
+            assert [each["MetricName"] for each in TargetTracking(configuration, RESOURCE).metrics] == ["a", "b"]
+        else:
+            with pytest.raises(ValueError, match="follows the expression MAX"):
+                TargetTracking(configuration, RESOURCE)
