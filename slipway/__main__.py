@@ -23,8 +23,8 @@ def main() -> None:
     local.add_argument("deployment", type=_one_name, help="name or path of a deployment file")
     local.add_argument("--port", type=_port, default=4566, help="port on 127.0.0.1 (default 4566)")
     local.add_argument("--clock-speed", type=_speed, default=1, help="the cloud's clock runs so many times as fast")
-    purge = commands.add_parser("purge", help="remove what a destroyed deployment has left on AWS")
-    purge.add_argument("deployment", type=_stack_name, help="name of the deployment that was destroyed")
+    purge = commands.add_parser("purge", help="remove what a destroyed deployment, or its updates, have left on AWS")
+    purge.add_argument("deployment", type=_stack_name, help="name of the deployment")
     purge.add_argument("--region", help="where it was deployed (default AWS_REGION, or your profile's)")
     purge.add_argument("--yes", action="store_true", help="remove without asking")
     stage = commands.add_parser(

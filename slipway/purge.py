@@ -9,7 +9,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from llm_hosting import DEPLOYMENT_TAG
 from slipway.aws_clients import Clients, clients_in
 from slipway.aws_errors import sentence
-from slipway.retained_resources import RemovalError, RetainedResource, find
+from slipway.retained_hosting import BusyEndpointError
+from slipway.retained_resource import RetainedResource
+from slipway.retained_resources import RemovalError, find, find_unused
+
+# An update under way needs what no endpoint uses yet, and one that failed may go on or back.
+_SETTLED = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE")
 
 
 class PurgeError(Exception):
@@ -31,7 +36,7 @@ def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -
         return _purge(deployment, clients, ask)
     except KeyboardInterrupt:
         print("\nstopped; what was not removed yet is still there", file=sys.stderr)
-    except (PurgeError, RemovalError) as error:
+    except (BusyEndpointError, PurgeError, RemovalError) as error:
         print(error, file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(sentence(error), file=sys.stderr)
@@ -49,8 +54,17 @@ def ask_on_terminal(prompt: str) -> str:
 
 
 def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -> int:
-    _demand_no_stack(deployment, clients("cloudformation"))
-    resources, unknown = find(deployment, clients)
+    status = _status_of_stack(deployment, clients("cloudformation"))
+    unknown: list[str] = []
+    if status is None:
+        resources, unknown = find(deployment, clients)
+    else:
+        resources = find_unused(deployment, clients) if status in _SETTLED else []
+        if not resources:
+            raise PurgeError(
+                f"The stack {deployment} still exists ({status}); destroy it first: "
+                f"npx cdk destroy -c deployment={deployment}"
+            )
     region, account = clients("sts").meta.region_name, clients("sts").get_caller_identity()["Account"]
     where = f"in {region} of account {account}"
     for arn in unknown:
@@ -58,7 +72,7 @@ def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) 
     if not resources:
         print(f"Nothing of {deployment} is left {where}: nothing there has the tag {DEPLOYMENT_TAG}={deployment}.")
         return 0
-    print(f"Left of {deployment} {where}:\n")
+    print(f"Left of {deployment if status is None else f'updates of {deployment}'} {where}:\n")
     _show(resources)
     if protecting := [each.protected for each in resources if each.protected]:
         raise PurgeError(f"The table is protected against deletion; lift that first: {protecting[0]}")
@@ -71,17 +85,14 @@ def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) 
     return 0
 
 
-def _demand_no_stack(deployment: str, cloudformation: Any) -> None:
+def _status_of_stack(deployment: str, cloudformation: Any) -> str | None:
     try:
-        stack = cloudformation.describe_stacks(StackName=deployment)["Stacks"][0]
+        status: str = cloudformation.describe_stacks(StackName=deployment)["Stacks"][0]["StackStatus"]
     except ClientError as error:
         if "does not exist" in str(error):
-            return
+            return None
         raise
-    raise PurgeError(
-        f"The stack {deployment} still exists ({stack['StackStatus']}); destroy it first: "
-        f"npx cdk destroy -c deployment={deployment}"
-    )
+    return status
 
 
 def _show(resources: Sequence[RetainedResource]) -> None:

@@ -1,43 +1,38 @@
-"""Resources that outlive a deployment's stack: found by its tag, described, removed one by one."""
+"""Resources that outlive a deployment's stack or an update of it: found by its tag, described, removed one by one."""
 
+import re
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from llm_hosting import DEPLOYMENT_TAG
 from slipway.aws_clients import Clients
+from slipway.retained_hosting import RetainedHosting
+from slipway.retained_resource import RetainedResource
 from slipway.sizes import size
 
 _MOST_COUNTED = 100_000  # a bucket is listed in pages of 1,000
 _GONE = ("ResourceNotFoundException", "NoSuchBucket", "404")
 _ENDING_STATES = ("DELETING", "ARCHIVED")
+_HOSTING = re.compile(r"arn:[^:]+:sagemaker:[^:]+:[^:]+:(endpoint|endpoint-config|model)/")
 
 
 class RemovalError(Exception):
     """A resource was not removed; the message is one sentence."""
 
 
-@dataclass(frozen=True)
-class RetainedResource:
-    """A resource that CloudFormation kept.
-
-    holds: its content in words. protected: the command that lifts its deletion protection; None = it has none.
-    """
-
-    kind: str
-    name: str
-    holds: str
-    remove: Callable[[], None]
-    protected: str | None = None
-
-
 def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], list[str]]:
-    """The resources with the deployment's tag, and the ARNs with it that are of no kind known here."""
-    known, unknown = [], []
-    for arn in sorted(_tagged(deployment, clients("resourcegroupstaggingapi"))):
+    """The resources with the tag of a deployment without a stack, and the ARNs with it that are of no kind known here.
+
+    What runs and bills comes first.
+    """
+    arns = sorted(_tagged(deployment, clients("resourcegroupstaggingapi")))
+    hosting = [arn for arn in arns if _HOSTING.match(arn)]
+    known = list(RetainedHosting(hosting, clients("sagemaker")).all()) if hosting else []
+    unknown = []
+    for arn in sorted(set(arns) - set(hosting)):
         service, name = arn.split(":", 5)[2], arn.split(":", 5)[5]
         try:
             if service == "s3":
@@ -53,6 +48,18 @@ def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], lis
             if error.response["Error"]["Code"] not in _GONE:
                 raise
     return known, unknown
+
+
+def find_unused(deployment: str, clients: Clients) -> list[RetainedResource]:
+    """Endpoint configurations and models that updates of the stack replaced, and that nobody uses.
+
+    The stack must exist, and no update be under way. Raises BusyEndpointError.
+    """
+    hosting = [arn for arn in _tagged(deployment, clients("resourcegroupstaggingapi")) if _HOSTING.match(arn)]
+    pages = clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=deployment)
+    ids = (each.get("PhysicalResourceId", "") for page in pages for each in page["StackResourceSummaries"])
+    in_stack = {physical_id.rpartition("/")[2].lower() for physical_id in ids}
+    return list(RetainedHosting(hosting, clients("sagemaker")).unused(in_stack)) if hosting else []
 
 
 def _tagged(deployment: str, tagging: Any) -> Iterator[str]:

@@ -46,6 +46,7 @@ class AsyncEndpoint(Construct):
         self.environment, self.outputs = self._hosted.environment, self._hosted.outputs
         store.grant_serve(self._hosted.role)
         self._hosted.role.allow_publishing([topic.topic_arn for topic in self.topics])
+        self._hosted.add_idle_alarm("ApproximateBacklogSize", {"EndpointName": self._hosted.name})
         if hosting.instance_count.is_scaled:
             scaling = self._hosted.add_scaling("Scaling")
             scaling.follow_backlog()
@@ -96,9 +97,16 @@ class AsyncEndpoint(Construct):
 
 
 def _alarms(settings: Alarms) -> tuple[AlarmSpec, ...]:
-    """Share of 5XX answers, share of 4XX answers: an asynchronous endpoint has no other metrics of errors."""
+    """Share of 5XX answers, share of 4XX answers, and what can go wrong between SageMaker and S3, SNS or its queue.
+
+    Names and dimensions: SageMaker Developer Guide, "Alarms and logs for tracking metrics from asynchronous endpoints".
+    """
     average = cloudwatch.Stats.AVERAGE
     return (
         AlarmSpec("Errors", "Invocation5XXErrors", average, settings.error_rate),
         AlarmSpec("Failures", "Invocation4XXErrors", average, settings.failure_rate),  # LMI's own failures are 424
+        *(
+            AlarmSpec(name, name, cloudwatch.Stats.SUM, 0, breaching=1, rolls_back=False)
+            for name in ("RequestDownloadFailures", "ResponseUploadFailures", "NotificationFailures", "ExpiredRequests")
+        ),
     )

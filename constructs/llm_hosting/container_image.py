@@ -29,12 +29,12 @@ class ContainerImage(Construct):
             self.uri = f"{account}.dkr.ecr.{cdk.Aws.REGION}.{cdk.Aws.URL_SUFFIX}/{image}"
             self._repository_arn = f"arn:{cdk.Aws.PARTITION}:ecr:{cdk.Aws.REGION}:{account}:repository/{repository}"
 
-    def grant_pull(self, role: iam.Role) -> None:
-        """Let a role pull this image and no other."""
-        role.add_to_policy(
+    def pull_statements(self) -> list[iam.PolicyStatement]:
+        """Permission to pull this image and no other."""
+        return [
             iam.PolicyStatement(
                 actions=["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
                 resources=[self._repository_arn],
-            )
-        )
-        role.add_to_policy(iam.PolicyStatement(actions=["ecr:GetAuthorizationToken"], resources=["*"]))
+            ),
+            iam.PolicyStatement(actions=["ecr:GetAuthorizationToken"], resources=["*"]),
+        ]

@@ -207,7 +207,35 @@ class Hosting(Section):
             "al2-ami-sagemaker-inference-neuron-2",
         ]
         | None
-    ) = Field(None, description="Host image, which sets the driver; null = derived from container image and instance.")
+    ) = Field(
+        None,
+        description="Host image, which sets the driver; null = derived from container image and instance. Those named "
+        "`al2-...` are Amazon Linux 2, unsupported since 2026-06-30; SageMaker has no other for CUDA 12 and Neuron.",
+    )
+    provision_timeout_in_seconds: int | None = Field(
+        None,
+        ge=300,
+        le=3600,
+        description="VariantInstanceProvisionTimeoutInSeconds: time to find instances, all types of the list together; "
+        "null = SageMaker's default.",
+    )
+    routing: Literal["least-outstanding-requests", "random", "prefix-aware"] = Field(
+        "least-outstanding-requests",
+        description="Which instance gets a request. `prefix-aware`: one that has seen the beginning of its body, for "
+        "the engine's prefix cache; it holds up to `scaling.concurrent_requests_per_instance` requests, others go on.",
+    )
+    routing_prefix_in_bytes: int = Field(
+        4096,
+        ge=1024,
+        le=65_536,
+        description="`routing: prefix-aware` only: bytes of the body that are compared; the shared part and a little "
+        "more.",
+    )
+    detailed_observability: bool = Field(
+        True,
+        description="EnableDetailedObservability: metrics of engine and accelerators, which CloudWatch bills; their "
+        "page is in the outputs.",
+    )
     update_wait_in_seconds: int = Field(
         300,
         ge=0,
@@ -323,7 +351,14 @@ class Alarms(Section):
         gt=0,
         lt=60,
         description="`hosting.mode: realtime` only: 99th percentile of the model's latency; the API stops waiting at "
-        "25 s.",
+        "25 s. Rolls no update back where there are jobs, which may take 60 s.",
+    )
+    idle_in_hours: int | None = Field(
+        24,
+        ge=1,
+        le=168,
+        description="Hours without a request on instances that run and cost; null = no alarm. There is none where "
+        "`hosting.instance_count.min` is 0.",
     )
     failed_job_rate: float = Field(
         0.1,

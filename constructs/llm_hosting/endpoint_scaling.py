@@ -8,6 +8,7 @@ from constructs import Construct
 from .deployment import Hosting
 
 Policy = autoscaling.CfnScalingPolicy
+Query = Policy.TargetTrackingMetricDataQueryProperty
 Tracking = Policy.TargetTrackingScalingPolicyConfigurationProperty
 
 # From AWS's example for asynchronous endpoints: longer than a woken instance takes to count in the metric.
@@ -21,7 +22,8 @@ class EndpointScaling(Construct):
         self, scope: Construct, construct_id: str, *, endpoint_name: str, variant_name: str, hosting: Hosting
     ) -> None:
         super().__init__(scope, construct_id)
-        self._endpoint_name, self._settings = endpoint_name, hosting.scaling
+        self._endpoint_name, self._variant_name = endpoint_name, variant_name
+        self._settings, self._types = hosting.scaling, hosting.instance_types
         self._target = autoscaling.CfnScalableTarget(
             self,
             "Target",
@@ -34,10 +36,14 @@ class EndpointScaling(Construct):
 
     def follow_requests_in_flight(self) -> None:
         """Follow requests in flight per copy of the model; invocations per minute mislead where answers take long."""
+        target = self._settings.concurrent_requests_per_instance
+        if len(self._types) > 1:
+            metrics = Policy.CustomizedMetricSpecificationProperty(metrics=self._busiest_type())
+            self._track("Policy", "ConcurrentRequests", target, customized_metric_specification=metrics)
+            return
         metric = Policy.PredefinedMetricSpecificationProperty(
             predefined_metric_type="SageMakerVariantConcurrentRequestsPerModelHighResolution"
         )
-        target = self._settings.concurrent_requests_per_instance
         self._track("Policy", "ConcurrentRequests", target, predefined_metric_specification=metric)
 
     def follow_backlog(self) -> None:
@@ -84,6 +90,32 @@ class EndpointScaling(Construct):
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
         alarm.node.default_child.alarm_actions = [policy.ref]  # the L2 has no action for a policy of Auto Scaling's L1
+
+    def _busiest_type(self) -> list[object]:
+        """Requests in flight on the instances of each type, and the type that has most.
+
+        AWS's page on instance pools weights the types instead: a sum has no value while one type has no instance, which
+        is most of the time.
+        """
+        metrics = []
+        for number, instance_type in enumerate(self._types, start=1):
+            dimensions = {
+                "EndpointName": self._endpoint_name,
+                "VariantName": self._variant_name,
+                "InstanceType": instance_type,
+            }
+            metric = Policy.TargetTrackingMetricProperty(
+                namespace="AWS/SageMaker",
+                metric_name="ConcurrentRequestsPerModel",
+                dimensions=[
+                    Policy.TargetTrackingMetricDimensionProperty(name=name, value=value)
+                    for name, value in dimensions.items()
+                ],
+            )
+            stat = Policy.TargetTrackingMetricStatProperty(metric=metric, stat="Average")
+            metrics.append(Query(id=f"type{number}", metric_stat=stat, return_data=False))
+        filled = ", ".join(f"FILL({each.id}, 0)" for each in metrics)
+        return [*metrics, Query(id="busiest", expression=f"MAX([{filled}])", return_data=True)]
 
     def _track(self, construct_id: str, name: str, target: int, **metric: object) -> None:
         Policy(

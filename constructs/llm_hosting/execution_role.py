@@ -1,26 +1,33 @@
 """The role that SageMaker assumes to start a model: pull its image, read its weights, write its logs."""
 
+import hashlib
+import json
+
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from .acknowledgement import acknowledge
 from .container_image import ContainerImage
+from .deployment import Deployment, Model
 from .log_group import LogGroup
+from .model_archive import ModelArchive
 
 
 class ExecutionRole(iam.Role):
-    """Bound to one image, one log group, one prefix of weights and the deployment's keys."""
+    """Bound to one log group, and by `allow_artefacts` to an image, its model data and the deployment's keys."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, image: ContainerImage, log_group: LogGroup) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, log_group: LogGroup) -> None:
+        # The condition that SageMaker's guide gives for inference ("Cross-service confused deputy prevention"): this
+        # ARN as it is, its star included, and no aws:SourceAccount.
+        source = f"arn:{cdk.Aws.PARTITION}:sagemaker:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:*"
         super().__init__(
             scope,
             construct_id,
             assumed_by=iam.ServicePrincipal(
-                "sagemaker.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}}
+                "sagemaker.amazonaws.com", conditions={"ArnLike": {"aws:SourceArn": source}}
             ),
         )
-        image.grant_pull(self)
         self._allow(
             ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
             log_group.log_group_arn,
@@ -36,25 +43,44 @@ class ExecutionRole(iam.Role):
         )
         acknowledge(self, {"AwsSolutions-IAM5[Resource::*]": reason})
 
-    def allow_reading_weights(self, weights: str, key_arn: str | None) -> None:
-        """Let SageMaker read `s3://bucket/prefix/`, and decrypt it if there is a key."""
-        bucket, _, prefix = weights.removeprefix("s3://").partition("/")
-        bucket_arn = f"arn:{cdk.Aws.PARTITION}:s3:::{bucket}"
-        self._allow(["s3:GetObject"], f"{bucket_arn}/{prefix}*")
-        self._allow(["s3:ListBucket"], bucket_arn, {"StringLike": {"s3:prefix": [f"{prefix}*"]}})
-        if key_arn:
-            self._allow(["kms:Decrypt"], key_arn)
-        finding = f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::{bucket}/{prefix}*]"
-        reason = "SageMaker reads every object of the weights' prefix, and nothing else in the bucket."
-        acknowledge(self, {finding: reason})
+    def allow_artefacts(self, deployment: Deployment, image: ContainerImage, archive: ModelArchive | None) -> None:
+        """Let SageMaker fetch and decrypt what an instance starts from.
+
+        Other artefacts get another policy, not a change of this one: CloudFormation makes it before it updates the
+        endpoint and deletes the old one afterwards, so instances of both fleets can start meanwhile.
+        """
+        statements = [*image.pull_statements(), *self._weights(deployment.model)]
+        if archive:
+            statements.append(archive.read_statement())
+        if key := deployment.hosting.volume_kms_key_arn:  # whose own policy must allow it, too
+            statements.append(_statement(["kms:CreateGrant"], key, {"Bool": {"kms:GrantIsForAWSResource": "true"}}))
+        content = cdk.Stack.of(self).resolve([statement.to_statement_json() for statement in statements])
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
+        iam.Policy(self, f"Artefacts{digest}", statements=statements, roles=[self])
 
     def allow_publishing(self, topic_arns: list[str]) -> None:
         """Let SageMaker announce results on these topics."""
         self.add_to_policy(iam.PolicyStatement(actions=["sns:Publish"], resources=topic_arns))
 
-    def allow_encrypting_volume(self, key_arn: str) -> None:
-        """Let SageMaker attach a volume that is encrypted with this key; the key's own policy must allow it, too."""
-        self._allow(["kms:CreateGrant"], key_arn, {"Bool": {"kms:GrantIsForAWSResource": "true"}})
+    def _weights(self, model: Model) -> list[iam.PolicyStatement]:
+        if not model.weights:
+            return []
+        bucket, _, prefix = model.weights.removeprefix("s3://").partition("/")
+        bucket_arn = f"arn:{cdk.Aws.PARTITION}:s3:::{bucket}"
+        finding = f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::{bucket}/{prefix}*]"
+        reason = "SageMaker reads every object of the weights' prefix, and nothing else in the bucket."
+        acknowledge(self, {finding: reason})
+        statements = [
+            _statement(["s3:GetObject"], f"{bucket_arn}/{prefix}*"),
+            _statement(["s3:ListBucket"], bucket_arn, {"StringLike": {"s3:prefix": [f"{prefix}*"]}}),
+        ]
+        if model.weights_kms_key_arn:
+            statements.append(_statement(["kms:Decrypt"], model.weights_kms_key_arn))
+        return statements
 
     def _allow(self, actions: list[str], resource: str, conditions: dict[str, object] | None = None) -> None:
-        self.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource], conditions=conditions))
+        self.add_to_policy(_statement(actions, resource, conditions))
+
+
+def _statement(actions: list[str], resource: str, conditions: dict[str, object] | None = None) -> iam.PolicyStatement:
+    return iam.PolicyStatement(actions=actions, resources=[resource], conditions=conditions)

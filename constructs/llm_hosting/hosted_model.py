@@ -11,7 +11,7 @@ from constructs import Construct
 
 from . import DEPLOYMENT_TAG
 from .container_image import ContainerImage
-from .deployment import Logs, Model
+from .deployment import Hosting, InstanceCount, Logs, Model
 from .endpoint_alarms import AlarmSpec, EndpointAlarms
 from .endpoint_scaling import EndpointScaling
 from .execution_role import ExecutionRole
@@ -20,6 +20,7 @@ from .model_archive import ModelArchive
 from .resolution import Resolution
 
 VARIANT_NAME = "AllTraffic"  # guardrails need the same variant name in the old and the new configuration
+_PROVISION_TIMEOUT_IN_SECONDS = 1800  # for an update, where the deployment names none
 
 
 class HostedModel(Construct):
@@ -45,27 +46,28 @@ class HostedModel(Construct):
         asynchronous: sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        deployment = resolution.deployment
-        model = deployment.model
-        self._hosting = hosting = deployment.hosting
+        self._deployment = deployment = resolution.deployment
+        self._hosting = deployment.hosting
         self.name = f"{cdk.Aws.STACK_NAME}-{_first_characters_of_stack_id()}"
+        self.dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
         self.log_group = self._create_log_group(deployment.logs)
         self.environment = {"ENDPOINT_NAME": self.name, "ENDPOINT_URL": self._url}
         self.outputs = {"EndpointName": self.name, "EndpointLogGroup": self.log_group.log_group_name}
+        if self._hosting.detailed_observability:
+            self.outputs["EndpointPage"] = self._page
         image = ContainerImage(self, "Image", image=resolution.image)
-        self.role = ExecutionRole(self, "Role", image=image, log_group=self.log_group)
-        if model.weights:
-            self.role.allow_reading_weights(model.weights, model.weights_kms_key_arn)
-        if hosting.volume_kms_key_arn:
-            self.role.allow_encrypting_volume(hosting.volume_kms_key_arn)
-        data = self._archive(model_handler, resolution) or _weights(model)
-        sagemaker_model = self._create_model(image, data, resolution)
+        archive = self._create_archive(model_handler, resolution)
+        self.role = ExecutionRole(self, "Role", log_group=self.log_group)
+        self.role.allow_artefacts(deployment, image, archive)
+        sagemaker_model = self._create_model(image, _data(archive, deployment.model), resolution)
         configuration = self._create_configuration(sagemaker_model, resolution, asynchronous)
-        dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
-        EndpointAlarms(self, "Alarms", dimensions=dimensions, specs=alarms, topic_arn=deployment.alarms.topic_arn)
+        self._alarms = EndpointAlarms(
+            self, "Alarms", dimensions=self.dimensions, specs=alarms, topic_arn=deployment.alarms.topic_arn
+        )
         # Bound to the new fleet: alarms on the whole endpoint would stop the update that heals it.
-        new_fleet = {**dimensions, "EndpointConfigName": configuration.attr_endpoint_config_name}
-        rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=alarms, topic_arn=None)
+        new_fleet = {**self.dimensions, "EndpointConfigName": configuration.attr_endpoint_config_name}
+        guards = [alarm for alarm in alarms if alarm.rolls_back]
+        rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=guards, topic_arn=None)
         self._endpoint = self._create_endpoint(configuration, rollback.alarms)
         self._allow_reading(rollback.alarms)
 
@@ -78,6 +80,21 @@ class HostedModel(Construct):
     def _url(self) -> str:
         """SageMaker's own URL for invocations."""
         return f"https://runtime.sagemaker.{cdk.Aws.REGION}.{cdk.Aws.URL_SUFFIX}/endpoints/{self.name}/invocations"
+
+    @property
+    def _page(self) -> str:
+        """The endpoint in SageMaker's console, whose "View in SageMaker Insights" shows the detailed metrics."""
+        region = cdk.Aws.REGION
+        return f"https://{region}.console.aws.amazon.com/sagemaker/home?region={region}#/endpoints/{self.name}"
+
+    def add_idle_alarm(self, load: str, dimensions: dict[str, str]) -> None:
+        """Tell when instances run without a request; at a minimum of 0 scaling ends that.
+
+        load: see EndpointAlarms.add_idle.
+        """
+        hours = self._deployment.alarms.idle_in_hours
+        if hours and self._hosting.instance_count.min:
+            self._alarms.add_idle(load, dimensions, hours)
 
     def add_scaling(self, construct_id: str) -> EndpointScaling:
         """Scale the number of instances automatically."""
@@ -99,17 +116,13 @@ class HostedModel(Construct):
             name=f"/aws/sagemaker/Endpoints/{self.name}",
             removal_policy=cdk.RemovalPolicy.RETAIN,  # an endpoint that failed to start says why there
         )
-        cdk.Tags.of(log_group).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
+        _tag(log_group)
         return log_group
 
-    def _archive(
-        self, handler: Path | None, resolution: Resolution
-    ) -> sagemaker.CfnModel.ModelDataSourceProperty | None:
+    def _create_archive(self, handler: Path | None, resolution: Resolution) -> ModelArchive | None:
         if resolution.properties is None:
             return None
-        archive = ModelArchive(self, "Archive", handler=handler, properties=resolution.properties)
-        archive.grant_read(self.role)
-        return _source(archive.uri, "S3Object", "Gzip")
+        return ModelArchive(self, "Archive", handler=handler, properties=resolution.properties)
 
     def _create_model(
         self, image: ContainerImage, data: sagemaker.CfnModel.ModelDataSourceProperty | None, resolution: Resolution
@@ -125,6 +138,7 @@ class HostedModel(Construct):
         )
         # SageMaker checks the role's permissions when it creates the model; a reference would not wait for the policy.
         sagemaker_model.node.add_dependency(self.role)
+        _outlive_replacement(sagemaker_model)
         return sagemaker_model
 
     def _create_configuration(
@@ -136,11 +150,15 @@ class HostedModel(Construct):
         hosting = self._hosting
         pools = _pools(hosting.instance_types) if len(hosting.instance_types) > 1 else None
         # No name: the configuration is immutable, so a fixed name would make every update collide.
-        return sagemaker.CfnEndpointConfig(
+        configuration = sagemaker.CfnEndpointConfig(
             self,
             "Configuration",
             kms_key_id=hosting.volume_kms_key_arn,
             async_inference_config=asynchronous,
+            # SageMaker's default is true, and it bills: a template says which.
+            metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
+                enable_detailed_observability=hosting.detailed_observability
+            ),
             production_variants=[
                 sagemaker.CfnEndpointConfig.ProductionVariantProperty(
                     variant_name=VARIANT_NAME,
@@ -152,19 +170,21 @@ class HostedModel(Construct):
                     volume_size_in_gb=hosting.volume_size_in_gb,
                     model_data_download_timeout_in_seconds=hosting.download_timeout_in_seconds,
                     container_startup_health_check_timeout_in_seconds=hosting.startup_timeout_in_seconds,
+                    variant_instance_provision_timeout_in_seconds=hosting.provision_timeout_in_seconds,
                     inference_ami_version=resolution.inference_ami_version,
-                    routing_config=sagemaker.CfnEndpointConfig.RoutingConfigProperty(
-                        routing_strategy="LEAST_OUTSTANDING_REQUESTS"
-                    ),
+                    routing_config=_routing(hosting),
                 )
             ],
         )
+        _outlive_replacement(configuration)
+        return configuration
 
     def _create_endpoint(
         self, configuration: sagemaker.CfnEndpointConfig, alarms: Sequence[cloudwatch.Alarm]
     ) -> sagemaker.CfnEndpoint:
         hosting = self._hosting
         start = hosting.download_timeout_in_seconds + hosting.startup_timeout_in_seconds
+        provision = hosting.provision_timeout_in_seconds or _PROVISION_TIMEOUT_IN_SECONDS
         endpoint = sagemaker.CfnEndpoint(
             self,
             "Endpoint",
@@ -177,8 +197,8 @@ class HostedModel(Construct):
                         wait_interval_in_seconds=0,  # the API demands it of every type
                     ),
                     termination_wait_in_seconds=hosting.update_wait_in_seconds,
-                    # Half an hour for instances to be found; SageMaker takes 600 to 28,800.
-                    maximum_execution_timeout_in_seconds=start + hosting.update_wait_in_seconds + 1800,
+                    # SageMaker takes 600 to 28,800.
+                    maximum_execution_timeout_in_seconds=provision + start + hosting.update_wait_in_seconds,
                 ),
                 auto_rollback_configuration=sagemaker.CfnEndpoint.AutoRollbackConfigProperty(
                     alarms=[sagemaker.CfnEndpoint.AlarmProperty(alarm_name=alarm.alarm_name) for alarm in alarms]
@@ -186,8 +206,10 @@ class HostedModel(Construct):
             ),
             # With a fixed count it would make an edit of the count do nothing.
             retain_all_variant_properties=True if hosting.instance_count.is_scaled else None,
+            exclude_retained_variant_properties=_not_retained(hosting.instance_count),
         )
         endpoint.node.add_dependency(self.log_group)
+        _tag(endpoint)
         return endpoint
 
     def _allow_reading(self, alarms: Sequence[cloudwatch.Alarm]) -> None:
@@ -199,13 +221,46 @@ class HostedModel(Construct):
         self._endpoint.node.add_dependency(iam.Policy(self, "WatchAlarms", statements=[statement], roles=[self.role]))
 
 
-def _weights(model: Model) -> sagemaker.CfnModel.ModelDataSourceProperty | None:
+def _data(archive: ModelArchive | None, model: Model) -> sagemaker.CfnModel.ModelDataSourceProperty | None:
+    if archive:
+        return _source(archive.uri, "S3Object", "Gzip")
     return _source(model.weights, "S3Prefix", "None") if model.weights else None
 
 
 def _source(uri: str, data_type: str, compression: str) -> sagemaker.CfnModel.ModelDataSourceProperty:
     location = sagemaker.CfnModel.S3DataSourceProperty(s3_uri=uri, s3_data_type=data_type, compression_type=compression)
     return sagemaker.CfnModel.ModelDataSourceProperty(s3_data_source=location)
+
+
+def _outlive_replacement(resource: cdk.CfnResource) -> None:
+    """Keep what an update replaces: SageMaker may have gone back to it while CloudFormation holds the update for done.
+
+    terraform-provider-aws#48997, #39099 and #46663. `python -m slipway purge` removes those that nobody uses.
+    """
+    resource.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.RETAIN
+    _tag(resource)
+
+
+def _tag(resource: Construct) -> None:
+    cdk.Tags.of(resource).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
+
+
+def _not_retained(count: InstanceCount) -> list[sagemaker.CfnEndpoint.VariantPropertyProperty] | None:
+    """At no instances an update would start none and prove nothing: there it starts the configuration's one."""
+    if count.min:
+        return None
+    return [sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type="DesiredInstanceCount")]
+
+
+def _routing(hosting: Hosting) -> sagemaker.CfnEndpointConfig.RoutingConfigProperty:
+    prefix_aware = sagemaker.CfnEndpointConfig.PrefixAwareRoutingConfigProperty(
+        prefix_length=hosting.routing_prefix_in_bytes,
+        concurrency_threshold=hosting.scaling.concurrent_requests_per_instance,
+    )
+    return sagemaker.CfnEndpointConfig.RoutingConfigProperty(
+        routing_strategy=hosting.routing.replace("-", "_").upper(),
+        prefix_aware_routing_config=prefix_aware if hosting.routing == "prefix-aware" else None,
+    )
 
 
 def _pools(types: Sequence[str]) -> list[sagemaker.CfnEndpointConfig.InstancePoolProperty]:

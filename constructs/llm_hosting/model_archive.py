@@ -37,7 +37,7 @@ class ModelArchive(Construct):
         url: str = self._location.s3_object_url
         return url
 
-    def grant_read(self, role: iam.IGrantable) -> None:
-        """Let a role read this archive and nothing else in the bucket."""
+    def read_statement(self) -> iam.PolicyStatement:
+        """Permission to read this archive and nothing else in the bucket."""
         arn = f"arn:{cdk.Aws.PARTITION}:s3:::{self._location.bucket_name}/{self._location.object_key}"
-        iam.Grant.add_to_principal(grantee=role, actions=["s3:GetObject"], resource_arns=[arn])
+        return iam.PolicyStatement(actions=["s3:GetObject"], resources=[arn])

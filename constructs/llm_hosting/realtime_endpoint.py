@@ -30,8 +30,9 @@ class RealtimeEndpoint(Construct):
             "Default",  # adds nothing to logical ids
             resolution=resolution,
             model_handler=model_handler,
-            alarms=_alarms(deployment.alarms),
+            alarms=_alarms(deployment.alarms, takes_jobs=deployment.jobs.enabled),
         )
+        self._hosted.add_idle_alarm("ConcurrentRequestsPerModel", self._hosted.dimensions)
         self.environment, self.outputs = self._hosted.environment, self._hosted.outputs
         if deployment.hosting.instance_count.is_scaled:
             self._hosted.add_scaling("Scaling").follow_requests_in_flight()
@@ -45,14 +46,21 @@ class RealtimeEndpoint(Construct):
         self._hosted.grant(grantee, "sagemaker:DescribeEndpoint")
 
 
-def _alarms(settings: Alarms) -> tuple[AlarmSpec, ...]:
+def _alarms(settings: Alarms, *, takes_jobs: bool) -> tuple[AlarmSpec, ...]:
     """Share of 5XX answers, share of answers other than 2XX, 99th percentile of the model's latency.
 
-    Each invocation counts 1 or 0, so the average is the share, without metric math.
+    Each invocation counts 1 or 0, so the average is the share, without metric math. Jobs may take 60 s each, so that
+    the latency of a good update depends on them.
     """
     average, p99 = cloudwatch.Stats.AVERAGE, cloudwatch.Stats.percentile(99)
     return (
         AlarmSpec("Errors", "Invocation5XXErrors", average, settings.error_rate),
         AlarmSpec("Failures", "InvocationModelErrors", average, settings.failure_rate),
-        AlarmSpec("Latency", "ModelLatency", p99, settings.latency_in_seconds * 1_000_000),  # microseconds
+        AlarmSpec(
+            "Latency",
+            "ModelLatency",
+            p99,
+            settings.latency_in_seconds * 1_000_000,  # microseconds
+            rolls_back=not takes_jobs,
+        ),
     )

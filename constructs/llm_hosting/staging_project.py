@@ -16,7 +16,7 @@ from .log_group import LogGroup
 _COMPUTE_TYPE = "BUILD_GENERAL1_MEDIUM"
 _IMAGE = "aws/codebuild/amazonlinux-x86_64-standard:5.0"
 _PYTHON = "3.12"
-_TIMEOUT_IN_MINUTES = 480  # the next build goes on from there
+_TIMEOUT_IN_MINUTES = 2160  # the most that CodeBuild takes; the next build goes on from there
 
 
 class StagingProject(Construct):

@@ -21,20 +21,27 @@ _iam_evaluator = ministack.internals(
 _sts = ministack.internals("ministack.services.sts", "register_session")
 
 
-def role_trusts(role_arn: str, service: str) -> bool:
-    """Whether the role exists and the service, say "lambda.amazonaws.com", may assume it."""
+def role_trusts(role_arn: str, service: str, conditions: dict[str, str] | None = None) -> bool:
+    """Whether the role exists and the service, say "lambda.amazonaws.com", may assume it.
+
+    conditions: the keys that the service sends, in lower case; None = its account.
+    """
     parts = role_arn.split(":")
     role = _iam._roles.get_scoped(parts[4], None, role_arn.rsplit("/", 1)[-1]) if len(parts) == 6 else None
     if role is None:
         return False
     document = role["AssumeRolePolicyDocument"]
     statements = (json.loads(document) if isinstance(document, str) else document)["Statement"]
-    return any(_admits(statement, service) for statement in _as_list(statements))
+    context = _context_of_service(service, "sts:AssumeRole", "*", conditions or _own_account())
+    return any(_admits(statement, service, context) for statement in _as_list(statements))
 
 
-def _admits(statement: dict[str, Any], service: str) -> bool:
+def _own_account() -> dict[str, str]:
+    return {"aws:sourceaccount": ministack.account_id()}
+
+
+def _admits(statement: dict[str, Any], service: str, context: Any) -> bool:
     principal = statement.get("Principal", {})
-    context = _context_of_service(service, "sts:AssumeRole", "*", {})
     return (
         statement["Effect"] == "Allow"
         and isinstance(principal, dict)
@@ -52,13 +59,13 @@ def _context_of_service(service: str, action: str, resource: str, conditions: di
         action=action,
         resource_arn=resource,
         region=ministack.region(),
-        service_context={"aws:sourceaccount": ministack.account_id()} | conditions,
+        service_context=conditions,
     )
 
 
 def policy_allows(policy: Any, service: str, action: str, resource: str, source_arn: str) -> bool:
     """Whether a resource's policy lets a service, say "events.amazonaws.com", act on it for this source."""
-    context = _context_of_service(service, action, resource, {"aws:sourcearn": source_arn})
+    context = _context_of_service(service, action, resource, _own_account() | {"aws:sourcearn": source_arn})
     return bool(_iam_evaluator.evaluate_resource_policy(policy, context, service=service).decision == "Allow")
 
 

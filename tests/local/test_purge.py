@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import deploy, destroy
-from support.deployed_stacks import deployed, ended
+from support.deployed_stacks import deployed, edited, ended, update
+from support.template_parts import Template, properties
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 
@@ -45,8 +47,22 @@ def left(cloud: LocalCloud, stack: Stack) -> dict[str, list[str]]:
     return {kind: [name for name in found if name.startswith(f"{stack.name}-")] for kind, found in names.items()}
 
 
+def hosting(cloud: LocalCloud, stack: Stack) -> set[str]:
+    """The ARNs of the endpoint configurations and models that carry the stack's name."""
+    tagging = cloud.client("resourcegroupstaggingapi", region=stack.region)
+    tag = {"Key": "slipway:deployment", "Values": [stack.name]}
+    found = tagging.get_resources(TagFilters=[tag])["ResourceTagMappingList"]
+    arns = {each["ResourceARN"] for each in found}
+    return {arn for arn in arns if ":endpoint-config/" in arn or ":model/" in arn}
+
+
+def limit_requests(template: Template) -> None:
+    environment = properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]
+    environment["MAX_CONCURRENT_REQUESTS"] = "16"
+
+
 def test_retained_resources_are_removed_with_all_versions_and_those_of_others_stay(
-    cloud: LocalCloud, stacks: dict[str, Stack]
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
 ) -> None:
     stack, other = replace(stacks["gpt2"], name="purged"), replace(stacks["gpt2"], name="kept")
     deploy(cloud, other)
@@ -56,14 +72,23 @@ def test_retained_resources_are_removed_with_all_versions_and_those_of_others_st
         job = ended(client, client.call("POST", "/jobs", BODY)[2])
         assert job["status"] == "succeeded"
 
+    first = hosting(cloud, stack)
+    update(cloud, edited(stacks["gpt2"], tmp_path, limit_requests, stack.name))
+    assert hosting(cloud, stack) > first, "an update leaves what it replaces"
+    after_update = purge(cloud, stack, "--yes")
+    assert after_update.returncode == 0, after_update.stderr
+    assert len(hosting(cloud, stack)) == 2
+    assert hosting(cloud, stack).isdisjoint(first)
+
     refused = purge(cloud, stack, "--yes")
     assert refused.returncode == 1
-    assert "still exists (CREATE_COMPLETE)" in refused.stderr
+    assert "still exists (UPDATE_COMPLETE)" in refused.stderr
     assert client.call("GET", f"/jobs/{job['id']}")[0] == 200
 
     destroy(cloud, stack)
     remains = left(cloud, stack)
     assert all(remains.values()), "a destroy leaves one of each"
+    assert not hosting(cloud, stack)
 
     unanswered = purge(cloud, stack)
     assert unanswered.returncode == 1

@@ -156,14 +156,14 @@ def queues_have_dead_letters(template: Template) -> list[str]:
 
 
 def retained_resources_are_tagged(template: Template) -> list[str]:
-    """Resources that a destroy retains carry the stack's name."""
+    """Resources that a destroy or a replacement retains carry the stack's name."""
     tag = {"Key": "slipway:deployment", "Value": STACK_NAME}
     return [
         logical_id
         for logical_id, resource in template["Resources"].items()
-        if resource.get("DeletionPolicy", "Delete") != "Delete"
+        if "Retain" in resource.get("DeletionPolicy", "Delete") + resource.get("UpdateReplacePolicy", "Delete")
         and resource["Type"] != "AWS::S3::BucketPolicy"  # goes with its bucket, and takes no tags
-        and tag not in resource["Properties"].get("Tags", [])
+        and tag not in resource.get("Properties", {}).get("Tags", [])
     ]
 
 

@@ -78,7 +78,12 @@ def test_the_count_goes_to_zero_but_no_endpoint_starts_with_none(templates: dict
     assert (target["Properties"]["MinCapacity"], target["Properties"]["MaxCapacity"]) == (0, 2)
     assert any(template["Resources"][each]["Type"] == "AWS::SageMaker::Endpoint" for each in target["DependsOn"])
     assert variant(template)["InitialInstanceCount"] == 1
-    assert properties(template, "SageMaker::Endpoint")["RetainAllVariantProperties"] is True
+
+
+def test_an_update_at_no_instances_starts_one(templates: dict[str, Template]) -> None:
+    endpoint = properties(templates["async"], "SageMaker::Endpoint")
+    assert endpoint["RetainAllVariantProperties"] is True
+    assert endpoint["ExcludeRetainedVariantProperties"] == [{"VariantPropertyType": "DesiredInstanceCount"}]
 
 
 def test_the_count_follows_the_backlog(templates: dict[str, Template]) -> None:
@@ -119,3 +124,21 @@ def test_its_alarms_are_on_metrics_of_asynchronous_endpoints(templates: dict[str
         for alarm in (referred(template, each["AlarmName"]) for each in rollback)
     }
     assert watched == {("Invocation5XXErrors", "Average", 0.05), ("Invocation4XXErrors", "Average", 0.5)}
+
+
+@pytest.mark.parametrize(
+    "metric", ["RequestDownloadFailures", "ResponseUploadFailures", "NotificationFailures", "ExpiredRequests"]
+)
+def test_what_fails_between_sagemaker_and_its_neighbours_is_told_and_rolls_nothing_back(
+    templates: dict[str, Template], metric: str
+) -> None:
+    (alarm,) = (each for each in all_of(templates["async"], "CloudWatch::Alarm") if each["MetricName"] == metric)
+    assert [each["Name"] for each in alarm["Dimensions"]] == ["EndpointName", "VariantName"]
+    assert (alarm["Statistic"], alarm["Threshold"], alarm["DatapointsToAlarm"]) == ("Sum", 0, 1)
+    assert alarm["AlarmActions"]
+
+
+def test_an_endpoint_that_scales_to_zero_has_no_alarm_on_idleness(templates: dict[str, Template]) -> None:
+    assert not any(
+        each["MetricName"] == "ApproximateBacklogSize" for each in all_of(templates["async"], "CloudWatch::Alarm")
+    )

@@ -23,7 +23,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> cdk.Stack:
     stack = cdk.Stack(cdk.App(outdir=str(tmp_path_factory.mktemp("assembly"))), "archive")
     archive = ModelArchive(stack, "Archive", handler=HANDLER, properties=PROPERTIES)
     role = iam.Role(stack, "Role", assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"))
-    archive.grant_read(role)
+    role.add_to_policy(archive.read_statement())
     cdk.CfnOutput(stack, "Uri", value=archive.uri)
     return stack
 

@@ -3,9 +3,16 @@
 import json
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
+from aws_cdk import assertions
 
-from support.template_parts import Template, all_of, only, policies, properties, resources, variant
+from llm_hosting.container_image import ContainerImage
+from llm_hosting.deployment import Logs
+from llm_hosting.execution_role import ExecutionRole
+from llm_hosting.log_group import LogGroup
+from support.deployments import deployment
+from support.template_parts import Template, all_of, only, policies, properties, referred, resources, variant
 
 METRICS = {"Invocation5XXErrors", "InvocationModelErrors", "ModelLatency"}
 
@@ -63,10 +70,13 @@ def test_the_model_waits_for_the_policy_of_its_role(templates: dict[str, Templat
     assert any("DefaultPolicy" in logical_id for logical_id in waits_for)
 
 
-def test_a_bad_update_is_rolled_back_by_alarms_on_the_new_fleet_alone(templates: dict[str, Template]) -> None:
-    template = templates["gpt2"]
+@pytest.mark.parametrize(("name", "metrics"), [("jobs-off", METRICS), ("gpt2", METRICS - {"ModelLatency"})])
+def test_a_bad_update_is_rolled_back_by_alarms_on_the_new_fleet_alone(
+    templates: dict[str, Template], name: str, metrics: set[str]
+) -> None:
+    template = templates[name]
     alarms = [template["Resources"][name]["Properties"] for name in rollback_alarms(template)]
-    assert {alarm["MetricName"] for alarm in alarms} == METRICS
+    assert {alarm["MetricName"] for alarm in alarms} == metrics, "jobs may take longer than the latency's limit"
     dimensions = [{each["Name"]: each["Value"] for each in alarm["Dimensions"]} for alarm in alarms]
     name = properties(template, "SageMaker::Endpoint")["EndpointConfigName"]
     assert all(each["EndpointConfigName"] == name for each in dimensions)
@@ -75,13 +85,15 @@ def test_a_bad_update_is_rolled_back_by_alarms_on_the_new_fleet_alone(templates:
 def test_an_update_has_time_for_its_start(templates: dict[str, Template]) -> None:
     policy = properties(templates["gpt2"], "SageMaker::Endpoint")["DeploymentConfig"]["BlueGreenUpdatePolicy"]
     assert 900 + 900 <= policy["MaximumExecutionTimeoutInSeconds"] <= 28800
+    # CloudFormation's schema asks for the type alone, the API for both (botocore, TrafficRoutingConfig).
+    assert policy["TrafficRoutingConfiguration"] == {"Type": "ALL_AT_ONCE", "WaitIntervalInSeconds": 0}
 
 
 def test_alarms_go_off_at_the_limits_of_the_deployment(templates: dict[str, Template]) -> None:
     limits = {
         (alarm["MetricName"], alarm.get("Statistic") or alarm["ExtendedStatistic"], alarm["Threshold"])
         for alarm in all_of(templates["gpt2"], "CloudWatch::Alarm")
-        if alarm["Namespace"] == "AWS/SageMaker"
+        if alarm["Namespace"] == "AWS/SageMaker" and alarm["MetricName"] in METRICS
     }
     assert limits == {
         ("Invocation5XXErrors", "Average", 0.05),
@@ -104,7 +116,9 @@ def test_a_fixed_count_is_never_retained_over_an_update(templates: dict[str, Tem
 
 def test_scaling_follows_requests_in_flight_and_keeps_the_count_over_updates(templates: dict[str, Template]) -> None:
     template = templates["scaled"]
-    assert properties(template, "SageMaker::Endpoint")["RetainAllVariantProperties"] is True
+    endpoint = properties(template, "SageMaker::Endpoint")
+    assert endpoint["RetainAllVariantProperties"] is True
+    assert "ExcludeRetainedVariantProperties" not in endpoint
     target = only(template, "ApplicationAutoScaling::ScalableTarget")
     assert (target["Properties"]["MinCapacity"], target["Properties"]["MaxCapacity"]) == (1, 4)
     assert any(template["Resources"][each]["Type"] == "AWS::SageMaker::Endpoint" for each in target["DependsOn"])
@@ -113,6 +127,37 @@ def test_scaling_follows_requests_in_flight_and_keeps_the_count_over_updates(tem
     metric = tracking["PredefinedMetricSpecification"]["PredefinedMetricType"]
     assert metric == "SageMakerVariantConcurrentRequestsPerModelHighResolution"
     assert tracking["TargetValue"] == 6
+
+
+def test_scaling_of_several_types_follows_the_type_with_most_requests_in_flight(templates: dict[str, Template]) -> None:
+    policy = properties(templates["pools"], "ApplicationAutoScaling::ScalingPolicy")
+    *types, busiest = policy["TargetTrackingScalingPolicyConfiguration"]["CustomizedMetricSpecification"]["Metrics"]
+    metrics = [each["MetricStat"]["Metric"] for each in types]
+    assert {each["MetricName"] for each in metrics} == {"ConcurrentRequestsPerModel"}
+    dimensions = [{each["Name"]: each["Value"] for each in metric["Dimensions"]} for metric in metrics]
+    assert [each["InstanceType"] for each in dimensions] == ["ml.g6.2xlarge", "ml.g5.2xlarge", "ml.g6e.2xlarge"]
+    assert all(each.keys() == {"EndpointName", "VariantName", "InstanceType"} for each in dimensions)
+    # A type without instances has no data, and a sum of series has none where one of them has none.
+    assert busiest["Expression"] == "MAX([FILL(type1, 0), FILL(type2, 0), FILL(type3, 0)])"
+    assert [each["ReturnData"] for each in (*types, busiest)] == [False, False, False, True]
+
+
+def test_instances_that_run_for_a_day_without_a_request_are_told(templates: dict[str, Template]) -> None:
+    template = templates["scaled"]
+    (alarm,) = (
+        each for each in all_of(template, "CloudWatch::Alarm") if each["MetricName"] == "ConcurrentRequestsPerModel"
+    )
+    assert (alarm["Statistic"], alarm["ComparisonOperator"], alarm["Threshold"]) == (
+        "Maximum",
+        "LessThanOrEqualToThreshold",
+        0,
+    )
+    assert (alarm["Period"], alarm["EvaluationPeriods"], alarm["DatapointsToAlarm"]) == (3600, 24, 24)
+    assert alarm["TreatMissingData"] == "notBreaching", "or it is on before there is an endpoint"
+    assert alarm["AlarmActions"]
+    assert not any(
+        each["MetricName"] == alarm["MetricName"] for each in all_of(templates["pools"], "CloudWatch::Alarm")
+    )
 
 
 def test_alarms_notify_the_topic_if_there_is_one(templates: dict[str, Template]) -> None:
@@ -152,6 +197,66 @@ def test_an_own_image_is_pulled_from_its_own_repository(templates: dict[str, Tem
     (pull,) = (each for each in role_statements(template) if "ecr:BatchGetImage" in each["Action"])
     assert pull["Resource"] == {"Fn::Sub": "arn:${AWS::Partition}:ecr:${AWS::Region}:444455556666:repository/team/lmi"}
     assert variant(template)["InferenceAmiVersion"] == "al2023-ami-sagemaker-inference-gpu-4-1"
+
+
+def test_only_sagemaker_for_this_account_and_region_may_assume_the_role(templates: dict[str, Template]) -> None:
+    template = templates["gpt2"]
+    role = referred(template, properties(template, "SageMaker::Model")["ExecutionRoleArn"])
+    (statement,) = role["AssumeRolePolicyDocument"]["Statement"]
+    source = ["arn:", ref("Partition"), ":sagemaker:", ref("Region"), ":", ref("AccountId"), ":*"]
+    assert statement["Condition"] == {"ArnLike": {"aws:SourceArn": {"Fn::Join": ["", source]}}}
+
+
+def ref(name: str) -> dict[str, str]:
+    return {"Ref": f"AWS::{name}"}
+
+
+@pytest.mark.parametrize("kind", ["SageMaker::Model", "SageMaker::EndpointConfig"])
+def test_what_an_update_replaces_stays_until_nobody_can_go_back_to_it(
+    templates: dict[str, Template], kind: str
+) -> None:
+    resource = only(templates["gpt2"], kind)
+    assert resource["UpdateReplacePolicy"] == "Retain"
+    assert resource.get("DeletionPolicy", "Delete") == "Delete"
+    assert resource["Properties"]["Tags"] == [{"Key": "slipway:deployment", "Value": {"Ref": "AWS::StackName"}}]
+
+
+def test_other_artefacts_are_allowed_by_another_policy_beside_the_first() -> None:
+    first, same, other = (artefact_policies(f"s3://example/{name}/") for name in ("first", "first", "other"))
+    assert first == same
+    assert len(first) == 1
+    assert first.isdisjoint(other)
+
+
+def artefact_policies(weights: str) -> set[str]:
+    """The logical ids of the policies that let the role read these weights."""
+    stack = cdk.Stack(cdk.App(), "stack")
+    log_group = LogGroup(stack, "LogGroup", settings=Logs())
+    role = ExecutionRole(stack, "Role", log_group=log_group)
+    changed = deployment({"model": {"weights": weights}})
+    role.allow_artefacts(changed, ContainerImage(stack, "Image", image="djl-inference:0.36.0"), None)
+    resources = assertions.Template.from_stack(stack).to_json()["Resources"]
+    return {name for name, each in resources.items() if weights.split("/")[-2] in json.dumps(each)}
+
+
+def test_detailed_observability_is_said_and_its_page_is_an_output(templates: dict[str, Template]) -> None:
+    for name, enabled in (("gpt2", True), ("pools", False)):
+        metrics = properties(templates[name], "SageMaker::EndpointConfig")["MetricsConfig"]
+        assert metrics == {"EnableDetailedObservability": enabled}
+        assert ("EndpointPage" in templates[name]["Outputs"]) is enabled
+
+
+def test_routing_is_as_the_deployment_says(templates: dict[str, Template]) -> None:
+    assert variant(templates["gpt2"])["RoutingConfig"] == {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"}
+    assert variant(templates["pools"])["RoutingConfig"] == {
+        "RoutingStrategy": "PREFIX_AWARE",
+        "PrefixAwareRoutingConfig": {"ConcurrencyThreshold": 8, "PrefixLength": 4096},
+    }
+
+
+def test_the_time_to_find_instances_is_as_the_deployment_says(templates: dict[str, Template]) -> None:
+    assert "VariantInstanceProvisionTimeoutInSeconds" not in variant(templates["gpt2"])
+    assert variant(templates["pools"])["VariantInstanceProvisionTimeoutInSeconds"] == 600
 
 
 @pytest.mark.parametrize("name", ["gpt2", "qwen3-4b"])

@@ -76,6 +76,7 @@ def unnamed(name: str, template: Template) -> Any:
 
 
 def masked(template: Template) -> Any:
-    """Without hashes of code, and of the API's methods and responses, which are in the template themselves."""
+    """Without hashes of code and artefacts, and of the API's methods and responses, which the template has itself."""
     text = re.sub(r"[0-9a-f]{64}", "<asset>", json.dumps(template))
+    text = re.sub(r"(RoleArtefacts)[0-9a-f]{8}[0-9A-F]{8}", r"\1", text)
     return json.loads(re.sub(r"(RestApiDeployment[0-9A-F]{8})[0-9a-f]{32}", r"\1", text))

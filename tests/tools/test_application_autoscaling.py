@@ -1,6 +1,7 @@
 """Application Auto Scaling follows the policies of a template: to zero and back, within limits, and no others."""
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
@@ -25,6 +26,7 @@ SLOW = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "1"}
 LONG = {"inputs": "a", "parameters": {"max_new_tokens": 280}}
 A_MINUTE = 60
 TO_SCALE_OUT = 4 * A_MINUTE  # three periods above the target, and the one that has begun
+POOLS = ("ml.g6.2xlarge", "ml.g5.2xlarge")
 TO_SCALE_IN = 17 * A_MINUTE  # fifteen periods below it, a cooldown, and the one that has begun
 
 
@@ -165,14 +167,41 @@ def test_nothing_is_scaled_while_an_update_is_under_way(bare_cloud: LocalCloud) 
     assert (endpoint.describe()["EndpointStatus"], endpoint.desired_instances()) == ("InService", 3)
 
 
-def test_a_realtime_endpoint_follows_the_requests_in_flight(bare_cloud: LocalCloud) -> None:
-    name = "busy"
-    specification = {"PredefinedMetricType": "SageMakerVariantConcurrentRequestsPerModelHighResolution"}
-    configuration = {"TargetValue": 1, "PredefinedMetricSpecification": specification}
-    following = policy("Concurrency", "TargetTrackingScaling", configuration)
-    create(
-        bare_cloud, name, realtime_resources(name, SLOW) | {"Target": scalable_target(name, 1, 2), "Policy": following}
-    )
+def of_one_type(name: str) -> dict[str, Any]:
+    metric = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
+    return {"PredefinedMetricSpecification": {"PredefinedMetricType": metric}}
+
+
+def of_the_busiest_of_two_types(name: str) -> dict[str, Any]:
+    queries: list[dict[str, Any]] = []
+    for number, instance_type in enumerate(POOLS, start=1):
+        dimensions = {"EndpointName": name, "VariantName": VARIANT, "InstanceType": instance_type}
+        metric = {
+            "Namespace": "AWS/SageMaker",
+            "MetricName": "ConcurrentRequestsPerModel",
+            "Dimensions": [{"Name": each, "Value": value} for each, value in dimensions.items()],
+        }
+        queries.append({"Id": f"type{number}", "MetricStat": {"Metric": metric, "Stat": "Average"}})
+    queries.append({"Id": "busiest", "Expression": "MAX([FILL(type1, 0), FILL(type2, 0)])"})
+    return {"CustomizedMetricSpecification": {"Metrics": queries}}
+
+
+@pytest.mark.parametrize(
+    ("name", "load", "pools", "seconds"),
+    [("busy", of_one_type, (), A_MINUTE), ("pooled", of_the_busiest_of_two_types, POOLS, TO_SCALE_OUT)],
+)
+def test_a_realtime_endpoint_follows_the_requests_in_flight(
+    bare_cloud: LocalCloud, name: str, load: Callable[[str], dict[str, Any]], pools: tuple[str, ...], seconds: int
+) -> None:
+    following = policy("Concurrency", "TargetTrackingScaling", {"TargetValue": 1} | load(name))
+    resources = realtime_resources(name, SLOW)
+    if pools:
+        production_variant = resources["Config"]["Properties"]["ProductionVariants"][0]
+        del production_variant["InstanceType"]
+        production_variant["InstancePools"] = [
+            {"InstanceType": each, "Priority": priority} for priority, each in enumerate(pools, start=1)
+        ]
+    create(bare_cloud, name, resources | {"Target": scalable_target(name, 1, 2), "Policy": following})
 
     def call(_: int) -> None:
         runtime = bare_cloud.client("sagemaker-runtime", region=REGION)
@@ -182,7 +211,7 @@ def test_a_realtime_endpoint_follows_the_requests_in_flight(bare_cloud: LocalClo
     with ThreadPoolExecutor(4) as callers:
         callers.map(call, range(4))
         wait_for(lambda: containers(bare_cloud, name)[0]["outstanding"] == 4 or None, "four requests in flight")
-        bare_cloud.advance(A_MINUTE)
+        bare_cloud.advance(seconds)
         assert len(containers(bare_cloud, name)) == 2
         delete(bare_cloud, name)
 

@@ -52,15 +52,23 @@ def reads(
                 body = {"inputs": "A list is", "parameters": {"max_new_tokens": tokens}}
                 ended(client, client.call("POST", "/jobs", body)[2])
 
-    update(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change_what_is_read_late, "scaled"))
+    def change(template: Template) -> None:
+        change_what_is_read_late(template, stacks["pools"].template)
+
+    update(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change, "scaled"))
     cloud.advance(120)  # targets of rules are read when they are due
     return cloud.reads()
 
 
-def change_what_is_read_late(template: Template) -> None:
-    """Some properties are read by updates only."""
-    policy = properties(template, "SageMaker::Endpoint")["DeploymentConfig"]["BlueGreenUpdatePolicy"]
-    policy["TerminationWaitInSeconds"] += 1
+def change_what_is_read_late(template: Template, of_pools: Template) -> None:
+    """Some properties are read by updates only, and scaling by several metrics saves a stack here."""
+    endpoint = properties(template, "SageMaker::Endpoint")
+    endpoint["DeploymentConfig"]["BlueGreenUpdatePolicy"]["TerminationWaitInSeconds"] += 1
+    endpoint["ExcludeRetainedVariantProperties"] = [{"VariantPropertyType": "DesiredInstanceCount"}]
+    name, kind = "TargetTrackingScalingPolicyConfiguration", "ApplicationAutoScaling::ScalingPolicy"
+    properties(template, kind)[name] = json.loads(
+        json.dumps(properties(of_pools, kind)[name]).replace("ml.g6.2xlarge", "ml.any")
+    )
     properties(template, "Events::Rule")["ScheduleExpression"] = "rate(2 minutes)"
 
 

@@ -55,9 +55,10 @@ def test_the_wanted_capacity_brings_the_metric_to_its_target(capacity: int, valu
 def test_the_predefined_metric_is_read_every_10_seconds() -> None:
     specification = {"PredefinedMetricType": "SageMakerVariantConcurrentRequestsPerModelHighResolution"}
     policy = TargetTracking({"TargetValue": 4, "PredefinedMetricSpecification": specification}, RESOURCE)
-    assert (policy.period, policy.metric["MetricName"]) == (10, "ConcurrentRequestsPerModel")
+    (metric,) = policy.metrics
+    assert (policy.period, metric["MetricName"]) == (10, "ConcurrentRequestsPerModel")
     assert policy.periods == 90 + 3  # some of which may be missing
-    assert {each["Name"]: each["Value"] for each in policy.metric["Dimensions"]} == {
+    assert {each["Name"]: each["Value"] for each in metric["Dimensions"]} == {
         "EndpointName": "name",
         "VariantName": "AllTraffic",
     }
@@ -97,3 +98,15 @@ def test_a_step_policy_that_can_not_be_followed_is_refused() -> None:
         steps()
     with pytest.raises(ValueError, match="not ExactCapacity"):
         steps(WAKE, kind="ExactCapacity")
+
+
+def test_an_expression_of_several_metrics_is_their_highest_or_refused() -> None:
+    queries = [{"Id": each, "MetricStat": {"Metric": {"MetricName": each}, "Stat": "Average"}} for each in ("a", "b")]
+    for expression, followed in (("MAX([FILL(a, 0), FILL(b, 0)])", True), ("0.5 * a + 0.5 * b", False)):
+        metrics = [*queries, {"Id": "all", "Expression": expression}]
+        configuration = {"TargetValue": 4, "CustomizedMetricSpecification": {"Metrics": metrics}}
+        if followed:
+            assert [each["MetricName"] for each in TargetTracking(configuration, RESOURCE).metrics] == ["a", "b"]
+        else:
+            with pytest.raises(ValueError, match="follows the expression MAX"):
+                TargetTracking(configuration, RESOURCE)

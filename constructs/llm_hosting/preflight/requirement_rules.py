@@ -10,6 +10,7 @@ from ..resolution import Resolution
 from .rule import error, warning
 
 _MOST_ASYNC_REQUESTS = 1000  # MaxConcurrentInvocationsPerInstance
+_MOST_REQUESTS_BY_PREFIX = 1024  # ConcurrencyThreshold
 
 _ALARM_REACTION_IN_SECONDS = 240  # two datapoints of a minute each, and the delay of metrics
 
@@ -29,6 +30,10 @@ def _is_realtime(deployment: Deployment) -> bool:
 
 def _is_async(deployment: Deployment) -> bool:
     return deployment.hosting.mode == "async"
+
+
+def _routes_by_prefix(deployment: Deployment) -> bool:
+    return deployment.hosting.routing == "prefix-aware"
 
 
 _NEEDED = (
@@ -94,6 +99,20 @@ _NEEDED = (
         f"use at most {_MOST_ASYNC_REQUESTS}",
     ),
     _Requirement(
+        "hosting.scaling.concurrent_requests_per_instance",
+        lambda d: (
+            _routes_by_prefix(d) and d.hosting.scaling.concurrent_requests_per_instance > _MOST_REQUESTS_BY_PREFIX
+        ),
+        "{value} is refused with hosting.routing: prefix-aware",
+        f"use at most {_MOST_REQUESTS_BY_PREFIX}",
+    ),
+    _Requirement(
+        "hosting.routing",
+        lambda d: _is_async(d) and _routes_by_prefix(d),
+        "{value} is for real-time endpoints",
+        "remove it, or use hosting.mode: realtime",
+    ),
+    _Requirement(
         "hosting.network_isolation",
         lambda d: d.hosting.network_isolation and d.model.weights is None,
         "true keeps the container from the Hugging Face Hub",
@@ -133,6 +152,28 @@ _NEEDED = (
 )
 
 _USELESS = (
+    _Requirement(
+        "hosting.routing",
+        lambda d: _routes_by_prefix(d) and d.hosting.instance_count.max == 1,
+        "{value} has no effect with one instance",
+        "make hosting.instance_count.max larger, or remove it",
+    ),
+    _Requirement(
+        "hosting.routing_prefix_in_bytes",
+        lambda d: not _routes_by_prefix(d) and "routing_prefix_in_bytes" in d.hosting.model_fields_set,
+        "has no effect with hosting.routing: {deployment.hosting.routing}",
+        "use hosting.routing: prefix-aware, or remove it",
+    ),
+    _Requirement(
+        "alarms.idle_in_hours",
+        lambda d: (
+            d.hosting.instance_count.min == 0
+            and "idle_in_hours" in d.alarms.model_fields_set
+            and d.alarms.idle_in_hours is not None
+        ),
+        "has no effect with hosting.instance_count.min: 0, where scaling ends idle instances",
+        "remove it",
+    ),
     _Requirement(
         "model.revision",
         lambda d: d.model.revision is not None and d.model.weights is not None,
@@ -175,9 +216,10 @@ def settings_have_an_effect(resolution: Resolution) -> Iterator[Finding]:
         for name in sorted(deployment.jobs.model_fields_set - {"enabled"}):
             yield Finding(f"jobs.{name}", "has no effect with jobs.enabled: false", "remove it")
     if not deployment.hosting.instance_count.is_scaled:
-        # With a fixed count the concurrency of an instance still bounds how many jobs run at once.
-        bounds_jobs = {"concurrent_requests_per_instance"} if deployment.jobs.enabled else set()
-        for name in sorted(deployment.hosting.scaling.model_fields_set - bounds_jobs):
+        # With a fixed count the concurrency of an instance still bounds jobs, and the requests of one prefix.
+        is_bound = deployment.jobs.enabled or _routes_by_prefix(deployment)
+        used = {"concurrent_requests_per_instance"} if is_bound else set()
+        for name in sorted(deployment.hosting.scaling.model_fields_set - used):
             count = deployment.hosting.instance_count.min
             yield Finding(f"hosting.scaling.{name}", f"has no effect with a fixed count of {count}", "make max larger")
 

@@ -58,7 +58,8 @@ class TargetTracking:
         self._target = float(configuration["TargetValue"])
         self.scale_out_cooldown = float(configuration.get("ScaleOutCooldown", _DEFAULT_COOLDOWN_IN_SECONDS))
         self.scale_in_cooldown = float(configuration.get("ScaleInCooldown", _DEFAULT_COOLDOWN_IN_SECONDS))
-        self.period, self.metric = _period_and_metric(configuration, resource_id)
+        # Of several metrics the highest value counts.
+        self.period, self.metrics = _period_and_metrics(configuration, resource_id)
         self._periods_to_scale_in = _SECONDS_TO_SCALE_IN // self.period
         # Of how many periods read() needs to know the metric.
         self.periods = self._periods_to_scale_in + _SPARE_PERIODS
@@ -85,16 +86,28 @@ def _known(values: list[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _period_and_metric(configuration: dict[str, Any], resource_id: str) -> tuple[int, dict[str, Any]]:
+def _period_and_metrics(configuration: dict[str, Any], resource_id: str) -> tuple[int, list[dict[str, Any]]]:
     if custom := configuration.get("CustomizedMetricSpecification"):
-        return 60, {name: custom.get(name) for name in ("MetricName", "Namespace", "Dimensions", "Statistic")}
+        if queries := custom.get("Metrics"):
+            return 60, _metrics_of(queries)
+        return 60, [{name: custom.get(name) for name in ("MetricName", "Namespace", "Dimensions", "Statistic")}]
     predefined = (configuration.get("PredefinedMetricSpecification") or {}).get("PredefinedMetricType")
     if predefined != _HIGH_RESOLUTION:
         raise ValueError(f"The local cloud follows a customized metric or {_HIGH_RESOLUTION}, not {predefined}.")
     _, endpoint, _, variant = resource_id.split("/")
-    return 10, {
+    metric = {
         "Namespace": "AWS/SageMaker",
         "MetricName": "ConcurrentRequestsPerModel",
         "Dimensions": [{"Name": "EndpointName", "Value": endpoint}, {"Name": "VariantName", "Value": variant}],
         "Statistic": "Maximum",
     }
+    return 10, [metric]
+
+
+def _metrics_of(queries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    *metrics, total = queries
+    filled = ", ".join(f"FILL({each['Id']}, 0)" for each in metrics)
+    known = f"MAX([{filled}])"
+    if total.get("Expression") != known or not all("MetricStat" in each for each in metrics):
+        raise ValueError(f"The local cloud follows the expression {known} of these metrics, not {total}.")
+    return [each["MetricStat"]["Metric"] | {"Statistic": each["MetricStat"]["Stat"]} for each in metrics]

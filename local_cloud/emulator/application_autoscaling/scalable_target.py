@@ -113,7 +113,12 @@ class ScalableTarget:
 
 
 def _read(policy: TargetTracking) -> Reading | None:
-    return policy.read(cloudwatch.values_of_periods(policy.metric, policy.period, policy.periods))
+    series = [cloudwatch.values_of_periods(metric, policy.period, policy.periods) for metric in policy.metrics]
+    return policy.read([_highest(values) for values in zip(*series, strict=True)])
+
+
+def _highest(values: Sequence[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 def _most(readings: Sequence[tuple[TargetTracking, Reading]], capacity: int) -> int:

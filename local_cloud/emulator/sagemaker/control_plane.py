@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from local_cloud.emulator import cloudwatch, iam, ministack
@@ -30,6 +30,8 @@ from local_cloud.emulator.sagemaker.validation import (
     required,
 )
 
+_tagging = ministack.internals("ministack.services.tagging", "_COLLECTORS")
+
 _CONTENT_TYPE = "application/x-amz-json-1.1"
 
 
@@ -37,7 +39,9 @@ def create_model(request: dict[str, Any]) -> dict[str, Any]:
     name = check_name(request, "ModelName")
     refuse_known_name(models, name, "model")
     role_arn, container = required(request, "ExecutionRoleArn"), required(request, "PrimaryContainer")
-    if not iam.role_trusts(role_arn, "sagemaker.amazonaws.com"):
+    # As SageMaker's guide has it for inference: an ARN that ends in a star, and no word of aws:SourceAccount.
+    source = f"arn:aws:sagemaker:{ministack.region()}:{ministack.account_id()}:*"
+    if not iam.role_trusts(role_arn, "sagemaker.amazonaws.com", {"aws:sourcearn": source}):
         raise InvalidRequestError(
             f"Could not assume role {role_arn}. Please ensure that the role exists and allows principal "
             "'sagemaker.amazonaws.com' to assume the role."
@@ -66,6 +70,7 @@ def create_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     _check_alarms(request.get("DeploymentConfig", {}))
     model = find_model(config["ProductionVariants"][0]["ModelName"])
     endpoint = Endpoint(name, arn_of("endpoint", name), config, model)
+    endpoint.tags = list(request.get("Tags") or [])
     endpoints[name] = endpoint
     endpoint.start()
     return {"EndpointArn": endpoint.arn}
@@ -90,7 +95,8 @@ def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
             f'The local cloud does not change endpoint "{endpoint.arn}" between real-time and asynchronous inference; '
             "create another one."
         )
-    retained = kept and request.get("RetainAllVariantProperties")
+    excluded = [each["VariantPropertyType"] for each in request.get("ExcludeRetainedVariantProperties") or []]
+    retained = kept and request.get("RetainAllVariantProperties") and "DesiredInstanceCount" not in excluded
     count = endpoint.desired_count if retained else int(variant["InitialInstanceCount"])
     endpoint.update(config, find_model(variant["ModelName"]), count, deployment)
     return {"EndpointArn": endpoint.arn}
@@ -141,13 +147,24 @@ def _list_endpoints(request: dict[str, Any]) -> dict[str, Any]:
     return {"Endpoints": [{member: endpoint[member] for member in members} for endpoint in known]}
 
 
+def _list(store: Any, noun: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    members = (f"{noun}Name", f"{noun}Arn", "CreationTime")
+
+    def list_all(request: dict[str, Any]) -> dict[str, Any]:
+        return {f"{noun}s": [{member: each[member] for member in members} for each in list(store.values())]}
+
+    return list_all
+
+
 _OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "CreateModel": create_model,
     "DescribeModel": lambda request: find_model(required(request, "ModelName")),
     "DeleteModel": delete_model,
+    "ListModels": _list(models, "Model"),
     "CreateEndpointConfig": create_endpoint_config,
     "DescribeEndpointConfig": lambda request: find_endpoint_config(required(request, "EndpointConfigName")),
     "DeleteEndpointConfig": delete_endpoint_config,
+    "ListEndpointConfigs": _list(endpoint_configs, "EndpointConfig"),
     "CreateEndpoint": create_endpoint,
     "DescribeEndpoint": lambda request: find_endpoint(required(request, "EndpointName")).describe(),
     "UpdateEndpoint": update_endpoint,
@@ -180,7 +197,8 @@ def _refuse_busy(endpoint: Endpoint) -> None:
 
 def _store(store: Any, request: dict[str, Any], name: str, noun: str, kind: str) -> dict[str, Any]:
     arn = arn_of(kind, name)
-    store[name] = request | {f"{noun}Arn": arn, "CreationTime": time.time()}
+    tags = list(request.get("Tags") or [])
+    store[name] = request | {f"{noun}Arn": arn, "CreationTime": time.time(), "Tags": tags}
     return {f"{noun}Arn": arn}
 
 
@@ -219,6 +237,15 @@ def _authorize(headers: dict[str, str], path: str, body: bytes) -> tuple[str, st
     return f"sagemaker:{_operation(headers)}", "*"
 
 
+def _find_by_tags() -> Iterator[tuple[str, list[dict[str, str]]]]:
+    for store, noun in ((models, "Model"), (endpoint_configs, "EndpointConfig")):
+        for each in list(store.values()):
+            yield each[f"{noun}Arn"], each["Tags"]
+    for endpoint in list(endpoints.values()):
+        yield endpoint.arn, endpoint.tags
+
+
 def install() -> None:
+    _tagging._COLLECTORS["sagemaker"] = _find_by_tags
     register_service("sagemaker", _handle, authorize=_authorize, target_prefix="SageMaker.")
     ministack.register_view("/_slipway/containers", list_containers)

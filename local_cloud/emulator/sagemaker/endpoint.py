@@ -34,6 +34,7 @@ class Endpoint:
         self.failure_reason = ""
         self.created_at = self.modified_at = time.time()
         self.desired_count = int(self.variant["InitialInstanceCount"])
+        self.tags: list[dict[str, str]] = []
         self.fleet: Fleet | None = None
         self.queue = AsyncQueue(name, lambda: self.fleet) if "AsyncInferenceConfig" in config else None
         self._model = model

@@ -6,6 +6,7 @@ from local_cloud.emulator import clock, cloudwatch, ministack
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
 from local_cloud.emulator.sagemaker.metrics import NAMESPACE
 from local_cloud.emulator.sagemaker.store import endpoints
+from local_cloud.emulator.sagemaker.validation import instance_types
 
 _BACKLOG_INTERVAL_IN_SECONDS = 60
 _CONCURRENCY_INTERVAL_IN_SECONDS = 10
@@ -36,9 +37,12 @@ def _put_concurrencies() -> None:
     for endpoint in _each_endpoint():
         if endpoint.fleet and not endpoint.queue:
             dimensions = {"EndpointName": endpoint.name, "VariantName": endpoint.variant["VariantName"]}
+            by_type = dimensions | {"InstanceType": instance_types(endpoint.variant)[0]}
             for instance in endpoint.fleet.healthy:
                 values = {"ConcurrentRequestsPerModel": (float(instance.outstanding), "Count")}
                 cloudwatch.record_metrics(NAMESPACE, dimensions, values)
+                if "InstancePools" in endpoint.variant:
+                    cloudwatch.record_metrics(NAMESPACE, by_type, values)
 
 
 def _each_endpoint() -> Iterator[Endpoint]:

@@ -8,7 +8,12 @@ from local_cloud.emulator.cloudformation import Provisioned, register_resource_t
 from local_cloud.emulator.sagemaker import control_plane
 from local_cloud.emulator.sagemaker.store import endpoint_configs, endpoints, models
 
-_UPDATE_MEMBERS = ("EndpointConfigName", "DeploymentConfig", "RetainAllVariantProperties")
+_UPDATE_MEMBERS = (
+    "EndpointConfigName",
+    "DeploymentConfig",
+    "ExcludeRetainedVariantProperties",
+    "RetainAllVariantProperties",
+)
 
 
 class ResourceFailedError(Exception):

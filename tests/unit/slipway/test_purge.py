@@ -3,8 +3,9 @@
 import io
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,12 @@ ARNS = [
     f"arn:aws:dynamodb:eu-west-1:111122223333:table/{TABLE}",
     f"arn:aws:s3:::{BUCKET}",
     f"arn:aws:logs:eu-west-1:111122223333:log-group:{LOG_GROUP}",
+]
+SAGEMAKER = "arn:aws:sagemaker:eu-west-1:111122223333"
+HOSTING = [
+    *(f"{SAGEMAKER}:endpoint-config/configuration-{each}" for each in (1, 2, 3)),
+    *(f"{SAGEMAKER}:model/model-{each}" for each in (1, 2, 3)),
+    f"{SAGEMAKER}:endpoint/chat-1a2b3c4d",
 ]
 
 
@@ -43,6 +50,44 @@ class Account:
         self.groups = {LOG_GROUP: 1_200_000, f"{LOG_GROUP}-of-another": 7}
         self.locked: set[str] = set()
         self.refuses_to_delete_tables = False
+        # Three versions: SageMaker went back to the second by itself, CloudFormation holds the third for deployed.
+        self.endpoints = {"chat-1a2b3c4d": {"EndpointStatus": "InService", "EndpointConfigName": "Configuration-2"}}
+        self.configurations = {f"Configuration-{each}": f"Model-{each}" for each in (1, 2, 3)}
+        self.models = {*self.configurations.values(), "Model-of-another"}
+
+    def _list_stack_resources(self, StackName: str) -> Iterator[Any]:
+        assert StackName == "chat"
+        yield {"StackResourceSummaries": [{"PhysicalResourceId": HOSTING[2]}, {"LogicalResourceId": "NotMadeYet"}]}
+        yield {"StackResourceSummaries": [{"PhysicalResourceId": HOSTING[5]}]}
+
+    def _listed(self, noun: str, kind: str, names: Iterable[str]) -> Iterator[Any]:
+        for name in list(names):  # one on each page; ARNs are in lower case
+            arn = f"{SAGEMAKER}:{kind}/{name.lower()}"
+            yield {f"{noun}s": [{f"{noun}Name": name, f"{noun}Arn": arn, "CreationTime": datetime(2026, 11, 22)}]}
+
+    def _list_endpoints(self, PaginationConfig: Any) -> Iterator[Any]:
+        return self._listed("Endpoint", "endpoint", self.endpoints)
+
+    def _list_endpoint_configs(self, PaginationConfig: Any) -> Iterator[Any]:
+        return self._listed("EndpointConfig", "endpoint-config", self.configurations)
+
+    def _list_models(self, PaginationConfig: Any) -> Iterator[Any]:
+        return self._listed("Model", "model", self.models)
+
+    def describe_endpoint(self, EndpointName: str) -> Any:
+        return self.endpoints[EndpointName]
+
+    def describe_endpoint_config(self, EndpointConfigName: str) -> Any:
+        return {"ProductionVariants": [{"ModelName": self.configurations[EndpointConfigName]}]}
+
+    def delete_endpoint(self, EndpointName: str) -> None:
+        del self.endpoints[EndpointName]
+
+    def delete_endpoint_config(self, EndpointConfigName: str) -> None:
+        del self.configurations[EndpointConfigName]
+
+    def delete_model(self, ModelName: str) -> None:
+        self.models.remove(ModelName)
 
     def __call__(self, service: str) -> "Account":
         return self
@@ -177,6 +222,46 @@ def test_nothing_is_removed_while_the_stack_exists(status: str, capsys: pytest.C
     said = capsys.readouterr().err
     assert f"The stack chat still exists ({status}); destroy it first: npx cdk destroy -c deployment=chat" in said
     assert account.is_untouched
+
+
+def test_updates_leave_what_neither_the_stack_nor_its_endpoint_uses(capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account(stack="UPDATE_COMPLETE", arns=[*ARNS, *HOSTING])
+    assert purge("chat", account, Person("chat")) == 0
+    assert account.configurations.keys() == {"Configuration-2", "Configuration-3"}
+    assert account.models == {"Model-2", "Model-3", "Model-of-another"}
+    assert account.endpoints
+    assert account.is_untouched
+    said = capsys.readouterr().out
+    assert "Left of updates of chat in eu-west-1" in said
+    assert "endpoint configuration           Configuration-1  made 2026-11-22" in said
+    assert purge("chat", account, Person("chat")) == 1
+    assert "The stack chat still exists (UPDATE_COMPLETE)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("status", ["UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_FAILED", "DELETE_FAILED"])
+def test_nothing_is_unused_while_a_stack_is_on_its_way(status: str) -> None:
+    account = Account(stack=status, arns=HOSTING)
+    assert purge("chat", account, None) == 1
+    assert len(account.configurations) == 3
+
+
+def test_nothing_is_unused_while_the_endpoint_is_updated(capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account(stack="UPDATE_COMPLETE", arns=HOSTING)
+    account.endpoints["chat-1a2b3c4d"]["EndpointStatus"] = "Updating"
+    assert purge("chat", account, None) == 1
+    assert "The endpoint chat-1a2b3c4d is Updating; try again" in capsys.readouterr().err
+    assert len(account.configurations) == 3
+
+
+def test_an_endpoint_without_its_stack_bills_and_goes_first(capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account(arns=[*ARNS, *HOSTING])
+    assert purge("chat", account, Person("chat")) == 0
+    assert not account.endpoints
+    assert not account.configurations
+    assert account.models == {"Model-of-another"}
+    assert account.holds_no_files
+    first = capsys.readouterr().out.splitlines()[2]
+    assert first.split() == ["endpoint:", "its", "instances", "bill", "chat-1a2b3c4d", "InService"]
 
 
 def test_a_protected_table_keeps_everything_and_the_message_has_the_command_that_lifts_it(
