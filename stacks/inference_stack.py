@@ -78,5 +78,6 @@ class InferenceStack(cdk.Stack):
             )
             jobs.add_routes(api)
             outputs |= store.outputs | hosting.queue.outputs
+        hosting.create_endpoint_last()
         for name, value in outputs.items():
             cdk.CfnOutput(self, name, value=value)

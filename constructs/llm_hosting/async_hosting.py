@@ -46,6 +46,7 @@ class AsyncHosting(Construct):
     def grant_generate(self, grantee: iam.IGrantable) -> None:
         """Let a function submit a job and wait for its end."""
         self._endpoint.grant_invoke(grantee)
+        self._endpoint.grant_describe(grantee)
         self._store.grant_submit(grantee)
 
     def grant_describe(self, grantee: iam.IGrantable) -> None:
@@ -76,6 +77,10 @@ class AsyncHosting(Construct):
         self.queue.feed(record, batch_size=10)
         self._store.grant_collect(record)
         alarms.add("Results", self.queue.metric_oldest_message(), _RESULT_DELAY_IN_SECONDS)
+
+    def create_endpoint_last(self) -> None:
+        """Create the endpoint after all else in the stack."""
+        self._endpoint.create_last()
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in SageMaker's queue."""

@@ -82,6 +82,10 @@ class RealtimeHosting(Construct):
         self._store.grant_work(work)
         self._endpoint.grant_invoke(work)
 
+    def create_endpoint_last(self) -> None:
+        """Create the endpoint after all else in the stack."""
+        self._endpoint.create_last()
+
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in the queue."""
         return self.queue.metric_oldest_message()

@@ -1,6 +1,7 @@
 """The endpoint as its template has it: timeouts, host image, guardrails, scaling, encryption, permissions."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -168,3 +169,43 @@ def test_several_instance_types_are_pools_by_priority(templates: dict[str, Templ
         ("ml.g5.2xlarge", 2),
         ("ml.g6e.2xlarge", 3),
     ]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "async", "scaled", "jobs-off", "with-api-key", "qwen3-4b-async"])
+def test_nothing_is_created_after_the_endpoint_but_its_scaling(templates: dict[str, Template], name: str) -> None:
+    template = templates[name]
+    (endpoint,) = (each for each, part in template["Resources"].items() if part["Type"] == "AWS::SageMaker::Endpoint")
+    rest = template["Resources"].keys() - created_before(template, endpoint) - {endpoint}
+    assert all("Scaling" in each for each in rest), rest
+    assert bool(rest) == bool(resources(template, "ApplicationAutoScaling::ScalableTarget"))
+    assert all(endpoint in created_before(template, each) for each in rest)
+
+
+def created_before(template: Template, resource: str) -> set[str]:
+    """The resources that CloudFormation creates before this one: those that it names, and those that they name."""
+    found: set[str] = set()
+    left = [resource]
+    while left:
+        new = named_by(template["Resources"][left.pop()]) & template["Resources"].keys() - found
+        found |= new
+        left += new
+    assert resource not in found, "a circle"
+    return found
+
+
+def named_by(part: Any) -> set[str]:
+    """The logical ids that a resource depends on, by DependsOn, Ref, Fn::GetAtt or Fn::Sub."""
+    if isinstance(part, list):
+        return {name for each in part for name in named_by(each)}
+    if not isinstance(part, dict):
+        return set()
+    names = {name for each in part.values() for name in named_by(each)}
+    depends = part.get("DependsOn", [])
+    names |= {depends} if isinstance(depends, str) else set(depends)
+    if isinstance(part.get("Ref"), str):
+        names.add(part["Ref"])
+    if "Fn::GetAtt" in part:
+        names.add(part["Fn::GetAtt"][0])
+    if "Fn::Sub" in part:
+        names |= set(re.findall(r"\$\{(\w+)", json.dumps(part["Fn::Sub"])))
+    return names

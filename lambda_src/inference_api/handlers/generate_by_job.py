@@ -16,7 +16,7 @@ def handler(request: Request) -> Response:
     """POST /generate: 200 with the model's answer, or 202 with the job if it has not ended after `wait` seconds."""
     started = runtime().now()
     service, seconds = job_service(), seconds_to_wait(request, default=LONGEST_WAIT_IN_SECONDS)
-    job = service.submission.submit(request)
+    job = service.submit(request)
     job, held = service.long_poll.until_ended(job, started + seconds)
     if job.output:
         return _answer(job, job.output, service)

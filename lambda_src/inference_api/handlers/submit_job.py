@@ -12,6 +12,6 @@ def handler(request: Request) -> Response:
     """POST /jobs: a job for the engine's own body, after waiting up to `wait` seconds for its end."""
     started = runtime().now()
     service, seconds = job_service(), seconds_to_wait(request, default=0)
-    job = service.submission.submit(request)
+    job = service.submit(request)
     job, held = service.long_poll.until_ended(job, started + seconds)
     return accepted(job, service, retry_after(job, runtime().now(), asked=seconds, held=held))
