@@ -18,7 +18,7 @@ class AlarmGroup(Construct):
         self._topic = sns.Topic.from_topic_arn(self, "Topic", topic_arn) if topic_arn else None
 
     def add(
-        self, construct_id: str, metric: cloudwatch.Metric, threshold: float, *, periods: int = 1, breaching: int = 1
+        self, construct_id: str, metric: cloudwatch.IMetric, threshold: float, *, periods: int = 1, breaching: int = 1
     ) -> None:
         """An alarm that goes off when `breaching` of the last `periods` are above the threshold."""
         alarm = cloudwatch.Alarm(

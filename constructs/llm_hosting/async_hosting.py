@@ -35,7 +35,7 @@ class AsyncHosting(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         assert store, "preflight refuses an asynchronous endpoint without jobs"
-        self._store = store
+        self._deployment, self._store = resolution.deployment, store
         self._endpoint = AsyncEndpoint(
             self, "Endpoint", resolution=resolution, model_handler=model_handler, store=store
         )
@@ -74,7 +74,7 @@ class AsyncHosting(Construct):
             handlers=handlers,
         ).function
         grant_announce(record)
-        self.queue.feed(record, batch_size=10)
+        self.queue.feed(record, batch_size=10, max_concurrency=self._deployment.most_workers)
         self._store.grant_collect(record)
         alarms.add("Results", self.queue.metric_oldest_message(), _RESULT_DELAY_IN_SECONDS)
 

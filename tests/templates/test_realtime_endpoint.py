@@ -82,7 +82,7 @@ def test_alarms_go_off_at_the_limits_of_the_deployment(templates: dict[str, Temp
     limits = {
         (alarm["MetricName"], alarm.get("Statistic") or alarm["ExtendedStatistic"], alarm["Threshold"])
         for alarm in all_of(templates["gpt2"], "CloudWatch::Alarm")
-        if alarm["Namespace"] == "AWS/SageMaker"
+        if alarm.get("Namespace") == "AWS/SageMaker"
     }
     assert limits == {
         ("Invocation5XXErrors", "Average", 0.05),
@@ -118,7 +118,7 @@ def test_scaling_follows_requests_in_flight_and_keeps_the_count_over_updates(tem
 
 def test_alarms_notify_the_topic_if_there_is_one(templates: dict[str, Template]) -> None:
     telling = [alarm for alarm in all_of(templates["scaled"], "CloudWatch::Alarm") if "AlarmActions" in alarm]
-    assert {alarm["MetricName"] for alarm in telling} >= METRICS
+    assert {alarm.get("MetricName") for alarm in telling} >= METRICS
     assert {alarm["AlarmActions"][0] for alarm in telling} == {"arn:aws:sns:us-east-1:111122223333:on-call"}
     assert not any("AlarmActions" in alarm for alarm in all_of(templates["gpt2"], "CloudWatch::Alarm"))
 

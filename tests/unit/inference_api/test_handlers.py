@@ -20,6 +20,7 @@ ENVIRONMENT = {
     "ENGINE": "tgi",
     "ENGINE_VERSION": "1.4.0",
     "HOSTING_MODE": "realtime",
+    "LONGEST_WAIT_IN_SECONDS": "25",
     "MAX_BODY_BYTES": "131072",
     "REQUEST_SCHEMA": '{"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}}',
     "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE",
