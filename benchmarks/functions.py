@@ -26,6 +26,7 @@ VARIABLES = {
     "ENGINE": "tgi",
     "ENGINE_VERSION": "1.4.0",
     "HOSTING_MODE": "realtime",
+    "LONGEST_WAIT_IN_SECONDS": "25",
     "MAX_BODY_BYTES": "131072",
     "REQUEST_SCHEMA": '{"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}}',
 }

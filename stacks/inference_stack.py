@@ -7,10 +7,11 @@ import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from llm_hosting.api_alarms import ApiAlarms
 from llm_hosting.function_environment import function_environment
 from llm_hosting.handler_function import Handlers
 from llm_hosting.hosting_modes import HOSTING_MODES
-from llm_hosting.inference_api import HOLD_TIMEOUT, InferenceApi
+from llm_hosting.inference_api import InferenceApi
 from llm_hosting.job_functions import JobFunctions
 from llm_hosting.job_store import JobStore
 from llm_hosting.resolution import Resolution
@@ -57,7 +58,7 @@ class InferenceStack(cdk.Stack):
             takes_jobs=deployment.jobs.enabled,
         )
         generate = api.add_function(
-            "POST", "/generate", handler=hosting.generate_handler, timeout=HOLD_TIMEOUT, construct_id="Generate"
+            "POST", "/generate", handler=hosting.generate_handler, timeout=api.hold_timeout, construct_id="Generate"
         )
         hosting.grant_generate(generate)
         describe = api.add_function("GET", "/endpoint", handler="describe_endpoint", timeout=cdk.Duration.seconds(10))
@@ -78,5 +79,13 @@ class InferenceStack(cdk.Stack):
             )
             jobs.add_routes(api)
             outputs |= store.outputs | hosting.queue.outputs
+        ApiAlarms(
+            self,
+            "ApiAlarms",
+            settings=deployment.alarms,
+            failures=api.metric_failures(),
+            functions=handlers.functions,
+        )
+        hosting.create_endpoint_last()
         for name, value in outputs.items():
             cdk.CfnOutput(self, name, value=value)

@@ -20,7 +20,7 @@ class AlarmGroup(Construct):
     def add(
         self,
         construct_id: str,
-        metric: cloudwatch.Metric,
+        metric: cloudwatch.IMetric,
         threshold: float,
         *,
         periods: int = 1,

@@ -62,6 +62,10 @@ class AsyncEndpoint(Construct):
         """Let a principal read this endpoint's status."""
         self._hosted.grant(grantee, "sagemaker:DescribeEndpoint")
 
+    def create_last(self) -> None:
+        """Create the endpoint after all else in the stack."""
+        self._hosted.create_endpoint_last()
+
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in SageMaker's queue."""
         return cloudwatch.Metric(

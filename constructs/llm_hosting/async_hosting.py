@@ -35,7 +35,7 @@ class AsyncHosting(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         assert store, "preflight refuses an asynchronous endpoint without jobs"
-        self._store = store
+        self._deployment, self._store = resolution.deployment, store
         self._endpoint = AsyncEndpoint(
             self, "Endpoint", resolution=resolution, model_handler=model_handler, store=store
         )
@@ -46,6 +46,7 @@ class AsyncHosting(Construct):
     def grant_generate(self, grantee: iam.IGrantable) -> None:
         """Let a function submit a job and wait for its end."""
         self._endpoint.grant_invoke(grantee)
+        self._endpoint.grant_describe(grantee)
         self._store.grant_submit(grantee)
 
     def grant_describe(self, grantee: iam.IGrantable) -> None:
@@ -73,9 +74,13 @@ class AsyncHosting(Construct):
             handlers=handlers,
         ).function
         grant_announce(record)
-        self.queue.feed(record, batch_size=10)
+        self.queue.feed(record, batch_size=10, max_concurrency=self._deployment.most_workers)
         self._store.grant_collect(record)
         alarms.add("Results", self.queue.metric_oldest_message(), _RESULT_DELAY_IN_SECONDS)
+
+    def create_endpoint_last(self) -> None:
+        """Create the endpoint after all else in the stack."""
+        self._endpoint.create_last()
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in SageMaker's queue."""

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 REALTIME_TIMEOUT_IN_SECONDS = 60  # SageMaker's own limit on a call of a real-time endpoint
+# A new account may run 10 functions at once (check --account looks): most of them have to be left to callers.
+_MOST_WORKERS_BY_DEFAULT = 4
 LogRetentionInDays = Literal[
     1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653
 ]  # some of the values that CloudWatch Logs takes
@@ -273,6 +275,13 @@ class Api(Section):
     )
     throttle: Throttle = Throttle()
     quota: Quota | None = Field(None, description="Limit per API key; null = none.")
+    timeout_in_seconds: int = Field(
+        29,
+        ge=29,
+        le=300,
+        description="How long API Gateway waits for a function; more than 29 s needs a raised quota. Four seconds less "
+        "is the time for POST /generate, of which a real-time endpoint takes up to 60 s, and the most for `?wait=`.",
+    )
     max_body_in_kb: int = Field(
         128, ge=1, le=2900, description="Largest request body (1 kB = 1,024 bytes); Lambda takes 6 MB, escaped."
     )
@@ -282,6 +291,16 @@ class Api(Section):
     tracing: bool = Field(False, description="AWS X-Ray for the API and its functions.")
     memory_in_mb: int = Field(512, ge=256, le=10240, description="Memory of each function; CPU grows with it.")
     architecture: Literal["arm64", "x86_64"] = Field("arm64", description="Processor of the functions.")
+
+    @property
+    def function_timeout_in_seconds(self) -> int:
+        """Of functions that wait: shorter than the gateway's, so that their own answer wins."""
+        return self.timeout_in_seconds - 1
+
+    @property
+    def longest_wait_in_seconds(self) -> int:
+        """For the model, or for the end of a job: it leaves the function 3 s to connect and to answer."""
+        return self.timeout_in_seconds - 4
 
 
 class JobLimits(Section):
@@ -315,8 +334,9 @@ class Jobs(Section):
         None,
         ge=2,
         le=1000,
-        description="`hosting.mode: realtime` only: jobs sent to the endpoint at once; null = "
-        "`instance_count.max` x `scaling.concurrent_requests_per_instance`.",
+        description="`hosting.mode: realtime` only: jobs sent to the endpoint at once, each by a running function; "
+        "null = `instance_count.max` x `scaling.concurrent_requests_per_instance`, but at most 4, as a new account may "
+        "run 10 functions at once.",
     )
     max_waiting: int = Field(
         50, ge=0, le=10_000, description="Callers per half minute who are held until their job ends; others ask again."
@@ -406,3 +426,20 @@ class Deployment(Section):
         if self.hosting.mode == "realtime":
             return REALTIME_TIMEOUT_IN_SECONDS
         return self.jobs.invocation_timeout_in_seconds
+
+    @property
+    def answer_limit_in_seconds(self) -> int:
+        """Time that POST /generate gives a real-time endpoint."""
+        return min(self.api.longest_wait_in_seconds, REALTIME_TIMEOUT_IN_SECONDS)
+
+    @property
+    def most_workers(self) -> int:
+        """Functions that run jobs, or record their results, at once; an event source takes 2 or more."""
+        if self.hosting.mode == "async":
+            return _MOST_WORKERS_BY_DEFAULT
+        return self.jobs.max_concurrency or max(2, min(self.model_places, _MOST_WORKERS_BY_DEFAULT))
+
+    @property
+    def model_places(self) -> int:
+        """Requests that the model takes at once on all instances."""
+        return self.hosting.instance_count.max * self.hosting.scaling.concurrent_requests_per_instance

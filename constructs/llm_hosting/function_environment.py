@@ -20,6 +20,7 @@ def function_environment(resolution: Resolution, hosting: HostingMode, store: Jo
         "ENGINE": deployment.serving.engine,
         "ENGINE_VERSION": resolution.version,
         "HOSTING_MODE": deployment.hosting.mode,
+        "LONGEST_WAIT_IN_SECONDS": str(deployment.api.longest_wait_in_seconds),
         "MAX_BODY_BYTES": str(deployment.api.max_body_in_kb * 1024),
         "REQUEST_SCHEMA": _compact({"bodies": resolution.bodies, "parameters": resolution.parameters}),
     }

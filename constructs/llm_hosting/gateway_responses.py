@@ -6,6 +6,8 @@ The statuses and texts of the functions are in lambda_src/inference_api/errors.p
 import json
 from dataclasses import dataclass
 
+from .deployment import Api
+
 
 @dataclass(frozen=True)
 class GatewayResponse:
@@ -81,8 +83,9 @@ _RESPONSES = (
 )
 
 
-def gateway_responses(auth: str, *, takes_jobs: bool) -> tuple[GatewayResponse, ...]:
-    """The answers of an API with this `api.auth`."""
+def gateway_responses(settings: Api, *, takes_jobs: bool) -> tuple[GatewayResponse, ...]:
+    """The answers of an API with these settings."""
+    auth = settings.auth
     or_a_job = " or submit a job with POST /jobs" if takes_jobs else ""
     return (
         # Also the answer to a misspelt path, which AWS's own text, "Missing Authentication Token", does not say.
@@ -96,7 +99,7 @@ def gateway_responses(auth: str, *, takes_jobs: bool) -> tuple[GatewayResponse, 
             "INTEGRATION_TIMEOUT",
             504,
             "gateway_timeout",
-            f"No answer within 29 seconds: ask for fewer tokens{or_a_job}.",
+            f"No answer within {settings.timeout_in_seconds} seconds: ask for fewer tokens{or_a_job}.",
         ),
         *_RESPONSES,
     )

@@ -69,6 +69,7 @@ class HostedModel(Construct):
         guards = [alarm for alarm in alarms if alarm.rolls_back]
         rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=guards, topic_arn=None)
         self._endpoint = self._create_endpoint(configuration, rollback.alarms)
+        self._scaling: EndpointScaling | None = None
         self._allow_reading(rollback.alarms)
 
     @property
@@ -98,11 +99,22 @@ class HostedModel(Construct):
 
     def add_scaling(self, construct_id: str) -> EndpointScaling:
         """Scale the number of instances automatically."""
-        scaling = EndpointScaling(
+        self._scaling = EndpointScaling(
             self, construct_id, endpoint_name=self.name, variant_name=VARIANT_NAME, hosting=self._hosting
         )
-        scaling.node.add_dependency(self._endpoint)  # made after and removed before the endpoint
-        return scaling
+        self._scaling.node.add_dependency(self._endpoint)  # made after and removed before the endpoint
+        return self._scaling
+
+    def create_endpoint_last(self) -> None:
+        """Create the endpoint after all that the stack holds by now but its scaling, and delete it before them.
+
+        A failure elsewhere would else roll the stack back while the endpoint is `Creating`. SageMaker refuses to delete
+        it then: the stack ends as ROLLBACK_FAILED, and the instances bill on.
+        """
+        later = tuple(f"{each.node.path}/" for each in (self._endpoint, self._scaling) if each)
+        resources = [each for each in cdk.Stack.of(self).node.find_all() if isinstance(each, cdk.CfnResource)]
+        earlier = [each for each in resources if not f"{each.node.path}/".startswith(later)]
+        self._endpoint.node.add_dependency(*earlier)
 
     def grant(self, grantee: iam.IGrantable, action: str) -> None:
         """Let a principal do one action on this endpoint."""

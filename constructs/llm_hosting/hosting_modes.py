@@ -43,6 +43,9 @@ class HostingMode(Protocol):
     def add_functions(self, scope: Construct, handlers: Handlers, alarms: AlarmGroup) -> None:
         """Add the functions and alarms that only this mode has."""
 
+    def create_endpoint_last(self) -> None:
+        """Create the endpoint, which costs most and can't be deleted while it starts, after all else in the stack."""
+
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has waited for the model."""
 

@@ -5,6 +5,7 @@ from typing import Literal
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
@@ -14,9 +15,8 @@ from .gateway_responses import gateway_responses
 from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
 from .log_group import LogGroup
 
-HOLD_TIMEOUT = cdk.Duration.seconds(28)  # of functions that wait: shorter than the gateway's, so that their answer wins
-
-_GATEWAY_TIMEOUT = cdk.Duration.seconds(29)  # API Gateway's own limit
+# TLS 1.3 and, for OpenSSL before 1.1.1 or Java before 11, TLS 1.2 with forward secrecy. The default takes TLS 1.0.
+_SECURITY_POLICY = "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"
 
 # Fields of an access log line, by their names in $context; none of them holds a prompt.
 _LOGGED = {
@@ -54,7 +54,7 @@ _NO_USER_POOL = {
 
 
 class InferenceApi(Construct):
-    """A regional REST API; `url` ends in a slash."""
+    """A regional REST API; `url` ends in a slash. `hold_timeout`: of functions that wait."""
 
     def __init__(
         self,
@@ -76,8 +76,12 @@ class InferenceApi(Construct):
             cloud_watch_role=False,  # one per account and region: it lives in the stack slipway-account-settings
             deploy_options=self._stage_options(),
         )
+        resource = self._api.node.default_child  # the L2 has neither of the two
+        resource.security_policy = _SECURITY_POLICY
+        resource.endpoint_access_mode = "STRICT"  # the name in the TLS handshake must be the API's host
         self._api.node.try_remove_child("Endpoint")  # an output that repeats ApiUrl
-        for response in gateway_responses(settings.auth, takes_jobs=takes_jobs):
+        self.hold_timeout = cdk.Duration.seconds(settings.function_timeout_in_seconds)
+        for response in gateway_responses(settings, takes_jobs=takes_jobs):
             self._api.add_gateway_response(
                 response.kind.title().replace("_", ""),
                 type=apigateway.ResponseType.of(response.kind),
@@ -93,6 +97,12 @@ class InferenceApi(Construct):
         """URL of the API."""
         url: str = self._api.url
         return url
+
+    def metric_failures(self) -> cloudwatch.Metric:
+        """Share of requests answered with 5XX: each counts 1 or 0."""
+        return self._api.deployment_stage.metric_server_error(
+            statistic=cloudwatch.Stats.AVERAGE, period=cdk.Duration.minutes(1)
+        )
 
     def add_function(
         self,
@@ -115,9 +125,10 @@ class InferenceApi(Construct):
             memory_in_mb=memory_in_mb,
         ).function
         auth = self._settings.auth
+        gateway_timeout = cdk.Duration.seconds(self._settings.timeout_in_seconds)
         route = self._api.root.resource_for_path(path).add_method(
             method,
-            apigateway.LambdaIntegration(function, timeout=_GATEWAY_TIMEOUT, allow_test_invoke=False),
+            apigateway.LambdaIntegration(function, timeout=gateway_timeout, allow_test_invoke=False),
             authorization_type=apigateway.AuthorizationType.IAM if auth == "iam" else apigateway.AuthorizationType.NONE,
             api_key_required=auth == "api-key",
         )

@@ -8,7 +8,7 @@ from .deployment import Alarms, Jobs
 from .every_minute import EveryMinute
 from .handler_function import HandlerFunction, Handlers
 from .hosting_modes import HostingMode
-from .inference_api import HOLD_TIMEOUT, InferenceApi
+from .inference_api import InferenceApi
 from .job_alarms import JobAlarms
 from .job_events import grant_announce
 from .job_store import JobStore
@@ -49,11 +49,12 @@ class JobFunctions(Construct):
 
     def add_routes(self, api: InferenceApi) -> None:
         """POST /jobs, GET /jobs, GET /jobs/{id} and DELETE /jobs/{id}."""
-        submit = api.add_function("POST", "/jobs", handler="submit_job", timeout=HOLD_TIMEOUT)
+        submit = api.add_function("POST", "/jobs", handler="submit_job", timeout=api.hold_timeout)
         self._store.grant_submit(submit)
         self._hosting.grant_dispatch(submit)
+        self._hosting.grant_describe(submit)
         poll = api.add_function(
-            "GET", "/jobs/{id}", handler="poll_job", timeout=HOLD_TIMEOUT, memory_in_mb=_HOLD_MEMORY_IN_MB
+            "GET", "/jobs/{id}", handler="poll_job", timeout=api.hold_timeout, memory_in_mb=_HOLD_MEMORY_IN_MB
         )
         self._store.grant_wait(poll)
         list_ = api.add_function("GET", "/jobs", handler="list_jobs", timeout=_ANSWER_TIMEOUT)

@@ -46,7 +46,7 @@ class JobQueue(Construct):
         self.url = self._queue.queue_url
         self.outputs = {"JobQueue": self._queue.queue_name, "JobDeadLetters": self._dead_letters.queue_name}
 
-    def feed(self, function: lambda_.Function, *, batch_size: int, max_concurrency: int | None = None) -> None:
+    def feed(self, function: lambda_.Function, *, batch_size: int, max_concurrency: int) -> None:
         """Let a function handle the messages; the ones that it reports as failed come back."""
         self._allow(function, "ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
         source = function.add_event_source_mapping(

@@ -45,6 +45,10 @@ class RealtimeEndpoint(Construct):
         """Let a principal read this endpoint's status."""
         self._hosted.grant(grantee, "sagemaker:DescribeEndpoint")
 
+    def create_last(self) -> None:
+        """Create the endpoint after all else in the stack."""
+        self._hosted.create_endpoint_last()
+
 
 def _alarms(settings: Alarms, *, takes_jobs: bool) -> tuple[AlarmSpec, ...]:
     """Share of 5XX answers, share of answers other than 2XX, 99th percentile of the model's latency.

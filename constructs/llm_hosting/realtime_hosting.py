@@ -16,7 +16,6 @@ from .realtime_endpoint import RealtimeEndpoint
 from .resolution import Resolution
 
 _WORK_TIMEOUT = Duration.seconds(90)  # a call of the endpoint may take 60 s
-_MOST_WORKERS = 1000  # the limit of an event source
 
 
 class RealtimeHosting(Construct):
@@ -76,19 +75,16 @@ class RealtimeHosting(Construct):
             calls_itself=True,  # a job that the model cannot take now goes back into the queue, with a delay
         ).function
         grant_announce(work)
-        self.queue.feed(work, batch_size=1, max_concurrency=self._max_workers())
+        self.queue.feed(work, batch_size=1, max_concurrency=self._deployment.most_workers)
         self.queue.grant_send(work)
         self.queue.grant_postpone(work)
         self._store.grant_work(work)
         self._endpoint.grant_invoke(work)
 
+    def create_endpoint_last(self) -> None:
+        """Create the endpoint after all else in the stack."""
+        self._endpoint.create_last()
+
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in the queue."""
         return self.queue.metric_oldest_message()
-
-    def _max_workers(self) -> int:
-        places = (
-            self._deployment.hosting.instance_count.max
-            * self._deployment.hosting.scaling.concurrent_requests_per_instance
-        )
-        return self._deployment.jobs.max_concurrency or min(max(places, 2), _MOST_WORKERS)

@@ -20,14 +20,18 @@ from inference_api import errors
 from inference_api.answer import Answer
 from inference_api.runtime import ONE_ATTEMPT
 
-# 1 + 25 s leave time to answer within the function's 28 s.
-WHILE_CALLER_WAITS = ONE_ATTEMPT.merge(Config(read_timeout=25))
+_CALL_LIMIT_IN_SECONDS = 65  # SageMaker itself ends a call after 60 s
 
 # A frozen function does not see that the other side hung up, and a single attempt would end on the dead connection.
 IDLE_LIMIT_IN_SECONDS = 20
 
 # Without SSLError: a connection can break while the answer is read.
 NEVER_SENT = (ConnectTimeoutError, EndpointConnectionError, ProxyConnectionError)
+
+
+def one_call(seconds: float = _CALL_LIMIT_IN_SECONDS) -> Config:
+    """Of a client that waits for an answer as long as SageMaker may take, or only so many seconds."""
+    return ONE_ATTEMPT.merge(Config(read_timeout=min(seconds, _CALL_LIMIT_IN_SECONDS)))
 
 
 class EndpointClient:

@@ -11,7 +11,10 @@ from inference_api.request_body import RequestRules
 
 @dataclass(frozen=True)
 class Settings:
-    """The deployment behind the API. engine_version: empty for an own image."""
+    """The deployment behind the API.
+
+    engine_version: empty for an own image. longest_wait_in_seconds: of a caller, for the model or for a job's end.
+    """
 
     endpoint_name: str
     endpoint_url: str
@@ -19,6 +22,7 @@ class Settings:
     engine: str
     engine_version: str
     hosting_mode: str
+    longest_wait_in_seconds: int
     request_rules: RequestRules
 
 
@@ -33,6 +37,7 @@ def settings() -> Settings:
         engine=os.environ["ENGINE"],
         engine_version=os.environ["ENGINE_VERSION"],
         hosting_mode=os.environ["HOSTING_MODE"],
+        longest_wait_in_seconds=int(os.environ["LONGEST_WAIT_IN_SECONDS"]),
         request_rules=RequestRules(
             engine=os.environ["ENGINE"],
             bodies=tuple(schema["bodies"]),

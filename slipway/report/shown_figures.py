@@ -6,7 +6,6 @@ from typing import NamedTuple
 from llm_hosting.catalog.instances import instances
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.report import Figures, Report
-from llm_hosting.preflight.timing_rules import ROUTE_LIMIT_IN_SECONDS
 
 
 class Row(NamedTuple):
@@ -94,7 +93,11 @@ def _answer(figures: Figures, deployment: Deployment) -> _Texts:
         return _Texts("estimated once serving.max_new_tokens is set", "?")
     if seconds is None:
         return _Texts(f"not known for {tokens:,} tokens", "?")
-    limit = f"; POST /generate waits {ROUTE_LIMIT_IN_SECONDS} s" if deployment.hosting.mode == "realtime" else ""
+    limit = (
+        f"; POST /generate waits {deployment.answer_limit_in_seconds} s"
+        if deployment.hosting.mode == "realtime"
+        else ""
+    )
     return _Texts(f"about {seconds:,.1f} s for {tokens:,} tokens{limit}", f"{seconds:,.1f} s for {tokens:,} tokens")
 
 

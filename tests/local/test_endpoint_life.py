@@ -17,7 +17,7 @@ from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
-from support.deployed_stacks import Apis, containers, deployed, edited, update
+from support.deployed_stacks import Apis, assert_refused, containers, deployed, edited, resource_ids, update
 from support.patience import wait_for
 from support.template_parts import Template, policies, properties, variant
 
@@ -86,15 +86,28 @@ def test_a_model_that_starts_too_slowly_fails_the_deploy_within_its_timeout(
             deploying.result()
 
 
-def test_a_model_that_starts_slowly_is_waited_for(cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path) -> None:
+def test_a_model_that_starts_slowly_is_waited_for_and_the_api_says_so(
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
     def start_slowly(template: Template) -> None:
         environment(template)["SLIPWAY_LOCAL_STARTUP_SECONDS"] = "500"
 
+    stack = edited(stacks["small-limits"], tmp_path, start_slowly, "drowsy")
     with ThreadPoolExecutor(1) as executor:
-        deploying = executor.submit(deployed, cloud, edited(stacks["lively"], tmp_path, start_slowly, "drowsy"))
+        deploying = executor.submit(deployed, cloud, stack)
         wait_for(lambda: containers(cloud, "drowsy") or None, "the container")
+        (api_id,) = resource_ids(cloud, stack, "AWS::ApiGateway::RestApi")
+        api = connect(cloud, {"ApiUrl": f"https://{api_id}.execute-api/v1/"}, stack.region)
+        assert api.call("GET", "/endpoint")[2]["status"] == "Creating"
+        for route in ("/generate", "/jobs"):
+            assert_refused(api.call("POST", route, BODY), 503, "endpoint_not_ready")
+        (bucket,) = resource_ids(cloud, stack, "AWS::S3::Bucket")
+        assert "Contents" not in cloud.client("s3", region=stack.region).list_objects_v2(Bucket=bucket)
         cloud.advance(500)
-        assert deploying.result().call("POST", "/generate", BODY)[0] == 200
+        deploying.result()
+    assert api.call("POST", "/generate", BODY)[0] == 200
+    assert api.call("POST", "/jobs", BODY)[0] == 202
+    assert api.call("GET", "/endpoint")[2]["status"] == "InService"
 
 
 def test_a_model_that_dies_between_requests_is_back_at_once(apis: Apis, cloud: LocalCloud) -> None:
@@ -252,9 +265,10 @@ def test_a_delete_leaves_nothing_but_the_log_of_the_endpoint(cloud: LocalCloud, 
     assert containers(cloud, "leaving") == []
     assert names_of(cloud, stack) == {kind: [] for kind in before}
     cloudformation = cloud.client("cloudformation", region=stack.region)
-    events = cloudformation.describe_stack_events(StackName=deleted_stack_id(cloudformation))["StackEvents"]
-    ended = [each["ResourceType"] for each in reversed(events) if each["ResourceStatus"] == "DELETE_COMPLETE"]
-    assert ended.index("AWS::ApplicationAutoScaling::ScalableTarget") < ended.index("AWS::SageMaker::Endpoint")
+    pages = cloudformation.get_paginator("describe_stack_events").paginate(StackName=deleted_stack_id(cloudformation))
+    deleted = list(pages.search("StackEvents[?ResourceStatus=='DELETE_COMPLETE'].ResourceType"))
+    scaling = ["AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::ApplicationAutoScaling::ScalableTarget"]
+    assert deleted[::-1][:3] == [*scaling, "AWS::SageMaker::Endpoint"]  # what bills goes before all else
     pages = cloud.client("logs", region=stack.region).get_paginator("describe_log_groups").paginate()
     left = [name for name in pages.search("logGroups[].logGroupName") if "leaving" in name]
     assert left == [f"/aws/sagemaker/Endpoints/{outputs['EndpointName']}"]

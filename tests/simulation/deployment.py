@@ -64,8 +64,7 @@ INDEXES = {"by_owner": ("owner", "listed_at"), "by_due": ("due_shard", "due_at")
 VISIBILITY_IN_TIMEOUTS = 6
 MAX_RECEIVES = 10
 BATCHES = {"record_result": 10, "run_job": 1}
-# The template sets no limit for recorders; Lambda starts about this many within a minute.
-_MOST_RECORDERS = 10
+MOST_RECORDERS = 4
 
 
 class Deployment:
@@ -98,7 +97,7 @@ class Deployment:
             self.messages,
             self.functions.by_name[consumer],
             BATCHES[consumer],
-            _MOST_RECORDERS if trial.mode == "async" else trial.capacity,
+            MOST_RECORDERS if trial.mode == "async" else trial.capacity,
             scheduler,
         )
         self.model = Model(scheduler, self._new_random(), faults, median=trial.median, longest=trial.longest)
@@ -134,7 +133,9 @@ class Deployment:
             os.environ.update(environment)
             clear_caches()
 
-    def _client(self, service: str, config: Config) -> Client:
+    def _client(self, service: str, config: Config) -> Any:
+        if service == "sagemaker":
+            return _ControlPlane()
         services: dict[str, Any] = {
             "dynamodb": self.database,
             "s3": self.bucket,
@@ -167,6 +168,7 @@ class Deployment:
             "ENGINE": "lmi-vllm",
             "ENGINE_VERSION": "",
             "HOSTING_MODE": trial.mode,
+            "LONGEST_WAIT_IN_SECONDS": "25",
             "REQUEST_SCHEMA": json.dumps({"bodies": ["inputs"], "parameters": {}}),
             "MAX_BODY_BYTES": "131072",
             "DEPLOYMENT_NAME": "simulated",
@@ -178,6 +180,13 @@ class Deployment:
 
     def _new_random(self) -> Random:
         return Random(self._random.random())
+
+
+class _ControlPlane:
+    """SageMaker's own API, in which the endpoint has long been in service; without faults, as it refuses no job."""
+
+    def describe_endpoint(self, **request: Any) -> dict[str, Any]:
+        return {"EndpointStatus": "InService"}
 
 
 def clear_caches() -> None:

@@ -27,6 +27,8 @@ def test_the_simulated_deployment_is_the_accepted_one(mode: str) -> None:
     consumer = referred(template, source["FunctionName"])["Handler"].split(".")[-2]
     assert source["BatchSize"] == deployment.BATCHES[consumer]
     assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    if mode == "async":
+        assert source["ScalingConfig"] == {"MaximumConcurrency": deployment.MOST_RECORDERS}
     queue = referred(template, source["EventSourceArn"])
     assert queue["VisibilityTimeout"] == deployment.VISIBILITY_IN_TIMEOUTS * deployment.TIMEOUTS[consumer]
     assert queue["RedrivePolicy"]["maxReceiveCount"] == deployment.MAX_RECEIVES

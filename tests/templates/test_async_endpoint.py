@@ -107,7 +107,7 @@ def test_the_first_job_wakes_an_endpoint_at_zero(templates: dict[str, Template])
     assert steps["AdjustmentType"] == "ChangeInCapacity"
     assert steps["StepAdjustments"] == [{"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1}]
     (alarm,) = (
-        each for each in all_of(template, "CloudWatch::Alarm") if each["MetricName"] == "HasBacklogWithoutCapacity"
+        each for each in all_of(template, "CloudWatch::Alarm") if each.get("MetricName") == "HasBacklogWithoutCapacity"
     )
     (action,) = alarm["AlarmActions"]
     assert template["Resources"][action["Ref"]]["Properties"] == wake

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from inference_api.http import Response
-from support.template_parts import Template, all_of, logical_id, properties
+from support.template_parts import Template, all_of, functions, logical_id, properties
 
 
 @pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "qwen3-4b-async"])
@@ -33,6 +33,14 @@ def test_only_the_word_none_opens_the_api(templates: dict[str, Template]) -> Non
         if method["AuthorizationType"] == "NONE" and not method["ApiKeyRequired"]
     }
     assert opened == {"open"}
+
+
+def test_every_api_takes_modern_tls_for_its_own_name_only(templates: dict[str, Template]) -> None:
+    apis = [api for template in templates.values() for api in all_of(template, "ApiGateway::RestApi")]
+    assert apis
+    assert {(api["SecurityPolicy"], api["EndpointAccessMode"]) for api in apis} == {
+        ("SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09", "STRICT")
+    }
 
 
 def test_the_api_is_regional_throttled_and_logged_without_bodies(templates: dict[str, Template]) -> None:
@@ -87,8 +95,9 @@ def test_an_unknown_route_is_answered_with_the_known_ones(
     assert ("POST /jobs" in texts["INTEGRATION_TIMEOUT"]) is named
 
 
-def test_a_function_ends_before_the_gateway_gives_up(templates: dict[str, Template]) -> None:
-    template = templates["gpt2"]
+@pytest.mark.parametrize(("name", "seconds"), [("gpt2", 29), ("small-limits", 60)])
+def test_a_function_ends_before_the_gateway_gives_up(templates: dict[str, Template], name: str, seconds: int) -> None:
+    template = templates[name]
     methods = all_of(template, "ApiGateway::Method")
     called = [
         template["Resources"][logical_id(part)]["Properties"]["Timeout"]
@@ -97,8 +106,12 @@ def test_a_function_ends_before_the_gateway_gives_up(templates: dict[str, Templa
         if "Fn::GetAtt" in part
     ]
     assert len(called) == len(methods)
-    assert max(called) == 28
-    assert {method["Integration"]["TimeoutInMillis"] for method in methods} == {29000}
+    assert max(called) == seconds - 1
+    assert {method["Integration"]["TimeoutInMillis"] for method in methods} == {1000 * seconds}
+    variables = [each["Environment"]["Variables"] for each in functions(template).values()]
+    assert {each["LONGEST_WAIT_IN_SECONDS"] for each in variables} == {str(seconds - 4)}
+    answers = {each["ResponseType"]: each for each in all_of(template, "ApiGateway::GatewayResponse")}
+    assert f"within {seconds} seconds" in answers["INTEGRATION_TIMEOUT"]["ResponseTemplates"]["application/json"]
 
 
 def test_functions_run_on_arm_unless_the_deployment_says_otherwise(templates: dict[str, Template]) -> None:
@@ -123,3 +136,33 @@ def test_no_function_reserves_concurrency(templates: dict[str, Template]) -> Non
 def test_the_log_role_of_the_account_outlives_its_stack(templates: dict[str, Template]) -> None:
     resources = templates["slipway-account-settings"]["Resources"].values()
     assert {each["DeletionPolicy"] for each in resources} == {"RetainExceptOnCreate"}
+
+
+@pytest.mark.parametrize(("name", "functions_of_it"), [("gpt2", 8), ("async", 8), ("jobs-off", 2)])
+def test_alarms_watch_the_api_and_every_function(
+    templates: dict[str, Template], name: str, functions_of_it: int
+) -> None:
+    template = templates[name]
+    alarms = {key: each["Properties"] for key, each in template["Resources"].items() if key.startswith("ApiAlarms")}
+    failures, throttles = (alarm for _, alarm in sorted(alarms.items()))
+    assert (failures["Namespace"], failures["MetricName"], failures["Statistic"]) == (
+        "AWS/ApiGateway",
+        "5XXError",
+        "Average",
+    )
+    assert (failures["Threshold"], failures["DatapointsToAlarm"], failures["EvaluationPeriods"]) == (0.05, 2, 3)
+    assert {each["Name"]: each["Value"] for each in failures["Dimensions"]} == {
+        "ApiName": {"Ref": "AWS::StackName"},
+        "Stage": {"Ref": next(k for k, v in template["Resources"].items() if v["Type"] == "AWS::ApiGateway::Stage")},
+    }
+    total, *parts = throttles["Metrics"]
+    filled = ", ".join(f"FILL({each['Id']}, 0)" for each in parts)  # a function that nobody called has no data
+    assert total["Expression"] == f"SUM([{filled}])"
+    stats = [each["MetricStat"] for each in parts]
+    assert {(each["Metric"]["Namespace"], each["Metric"]["MetricName"], each["Stat"]) for each in stats} == {
+        ("AWS/Lambda", "Throttles", "Sum")
+    }
+    watched = {logical_id(each["Metric"]["Dimensions"][0]["Value"]) for each in stats}
+    assert watched == {key for key, each in template["Resources"].items() if each["Type"] == "AWS::Lambda::Function"}
+    assert len(watched) == functions_of_it
+    assert (throttles["Threshold"], throttles["TreatMissingData"]) == (0, "notBreaching")

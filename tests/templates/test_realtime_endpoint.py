@@ -1,6 +1,7 @@
 """The endpoint as its template has it: timeouts, host image, guardrails, scaling, encryption, permissions."""
 
 import json
+import re
 from typing import Any
 
 import aws_cdk as cdk
@@ -93,7 +94,7 @@ def test_alarms_go_off_at_the_limits_of_the_deployment(templates: dict[str, Temp
     limits = {
         (alarm["MetricName"], alarm.get("Statistic") or alarm["ExtendedStatistic"], alarm["Threshold"])
         for alarm in all_of(templates["gpt2"], "CloudWatch::Alarm")
-        if alarm["Namespace"] == "AWS/SageMaker" and alarm["MetricName"] in METRICS
+        if alarm.get("Namespace") == "AWS/SageMaker" and alarm["MetricName"] in METRICS
     }
     assert limits == {
         ("Invocation5XXErrors", "Average", 0.05),
@@ -145,7 +146,7 @@ def test_scaling_of_several_types_follows_the_type_with_most_requests_in_flight(
 def test_instances_that_run_for_a_day_without_a_request_are_told(templates: dict[str, Template]) -> None:
     template = templates["scaled"]
     (alarm,) = (
-        each for each in all_of(template, "CloudWatch::Alarm") if each["MetricName"] == "ConcurrentRequestsPerModel"
+        each for each in all_of(template, "CloudWatch::Alarm") if each.get("MetricName") == "ConcurrentRequestsPerModel"
     )
     assert (alarm["Statistic"], alarm["ComparisonOperator"], alarm["Threshold"]) == (
         "Maximum",
@@ -156,13 +157,13 @@ def test_instances_that_run_for_a_day_without_a_request_are_told(templates: dict
     assert alarm["TreatMissingData"] == "notBreaching", "or it is on before there is an endpoint"
     assert alarm["AlarmActions"]
     assert not any(
-        each["MetricName"] == alarm["MetricName"] for each in all_of(templates["pools"], "CloudWatch::Alarm")
+        each.get("MetricName") == alarm["MetricName"] for each in all_of(templates["pools"], "CloudWatch::Alarm")
     )
 
 
 def test_alarms_notify_the_topic_if_there_is_one(templates: dict[str, Template]) -> None:
     telling = [alarm for alarm in all_of(templates["scaled"], "CloudWatch::Alarm") if "AlarmActions" in alarm]
-    assert {alarm["MetricName"] for alarm in telling} >= METRICS
+    assert {alarm.get("MetricName") for alarm in telling} >= METRICS
     assert {alarm["AlarmActions"][0] for alarm in telling} == {"arn:aws:sns:us-east-1:111122223333:on-call"}
     assert not any("AlarmActions" in alarm for alarm in all_of(templates["gpt2"], "CloudWatch::Alarm"))
 
@@ -273,3 +274,43 @@ def test_several_instance_types_are_pools_by_priority(templates: dict[str, Templ
         ("ml.g5.2xlarge", 2),
         ("ml.g6e.2xlarge", 3),
     ]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "async", "scaled", "jobs-off", "with-api-key", "qwen3-4b-async"])
+def test_nothing_is_created_after_the_endpoint_but_its_scaling(templates: dict[str, Template], name: str) -> None:
+    template = templates[name]
+    (endpoint,) = (each for each, part in template["Resources"].items() if part["Type"] == "AWS::SageMaker::Endpoint")
+    rest = template["Resources"].keys() - created_before(template, endpoint) - {endpoint}
+    assert all("Scaling" in each for each in rest), rest
+    assert bool(rest) == bool(resources(template, "ApplicationAutoScaling::ScalableTarget"))
+    assert all(endpoint in created_before(template, each) for each in rest)
+
+
+def created_before(template: Template, resource: str) -> set[str]:
+    """The resources that CloudFormation creates before this one: those that it names, and those that they name."""
+    found: set[str] = set()
+    left = [resource]
+    while left:
+        new = named_by(template["Resources"][left.pop()]) & template["Resources"].keys() - found
+        found |= new
+        left += new
+    assert resource not in found, "a circle"
+    return found
+
+
+def named_by(part: Any) -> set[str]:
+    """The logical ids that a resource depends on, by DependsOn, Ref, Fn::GetAtt or Fn::Sub."""
+    if isinstance(part, list):
+        return {name for each in part for name in named_by(each)}
+    if not isinstance(part, dict):
+        return set()
+    names = {name for each in part.values() for name in named_by(each)}
+    depends = part.get("DependsOn", [])
+    names |= {depends} if isinstance(depends, str) else set(depends)
+    if isinstance(part.get("Ref"), str):
+        names.add(part["Ref"])
+    if "Fn::GetAtt" in part:
+        names.add(part["Fn::GetAtt"][0])
+    if "Fn::Sub" in part:
+        names |= set(re.findall(r"\$\{(\w+)", json.dumps(part["Fn::Sub"])))
+    return names

@@ -10,7 +10,6 @@ from ..resolution import Placement, Resolution
 from .estimates import Estimate, answer_time_in_seconds, download_in_seconds, load_in_seconds, start_in_seconds
 from .rule import error, note, warning
 
-ROUTE_LIMIT_IN_SECONDS = 25  # the function stops reading from the endpoint then; the gateway itself gives up at 29
 _LONGEST_TIMEOUT_IN_SECONDS = 3600
 
 
@@ -48,19 +47,21 @@ def start_may_outlast_timeout(resolution: Resolution) -> Iterator[Finding]:
 @warning
 def answer_fits_route(resolution: Resolution) -> Iterator[Finding]:
     """POST /generate gives up before the gateway does."""
-    if resolution.deployment.hosting.mode != "realtime":
+    deployment = resolution.deployment
+    if deployment.hosting.mode != "realtime":
         return
     for placement in resolution.placements:
         seconds = answer_time_in_seconds(placement)
-        if seconds is None or seconds.likely <= ROUTE_LIMIT_IN_SECONDS:
+        if seconds is None or seconds.likely <= deployment.answer_limit_in_seconds:
             continue
-        tokens = resolution.deployment.serving.max_new_tokens
+        tokens = deployment.serving.max_new_tokens
         answer = f"{tokens} tokens take about {seconds.likely:.0f} s ({seconds.basis})"
         if seconds.likely <= REALTIME_TIMEOUT_IN_SECONDS:
             yield Finding(
                 "serving.max_new_tokens",
-                f"{answer}, longer than POST /generate waits ({ROUTE_LIMIT_IN_SECONDS} s; the gateway's limit is 29 s)",
-                "have such answers fetched by POST /jobs, or ask for fewer tokens",
+                f"{answer}, longer than POST /generate waits ({deployment.answer_limit_in_seconds} s; the gateway's "
+                f"limit is {deployment.api.timeout_in_seconds} s)",
+                "have such answers fetched by POST /jobs, ask for fewer tokens, or raise api.timeout_in_seconds",
             )
         elif seconds.least <= REALTIME_TIMEOUT_IN_SECONDS:
             yield Finding(

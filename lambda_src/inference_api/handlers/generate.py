@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from inference_api.endpoint_client import WHILE_CALLER_WAITS, EndpointClient
+from inference_api.endpoint_client import EndpointClient, one_call
 from inference_api.http import Request, Response, answers
 from inference_api.request_body import check_request_body
 from inference_api.runtime import runtime
@@ -18,6 +18,5 @@ def handler(request: Request) -> Response:
 
 @cache
 def endpoint() -> EndpointClient:
-    return EndpointClient(
-        runtime().client("sagemaker-runtime", WHILE_CALLER_WAITS), settings().endpoint_name, runtime().now
-    )
+    client = runtime().client("sagemaker-runtime", one_call(settings().longest_wait_in_seconds))
+    return EndpointClient(client, settings().endpoint_name, runtime().now)

@@ -5,18 +5,20 @@ from inference_api.answer import MAX_RESPONSE_BYTES
 from inference_api.errors import ApiError
 from inference_api.http import Request, Response, answers
 from inference_api.jobs.job import CANCELLED, EXPIRED, FAILED, Job, Output
-from inference_api.jobs.long_poll import LONGEST_WAIT_IN_SECONDS, retry_after, seconds_to_wait
+from inference_api.jobs.long_poll import retry_after, seconds_to_wait
 from inference_api.jobs.service import JobService, job_service
 from inference_api.jobs.view import accepted, error_of
 from inference_api.runtime import runtime
+from inference_api.settings import settings
 
 
 @answers
 def handler(request: Request) -> Response:
     """POST /generate: 200 with the model's answer, or 202 with the job if it has not ended after `wait` seconds."""
     started = runtime().now()
-    service, seconds = job_service(), seconds_to_wait(request, default=LONGEST_WAIT_IN_SECONDS)
-    job = service.submission.submit(request)
+    service, longest = job_service(), settings().longest_wait_in_seconds
+    seconds = seconds_to_wait(request, longest, longest)
+    job = service.submit(request)
     job, held = service.long_poll.until_ended(job, started + seconds)
     if job.output:
         return _answer(job, job.output, service)

@@ -2,17 +2,12 @@
 
 from functools import cache
 
-from botocore.config import Config
-
-from inference_api.endpoint_client import EndpointClient
+from inference_api.endpoint_client import EndpointClient, one_call
 from inference_api.jobs.service import job_service
 from inference_api.jobs.worker import work_on
-from inference_api.runtime import ONE_ATTEMPT, runtime
+from inference_api.runtime import runtime
 from inference_api.settings import settings
 from inference_api.sqs import Message, handles_each
-
-# SageMaker itself ends a call after 60 s.
-_READ_TIMEOUT_IN_SECONDS = 65
 
 
 @handles_each
@@ -23,5 +18,4 @@ def handler(message: Message) -> None:
 
 @cache
 def endpoint() -> EndpointClient:
-    config = ONE_ATTEMPT.merge(Config(read_timeout=_READ_TIMEOUT_IN_SECONDS))
-    return EndpointClient(runtime().client("sagemaker-runtime", config), settings().endpoint_name, clock=runtime().now)
+    return EndpointClient(runtime().client("sagemaker-runtime", one_call()), settings().endpoint_name, runtime().now)

@@ -5,13 +5,14 @@ from inference_api.jobs.long_poll import retry_after, seconds_to_wait
 from inference_api.jobs.service import job_service
 from inference_api.jobs.view import accepted
 from inference_api.runtime import runtime
+from inference_api.settings import settings
 
 
 @answers
 def handler(request: Request) -> Response:
     """POST /jobs: a job for the engine's own body, after waiting up to `wait` seconds for its end."""
     started = runtime().now()
-    service, seconds = job_service(), seconds_to_wait(request, default=0)
-    job = service.submission.submit(request)
+    service, seconds = job_service(), seconds_to_wait(request, 0, settings().longest_wait_in_seconds)
+    job = service.submit(request)
     job, held = service.long_poll.until_ended(job, started + seconds)
     return accepted(job, service, retry_after(job, runtime().now(), asked=seconds, held=held))

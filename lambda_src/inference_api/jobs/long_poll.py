@@ -11,15 +11,14 @@ from inference_api.jobs.job import Job
 from inference_api.jobs.table import JobTable
 from inference_api.runtime import Runtime
 
-LONGEST_WAIT_IN_SECONDS = 25
 # Holding the function costs more than reading.
 READ_INTERVAL_IN_SECONDS = 0.25
 _WINDOW_IN_SECONDS = 30
 
 
-def seconds_to_wait(request: Request, default: int) -> int:
-    """The query's `wait`. Raises ApiError 400."""
-    return request.whole_number("wait", 0, LONGEST_WAIT_IN_SECONDS, default)
+def seconds_to_wait(request: Request, default: int, longest: int) -> int:
+    """The query's `wait`, at most `longest`. Raises ApiError 400."""
+    return request.whole_number("wait", 0, longest, default)
 
 
 def retry_after(job: Job, now: float, *, asked: int, held: bool) -> int | None:

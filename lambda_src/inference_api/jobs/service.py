@@ -6,6 +6,8 @@ from functools import cache
 from botocore.config import Config
 
 from inference_api.answer import Answer
+from inference_api.endpoint_status import ONE_QUICK_ATTEMPT, EndpointStatus, FirstService
+from inference_api.http import Request
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.backend import JobBackend
 from inference_api.jobs.completion import Completion
@@ -33,6 +35,15 @@ class JobService:
     submission: Submission
     long_poll: LongPoll
 
+    def submit(self, request: Request) -> Job:
+        """The job of a request.
+
+        None before the endpoint's first service: a bucket with an input would keep a failed first deploy from being
+        rolled back. Raises ApiError.
+        """
+        first_service().demand()
+        return self.submission.submit(request)
+
     def read_answer(self, job: Job, output: Output) -> Answer:
         """The model's answer, from the table's copy if there is one."""
         return (self.table.get_answer(job, output) if output.in_table else None) or self.files.read_output(output)
@@ -57,6 +68,13 @@ def job_service() -> JobService:
         deployment=jobs.deployment,
     )
     return JobService(table, files, completion, backend, submission, LongPoll(table, current, jobs.max_waiting))
+
+
+@cache
+def first_service() -> FirstService:
+    """Apart from the service: only functions that submit jobs need its client, which is large."""
+    client = runtime().client("sagemaker", ONE_QUICK_ATTEMPT)
+    return FirstService(EndpointStatus(client, settings().endpoint_name, runtime().now))
 
 
 def _backend(table: JobTable, files: JobFiles, completion: Completion) -> JobBackend:

@@ -11,11 +11,10 @@ from typing import Any
 
 import botocore.session
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from inference_api.answer import MAX_RESPONSE_BYTES
-from inference_api.endpoint_client import WHILE_CALLER_WAITS, EndpointClient
+from inference_api.endpoint_client import EndpointClient, one_call
 from inference_api.errors import InvocationError
 
 Script = Callable[[BaseHTTPRequestHandler], None]
@@ -163,7 +162,7 @@ def endpoint_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Endpo
     clients: list[Any] = []
 
     def connect(url: str, read_timeout: float = 60, clock: Callable[[], float] = time.time) -> EndpointClient:
-        config = WHILE_CALLER_WAITS.merge(Config(read_timeout=read_timeout))
+        config = one_call(read_timeout)
         session = botocore.session.Session()
         clients.append(session.create_client("sagemaker-runtime", "us-east-1", endpoint_url=url, config=config))
         return EndpointClient(clients[-1], "endpoint", clock)
@@ -231,8 +230,11 @@ def test_an_endpoint_that_nobody_listens_at_is_not_reachable(endpoint_on: Callab
     assert (caught.value.status, caught.value.code) == (503, "endpoint_unreachable")
 
 
-def test_the_time_budget_ends_before_the_functions() -> None:
-    assert WHILE_CALLER_WAITS.connect_timeout + WHILE_CALLER_WAITS.read_timeout < 28
+@pytest.mark.parametrize(("given", "waited"), [((25,), 25), ((116,), 65), ((), 65)])
+def test_an_answer_is_waited_for_as_long_as_sagemaker_may_take_or_the_caller_waits(
+    given: tuple[int, ...], waited: int
+) -> None:
+    assert (one_call(*given).read_timeout, one_call(*given).connect_timeout) == (waited, 1)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,13 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
-from inference_api.endpoint_status import QUICK_RETRIES, EndpointStatus
+from inference_api.endpoint_status import ONE_QUICK_ATTEMPT, QUICK_RETRIES, EndpointStatus, FirstService
 from inference_api.errors import ApiError
 
-NOT_FOUND = ClientError({"Error": {"Code": "ValidationException", "Message": "arn:aws:x"}}, "DescribeEndpoint")
+NOT_FOUND = ClientError(
+    {"Error": {"Code": "ValidationException", "Message": "Could not find endpoint arn:aws:x"}}, "DescribeEndpoint"
+)
+DENIED = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "arn:aws:x"}}, "DescribeEndpoint")
 
 
 class SageMakerFake:
@@ -35,7 +38,7 @@ def test_a_status_is_kept_for_fifteen_seconds(seconds: float, status: str) -> No
 @pytest.mark.parametrize(
     ("error", "cause"),
     [
-        (NOT_FOUND, "ValidationException"),
+        (DENIED, "AccessDeniedException"),
         (ReadTimeoutError(endpoint_url="https://example.com"), "ReadTimeoutError"),
         (BotoCoreError(), "BotoCoreError"),
     ],
@@ -49,10 +52,41 @@ def test_an_endpoint_that_cannot_be_described_is_a_503_without_words_of_aws(erro
 
 
 def test_a_failure_is_not_kept() -> None:
-    endpoint = EndpointStatus(SageMakerFake(NOT_FOUND, "InService"), "endpoint", clock=lambda: 100)
+    endpoint = EndpointStatus(SageMakerFake(DENIED, "InService"), "endpoint", clock=lambda: 100)
     with pytest.raises(ApiError):
         endpoint.read()
     assert endpoint.read() == "InService"
+
+
+def test_an_endpoint_that_is_not_there_yet_is_being_created() -> None:
+    assert EndpointStatus(SageMakerFake(NOT_FOUND), "endpoint").read() == "Creating"
+
+
+@pytest.mark.parametrize("before", [NOT_FOUND, "Creating", "Failed"])
+def test_an_endpoint_that_never_served_takes_no_jobs(before: str | Exception) -> None:
+    times = iter([100, 115])
+    status = EndpointStatus(SageMakerFake(before, "InService"), "endpoint", clock=lambda: next(times))
+    service = FirstService(status)
+    with pytest.raises(ApiError) as caught:
+        service.demand()
+    assert (caught.value.status, caught.value.code) == (503, "endpoint_not_ready")
+    assert caught.value.retry_after_in_seconds
+    for _ in range(2):  # the second time nobody is asked
+        service.demand()
+
+
+def test_an_endpoint_that_has_served_is_asked_about_once() -> None:
+    service = FirstService(EndpointStatus(SageMakerFake("Updating"), "endpoint", clock=iter([100]).__next__))
+    for _ in range(3):
+        service.demand()
+
+
+def test_a_status_that_is_not_known_refuses_no_job_and_is_asked_for_again() -> None:
+    service = FirstService(EndpointStatus(SageMakerFake(DENIED, BotoCoreError(), "Failed"), "endpoint"))
+    service.demand()
+    service.demand()
+    with pytest.raises(ApiError, match="endpoint_not_ready"):
+        service.demand()
 
 
 def test_every_attempt_together_ends_before_the_function() -> None:
@@ -60,3 +94,8 @@ def test_every_attempt_together_ends_before_the_function() -> None:
     longest_back_off_in_seconds = 2 ** (attempts - 1)
     longest = attempts * (QUICK_RETRIES.connect_timeout + QUICK_RETRIES.read_timeout) + longest_back_off_in_seconds
     assert longest < 10
+
+
+def test_a_job_waits_for_one_quick_attempt() -> None:
+    assert ONE_QUICK_ATTEMPT.retries["total_max_attempts"] == 1
+    assert ONE_QUICK_ATTEMPT.connect_timeout + ONE_QUICK_ATTEMPT.read_timeout == 3

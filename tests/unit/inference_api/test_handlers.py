@@ -20,6 +20,7 @@ ENVIRONMENT = {
     "ENGINE": "tgi",
     "ENGINE_VERSION": "1.4.0",
     "HOSTING_MODE": "realtime",
+    "LONGEST_WAIT_IN_SECONDS": "25",
     "MAX_BODY_BYTES": "131072",
     "REQUEST_SCHEMA": '{"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}}',
     "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE",
@@ -133,9 +134,22 @@ def test_an_unknown_engine_version_is_null(aws: AwsDouble, monkeypatch: pytest.M
     assert json.loads(answer["body"])["engine_version"] is None
 
 
-def test_an_endpoint_that_is_gone_is_a_503_with_retry_after(aws: AwsDouble) -> None:
+def test_an_endpoint_that_is_not_there_yet_is_being_created_and_not_ready(aws: AwsDouble) -> None:
     aws.status = 400
     aws.body = b'{"__type": "ValidationException", "message": "Could not find endpoint arn:aws:sagemaker:x"}'
+    answer = describe_endpoint.handler(event("describe_endpoint"), None)
+    assert (answer["statusCode"], json.loads(answer["body"])["status"]) == (200, "Creating")
+    aws.headers = {"x-amzn-errortype": "ValidationError"}
+    aws.body = b'{"message": "Endpoint gpt2-0a1b2c3d of account 123456789012 not found."}'
+    answer = generate.handler(event("generate_with_iam"), None)
+    assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (503, "endpoint_not_ready")
+    assert answer["headers"]["retry-after"] == "10"
+    assert "123456789012" not in answer["body"]
+
+
+def test_an_endpoint_that_cannot_be_described_is_a_503_with_retry_after(aws: AwsDouble) -> None:
+    aws.status = 400
+    aws.body = b'{"__type": "AccessDeniedException", "message": "not allowed on arn:aws:sagemaker:x"}'
     answer = describe_endpoint.handler(event("describe_endpoint"), None)
     assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (503, "status_unknown")
     assert answer["headers"]["retry-after"] == "5"

@@ -53,13 +53,13 @@ def request(**query: str) -> Request:
 
 @pytest.mark.parametrize("text", ["0", "1", "25"])
 def test_a_caller_may_wait_up_to_25_seconds(text: str) -> None:
-    assert seconds_to_wait(request(wait=text), default=7) == int(text)
+    assert seconds_to_wait(request(wait=text), 7, 25) == int(text)
 
 
 @pytest.mark.parametrize("text", ["26", "-1", "1.5", "", "x", "1e1", "٣", " 5", "9" * 5000])
 def test_any_other_wait_is_refused_by_name(text: str) -> None:
     with pytest.raises(ApiError) as refusal:
-        seconds_to_wait(request(wait=text), default=0)
+        seconds_to_wait(request(wait=text), 0, 25)
     assert (refusal.value.status, refusal.value.field) == (400, "wait")
 
 
