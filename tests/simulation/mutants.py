@@ -12,6 +12,7 @@ from inference_api.jobs import files, items, recorder, sweeper, transitions, vie
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.completion import Completion
 from inference_api.jobs.conditional_writes import ConditionalWrites
+from inference_api.jobs.files import JobFiles
 from inference_api.jobs.long_poll import LongPoll
 from inference_api.jobs.service import JobService
 from inference_api.jobs.submission import Submission
@@ -40,6 +41,7 @@ LOGS, VALID = "texts_stay_out_of_logs_and_events", "requests_are_valid"
 HEALTHY: dict[str, Any] = {"rates": Rates(), "habits": Habits(listed=0.5, key_with_other_body=0.5)}
 MODEL_ERRORS: dict[str, Any] = {"rates": Rates(unknown_outcome=0.2, model_error=0.4)}
 BROKEN_OUTPUTS: dict[str, Any] = {"rates": Rates(broken_output=1.0)}
+NAMED_BY_SAGEMAKER: dict[str, Any] = {"rates": Rates(lost_message=1.0), "composition": "behind the name"}
 REFUSED_EVENTS: dict[str, Any] = {"rates": Rates(event_refused=0.3)}
 LOST_ANSWERS: dict[str, Any] = {"rates": Rates(unknown_outcome=0.3)}
 LOST_MESSAGES: dict[str, Any] = {"rates": Rates(crash=0.1, lost_message=1.0), "jobs": 30}
@@ -215,6 +217,14 @@ TRIED = [
         trial=MODEL_ERRORS,
     ),
     Mutant(
+        "the endpoint's own word on its outputs is dropped",
+        NO_BAD_END,
+        JobFiles.find_output,
+        "job.output_key and",
+        "False and",
+        trial=NAMED_BY_SAGEMAKER,
+    ),
+    Mutant(
         "a late job is put off for long",
         ENDS_IN_TIME,
         transitions.look_again,
@@ -304,7 +314,7 @@ TRIED = [
         OWNER_SEES,
         LongPoll.find,
         "errors.job_not_found()",
-        'errors.job_not_found() if well_formed else errors.job_ended("never")',
+        'errors.job_not_found() if is_job_id(job_id) else errors.job_ended("never")',
         REALTIME,
     ),
     Mutant(
@@ -336,6 +346,14 @@ TRIED = [
         worker._work,
         'emit(job_settings().deployment, runtime().now(), {"UnknownJobMessages": 1})',
         "pass",
+        REALTIME,
+    ),
+    Mutant(
+        "any text is taken for a job's id",
+        UNKNOWN_IDS,
+        worker._read,
+        "is_job_id(job_id) and ",
+        "",
         REALTIME,
     ),
     Mutant(

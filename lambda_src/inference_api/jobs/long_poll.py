@@ -7,7 +7,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from inference_api import errors
 from inference_api.http import Request
 from inference_api.jobs.conditional_writes import TableBusyError
-from inference_api.jobs.job import Job
+from inference_api.jobs.job import Job, is_job_id
 from inference_api.jobs.table import JobTable
 from inference_api.runtime import Runtime
 
@@ -43,8 +43,7 @@ class LongPoll:
 
     def find(self, job_id: str, owner: str) -> Job:
         """Raises the same ApiError 404 for an id that is unknown, malformed, expired or another caller's."""
-        well_formed = len(job_id) == 32 and all(character in "0123456789abcdef" for character in job_id)
-        job = self._table.get(job_id) if well_formed else None
+        job = self._table.get(job_id) if is_job_id(job_id) else None
         if job is None or not compare_digest(job.owner, owner):
             raise errors.job_not_found()
         return job

@@ -12,6 +12,7 @@ from simulation.aws.table_index import Entry, TableIndex
 from simulation.aws.transactions import Transactions
 
 MAX_BATCH = 100
+MAX_KEY_BYTES = 2048
 PAGE_BYTES = 1024 * 1024
 
 
@@ -171,8 +172,8 @@ class DynamoDb:
 
 def _pk(key: Mapping[str, Any]) -> str:
     pk = key["pk"].get("S") if set(key) == {"pk"} else None
-    if not pk:
-        raise invalid("The provided key element does not match the schema")
+    if not pk or len(pk.encode()) > MAX_KEY_BYTES:
+        raise invalid("The provided key element does not match the schema, or is too long")
     return str(pk)
 
 
