@@ -291,7 +291,11 @@ class Jobs(Section):
         "`instance_count.max` x `scaling.concurrent_requests_per_instance`.",
     )
     max_waiting: int = Field(
-        50, ge=0, le=10_000, description="Callers per half minute who are held until their job ends; others ask again."
+        50,
+        ge=0,
+        le=1000,
+        description="Callers who are held at once until their job ends, each caller in at most half of the places; "
+        "others ask again.",
     )
     limits: JobLimits = JobLimits()
     on_destroy: Literal["retain", "delete"] = Field(

@@ -17,6 +17,7 @@ from inference_api.jobs.long_poll import LongPoll
 from inference_api.jobs.service import JobService
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
+from inference_api.jobs.waiting_places import WaitingPlaces
 from simulation.callers import Habits
 from simulation.faults import Rates
 
@@ -26,7 +27,7 @@ FINAL, SEEN_FINAL = "i2_an_end_is_final", "i2_callers_see_no_change_after_the_en
 HAS_OUTPUT, PINNED = "i3_a_success_has_its_output", "i3_callers_get_the_pinned_output"
 NO_BAD_END, EXPIRES_LATE = "i4_a_job_with_an_output_never_fails", "i4_only_the_deadline_expires"
 REFUSED = "i4_refused_prompts_fail_and_others_are_never_refused"
-KEPT = "i5_nothing_is_deleted_before_its_time"
+KEPT, GONE = "i5_nothing_is_deleted_before_its_time", "texts_go_with_their_row"
 OWNER_CANCELS, OWNER_SEES = "i6_only_the_owner_cancels", "i6_only_the_owner_sees_a_job"
 LASTING = "i6_owner_and_input_never_change"
 ONE_JOB = "i7_a_key_makes_one_job"
@@ -46,6 +47,7 @@ REFUSED_EVENTS: dict[str, Any] = {"rates": Rates(event_refused=0.3)}
 LOST_ANSWERS: dict[str, Any] = {"rates": Rates(unknown_outcome=0.3)}
 LOST_MESSAGES: dict[str, Any] = {"rates": Rates(crash=0.1, lost_message=1.0), "jobs": 30}
 SLOW_MODEL: dict[str, Any] = {"rates": Rates(), "habits": Habits(intruded=1.0), "median": 60.0, "longest": 120.0}
+FEW_PLACES: dict[str, Any] = {"rates": Rates(), "owners": 2, "max_waiting": 4, "habits": Habits(waiting=1.0)}
 FEW_SLOTS: dict[str, Any] = {"rates": Rates(), "owners": 2, "open_jobs": 10}
 PAST_RETENTION: dict[str, Any] = {"rates": Rates(), "after_retention": True, "jobs": 30}
 CONFUSED_WORKERS: dict[str, Any] = {
@@ -288,9 +290,25 @@ TRIED = [
     Mutant(
         "copies go before their row",
         KEPT,
-        Completion._result_expires_at,
-        "int(job.deadline) + self._policy.retention + _KEPT_LONGER_IN_SECONDS",
-        "int(job.accepted_at) + 60",
+        Completion.succeed,
+        "answer, kept_until",
+        "answer, kept_until - 600",
+    ),
+    Mutant(
+        "copies outlive their row",
+        GONE,
+        Completion.succeed,
+        "answer, kept_until",
+        "answer, kept_until + 86_400",
+    ),
+    Mutant(
+        "errors outlive their row",
+        GONE,
+        JobTable._write,
+        "for attempt in sorted(wanted.ended)",
+        "for attempt in []",
+        REALTIME,
+        MODEL_ERRORS,
     ),
     Mutant(
         "owners are not compared",
@@ -331,6 +349,15 @@ TRIED = [
     ),
     Mutant("slots are never freed", SLOTS, ConditionalWrites.add, "str(amount)", "str(max(amount, 0))", REALTIME),
     Mutant("limits are not asked for", LIMITED, ConditionalWrites.add, "most is not None", "False", trial=FEW_SLOTS),
+    Mutant(
+        "one caller takes all places",
+        LIMITED,
+        WaitingPlaces._add,
+        "ceil(self._most / 2)",
+        "self._most",
+        REALTIME,
+        FEW_PLACES,
+    ),
     Mutant("ends are counted twice", COUNTED, Completion._count, '"JobsEnded": 1', '"JobsEnded": 2', REALTIME),
     Mutant(
         "a notification creates an item",

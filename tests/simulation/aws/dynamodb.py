@@ -144,6 +144,8 @@ class DynamoDb:
         for verb, attribute, value in parsed.actions:
             if verb == "SET":
                 new[attribute] = dict(values[value])
+            elif "SS" in values[value]:
+                _change_set(new, verb, attribute, values[value]["SS"])
             else:
                 total = float(new.get(attribute, {"N": "0"})["N"]) + float(values[value]["N"])
                 new[attribute] = {"N": f"{total:g}" if total % 1 else str(int(total))}
@@ -168,6 +170,14 @@ class DynamoDb:
             raise Refusal("ResourceNotFoundException", "Requested resource not found")
         if self.table.scheduler.now < self.unavailable_until:
             raise Refusal("ThrottlingException", "Throughput exceeds the current capacity of your table or index")
+
+
+def _change_set(item: dict[str, Any], verb: str, attribute: str, texts: list[str]) -> None:
+    """A set that becomes empty is no attribute any more."""
+    before = set(item.pop(attribute, {"SS": []})["SS"])
+    after = before | set(texts) if verb == "ADD" else before - set(texts)
+    if after:
+        item[attribute] = {"SS": sorted(after)}
 
 
 def _pk(key: Mapping[str, Any]) -> str:
