@@ -70,10 +70,14 @@ class Table:
         self._world.read_units += 1 if consistent else 0.5
         return replace(self._world.job, state="SUCCEEDED") if ended else self._world.job
 
-    def admit(self, *_: object) -> bool:
+    def take(self, *_: object) -> str:
+        """A place of `WaitingPlaces`."""
+        self.give_back()
+        return "place"
+
+    def give_back(self, *_: object) -> None:
         self._world.pass_time(WRITE)
         self._world.write_units += 1
-        return True
 
 
 Client = Callable[[World], None]
@@ -83,7 +87,7 @@ def shipped(world: World, *, seconds: int) -> None:
     """Asks with `?wait=seconds` and follows Retry-After until the job has ended."""
     table = Table(world)
     around = Runtime(now=lambda: world.now, sleep=world.pass_time, random=world.chance)
-    long_poll = LongPoll(table, around, max_waiting=50)  # type: ignore[arg-type]
+    long_poll = LongPoll(table, around, table)  # type: ignore[arg-type]
     while True:
         with _Request(world):
             end = world.now + seconds

@@ -91,7 +91,8 @@ class AsyncEndpoint(Construct):
                 max_concurrent_invocations_per_instance=hosting.scaling.concurrent_requests_per_instance
             ),
             output_config=config.AsyncInferenceOutputConfigProperty(
-                s3_output_path=store.location("output"),
+                # With a slash: whatever SageMaker appends to the path stays below what the role may write.
+                s3_output_path=f"{store.location('output')}/",
                 s3_failure_path=store.location("failure"),
                 notification_config=config.AsyncInferenceNotificationConfigProperty(
                     success_topic=success.topic_arn, error_topic=failure.topic_arn

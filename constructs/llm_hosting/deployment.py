@@ -339,7 +339,11 @@ class Jobs(Section):
         "run 10 functions at once.",
     )
     max_waiting: int = Field(
-        50, ge=0, le=10_000, description="Callers per half minute who are held until their job ends; others ask again."
+        50,
+        ge=0,
+        le=1000,
+        description="Callers who are held at once until their job ends, each caller in at most half of the places; "
+        "others ask again.",
     )
     limits: JobLimits = JobLimits()
     on_destroy: Literal["retain", "delete"] = Field(

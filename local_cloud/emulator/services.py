@@ -17,7 +17,7 @@ from local_cloud.emulator import (
     stack_creation,
 )
 from local_cloud.emulator.application_autoscaling import templates as scaling_templates
-from local_cloud.emulator.sagemaker import control_plane, gauges, runtime
+from local_cloud.emulator.sagemaker import async_location, control_plane, gauges, runtime
 from local_cloud.emulator.sagemaker import templates as hosting_templates
 
 
@@ -35,6 +35,7 @@ def install(emulator_only: tuple[str, ...]) -> None:
         events,
         control_plane,
         runtime,
+        async_location,
         gauges,  # metrics come before alarms and policies, which look at the same moment
         cloudwatch,
         hosting_templates,

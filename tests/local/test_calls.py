@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+import requests
 
 from local_cloud.api_client import ApiClient
+from local_cloud.cloud import LocalCloud
 from support.deployed_stacks import Apis, ended
 
 
@@ -36,6 +38,17 @@ def test_a_prompt_is_answered_by_way_of_a_job_where_only_jobs_reach_the_model(ap
         assert headers["location"] == f"jobs/{answer['id']}"
         answer = ended(client, answer)["output"]
     assert texts(answer)[0]
+
+
+@pytest.mark.parametrize("composition", ["no slashes", "behind the name", "folder"])
+def test_an_output_is_found_however_sagemaker_composes_its_name(
+    cloud: LocalCloud, apis: Apis, composition: str
+) -> None:
+    client: ApiClient = apis("qwen3-4b-async")
+    requests.post(f"{cloud.url}/_slipway/output-composition", json=composition, timeout=30).raise_for_status()
+    status, _, answer = client.call("POST", "/jobs?wait=25", {"inputs": "The list of"})
+    assert status in (200, 202)
+    assert texts(ended(client, answer)["output"])[0]
 
 
 @pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "pools", "with-api-key", "open"])

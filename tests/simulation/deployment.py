@@ -102,7 +102,15 @@ class Deployment:
         )
         self.model = Model(scheduler, self._new_random(), faults, median=trial.median, longest=trial.longest)
         self.async_endpoint = AsyncEndpoint(
-            "model", scheduler, self._new_random(), faults, self.model, trial.capacity, self.bucket, self.messages.send
+            "model",
+            scheduler,
+            self._new_random(),
+            faults,
+            self.model,
+            trial.capacity,
+            self.bucket,
+            trial.composition,
+            self.messages.send,
         )
         self.realtime_endpoint = RealtimeEndpoint(
             "model", scheduler, self._new_random(), faults, self.model, trial.capacity, self._invoked_attempt

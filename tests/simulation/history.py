@@ -81,11 +81,11 @@ class Row(NamedTuple):
 
 @dataclass
 class History:
-    """Written while the trial runs; the invariants read it afterwards."""
+    """Written while the trial runs; the invariants read it afterwards. texts: copies of outputs, and errors, by key."""
 
     exchanges: list[Exchange] = field(default_factory=list)
     rows: dict[str, list[Row]] = field(default_factory=dict)
-    copies: dict[str, list[tuple[float, Item | None]]] = field(default_factory=dict)
+    texts: dict[str, list[tuple[float, Item | None]]] = field(default_factory=dict)
     writes_of_others: list[Write] = field(default_factory=list)
     slots: dict[str, int] = field(default_factory=dict)
     slot_mismatches: list[str] = field(default_factory=list)
@@ -100,8 +100,8 @@ class History:
             kind, _, name = write.pk.partition("#")
             if kind == "job":
                 touched |= self._observe_job(name, write)
-            elif kind == "output":
-                self.copies.setdefault(name, []).append((write.at, write.new))
+            elif kind in ("output", "error"):
+                self.texts.setdefault(write.pk, []).append((write.at, write.new))
             else:
                 self.writes_of_others.append(write)
                 if kind == "owner" and "#" not in name:

@@ -12,10 +12,12 @@ from inference_api.jobs import files, items, recorder, sweeper, transitions, vie
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.completion import Completion
 from inference_api.jobs.conditional_writes import ConditionalWrites
+from inference_api.jobs.files import JobFiles
 from inference_api.jobs.long_poll import LongPoll
 from inference_api.jobs.service import JobService
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
+from inference_api.jobs.waiting_places import WaitingPlaces
 from simulation.callers import Habits
 from simulation.faults import Rates
 
@@ -25,7 +27,7 @@ FINAL, SEEN_FINAL = "i2_an_end_is_final", "i2_callers_see_no_change_after_the_en
 HAS_OUTPUT, PINNED = "i3_a_success_has_its_output", "i3_callers_get_the_pinned_output"
 NO_BAD_END, EXPIRES_LATE = "i4_a_job_with_an_output_never_fails", "i4_only_the_deadline_expires"
 REFUSED = "i4_refused_prompts_fail_and_others_are_never_refused"
-KEPT = "i5_nothing_is_deleted_before_its_time"
+KEPT, GONE = "i5_nothing_is_deleted_before_its_time", "texts_go_with_their_row"
 OWNER_CANCELS, OWNER_SEES = "i6_only_the_owner_cancels", "i6_only_the_owner_sees_a_job"
 LASTING = "i6_owner_and_input_never_change"
 ONE_JOB = "i7_a_key_makes_one_job"
@@ -40,10 +42,12 @@ LOGS, VALID = "texts_stay_out_of_logs_and_events", "requests_are_valid"
 HEALTHY: dict[str, Any] = {"rates": Rates(), "habits": Habits(listed=0.5, key_with_other_body=0.5)}
 MODEL_ERRORS: dict[str, Any] = {"rates": Rates(unknown_outcome=0.2, model_error=0.4)}
 BROKEN_OUTPUTS: dict[str, Any] = {"rates": Rates(broken_output=1.0)}
+NAMED_BY_SAGEMAKER: dict[str, Any] = {"rates": Rates(lost_message=1.0), "composition": "behind the name"}
 REFUSED_EVENTS: dict[str, Any] = {"rates": Rates(event_refused=0.3)}
 LOST_ANSWERS: dict[str, Any] = {"rates": Rates(unknown_outcome=0.3)}
 LOST_MESSAGES: dict[str, Any] = {"rates": Rates(crash=0.1, lost_message=1.0), "jobs": 30}
 SLOW_MODEL: dict[str, Any] = {"rates": Rates(), "habits": Habits(intruded=1.0), "median": 60.0, "longest": 120.0}
+FEW_PLACES: dict[str, Any] = {"rates": Rates(), "owners": 2, "max_waiting": 4, "habits": Habits(waiting=1.0)}
 FEW_SLOTS: dict[str, Any] = {"rates": Rates(), "owners": 2, "open_jobs": 10}
 PAST_RETENTION: dict[str, Any] = {"rates": Rates(), "after_retention": True, "jobs": 30}
 CONFUSED_WORKERS: dict[str, Any] = {
@@ -215,6 +219,14 @@ TRIED = [
         trial=MODEL_ERRORS,
     ),
     Mutant(
+        "the endpoint's own word on its outputs is dropped",
+        NO_BAD_END,
+        JobFiles.find_output,
+        "job.output_key and",
+        "False and",
+        trial=NAMED_BY_SAGEMAKER,
+    ),
+    Mutant(
         "a late job is put off for long",
         ENDS_IN_TIME,
         transitions.look_again,
@@ -278,9 +290,25 @@ TRIED = [
     Mutant(
         "copies go before their row",
         KEPT,
-        Completion._result_expires_at,
-        "int(job.deadline) + self._policy.retention + _KEPT_LONGER_IN_SECONDS",
-        "int(job.accepted_at) + 60",
+        Completion.succeed,
+        "answer, kept_until",
+        "answer, kept_until - 600",
+    ),
+    Mutant(
+        "copies outlive their row",
+        GONE,
+        Completion.succeed,
+        "answer, kept_until",
+        "answer, kept_until + 86_400",
+    ),
+    Mutant(
+        "errors outlive their row",
+        GONE,
+        JobTable._write,
+        "for attempt in sorted(wanted.ended)",
+        "for attempt in []",
+        REALTIME,
+        MODEL_ERRORS,
     ),
     Mutant(
         "owners are not compared",
@@ -304,7 +332,7 @@ TRIED = [
         OWNER_SEES,
         LongPoll.find,
         "errors.job_not_found()",
-        'errors.job_not_found() if well_formed else errors.job_ended("never")',
+        'errors.job_not_found() if is_job_id(job_id) else errors.job_ended("never")',
         REALTIME,
     ),
     Mutant(
@@ -321,6 +349,15 @@ TRIED = [
     ),
     Mutant("slots are never freed", SLOTS, ConditionalWrites.add, "str(amount)", "str(max(amount, 0))", REALTIME),
     Mutant("limits are not asked for", LIMITED, ConditionalWrites.add, "most is not None", "False", trial=FEW_SLOTS),
+    Mutant(
+        "one caller takes all places",
+        LIMITED,
+        WaitingPlaces._add,
+        "ceil(self._most / 2)",
+        "self._most",
+        REALTIME,
+        FEW_PLACES,
+    ),
     Mutant("ends are counted twice", COUNTED, Completion._count, '"JobsEnded": 1', '"JobsEnded": 2', REALTIME),
     Mutant(
         "a notification creates an item",
@@ -336,6 +373,14 @@ TRIED = [
         worker._work,
         'emit(job_settings().deployment, runtime().now(), {"UnknownJobMessages": 1})',
         "pass",
+        REALTIME,
+    ),
+    Mutant(
+        "any text is taken for a job's id",
+        UNKNOWN_IDS,
+        worker._read,
+        "is_job_id(job_id) and ",
+        "",
         REALTIME,
     ),
     Mutant(

@@ -2,17 +2,19 @@
 
 from collections import Counter
 from concurrent.futures import Future
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from simulation.callers import Habits
+from simulation.deployment import MAX_RECEIVES
 from simulation.faults import Rates
 from simulation.history import Row
 from simulation.invariants.check import breaches
 from simulation.scorecard import Scorecard
-from simulation.trial import MODES, Trial
+from simulation.trial import COMPOSITIONS, MODES, Trial
 from simulation.world import World
 
 FAULTS_OF_BOTH = {
@@ -88,6 +90,23 @@ def test_a_generation_on_an_asynchronous_endpoint_is_a_job() -> None:
     asked = Counter(exchange.reply.status for exchange in world.history.exchanges if exchange.action == "generate")
     assert asked[200] > 5
     assert asked[202] > 5
+
+
+@pytest.mark.parametrize("composition", COMPOSITIONS)
+def test_an_output_is_found_however_sagemaker_composes_its_name(composition: str) -> None:
+    """Where the name does not begin with the job's id only the call's answer and the notification tell of it."""
+    rates = replace(Rates.harsh(), lost_message=0, broken_output=0)
+    world = run(Trial(mode="async", jobs=100, seed=8, rates=rates, composition=composition))
+    assert ends(world)["SUCCEEDED"] > 60
+
+
+def test_an_announced_output_that_is_missing_is_asked_for_again_and_counted() -> None:
+    rates = Rates(broken_output=1.0)
+    world = run(Trial(mode="async", jobs=60, seed=9, rates=rates, outages=0, habits=Habits(cancelled=0, refused=0)))
+    missing = world.faults.injected["output missing"]
+    assert missing > 5
+    assert world.log.metrics["OutputsMissing"] >= MAX_RECEIVES * missing
+    assert world.faults.injected["dead letter redriven"] >= missing
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -6,11 +6,15 @@ from simulation.callers import Habits
 from simulation.faults import Rates
 
 MODES = ("async", "realtime")
+COMPOSITIONS = ("folder", "no slashes", "behind the name")
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Times in seconds. The same settings give the same history, call by call."""
+    """Times in seconds. The same settings give the same history, call by call.
+
+    composition: how the asynchronous endpoint makes an output's key of path, extension and name.
+    """
 
     mode: str
     seed: int = 1
@@ -30,6 +34,7 @@ class Trial:
     answer_tokens_per_day: int | None = None
     max_waiting: int = 50
     capacity: int = 16
+    composition: str = "folder"
     median: float = 3.0
     longest: float = 40.0
     unknown_messages: int = 20

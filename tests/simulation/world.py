@@ -3,6 +3,7 @@
 import json
 from contextlib import redirect_stdout
 from functools import partial
+from math import inf
 from random import Random
 
 from simulation.callers import Callers
@@ -88,12 +89,19 @@ class World:
         for number in range(self.trial.unknown_messages):
             job = f"{self.random.getrandbits(128):032x}"
             self.unknown_ids.append(job)
-            message = (
+            notification = {"inferenceId": f"{job}.1", "invocationStatus": "Completed", "responseParameters": {}}
+            messages = (
                 json.dumps({"job": job, "waits": 0}),
-                json.dumps({"inferenceId": f"{job}.1", "invocationStatus": "Completed", "responseParameters": {}}),
+                json.dumps(notification),
                 json.dumps([job]),
                 f"{job}, not JSON",
-            )[number % 4]
+                json.dumps({"job": job, "waits": inf}),
+                json.dumps({"job": job * 100, "waits": 0}),
+                json.dumps({"job": f"\ud800{job}", "waits": 0}),
+                json.dumps(notification | {"responseParameters": {"outputLocation": [job]}}),
+                "[" * 100_000 + job,
+            )
+            message = messages[number % len(messages)]
             send = partial(self.deployment.messages.send, message)
             self.scheduler.call_later(self.random.uniform(0, self.trial.arrivals), send)
 

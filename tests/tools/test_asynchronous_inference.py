@@ -100,6 +100,25 @@ def test_the_output_may_be_named(endpoint: DeployedEndpoint) -> None:
     assert endpoint.keys("output/named/") == ["output/named/answer.json"]
 
 
+@pytest.mark.parametrize(
+    ("composition", "key"),
+    [("no slashes", "outputjob/1answer.out"), ("behind the name", "output/answer.out/job/1")],
+)
+def test_a_test_chooses_how_path_extension_and_name_are_joined(
+    endpoint: DeployedEndpoint, composition: str, key: str
+) -> None:
+    url = f"{endpoint.cloud.url}/_slipway/output-composition"
+    requests.post(url, json=composition, timeout=30).raise_for_status()
+    try:
+        response = endpoint.submit(S3OutputPathExtension="job/1", Filename="answer.out")
+    finally:
+        requests.post(url, json="folder", timeout=30).raise_for_status()
+    assert response["OutputLocation"] == f"s3://{endpoint.bucket}/{key}"
+    assert endpoint.told_of(response)["invocationStatus"] == "Completed"
+    assert endpoint.keys(key) == [key]
+    assert requests.post(url, json="anything else", timeout=30).status_code == 400
+
+
 def test_a_refusal_by_the_container_is_stored_and_told(endpoint: DeployedEndpoint) -> None:
     response = endpoint.submit(FAILING)
     told = endpoint.told_of(response)

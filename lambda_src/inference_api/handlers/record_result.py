@@ -1,6 +1,6 @@
 """The recorder behind an asynchronous endpoint: one notification of an attempt's end."""
 
-from inference_api.jobs.recorder import Notification, record
+from inference_api.jobs.recorder import Notification, OutputMissingError, record
 from inference_api.jobs.service import job_service
 from inference_api.metrics import emit
 from inference_api.runtime import runtime
@@ -12,5 +12,10 @@ from inference_api.sqs import Message, handles_each
 def handler(message: Message) -> None:
     """Record the attempt's output or failure as the job's."""
     notification = Notification.read(message["body"])
-    if notification is None or not record(notification, job_service()):
+    try:
+        known = notification is not None and record(notification, job_service())
+    except OutputMissingError:
+        emit(job_settings().deployment, runtime().now(), {"OutputsMissing": 1})
+        raise  # the message comes back, and ends as a dead letter
+    if not known:
         emit(job_settings().deployment, runtime().now(), {"UnknownJobMessages": 1})

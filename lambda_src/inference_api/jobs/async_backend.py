@@ -46,7 +46,7 @@ class AsyncBackend:
         """Invoke the attempt that has just been claimed."""
         attempt = job.attempts
         try:
-            failure_key = self._invoke(job, attempt)
+            output_key, failure_key = self._invoke(job, attempt)
         except (ClientError, ConnectionError, HTTPClientError) as error:
             code = error.response["Error"].get("Code") if isinstance(error, ClientError) else type(error).__name__
             print(json.dumps({"job": job.id, "cause": f"{code} at InvokeEndpointAsync"}))
@@ -54,7 +54,7 @@ class AsyncBackend:
             if _never_ran(error):
                 self._completion.give_back(job, attempt)
         else:
-            self._table.change(job, lambda row: transitions.note_invoked(row, attempt, failure_key))
+            self._table.change(job, lambda row: transitions.note_invoked(row, attempt, output_key, failure_key))
 
     def tend(self, job: Job) -> None:
         """Claim and invoke the next attempt if the last one is over, or was never confirmed."""
@@ -71,7 +71,8 @@ class AsyncBackend:
     def _claim(self, job: Job) -> Job | None:
         return transitions.claim(job, self._runtime.now(), self._policy)
 
-    def _invoke(self, job: Job, attempt: int) -> str | None:
+    def _invoke(self, job: Job, attempt: int) -> tuple[str | None, str | None]:
+        """The keys of the attempt's output and failure, as SageMaker names them."""
         if self._runtime.now() - self._used_at > IDLE_LIMIT_IN_SECONDS:
             self._client.close()
         self._used_at = self._runtime.now()
@@ -86,7 +87,8 @@ class AsyncBackend:
             RequestTTLSeconds=int(min(max(left, _SHORTEST_TTL), _LONGEST_TTL)),
             InvocationTimeoutSeconds=self._policy.invocation_timeout,
         )
-        return self._files.key_of(response.get("FailureLocation"))
+        output, failure = response.get("OutputLocation"), response.get("FailureLocation")
+        return self._files.key_of(output, "output"), self._files.key_of(failure, "failure")
 
 
 def _never_ran(error: Exception) -> bool:

@@ -4,20 +4,16 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from inference_api import errors
 from inference_api.answer import Answer
 from inference_api.errors import InvocationError
 from inference_api.jobs import transitions
-from inference_api.jobs.conditional_writes import TableBusyError
+from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import JobTable
 from inference_api.metrics import emit
 from inference_api.runtime import Runtime
-
-_KEPT_LONGER_IN_SECONDS = 86_400
 
 
 class Completion:
@@ -29,10 +25,12 @@ class Completion:
 
     def succeed(self, job: Job, output: Output, answer: Answer | None, *, by_sweeper: bool = False) -> Job:
         """Pin an output in the bucket. answer: the one in it, at least where the table should have a copy."""
+        now = self._runtime.now()  # the copy goes at the same second as the row
+        kept_until = self._policy.kept_until(now)
         if answer and output.in_table and job.is_open:
-            self._table.put_answer(job, output, answer, self._result_expires_at(job))
+            self._table.put_answer(job, output, answer, kept_until)
         job, _ = self._change(
-            job, lambda row: transitions.succeed(row, output, self._runtime.now(), self._policy), by_sweeper=by_sweeper
+            job, lambda row: transitions.succeed(row, output, now, self._policy), by_sweeper=by_sweeper
         )
         return job
 
@@ -101,7 +99,7 @@ class Completion:
                 print(json.dumps({"job": job.id, "cause": "refused at announcing"}))
             else:
                 job, _ = self._table.change(job, transitions.note_announced)
-        except (BotoCoreError, ClientError, TableBusyError) as error:
+        except PASSING_ERRORS as error:
             print(json.dumps({"job": job.id, "cause": f"{type(error).__name__} at announcing"}))
         return job
 
@@ -130,9 +128,7 @@ class Completion:
         emit(self._deployment, job.ended_at, values | ({"JobsEndedBySweeper": 1} if by_sweeper else {}))
 
     def _put_error(self, job: Job, attempt: int, failure: InvocationError) -> None:
-        error = {"code": failure.code, "message": failure.message}
-        self._table.put_error(job, attempt, error, self._result_expires_at(job))
-
-    def _result_expires_at(self, job: Job) -> int:
-        """Later than the row, whenever the job ends."""
-        return int(job.deadline) + self._policy.retention + _KEPT_LONGER_IN_SECONDS
+        """Until the job's end, which sets the time to live to that of the row."""
+        if job.is_open:
+            error = {"code": failure.code, "message": failure.message}
+            self._table.put_error(job, attempt, error, self._policy.kept_until(job.deadline))

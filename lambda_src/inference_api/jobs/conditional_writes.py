@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from inference_api.errors import BusyError
 from inference_api.runtime import Runtime
@@ -16,6 +16,10 @@ Reason = dict[str, Any]
 
 class TableBusyError(BusyError):
     """Other writers kept changing the same items; nothing was written."""
+
+
+# Of a call to AWS that a caller need not hear of: another call does the work later.
+PASSING_ERRORS = (BotoCoreError, ClientError, BusyError)
 
 
 class ConditionalWrites:
@@ -52,6 +56,17 @@ class ConditionalWrites:
             update["UpdateExpression"] += " SET expires_at = :expires_at"
             update["ExpressionAttributeValues"][":expires_at"] = {"N": str(expires_at)}
         return {"Update": update}
+
+    def keep_until(self, key: dict[str, Any], expires_at: int) -> Write:
+        """Set an item's time to live."""
+        return {
+            "Update": {
+                "TableName": self._table,
+                "Key": key,
+                "UpdateExpression": "SET expires_at = :expires_at",
+                "ExpressionAttributeValues": {":expires_at": {"N": str(expires_at)}},
+            }
+        }
 
     def alone(self, write: Write) -> Reason | None:
         """None if it was written. Raises TableBusyError."""

@@ -1,6 +1,7 @@
 """The job bucket: inputs, and the output of each attempt. Nothing is overwritten."""
 
-from typing import Any
+import re
+from typing import Any, Literal
 
 from botocore.exceptions import ClientError
 
@@ -12,10 +13,16 @@ LINK_IN_SECONDS = 300
 MOST_IN_TABLE = 100_000
 
 _LONGEST_FAILURE_IN_BYTES = 4096
+# A row holds two keys; those of an asynchronous endpoint that names objects by an id of its own have about 90.
+_LONGEST_KEY = 150
 
 
 class JobFiles:
-    """Keys: `input/<job>`, `output/<job>/<attempt>/<any name>`, `failure/...`."""
+    """Keys: `input/<job>`, `failure/...`, and `output/<job>/<attempt>/answer` of a worker.
+
+    The name of an asynchronous output is SageMaker's: its API says only that the path extension, `<job>/<attempt>`, "is
+    appended" to the path `output/`. Any composition is found.
+    """
 
     def __init__(self, client: Any, bucket: str) -> None:
         self._client, self._bucket = client, bucket
@@ -41,17 +48,21 @@ class JobFiles:
         )
         return _pinned(key, stored, len(answer.body), answer.content_type, attempt)
 
-    def find_output(self, job_id: str, attempt: int, hint: str | None = None) -> tuple[Output, Answer | None] | None:
+    def find_output(
+        self, job: Job, attempt: int, announced_key: str | None = None
+    ) -> tuple[Output, Answer | None] | None:
         """The output of an attempt, and the answer in it if the table should have a copy.
 
-        hint: the key that a notification names; right or wrong, an output that exists is found.
+        Looks where SageMaker said that it writes the output, then at the key that a notification names, if that has
+        the job's id in it, then at all objects that begin with `output/<job>`.
         """
-        prefix = f"output/{job_id}/{attempt}/"
-        if hint and hint.startswith(prefix) and (found := self._open(hint, attempt)):
+        if job.output_key and attempt == job.marked and (found := self._open(job.output_key, attempt)):
             return found
-        # By prefix: the file name that SageMaker gives an output is not documented.
-        listed = self._client.list_objects_v2(Bucket=self._bucket, Prefix=prefix)
-        keys = sorted(item["Key"] for item in listed.get("Contents", []))
+        names_the_job = announced_key and job.id in announced_key and _attempt_of(announced_key, job) in (attempt, None)
+        if announced_key and names_the_job and (found := self._open(announced_key, attempt)):
+            return found
+        listed = self._client.list_objects_v2(Bucket=self._bucket, Prefix=f"output/{job.id}")
+        keys = sorted(item["Key"] for item in listed.get("Contents", []) if _attempt_of(item["Key"], job) == attempt)
         return self._open(keys[0], attempt) if keys else None
 
     def read_output(self, output: Output) -> Answer:
@@ -68,10 +79,13 @@ class JobFiles:
         url: str = self._client.generate_presigned_url("get_object", Params=where, ExpiresIn=LINK_IN_SECONDS)
         return url
 
-    def key_of(self, location: str | None) -> str | None:
-        """The key of an `s3://` location in this bucket; None for any other."""
-        prefix = f"s3://{self._bucket}/"
-        return location.removeprefix(prefix) if location and location.startswith(prefix) else None
+    def key_of(self, location: object, folder: Literal["output", "failure"]) -> str | None:
+        """The key of an `s3://` location in this folder of the bucket; None for anything else, or a very long key."""
+        bucket = f"s3://{self._bucket}/"
+        if not isinstance(location, str) or not location.startswith(f"{bucket}{folder}/"):
+            return None
+        key = location.removeprefix(bucket)
+        return key if len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable() else None
 
     def read_failure(self, key: str) -> str | None:
         """SageMaker's description of a failed attempt; None if there is none."""
@@ -95,6 +109,12 @@ class JobFiles:
             if error.response["Error"]["Code"] in ("NoSuchKey", "404"):
                 return None
             raise
+
+
+def _attempt_of(key: str, job: Job) -> int | None:
+    """The attempt in a key that begins with the job's id; None where it does not stand behind it."""
+    named = re.match(rf"output/{job.id}\W([1-9])", key)
+    return int(named[1]) if named else None
 
 
 def _pinned(key: str, version: Any, size: int, content_type: str, attempt: int) -> Output:

@@ -9,12 +9,14 @@ from inference_api.jobs.job import Job, Output
 
 Item = Mapping[str, Mapping[str, Any]]
 
+WAITING_KEY = {"pk": {"S": "waiting"}}
+
 FORMAT = 1
 # So many that no partition of the index takes more than 1,000 writes per second.
 DUE_SHARDS = 8
 
 _FLAGS = ("sent", "refused", "holds_slot", "announced")
-_TEXTS = ("id", "owner", "state", "writer", "failure_key", "error_code")
+_TEXTS = ("id", "owner", "state", "writer", "output_key", "failure_key", "error_code")
 _NUMBERS = ("accepted_at", "deadline", "lease_until", "ended_at")
 _COUNTS = ("version", "attempts", "marked", "error_attempt", "expires_at")
 _DEFAULTS = {each.name: each.default for each in fields(Job)}
@@ -44,10 +46,6 @@ def slots_key(owner: str) -> dict[str, Any]:
 
 def tokens_key(owner: str, day: str) -> dict[str, Any]:
     return {"pk": {"S": f"owner#{owner}#{day}"}}
-
-
-def waiting_key(window: int) -> dict[str, Any]:
-    return {"pk": {"S": f"waiting#{window}"}}
 
 
 def due_shard(number: int) -> str:

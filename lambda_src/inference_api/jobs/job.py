@@ -1,5 +1,6 @@
 """A job, as its row in the table holds it: under 1 kB, without prompt, answer or error text."""
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -7,6 +8,8 @@ from typing import NamedTuple
 ACCEPTED, SUBMITTED = "ACCEPTED", "SUBMITTED"
 SUCCEEDED, FAILED, EXPIRED, CANCELLED = "SUCCEEDED", "FAILED", "EXPIRED", "CANCELLED"
 OPEN = (ACCEPTED, SUBMITTED)
+
+_ID = re.compile(r"[0-9a-f]{32}")
 
 # The status that callers see. Running means handed to the model: it may still wait in the model's own queue.
 SHOWN = {
@@ -36,9 +39,10 @@ class Job:
     """One job. Times are seconds of the epoch.
 
     attempts: number of claims; `ended`: the attempts that can bring no output any more. sent: the queue holds a
-    message for it. marked: the last attempt that the asynchronous endpoint confirmed. failure_key: where SageMaker
-    describes a failure of that attempt. refused: the model refuses the request. holds_slot: it counts against its
-    owner's open jobs. announced: the event of its end is out. due_at: when the sweeper looks at it next.
+    message for it. marked: the last attempt that the asynchronous endpoint confirmed. output_key, failure_key: where
+    SageMaker says that it writes that attempt's output, or describes its failure. refused: the model refuses the
+    request. holds_slot: it counts against its owner's open jobs. announced: the event of its end is out. due_at: when
+    the sweeper looks at it next.
     """
 
     id: str
@@ -54,6 +58,7 @@ class Job:
     lease_until: float = 0
     sent: bool = False
     marked: int = 0
+    output_key: str | None = None
     failure_key: str | None = None
     output: Output | None = None
     error_code: str | None = None
@@ -77,6 +82,11 @@ class Job:
     def running_attempts(self) -> list[int]:
         """Attempts that may still bring an output, the newest first."""
         return [attempt for attempt in range(self.attempts, 0, -1) if attempt not in self.ended]
+
+
+def is_job_id(text: object) -> bool:
+    """Whether it is shaped as an id of ours, whatever a caller or a message gives."""
+    return isinstance(text, str) and _ID.fullmatch(text) is not None
 
 
 def timestamp(seconds: float) -> str:

@@ -1,19 +1,18 @@
 """Long polling: hold a caller until the job ends."""
 
+from contextlib import suppress
 from hmac import compare_digest
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from inference_api import errors
 from inference_api.http import Request
-from inference_api.jobs.conditional_writes import TableBusyError
-from inference_api.jobs.job import Job
+from inference_api.jobs.conditional_writes import PASSING_ERRORS
+from inference_api.jobs.job import Job, is_job_id
 from inference_api.jobs.table import JobTable
+from inference_api.jobs.waiting_places import WaitingPlaces
 from inference_api.runtime import Runtime
 
 # Holding the function costs more than reading.
-READ_INTERVAL_IN_SECONDS = 0.25
-_WINDOW_IN_SECONDS = 30
+READ_INTERVAL_IN_SECONDS = 0.23
 
 
 def seconds_to_wait(request: Request, default: int, longest: int) -> int:
@@ -35,15 +34,14 @@ def retry_after(job: Job, now: float, *, asked: int, held: bool) -> int | None:
 
 
 class LongPoll:
-    """Reads jobs for their owners. Holds at most `max_waiting` new callers per half minute."""
+    """Reads jobs for their owners, and holds the owners while there are places."""
 
-    def __init__(self, table: JobTable, runtime: Runtime, max_waiting: int) -> None:
-        self._table, self._runtime, self._max_waiting = table, runtime, max_waiting
+    def __init__(self, table: JobTable, runtime: Runtime, places: WaitingPlaces) -> None:
+        self._table, self._runtime, self._places = table, runtime, places
 
     def find(self, job_id: str, owner: str) -> Job:
         """Raises the same ApiError 404 for an id that is unknown, malformed, expired or another caller's."""
-        well_formed = len(job_id) == 32 and all(character in "0123456789abcdef" for character in job_id)
-        job = self._table.get(job_id) if well_formed else None
+        job = self._table.get(job_id) if is_job_id(job_id) else None
         if job is None or not compare_digest(job.owner, owner):
             raise errors.job_not_found()
         return job
@@ -52,20 +50,17 @@ class LongPoll:
         """The job when it has ended, or at the time `end`; and whether the caller was held."""
         if self._runtime.now() >= end or not job.is_open:
             return job, False
-        try:
-            if not self._admit():
-                return job, False
-            while job.is_open and self._runtime.now() + READ_INTERVAL_IN_SECONDS <= end:
-                self._runtime.sleep(READ_INTERVAL_IN_SECONDS)
-                # An eventually consistent read costs half, and may miss a new row.
-                job = self._table.get(job.id, consistent=False) or self._table.get(job.id) or job
-        except (BotoCoreError, ClientError, TableBusyError):
-            return job, False  # better than an error, above all right after the job was accepted
-        return job, True
-
-    def _admit(self) -> bool:
-        if not self._max_waiting:
-            return False
-        window = int(self._runtime.now() // _WINDOW_IN_SECONDS)
-        expires_at = (window + 3) * _WINDOW_IN_SECONDS
-        return self._table.admit(window, self._max_waiting, expires_at)
+        place, held = None, False
+        # Any answer is better than an error, above all right after the job was accepted.
+        with suppress(*PASSING_ERRORS):
+            place = self._places.take(job.owner, end)
+            if place:
+                while job.is_open and self._runtime.now() + READ_INTERVAL_IN_SECONDS <= end:
+                    self._runtime.sleep(READ_INTERVAL_IN_SECONDS)
+                    # An eventually consistent read costs half, and may miss a new row.
+                    job = self._table.get(job.id, consistent=False) or self._table.get(job.id) or job
+                held = True
+        if place:
+            with suppress(*PASSING_ERRORS):
+                self._places.give_back(job.owner, place)
+        return job, held

@@ -20,6 +20,10 @@ class JobPolicy:
     retention: int
     invocation_timeout: int
 
+    def kept_until(self, end: float) -> int:
+        """When everything about a job with this end may be deleted, in whole seconds of the epoch."""
+        return int(end) + self.retention
+
     def latest_start(self, job: Job) -> float:
         """The last moment at which an attempt may be claimed."""
         return job.deadline - self.invocation_timeout - MARGIN_IN_SECONDS

@@ -12,6 +12,7 @@ from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS
 from inference_api.runtime import Runtime
 
 _LONGEST_WAIT_IN_SECONDS = 60
+_DOUBLED_WAITS = 5  # a job may wait thousands of times, and no float holds 2 to the power of that
 
 
 class QueueBackend:
@@ -41,7 +42,7 @@ class QueueBackend:
 
     def dispatch_later(self, job: Job, waits: int) -> None:
         """Send the job's message with a delay that grows with the number of times that the job has waited."""
-        longest = min(2.0**waits, _LONGEST_WAIT_IN_SECONDS)
+        longest = _LONGEST_WAIT_IN_SECONDS if waits > _DOUBLED_WAITS else 2**waits
         self._send(job, delay=round(self._runtime.random.uniform(longest / 2, longest)), waits=waits + 1)
         self._table.change(job, transitions.note_sent)
 

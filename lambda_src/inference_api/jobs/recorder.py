@@ -19,7 +19,7 @@ class Notification:
     job_id: str
     attempt: int
     failed: bool
-    output_location: str | None
+    output_location: object
     reason: str
 
     @classmethod
@@ -43,8 +43,15 @@ class Notification:
         return int(status[1]) if status else None
 
 
+class OutputMissingError(Exception):
+    """A success was announced, and no object is found where its output may be."""
+
+
 def record(notification: Notification, service: JobService) -> bool:
-    """Record the attempt's output or failure; False for an unknown job, for which nothing is created."""
+    """Record the attempt's output or failure; False for an unknown job, for which nothing is created.
+
+    Raises OutputMissingError.
+    """
     job = service.table.get(notification.job_id)
     if job is None or notification.attempt > job.attempts:
         return False
@@ -56,6 +63,10 @@ def record(notification: Notification, service: JobService) -> bool:
         # SageMaker's reason goes nowhere: like all of AWS's texts it can name accounts and resources.
         failure = errors.container_error(notification.container_status, words or "")
         service.completion.fail_attempt(job, attempt, failure)
-    elif found := service.files.find_output(job.id, attempt, service.files.key_of(notification.output_location)):
-        service.completion.succeed(job, *found)
+        return True
+    announced_key = service.files.key_of(notification.output_location, "output")
+    found = service.files.find_output(job, attempt, announced_key)
+    if not found:
+        raise OutputMissingError
+    service.completion.succeed(job, *found)
     return True

@@ -17,6 +17,7 @@ from inference_api.jobs.long_poll import LongPoll
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
+from inference_api.jobs.waiting_places import WaitingPlaces
 from inference_api.runtime import ONE_ATTEMPT, STANDARD_RETRIES, runtime
 from inference_api.settings import job_settings, settings
 
@@ -53,7 +54,8 @@ class JobService:
 def job_service() -> JobService:
     """Made on first use; nothing in it belongs to one request."""
     current, jobs = runtime(), job_settings()
-    table = JobTable(current.client("dynamodb", STANDARD_RETRIES), jobs.table, current)
+    database = current.client("dynamodb", STANDARD_RETRIES)
+    table = JobTable(database, jobs.table, current)
     files = JobFiles(current.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION)), jobs.bucket)
     completion = Completion(table, current.client("events", STANDARD_RETRIES), jobs.policy, current, jobs.deployment)
     backend = _backend(table, files, completion)
@@ -67,7 +69,8 @@ def job_service() -> JobService:
         runtime=current,
         deployment=jobs.deployment,
     )
-    return JobService(table, files, completion, backend, submission, LongPoll(table, current, jobs.max_waiting))
+    places = WaitingPlaces(database, jobs.table, current, jobs.max_waiting)
+    return JobService(table, files, completion, backend, submission, LongPoll(table, current, places))
 
 
 @cache

@@ -6,13 +6,11 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from inference_api import errors
 from inference_api.errors import ApiError
 from inference_api.http import Request
 from inference_api.jobs.backend import JobBackend
-from inference_api.jobs.conditional_writes import TableBusyError
+from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job
 from inference_api.jobs.policy import JobPolicy
@@ -74,7 +72,7 @@ class Submission:
         emit(self._deployment, now, {"JobsAccepted": 1})
         try:
             self._backend.dispatch(job)
-        except (BotoCoreError, ClientError, TableBusyError) as error:
+        except PASSING_ERRORS as error:
             # The job is accepted: the sweeper hands it over later.
             print(json.dumps({"job": job.id, "cause": f"{type(error).__name__} at dispatch"}))
         return job

@@ -72,7 +72,7 @@ def _take_results(job: Job, started: float, service: JobService) -> Job:
     if not (job.is_open or job.holds_slot):
         return job
     for attempt in job.running_attempts():
-        if found := service.files.find_output(job.id, attempt):
+        if found := service.files.find_output(job, attempt):
             job = service.completion.succeed(job, *found, by_sweeper=True)
         else:
             job = service.backend.end_without_output(job, attempt, started)

@@ -135,7 +135,7 @@ class JobTable:
     def get_error(self, job: Job, attempt: int) -> dict[str, str] | None:
         """Why an attempt failed: `code` and `message`."""
         item = self._get(items.error_key(job.id, attempt), consistent=True)
-        error: dict[str, str] | None = json.loads(item["body"]["B"]) if item else None
+        error: dict[str, str] | None = json.loads(item["body"]["B"]) if item and "body" in item else None
         return error
 
     def jobs_of(self, owner: str, limit: int, after: str | None) -> tuple[list[Job], str | None]:
@@ -179,11 +179,6 @@ class JobTable:
                 return
             start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
 
-    def admit(self, window: int, most: int, expires_at: int) -> bool:
-        """Count one more waiting caller in this window, unless it is full."""
-        one_more = self._writes.add(items.waiting_key(window), "waiting", 1, most=most, expires_at=expires_at)
-        return self._writes.alone(one_more) is None
-
     def _charge_tokens(self, job: Job, charge: Charge, most: int) -> Write:
         row, expires_at = items.tokens_key(job.owner, charge.day), int(job.accepted_at) + 2 * _DAY_IN_SECONDS
         return self._writes.add(row, "tokens", charge.tokens, most=most, expires_at=expires_at)
@@ -205,8 +200,12 @@ class JobTable:
         held = {":version": items.number(current.version)}
         put = self._writes.put(items.to_item(wanted), "version = :version", held)
         if current.holds_slot and not wanted.holds_slot:
-            free = self._writes.add(items.slots_key(wanted.owner), "open", -1)
-            reason = next(iter(self._writes.together([put, free], token=f"{wanted.id}{wanted.writer}"[-36:])), None)
+            writes = [put, self._writes.add(items.slots_key(wanted.owner), "open", -1)]
+            if current.is_open and wanted.expires_at is not None:
+                # Texts of failed attempts go with the row. A key without an item gets an empty one, which goes, too.
+                keys = [items.error_key(wanted.id, attempt) for attempt in sorted(wanted.ended)]
+                writes += [self._writes.keep_until(key, wanted.expires_at) for key in keys]
+            reason = next(iter(self._writes.together(writes, token=f"{wanted.id}{wanted.writer}"[-36:])), None)
         else:
             reason = self._writes.alone(put)
         if reason is None:

@@ -51,11 +51,11 @@ def claim(job: Job, now: float, policy: JobPolicy) -> Job | None:
     return replace(job, state=SUBMITTED, attempts=job.attempts + 1, lease_until=lease, due_at=due_at)
 
 
-def note_invoked(job: Job, attempt: int, failure_key: str | None) -> Job | None:
+def note_invoked(job: Job, attempt: int, output_key: str | None, failure_key: str | None) -> Job | None:
     """The asynchronous endpoint has confirmed the attempt, which therefore can't be lost."""
     if not job.is_open or attempt != job.attempts or job.marked == attempt:
         return None
-    return replace(job, marked=attempt, failure_key=failure_key)
+    return replace(job, marked=attempt, output_key=output_key, failure_key=failure_key)
 
 
 def give_back(job: Job, attempt: int, now: float, policy: JobPolicy) -> Job | None:
@@ -68,7 +68,7 @@ def give_back(job: Job, attempt: int, now: float, policy: JobPolicy) -> Job | No
 def succeed(job: Job, output: Output, now: float, policy: JobPolicy) -> Job | None:
     """The first output found is the job's for good."""
     if job.is_open:
-        return replace(_ended(job, SUCCEEDED, now, policy), output=output, holds_slot=False)
+        return replace(_ended(job, SUCCEEDED, now, policy), output=output, output_key=None, holds_slot=False)
     return _end_attempt(job, output.attempt, now)
 
 
@@ -165,7 +165,7 @@ def _ended(job: Job, state: str, now: float, policy: JobPolicy) -> Job:
         state=state,
         ended_at=now,
         # Until the deadline a cancelled job's attempt may hold the slot, which must not vanish with the row.
-        expires_at=int(max(now, job.deadline if state == CANCELLED else now)) + policy.retention,
+        expires_at=policy.kept_until(max(now, job.deadline if state == CANCELLED else now)),
         due_at=now + FIRST_LOOK_IN_SECONDS,
     )
 

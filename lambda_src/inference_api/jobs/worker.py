@@ -6,7 +6,7 @@ from typing import Any
 from inference_api.endpoint_client import EndpointClient
 from inference_api.errors import InvocationError
 from inference_api.jobs import transitions
-from inference_api.jobs.job import ACCEPTED, Job
+from inference_api.jobs.job import ACCEPTED, Job, is_job_id
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
 from inference_api.metrics import emit
@@ -73,6 +73,8 @@ def _read(body: str) -> tuple[str, int]:
     """The job's id, and how often the job has waited. The id is empty for a message that is not ours."""
     try:
         message: Any = json.loads(body)
-        return str(message["job"]), int(message["waits"])
-    except (ValueError, KeyError, TypeError):
+        job_id, waits = message["job"], message["waits"]
+    except (ValueError, KeyError, TypeError, RecursionError):
         return "", 0
+    ours = is_job_id(job_id) and type(waits) is int and waits >= 0
+    return (job_id, waits) if ours else ("", 0)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from local_cloud.emulator import clock
+from local_cloud.emulator.sagemaker.async_location import output_location
 from local_cloud.emulator.sagemaker.validation import InvalidRequestError, broken_rule, check_pattern, check_range
 
 _HEADER = "x-amzn-sagemaker-"
@@ -55,9 +56,9 @@ def accept_invocation(endpoint: str, config: dict[str, Any], headers: dict[str, 
         accept=headers.get(f"{_HEADER}accept"),
         input_location=input_location,
         inline_body=body,
-        output_location=_joined(output["S3OutputPath"], extension, filename or f"{unique}.out"),
+        output_location=output_location(output["S3OutputPath"], extension or "", filename or f"{unique}.out"),
         failure_location=(
-            _joined(output["S3FailurePath"], None, f"{unique}-error.out") if output.get("S3FailurePath") else None
+            f"{output['S3FailurePath'].rstrip('/')}/{unique}-error.out" if output.get("S3FailurePath") else None
         ),
         notifications=output.get("NotificationConfig") or {},
         received_at=now,
@@ -91,7 +92,3 @@ def _number(headers: dict[str, str], member: str, allowed: tuple[int, int], defa
     value = int(headers.get(_HEADER + member.lower(), default))
     check_range(value, member, *allowed)
     return value
-
-
-def _joined(path: str, extension: str | None, name: str) -> str:
-    return "/".join(part.strip("/") for part in (path, extension, name) if part)

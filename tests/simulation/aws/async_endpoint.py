@@ -22,8 +22,8 @@ class Request:
     job: str
     attempt: int
     input_key: str
-    extension: str
-    name: str
+    output_key: str
+    failure_key: str
     give_up_at: float
     timeout: int
     received_at: float
@@ -42,6 +42,7 @@ class AsyncEndpoint:
     model: Model
     capacity: int
     bucket: Bucket
+    composition: str
     notify: Callable[[str], object]
     wake_up_in_seconds: float = 240.0
     requests: list[Request] = field(default_factory=list)
@@ -62,12 +63,17 @@ class AsyncEndpoint:
         if len(request["InferenceId"]) > 64:
             raise Refusal("ValidationError", "InferenceId must have at most 64 characters")
         job, _, attempt = request["InferenceId"].partition(".")
+        extension, name = request["S3OutputPathExtension"], f"{self.random.getrandbits(128):032x}"
         accepted = Request(
             job=job,
             attempt=int(attempt),
             input_key=request["InputLocation"].removeprefix(prefix),
-            extension=request["S3OutputPathExtension"],
-            name=f"{self.random.getrandbits(128):032x}",
+            output_key={
+                "folder": f"output/{extension}/{name}.out",
+                "no slashes": f"output/{extension}{name}.out",
+                "behind the name": f"output/{name}.out/{extension}",
+            }[self.composition],
+            failure_key=f"failure/{name}-error.out",
             give_up_at=self.scheduler.now + request["RequestTTLSeconds"],
             timeout=request["InvocationTimeoutSeconds"],
             received_at=self.scheduler.now,
@@ -79,8 +85,8 @@ class AsyncEndpoint:
         self.scheduler.call_later(max(self._awake_at - self.scheduler.now, 0.05), self._go_on)
         return {
             "InferenceId": request["InferenceId"],
-            "OutputLocation": prefix + _output_key(accepted),
-            "FailureLocation": prefix + _failure_key(accepted),
+            "OutputLocation": prefix + accepted.output_key,
+            "FailureLocation": prefix + accepted.failure_key,
         }
 
     def _go_on(self) -> None:
@@ -120,7 +126,7 @@ class AsyncEndpoint:
     def _succeed(self, request: Request, body: bytes) -> None:
         request.over_at = self.scheduler.now
         chance = self.faults.rates.broken_output / 3
-        key = _output_key(request)
+        key = request.output_key
         if not self.faults.happens("output missing", chance):
             self.bucket.write(key, body, "application/json")
             if self.faults.happens("output written twice", chance):
@@ -135,18 +141,10 @@ class AsyncEndpoint:
         """words: the container's error, for the failure object."""
         request.over_at = self.scheduler.now
         if not self.faults.happens("failure object missing", self.faults.rates.broken_output):
-            self.bucket.write(_failure_key(request), words or reason.encode(), "text/plain")
+            self.bucket.write(request.failure_key, words or reason.encode(), "text/plain")
         if notified:
             self._publish(request, {"invocationStatus": "Failed", "failureReason": reason})
 
     def _publish(self, request: Request, outcome: dict[str, Any]) -> None:
         """The members of a notification that the recorder reads."""
         self.notify(json.dumps({"inferenceId": f"{request.job}.{request.attempt}", **outcome}))
-
-
-def _output_key(request: Request) -> str:
-    return f"output/{request.extension}/{request.name}.out"
-
-
-def _failure_key(request: Request) -> str:
-    return f"failure/{request.extension}/{request.name}-error.out"

@@ -12,6 +12,7 @@ from simulation.aws.table_index import Entry, TableIndex
 from simulation.aws.transactions import Transactions
 
 MAX_BATCH = 100
+MAX_KEY_BYTES = 2048
 PAGE_BYTES = 1024 * 1024
 
 
@@ -143,6 +144,8 @@ class DynamoDb:
         for verb, attribute, value in parsed.actions:
             if verb == "SET":
                 new[attribute] = dict(values[value])
+            elif "SS" in values[value]:
+                _change_set(new, verb, attribute, values[value]["SS"])
             else:
                 total = float(new.get(attribute, {"N": "0"})["N"]) + float(values[value]["N"])
                 new[attribute] = {"N": f"{total:g}" if total % 1 else str(int(total))}
@@ -169,10 +172,18 @@ class DynamoDb:
             raise Refusal("ThrottlingException", "Throughput exceeds the current capacity of your table or index")
 
 
+def _change_set(item: dict[str, Any], verb: str, attribute: str, texts: list[str]) -> None:
+    """A set that becomes empty is no attribute any more."""
+    before = set(item.pop(attribute, {"SS": []})["SS"])
+    after = before | set(texts) if verb == "ADD" else before - set(texts)
+    if after:
+        item[attribute] = {"SS": sorted(after)}
+
+
 def _pk(key: Mapping[str, Any]) -> str:
     pk = key["pk"].get("S") if set(key) == {"pk"} else None
-    if not pk:
-        raise invalid("The provided key element does not match the schema")
+    if not pk or len(pk.encode()) > MAX_KEY_BYTES:
+        raise invalid("The provided key element does not match the schema, or is too long")
     return str(pk)
 
 

@@ -15,15 +15,16 @@ Item = Mapping[str, Value]
 Names = tuple[tuple[str, str], ...]  # placeholder and attribute
 
 ABSENT = "attribute_not_exists"
-_TERM = re.compile(rf"{ABSENT}\((\S+)\)|(\S+) (=|<=) (:\w+)")
-_ACTION = re.compile(r"\s*(?:ADD (\S+)|SET (\S+) =) (:\w+)")
+_TERM = re.compile(rf"{ABSENT}\((\S+)\)|(\S+) (=|<=) (:\w+)|size\((\S+)\) (<) (:\w+)")
+_CLAUSE = re.compile(r"\s*(ADD|SET|DELETE) ")
+_ACTION = re.compile(r"(\S+) (?:= )?(:\w+)(?:, )?")
 _RESERVED = frozenset(
     " ".join(json.loads((Path(__file__).parent / "reserved_words.json").read_text())["words"]).split()
 )
 
 
 class Term(NamedTuple):
-    """`attribute operator value`; ABSENT has no value."""
+    """`attribute operator value`; ABSENT has no value, and `<` compares the size of a set."""
 
     attribute: str
     operator: str
@@ -33,6 +34,8 @@ class Term(NamedTuple):
         """A value compares only with one of its own type."""
         if self.operator == ABSENT or self.attribute not in item:
             return self.operator == ABSENT and self.attribute not in item
+        if self.operator == "<":
+            return len(item[self.attribute]["SS"]) < int(values[self.value]["N"])
         (kind, left), (other_kind, right) = comparable(item[self.attribute]), comparable(values[self.value])
         return kind == other_kind and bool(left == right if self.operator == "=" else left <= right)
 
@@ -48,7 +51,7 @@ class Condition(NamedTuple):
 
 
 class Action(NamedTuple):
-    """ADD a value to an attribute, or SET the attribute to it."""
+    """ADD a number to an attribute or texts to a set, DELETE texts from a set, or SET the attribute."""
 
     verb: str
     attribute: str
@@ -82,14 +85,16 @@ def condition(text: str, names: Names) -> Condition:
 @cache
 def update(text: str, names: Names) -> Update:
     """Raises Refusal."""
-    used, actions, position = set[str](), list[Action](), 0
+    used, actions, position, verb = set[str](), list[Action](), 0, ""
     while position < len(text):
+        if clause := _CLAUSE.match(text, position):
+            verb, position = clause[1], clause.end()
         found = _ACTION.match(text, position)
-        if not found:
+        if not found or not verb:
             raise invalid(f"Invalid UpdateExpression: Syntax error; near: {text[position:]}")
-        added, set_to, value = found.groups()
+        attribute, value = found.groups()
         used.add(value)
-        actions.append(Action("ADD" if added else "SET", _attribute(added or set_to, dict(names), used), value))
+        actions.append(Action(verb, _attribute(attribute, dict(names), used), value))
         position = found.end()
     return Update(tuple(actions), frozenset(used))
 
@@ -98,9 +103,11 @@ def _term(text: str, names: Mapping[str, str], used: set[str]) -> Term:
     found = _TERM.fullmatch(text)
     if not found:
         raise invalid(f"Invalid expression: Syntax error; near: {text}")
-    absent, compared, operator, value = found.groups()
+    absent, compared, operator, value, measured, less, limit = found.groups()
     if absent:
         return Term(_attribute(absent, names, used), ABSENT)
+    if measured:
+        compared, operator, value = measured, less, limit
     used.add(value)
     return Term(_attribute(compared, names, used), operator, value)
 

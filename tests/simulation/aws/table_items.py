@@ -70,6 +70,8 @@ def _size(value: Mapping[str, Any]) -> int:
         return len(content)
     if kind == "NS":
         return sum(_size({"N": each}) for each in content)
+    if kind == "SS":
+        return sum(len(each.encode()) for each in content)
     if kind == "M":
         return 3 + sum(1 + len(name.encode()) + _size(each) for name, each in content.items())
     return 1

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from simulation.aws.errors import Refusal
 from simulation.exploration.histories import Histories, Supply
 from simulation.exploration.replay import Call, Replay, Returned
-from simulation.exploration.services import ANSWER, BUCKET, Body, Services, failure_key
+from simulation.exploration.services import ANSWER, BUCKET, Body, Services, failure_key, output_key
 from simulation.exploration.state import OUTPUT, OVER, RUNNING, Attempt, State, Task
 from simulation.invariants.changes import (
     Moment,
@@ -153,7 +153,8 @@ class Functions:
         attempt = (job, int(number))
         self._check_invocation(state, *attempt)
         taken = state.with_fate(attempt, RUNNING)
-        where = {"FailureLocation": f"s3://{BUCKET}/{failure_key(attempt)}"}
+        keys = {"OutputLocation": output_key(attempt), "FailureLocation": failure_key(attempt)}
+        where = {name: f"s3://{BUCKET}/{key}" for name, key in keys.items()}
         yield from self._answered("", taken, task, where)
         yield from self._answered(
             " taken, answer lost", taken, task, ReadTimeoutError(endpoint_url="https://simulated")

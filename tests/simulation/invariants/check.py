@@ -73,10 +73,16 @@ def _moment(row: Row, busy: list[tuple[int, float, float]], outputs: list[tuple[
 def _outputs(world: World) -> dict[str, list[tuple[int, float]]]:
     """The time of each attempt's first output."""
     written: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    by_endpoint = {request.output_key: (request.job, request.attempt) for request in world.deployment.requests}
     for key in world.deployment.bucket.keys("output/"):
-        _, job, attempt, _ = key.split("/")
-        written[job].append((int(attempt), world.deployment.bucket.objects[key][0].written_at))
+        job, attempt = by_endpoint.get(key) or _of_worker(key)
+        written[job].append((attempt, world.deployment.bucket.objects[key][0].written_at))
     return written
+
+
+def _of_worker(key: str) -> tuple[str, int]:
+    _, job, attempt, _ = key.split("/")
+    return job, int(attempt)
 
 
 def _busy(world: World) -> Busy:

@@ -5,11 +5,15 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from inference_api.jobs.transitions import MAX_ATTEMPTS
 from simulation.callers import FINAL
 from simulation.history import Exchange
 from simulation.invariants.invariant import Story, invariant, prompt_of_job, row_at, when
 from simulation.model import REFUSED
 from simulation.world import World
+
+# Two functions may end a job at once, each at its own time.
+_LONGEST_CALL_IN_SECONDS = 90
 
 
 @invariant
@@ -69,7 +73,7 @@ def i4_refused_prompts_fail_and_others_are_never_refused(world: World) -> Iterat
 
 @invariant
 def i5_nothing_is_deleted_before_its_time(world: World) -> Iterator[Story]:
-    """A row stays for the whole retention after its end, and its copy of the output outlives it."""
+    """A row stays for the whole retention after its end, and so does the text that it shows."""
     for job, rows in world.history.rows.items():
         end, gone = world.history.end_of(job), next((row for row in rows if row.item is None), None)
         # In whole seconds from the row's own `ended_at`.
@@ -78,16 +82,30 @@ def i5_nothing_is_deleted_before_its_time(world: World) -> Iterator[Story]:
             yield job, f"{when(gone.at)} deleted, ended {when(end.at) if end else 'never'}"
         if end and end.number("expires_at") < keep_until:
             yield job, f"kept for only {end.number('expires_at') - end.at:.0f} s"
-    for name, writes in world.history.copies.items():
-        end = world.history.end_of(name.split(".")[0])
-        for at, item in writes:
-            if (
-                item
-                and end
-                and end.at <= at + world.trial.deadline
-                and float(item["expires_at"]["N"]) < end.number("expires_at")
-            ):
-                yield name.split(".")[0], f"{when(at)} its result goes before its row"
+        if end:
+            shown = end.output_attempt, int(end.number("error_attempt"))
+            for attempt, until in _texts(world, job, end.at):
+                if attempt in shown and until < end.number("expires_at") - _LONGEST_CALL_IN_SECONDS:
+                    yield job, f"{when(end.at)} the text of attempt {attempt} goes before its row"
+
+
+@invariant
+def texts_go_with_their_row(world: World) -> Iterator[Story]:
+    """Retention means retention: no answer and no words of the model stay in the table longer than their job."""
+    for job in world.history.rows:
+        end = world.history.end_of(job)
+        for attempt, until in _texts(world, job, end.at) if end else ():
+            if end and until > end.number("expires_at") + _LONGEST_CALL_IN_SECONDS:
+                yield job, f"{when(end.at)} the text of attempt {attempt} outlives its row"
+
+
+def _texts(world: World, job: str, at: float) -> Iterator[tuple[int, float]]:
+    """The attempts of a job with a text in the table at a time, and until when it may stay."""
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        for kind in ("output", "error"):
+            writes = [item for moment, item in world.history.texts.get(f"{kind}#{job}.{attempt}", []) if moment <= at]
+            if writes and writes[-1]:
+                yield attempt, float(writes[-1]["expires_at"]["N"])
 
 
 def _answer(shown: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """I8: the counters are right, and no limit is passed."""
 
 from collections.abc import Iterator
+from math import ceil
 
 from simulation.invariants.invariant import Story, invariant, when
 from simulation.world import World
@@ -21,8 +22,11 @@ def i8_no_limit_is_passed(world: World) -> Iterator[Story]:
     """An owner's open jobs, an owner's tokens, and the callers that wait."""
     for write in world.history.writes_of_others:
         item = write.new or {}
-        if write.pk.startswith("waiting#") and int(item.get("waiting", {"N": "0"})["N"]) > world.trial.max_waiting:
-            yield "", f"{when(write.at)} {item['waiting']['N']} callers were admitted to {write.pk}"
+        if write.pk == "waiting":
+            sets = {name: len(value["SS"]) for name, value in item.items() if name != "pk"}
+            most, share = world.trial.max_waiting, ceil(world.trial.max_waiting / 2)
+            if sets.pop("places", 0) > most or any(held > share for held in sets.values()):
+                yield "", f"{when(write.at)} more than {most} callers are held, or one caller {share} times: {item}"
         budget = world.trial.answer_tokens_per_day
         if "tokens" in item and budget is not None and int(item["tokens"]["N"]) > budget:
             yield "", f"{when(write.at)} {write.pk} has {item['tokens']['N']} tokens"

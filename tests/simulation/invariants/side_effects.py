@@ -43,8 +43,7 @@ def rows_are_small_and_hold_no_text(world: World) -> Iterator[Story]:
             if CANARY in json.dumps(row.item, default=str):
                 yield job, f"{when(row.at)} its row holds a text"
     for write in world.history.writes_of_others:
-        # An error's text is kept for its caller beside the row.
-        if not write.pk.startswith("error#") and CANARY in json.dumps(write.new, default=str):
+        if CANARY in json.dumps(write.new, default=str):
             yield "", f"{when(write.at)} {write.pk} holds a text"
 
 

@@ -36,6 +36,7 @@ JOBS = st.builds(
     lease_until=TIMES,
     sent=st.booleans(),
     marked=st.integers(0, 3),
+    output_key=st.none() | WORDS,
     failure_key=st.none() | WORDS,
     output=st.none() | OUTPUTS,
     error_code=st.none() | st.sampled_from(["model_error", "attempt_lost"]),

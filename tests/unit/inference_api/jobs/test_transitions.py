@@ -40,7 +40,7 @@ def test_a_claim_is_alone_while_its_lease_runs() -> None:
 
 
 def test_a_confirmed_attempt_is_never_taken_for_lost() -> None:
-    job = transitions.note_invoked(claimed(), 1, None)
+    job = transitions.note_invoked(claimed(), 1, None, None)
     assert job
     assert transitions.claim(job, NOW + 1000, POLICY) is None
 
@@ -89,7 +89,7 @@ def test_a_refusal_waits_for_an_attempt_that_may_still_bring_an_output() -> None
 
 
 def test_an_attempt_that_failed_does_not_keep_the_third_from_starting() -> None:
-    job = transitions.note_invoked(claimed(attempts=2), 2, None)
+    job = transitions.note_invoked(claimed(attempts=2), 2, None, None)
     assert job
     job = failed(job, 2)
     assert job.may_be_running
