@@ -27,7 +27,9 @@ VARIABLES = {
     "ENGINE_VERSION": "1.4.0",
     "HOSTING_MODE": "realtime",
     "MAX_BODY_BYTES": "131072",
-    "REQUEST_SCHEMA": '{"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}}',
+    "REQUEST_SCHEMA": json.dumps(
+        {"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}, "model_aliases": []}
+    ),
 }
 
 

@@ -32,7 +32,11 @@ GATEWAY_RESPONSES = {
     "API_CONFIGURATION_ERROR": (503, "service_unavailable", "The service can't take the request."),
 }
 LOGGED = ("requestId", "requestTimeEpoch", "status", "httpMethod", "resourcePath", "responseLength", "responseLatency")
-REQUEST_SCHEMA = {"bodies": ["inputs", "messages", "prompt"], "parameters": {"temperature": {"minimum": 0}}}
+REQUEST_SCHEMA = {
+    "bodies": ["inputs", "messages", "prompt"],
+    "parameters": {"temperature": {"minimum": 0}},
+    "model_aliases": [],
+}
 
 
 class PlainStack(cdk.Stack):

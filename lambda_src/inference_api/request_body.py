@@ -1,5 +1,6 @@
 """The rules of a generation request, checked before it costs time on the model."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,12 +20,16 @@ _LENGTHS = {
 
 @dataclass(frozen=True)
 class RequestRules:
-    """The deployment's engine: the keys that may hold the prompt, and its own ranges of parameters."""
+    """The deployment's engine: the keys that may hold the prompt, and its own ranges of parameters.
+
+    model_aliases: names of the model that the container refuses, as it serves under another one.
+    """
 
     engine: str
     bodies: tuple[str, ...]
     ranges: Ranges
     max_bytes: int
+    model_aliases: tuple[str, ...] = ()
 
 
 def check_request_body(body: bytes, content_type: str | None, rules: RequestRules) -> dict[str, Any]:
@@ -54,6 +59,13 @@ def check_request_body(body: bytes, content_type: str | None, rules: RequestRule
             raise ApiError(400, "stream_not_supported", message, field=field)
     check_parameters(parameters, rules.ranges, engine=rules.engine, prefix=prefix)
     return document
+
+
+def body_for_model(body: bytes, document: Mapping[str, Any], rules: RequestRules) -> bytes:
+    """The caller's own bytes; a checked document with an alias in `model` goes without it, as the container allows."""
+    if document.get("model") not in rules.model_aliases:
+        return body
+    return json.dumps({name: value for name, value in document.items() if name != "model"}, ensure_ascii=False).encode()
 
 
 def answer_tokens(document: Mapping[str, Any]) -> int:

@@ -38,6 +38,7 @@ def settings() -> Settings:
             bodies=tuple(schema["bodies"]),
             ranges=schema["parameters"],
             max_bytes=int(os.environ["MAX_BODY_BYTES"]),
+            model_aliases=tuple(schema["model_aliases"]),
         ),
     )
 

@@ -167,7 +167,7 @@ class Deployment:
             "ENGINE": "lmi-vllm",
             "ENGINE_VERSION": "",
             "HOSTING_MODE": trial.mode,
-            "REQUEST_SCHEMA": json.dumps({"bodies": ["inputs"], "parameters": {}}),
+            "REQUEST_SCHEMA": json.dumps({"bodies": ["inputs"], "parameters": {}, "model_aliases": []}),
             "MAX_BODY_BYTES": "131072",
             "DEPLOYMENT_NAME": "simulated",
             "JOB_TABLE": self.table.name,

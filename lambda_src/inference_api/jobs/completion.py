@@ -130,7 +130,7 @@ class Completion:
         emit(self._deployment, job.ended_at, values | ({"JobsEndedBySweeper": 1} if by_sweeper else {}))
 
     def _put_error(self, job: Job, attempt: int, failure: InvocationError) -> None:
-        error = {"code": failure.code, "message": failure.message}
+        error = {"code": failure.code, "message": failure.message} | ({"field": failure.field} if failure.field else {})
         self._table.put_error(job, attempt, error, self._result_expires_at(job))
 
     def _result_expires_at(self, job: Job) -> int:

@@ -19,7 +19,7 @@ from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import Charge, JobTable, KeyTakenError, LimitReachedError, Reservation
 from inference_api.jobs.transitions import accept
 from inference_api.metrics import emit
-from inference_api.request_body import RequestRules, answer_tokens, check_request_body
+from inference_api.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
 from inference_api.runtime import Runtime
 from inference_api.settings import Limits
 
@@ -56,7 +56,7 @@ class Submission:
             return earlier
         now = self._runtime.now()
         job = self._backend.claim_at_acceptance(accept(self._runtime.new_id(), owner, now, self._policy))
-        self._files.put_input(job.id, request.body)
+        self._files.put_input(job.id, body_for_model(request.body, document, self._rules))
         keep_until = int(job.deadline) + self._policy.retention + _DAY_IN_SECONDS
         try:
             self._table.add(

@@ -21,7 +21,9 @@ ENVIRONMENT = {
     "ENGINE_VERSION": "1.4.0",
     "HOSTING_MODE": "realtime",
     "MAX_BODY_BYTES": "131072",
-    "REQUEST_SCHEMA": '{"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}}',
+    "REQUEST_SCHEMA": json.dumps(
+        {"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}, "model_aliases": []}
+    ),
     "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE",
     "AWS_SECRET_ACCESS_KEY": "example",
     "AWS_DEFAULT_REGION": "us-east-1",

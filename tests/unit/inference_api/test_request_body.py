@@ -1,6 +1,7 @@
 """Which bodies reach the model, and what the others are told."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference_api.errors import ApiError
-from inference_api.request_body import RequestRules, answer_tokens, check_request_body
+from inference_api.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
 
 RANGES = {
     "temperature": {"exclusive_minimum": 0},
@@ -51,6 +52,21 @@ def test_chat_and_completions_pass_where_the_engine_takes_them(document: Any) ->
 @pytest.mark.parametrize("content_type", [None, "application/json; charset=utf-8", "Application/JSON"])
 def test_json_is_taken_under_each_of_its_names(content_type: str | None) -> None:
     check_request_body(b'{"inputs": "The sea is"}', content_type, TGI)
+
+
+@pytest.mark.parametrize(
+    ("body", "passed_on"),
+    [
+        (b'{"model": "lmi", "prompt": "caf\xc3\xa9", "top_p": 0.1}', b'{"prompt": "caf\xc3\xa9", "top_p": 0.1}'),
+        (b'{"model":"Qwen/Qwen3-4B","prompt":"a"}', b'{"model":"Qwen/Qwen3-4B","prompt":"a"}'),
+        (b'{ "prompt":"a" }', b'{ "prompt":"a" }'),
+        (b'{"model": ["lmi"], "prompt": "a"}', b'{"model": ["lmi"], "prompt": "a"}'),
+        (b'{"model": null, "prompt": "a"}', b'{"model": null, "prompt": "a"}'),
+    ],
+)
+def test_only_a_name_that_the_container_does_not_know_is_left_out(body: bytes, passed_on: bytes) -> None:
+    rules = replace(LMI, model_aliases=("lmi",))
+    assert body_for_model(body, check_request_body(body, None, rules), rules) == passed_on
 
 
 def test_unknown_keys_and_parameters_are_left_to_the_engine() -> None:
