@@ -2,6 +2,7 @@
 
 import json
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -94,6 +95,15 @@ def test_a_refused_body_never_reaches_the_endpoint(aws: AwsDouble) -> None:
         event("generate_with_iam", body='{"inputs": "a", "parameters": {"temperature": 0}}'), None
     )
     assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (400, "invalid_parameter")
+    assert aws.received == []
+
+
+@pytest.mark.parametrize("body", [b'{"inputs": "\xff"}', b"\x80", b'{"inputs": "a"}\x00\xfe'])
+def test_bytes_that_are_no_text_are_refused_by_name(aws: AwsDouble, body: bytes) -> None:
+    encoded = event("generate_with_iam", body=b64encode(body).decode(), isBase64Encoded=True)
+    answer = generate.handler(encoded, None)
+    error = json.loads(answer["body"])["error"]
+    assert (answer["statusCode"], error["code"], "send it in UTF-8" in error["message"]) == (400, "invalid_json", True)
     assert aws.received == []
 
 
