@@ -21,6 +21,7 @@ VARIABLES = {
     "AWS_ACCESS_KEY_ID": "unused",
     "AWS_SECRET_ACCESS_KEY": "unused",
     "ENDPOINT_NAME": "unused",
+    "ENDPOINT_CONFIGURATION": "configuration-1",
     "ENDPOINT_URL": "https://unused",
     "MODEL_ID": "openai-community/gpt2",
     "ENGINE": "tgi",

@@ -46,6 +46,7 @@ class AsyncHosting(Construct):
     def grant_generate(self, grantee: iam.IGrantable) -> None:
         """Let a function submit a job and wait for its end."""
         self._endpoint.grant_invoke(grantee)
+        self._endpoint.grant_describe(grantee)
         self._store.grant_submit(grantee)
 
     def grant_describe(self, grantee: iam.IGrantable) -> None:

@@ -50,7 +50,6 @@ class HostedModel(Construct):
         self._hosting = hosting = deployment.hosting
         self.name = f"{cdk.Aws.STACK_NAME}-{_first_characters_of_stack_id()}"
         self.log_group = self._create_log_group(deployment.logs)
-        self.environment = {"ENDPOINT_NAME": self.name, "ENDPOINT_URL": self._url}
         self.outputs = {"EndpointName": self.name, "EndpointLogGroup": self.log_group.log_group_name}
         image = ContainerImage(self, "Image", image=resolution.image)
         self.role = ExecutionRole(self, "Role", image=image, log_group=self.log_group)
@@ -61,10 +60,16 @@ class HostedModel(Construct):
         data = self._archive(model_handler, resolution) or _weights(model)
         sagemaker_model = self._create_model(image, data, resolution)
         configuration = self._create_configuration(sagemaker_model, resolution, asynchronous)
+        configuration_name = configuration.attr_endpoint_config_name
+        self.environment = {
+            "ENDPOINT_NAME": self.name,
+            "ENDPOINT_CONFIGURATION": configuration_name,
+            "ENDPOINT_URL": self._url,
+        }
         dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
         EndpointAlarms(self, "Alarms", dimensions=dimensions, specs=alarms, topic_arn=deployment.alarms.topic_arn)
         # Bound to the new fleet: alarms on the whole endpoint would stop the update that heals it.
-        new_fleet = {**dimensions, "EndpointConfigName": configuration.attr_endpoint_config_name}
+        new_fleet = {**dimensions, "EndpointConfigName": configuration_name}
         rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=alarms, topic_arn=None)
         self._endpoint = self._create_endpoint(configuration, rollback.alarms)
         self._allow_reading(rollback.alarms)

@@ -52,6 +52,7 @@ class JobFunctions(Construct):
         submit = api.add_function("POST", "/jobs", handler="submit_job", timeout=HOLD_TIMEOUT)
         self._store.grant_submit(submit)
         self._hosting.grant_dispatch(submit)
+        self._hosting.grant_describe(submit)
         poll = api.add_function(
             "GET", "/jobs/{id}", handler="poll_job", timeout=HOLD_TIMEOUT, memory_in_mb=_HOLD_MEMORY_IN_MB
         )

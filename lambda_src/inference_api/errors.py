@@ -34,6 +34,10 @@ class ApiError(Exception):
         self.retry_after_in_seconds, self.cause = retry_after_in_seconds, cause
 
 
+class EngineRuleError(ApiError):
+    """A refusal of a body that another engine may take."""
+
+
 class InvocationError(ApiError):
     """The model did not answer. `ran`: whether it may have worked on the request."""
 

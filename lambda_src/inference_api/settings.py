@@ -11,9 +11,14 @@ from inference_api.request_body import RequestRules
 
 @dataclass(frozen=True)
 class Settings:
-    """The deployment behind the API. engine_version: empty for an own image."""
+    """The deployment behind the API.
+
+    endpoint_configuration: the EndpointConfig that the endpoint has once its update is done. engine_version: empty for
+    an own image.
+    """
 
     endpoint_name: str
+    endpoint_configuration: str
     endpoint_url: str
     model_id: str
     engine: str
@@ -28,6 +33,7 @@ def settings() -> Settings:
     schema = json.loads(os.environ["REQUEST_SCHEMA"])
     return Settings(
         endpoint_name=os.environ["ENDPOINT_NAME"],
+        endpoint_configuration=os.environ["ENDPOINT_CONFIGURATION"],
         endpoint_url=os.environ["ENDPOINT_URL"],
         model_id=os.environ["MODEL_ID"],
         engine=os.environ["ENGINE"],

@@ -161,6 +161,7 @@ class Deployment:
             "answer_tokens_per_day": trial.answer_tokens_per_day,
         }
         return {
+            "ENDPOINT_CONFIGURATION": "configuration",
             "ENDPOINT_NAME": self.async_endpoint.name,
             "ENDPOINT_URL": "https://simulated",
             "MODEL_ID": "simulated",

@@ -27,20 +27,21 @@ COLLECT: Grants = CHANGE_ROWS | {
     "s3:GetObject": {"bucket/output/*", "bucket/failure/*"},
     "s3:ListBucket": {"bucket"},  # or a missing object would look like a forbidden one
 }
+DESCRIBE: Grants = {"sagemaker:DescribeEndpoint": {"endpoint"}}
 INVOKE: Grants = {"sagemaker:InvokeEndpoint": {"endpoint"}}
 INVOKE_ASYNC: Grants = {"sagemaker:InvokeEndpointAsync": {"endpoint"}}
-SUBMIT: Grants = CHANGE_ROWS | READ_RESULTS | {"s3:PutObject": {"bucket/input/*"}}
+SUBMIT: Grants = CHANGE_ROWS | READ_RESULTS | DESCRIBE | {"s3:PutObject": {"bucket/input/*"}}
 SUBMIT_ASYNC: Grants = SUBMIT | INVOKE_ASYNC | {"s3:GetObject": {"bucket/input/*", "bucket/output/*"}}
 SWEEP: Grants = COLLECT | ANNOUNCE | {"dynamodb:Query": {"table/index/by_due"}}
 
 IN_BOTH_MODES: dict[str, Grants] = {
-    "describe_endpoint": {"sagemaker:DescribeEndpoint": {"endpoint"}},
+    "describe_endpoint": DESCRIBE,
     "poll_job": READ_ROW | READ_RESULTS | {"dynamodb:UpdateItem": {"table"}},
     "list_jobs": {"dynamodb:Query": {"table/index/by_owner"}, "dynamodb:BatchGetItem": {"table"}},
     "cancel_job": CHANGE_ROWS | ANNOUNCE,
 }
 REALTIME: dict[str, Grants] = IN_BOTH_MODES | {
-    "generate": INVOKE,
+    "generate": INVOKE | DESCRIBE,
     "submit_job": SUBMIT | SEND,
     "run_job": CHANGE_ROWS
     | ANNOUNCE

@@ -5,6 +5,7 @@ from functools import cache
 
 from botocore.config import Config
 
+from inference_api import deployed_engine
 from inference_api.answer import Answer
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.backend import JobBackend
@@ -55,6 +56,7 @@ def job_service() -> JobService:
         limits=jobs.limits,
         runtime=current,
         deployment=jobs.deployment,
+        engine_serves=deployed_engine.serves,
     )
     return JobService(table, files, completion, backend, submission, LongPoll(table, current, jobs.max_waiting))
 

@@ -1,7 +1,7 @@
 """Accept a job: store its input and its row, and count it against its owner's limits."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -41,13 +41,15 @@ class Submission:
         limits: Limits,
         runtime: Runtime,
         deployment: str,
+        engine_serves: Callable[[], bool],
     ) -> None:
         self._table, self._files, self._backend, self._rules = table, files, backend, rules
         self._policy, self._limits, self._runtime, self._deployment = policy, limits, runtime, deployment
+        self._engine_serves = engine_serves
 
     def submit(self, request: Request) -> Job:
         """The new job, or the one of the caller's idempotency key."""
-        document = check_request_body(request.body, request.content_type, self._rules)
+        document = check_request_body(request.body, request.content_type, self._rules, self._engine_serves)
         tokens = self._tokens(document)
         owner = request.owner
         key, fingerprint = _idempotency_key(request), sha256(request.body).hexdigest()
