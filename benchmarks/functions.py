@@ -21,6 +21,7 @@ VARIABLES = {
     "AWS_ACCESS_KEY_ID": "unused",
     "AWS_SECRET_ACCESS_KEY": "unused",
     "ENDPOINT_NAME": "unused",
+    "ENDPOINT_CONFIGURATION": "configuration-1",
     "ENDPOINT_URL": "https://unused",
     "MODEL_ID": "openai-community/gpt2",
     "ENGINE": "tgi",
@@ -28,7 +29,9 @@ VARIABLES = {
     "HOSTING_MODE": "realtime",
     "LONGEST_WAIT_IN_SECONDS": "25",
     "MAX_BODY_BYTES": "131072",
-    "REQUEST_SCHEMA": '{"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}}',
+    "REQUEST_SCHEMA": json.dumps(
+        {"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}, "model_aliases": []}
+    ),
 }
 
 

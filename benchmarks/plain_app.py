@@ -32,7 +32,11 @@ GATEWAY_RESPONSES = {
     "API_CONFIGURATION_ERROR": (503, "service_unavailable", "The service can't take the request."),
 }
 LOGGED = ("requestId", "requestTimeEpoch", "status", "httpMethod", "resourcePath", "responseLength", "responseLatency")
-REQUEST_SCHEMA = {"bodies": ["inputs", "messages", "prompt"], "parameters": {"temperature": {"minimum": 0}}}
+REQUEST_SCHEMA = {
+    "bodies": ["inputs", "messages", "prompt"],
+    "parameters": {"temperature": {"minimum": 0}},
+    "model_aliases": [],
+}
 
 
 class PlainStack(cdk.Stack):
@@ -51,7 +55,7 @@ class PlainStack(cdk.Stack):
             removal_policy=cdk.RemovalPolicy.RETAIN,
         )
         role = self.create_role()
-        configuration = self.create_configuration(self.create_model(role))
+        self.configuration = configuration = self.create_configuration(self.create_model(role))
         dimensions = {"EndpointName": self.endpoint_name, "VariantName": "AllTraffic"}
         self.create_alarms("", dimensions)
         new_fleet = {**dimensions, "EndpointConfigName": configuration.attr_endpoint_config_name}
@@ -229,6 +233,7 @@ class PlainStack(cdk.Stack):
             code=lambda_.Code.from_asset(str(LAMBDA_SRC), exclude=["**/__pycache__", "*.md"]),
             timeout=cdk.Duration.seconds(timeout_in_seconds),
             environment={
+                "ENDPOINT_CONFIGURATION": self.configuration.attr_endpoint_config_name,
                 "ENDPOINT_NAME": self.endpoint_name,
                 "ENDPOINT_URL": f"https://runtime.sagemaker.{self.region}.{self.url_suffix}"
                 f"/endpoints/{self.endpoint_name}/invocations",

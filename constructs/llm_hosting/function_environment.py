@@ -22,7 +22,7 @@ def function_environment(resolution: Resolution, hosting: HostingMode, store: Jo
         "HOSTING_MODE": deployment.hosting.mode,
         "LONGEST_WAIT_IN_SECONDS": str(deployment.api.longest_wait_in_seconds),
         "MAX_BODY_BYTES": str(deployment.api.max_body_in_kb * 1024),
-        "REQUEST_SCHEMA": _compact({"bodies": resolution.bodies, "parameters": resolution.parameters}),
+        "REQUEST_SCHEMA": _compact(_request_schema(resolution)),
     }
     if store is None:
         return variables
@@ -32,6 +32,11 @@ def function_environment(resolution: Resolution, hosting: HostingMode, store: Jo
         "JOB_BUCKET": store.bucket_name,
         "JOB_SETTINGS": _compact(_job_settings(deployment)),
     }
+
+
+def _request_schema(resolution: Resolution) -> dict[str, object]:
+    aliases = resolution.container.model_aliases
+    return {"bodies": resolution.bodies, "parameters": resolution.parameters, "model_aliases": aliases}
 
 
 def _job_settings(deployment: Deployment) -> dict[str, int | None]:

@@ -51,7 +51,6 @@ class HostedModel(Construct):
         self.name = f"{cdk.Aws.STACK_NAME}-{_first_characters_of_stack_id()}"
         self.dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
         self.log_group = self._create_log_group(deployment.logs)
-        self.environment = {"ENDPOINT_NAME": self.name, "ENDPOINT_URL": self._url}
         self.outputs = {"EndpointName": self.name, "EndpointLogGroup": self.log_group.log_group_name}
         if self._hosting.detailed_observability:
             self.outputs["EndpointPage"] = self._page
@@ -61,11 +60,17 @@ class HostedModel(Construct):
         self.role.allow_artefacts(deployment, image, archive)
         sagemaker_model = self._create_model(image, _data(archive, deployment.model), resolution)
         configuration = self._create_configuration(sagemaker_model, resolution, asynchronous)
+        configuration_name = configuration.attr_endpoint_config_name
+        self.environment = {
+            "ENDPOINT_NAME": self.name,
+            "ENDPOINT_CONFIGURATION": configuration_name,
+            "ENDPOINT_URL": self._url,
+        }
         self._alarms = EndpointAlarms(
             self, "Alarms", dimensions=self.dimensions, specs=alarms, topic_arn=deployment.alarms.topic_arn
         )
         # Bound to the new fleet: alarms on the whole endpoint would stop the update that heals it.
-        new_fleet = {**self.dimensions, "EndpointConfigName": configuration.attr_endpoint_config_name}
+        new_fleet = {**self.dimensions, "EndpointConfigName": configuration_name}
         guards = [alarm for alarm in alarms if alarm.rolls_back]
         rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=guards, topic_arn=None)
         self._endpoint = self._create_endpoint(configuration, rollback.alarms)

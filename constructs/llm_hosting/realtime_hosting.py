@@ -48,6 +48,7 @@ class RealtimeHosting(Construct):
     def grant_generate(self, grantee: iam.IGrantable) -> None:
         """Let a function ask the model."""
         self._endpoint.grant_invoke(grantee)
+        self._endpoint.grant_describe(grantee)
 
     def grant_describe(self, grantee: iam.IGrantable) -> None:
         """Let a function read the endpoint's status."""

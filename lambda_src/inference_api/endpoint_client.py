@@ -68,8 +68,12 @@ def _refusal(error: ClientError) -> errors.InvocationError:
     code = str(error.response["Error"].get("Code"))
     status = error.response["ResponseMetadata"]["HTTPStatusCode"]
     if code == "ModelError":
-        words = str(error.response.get("OriginalMessage") or "")
-        return errors.container_error(error.response.get("OriginalStatusCode"), words)
+        original = error.response.get("OriginalStatusCode")
+        # Of a container without an answer there are only AWS's words, which are read and not passed on.
+        words = error.response.get("OriginalMessage") or (
+            error.response["Error"].get("Message") if original == 0 else ""
+        )
+        return errors.container_error(original, str(words or ""))
     if code in ("ModelNotReadyException", "ValidationError") or status >= 500:
         return errors.endpoint_not_ready(code, ran=status == 500)
     if code.startswith("Throttling") or status == 429:

@@ -1,4 +1,4 @@
-"""The endpoint's status, kept for 15 seconds: DescribeEndpoint has a low rate per account."""
+"""The endpoint's status and configuration, kept for 15 seconds: DescribeEndpoint has a low rate per account."""
 
 import time
 from collections.abc import Callable
@@ -31,6 +31,7 @@ class EndpointStatus:
         self._endpoint_name = endpoint_name
         self._clock = clock
         self._status = ""
+        self._description: dict[str, Any] = {}
         self._read_at = float("-inf")
 
     def read(self) -> str:
@@ -41,9 +42,27 @@ class EndpointStatus:
             self._read_at = now
         return self._status
 
+    def runs(self, configuration: str) -> bool:
+        """Whether requests reach instances of this EndpointConfig only; False also where nobody can tell.
+
+        An endpoint that is being created runs nothing else. An update names the configuration that it brings, which has
+        the traffic while SageMaker bakes it; in between both may have some.
+        """
+        try:
+            status = self.read()
+        except ApiError:
+            return False
+        pending = self._description.get("PendingDeploymentSummary")
+        if status == "Creating" or not pending:
+            return status == "Creating" or self._description.get("EndpointConfigName") == configuration
+        stages = [each.get("VariantStatus") or [{}] for each in pending.get("ProductionVariants") or [{}]]
+        is_baked = all(stage.get("Status") == "Baking" for variant in stages for stage in variant)
+        return is_baked and pending["EndpointConfigName"] == configuration
+
     def _describe(self) -> str:
         try:
-            return str(self._client.describe_endpoint(EndpointName=self._endpoint_name)["EndpointStatus"])
+            self._description = self._client.describe_endpoint(EndpointName=self._endpoint_name)
+            return str(self._description["EndpointStatus"])
         except ClientError as error:
             cause = str(error.response["Error"].get("Code"))
             if cause == "ValidationException":  # "Could not find endpoint": the name itself is always valid

@@ -7,8 +7,11 @@ strict_json, http and submission. The texts of API Gateway's own answers are in 
 from datetime import datetime
 from typing import Any
 
-# Statuses of a container that every repetition of the request would get.
-REFUSED_BY_MODEL = (400, 413, 422)
+from inference_api.container_words import is_unknown_model, is_without_answer, status_of_engine
+
+# Statuses of a container that do not depend on the request: who may call it, at which path, how soon it answers, and
+# the failures of DJL Serving and TGI.
+_NOT_ABOUT_THE_REQUEST = (401, 403, 404, 405, 408, 424)
 
 _MOST_WORDS_IN_BYTES = 1024
 
@@ -31,6 +34,10 @@ class ApiError(Exception):
         self.retry_after_in_seconds, self.cause = retry_after_in_seconds, cause
 
 
+class EngineRuleError(ApiError):
+    """A refusal of a body that another engine may take."""
+
+
 class InvocationError(ApiError):
     """The model did not answer. `ran`: whether it may have worked on the request."""
 
@@ -49,17 +56,20 @@ class BusyError(Exception):
 
 
 def container_error(status: int | None, words: str) -> InvocationError:
-    """By the status and words of the model's container, such as LMI's 424. None: SageMaker does not say the status."""
+    """By the status and words of the model's container. None: SageMaker does not say the status."""
     cause = f"container {status}"
-    if status in REFUSED_BY_MODEL:
-        return InvocationError(
-            400, "rejected_by_model", _said("The model refused the request", words), ran=True, cause=cause
-        )
+    if (
+        status == 0
+    ):  # SageMaker's own: it waits 60 s for a container, or finds that it is gone, and answers in its place
+        return container_exited(cause) if is_without_answer(words) else model_timeout(cause)
+    status = status_of_engine(status, words)
+    unknown_model = status == 404 and is_unknown_model(words)
     if status == 429:
         text = _said("The model is busy", words)
         return InvocationError(429, "model_busy", text, ran=False, retry_after_in_seconds=2, cause=cause)
-    if status == 0:  # SageMaker's own: it waits 60 s for a container, then answers in its place
-        return model_timeout(cause)
+    if unknown_model or (status and 400 <= status < 500 and status not in _NOT_ABOUT_THE_REQUEST):
+        text, field = _said("The model refused the request", words), "model" if unknown_model else None
+        return InvocationError(400, "rejected_by_model", text, ran=True, cause=cause, field=field)
     # A container whose queue is full says 503, as LMI does.
     return InvocationError(502, "model_error", _said("The model failed", words), ran=status != 503, cause=cause)
 
@@ -113,6 +123,11 @@ def endpoint_refused(cause: str) -> InvocationError:
     return InvocationError(502, "endpoint_refused", text, ran=False, cause=cause)
 
 
+def container_exited(cause: str) -> InvocationError:
+    text = "The model's container ended, or lost the request, before it answered; send the request again."
+    return InvocationError(502, "model_error", text, ran=True, cause=cause)
+
+
 def answer_not_text() -> ApiError:
     text = "The model's answer is not UTF-8 text and cannot be passed on; ask the operator to check the model."
     return ApiError(502, "answer_not_text", text)
@@ -132,9 +147,9 @@ def attempt_lost() -> InvocationError:
     return InvocationError(502, "attempt_lost", "The worker that ran the job ended without a result.", ran=True)
 
 
-def job_failed(code: str, message: str) -> ApiError:
+def job_failed(code: str, message: str, field: str | None = None) -> ApiError:
     """POST /generate by a job that failed."""
-    return ApiError(400 if code == "rejected_by_model" else 502, code, message)
+    return ApiError(400 if code == "rejected_by_model" else 502, code, message, field=field)
 
 
 def endpoint_not_ready(cause: str, *, ran: bool) -> InvocationError:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from operator import ge, gt, le, lt
 from typing import Any
 
-from inference_api.errors import ApiError
+from inference_api.errors import ApiError, EngineRuleError
 
 Ranges = Mapping[str, Mapping[str, float]]
 
@@ -30,7 +30,10 @@ _BOUNDS = {
 
 
 def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: str, prefix: str) -> None:
-    """Raises ApiError 400 `invalid_parameter`. Unknown names and nulls pass: the engine decides on them."""
+    """Raises ApiError 400 `invalid_parameter`: EngineRuleError for a value out of the engine's range.
+
+    Unknown names and nulls pass: the engine decides on them.
+    """
     for name, value in parameters.items():
         kind = _KINDS.get(name, _NUMBER if name in ranges else None)
         if value is None or kind is None:
@@ -42,7 +45,7 @@ def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: s
             words, holds = _BOUNDS[bound]
             if not holds(value, limit):
                 message = f"{field}: {json.dumps(value)[:40]} is refused by {engine}; it must be {words} {limit}."
-                raise ApiError(400, "invalid_parameter", message, field=field)
+                raise EngineRuleError(400, "invalid_parameter", message, field=field)
 
 
 def _is(value: Any, kind: str) -> bool:

@@ -1,10 +1,11 @@
 """The rules of a generation request, checked before it costs time on the model."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from inference_api.errors import ApiError
+from inference_api.errors import ApiError, EngineRuleError
 from inference_api.generation_parameters import Ranges, check_parameters
 from inference_api.strict_json import read_strict_json
 
@@ -19,19 +20,37 @@ _LENGTHS = {
 
 @dataclass(frozen=True)
 class RequestRules:
-    """The deployment's engine: the keys that may hold the prompt, and its own ranges of parameters."""
+    """The deployment's engine: the keys that may hold the prompt, and its own ranges of parameters.
+
+    model_aliases: names of the model that the container refuses, as it serves under another one.
+    """
 
     engine: str
     bodies: tuple[str, ...]
     ranges: Ranges
     max_bytes: int
+    model_aliases: tuple[str, ...] = ()
 
 
-def check_request_body(body: bytes, content_type: str | None, rules: RequestRules) -> dict[str, Any]:
+def check_request_body(
+    body: bytes, content_type: str | None, rules: RequestRules, engine_serves: Callable[[], bool]
+) -> dict[str, Any]:
     """The body as a document.
+
+    engine_serves: whether the engine of the rules is the one that gets the body; only asked if the body breaks a rule
+    that other engines do not have.
 
     Raises ApiError 400, 413 or 415 for a body that the engine would refuse or that is not safe to pass on.
     """
+    try:
+        return _check(body, content_type, rules)
+    except EngineRuleError:
+        if engine_serves():
+            raise
+        return _check(body, content_type, replace(rules, engine="the engine", bodies=_PROMPTS, ranges={}))
+
+
+def _check(body: bytes, content_type: str | None, rules: RequestRules) -> dict[str, Any]:
     if not body.strip():
         raise ApiError(400, "empty_body", f"The body is empty; send JSON with {_one_of(rules.bodies)}.")
     if len(body) > rules.max_bytes:
@@ -56,6 +75,13 @@ def check_request_body(body: bytes, content_type: str | None, rules: RequestRule
     return document
 
 
+def body_for_model(body: bytes, document: Mapping[str, Any], rules: RequestRules) -> bytes:
+    """The caller's own bytes; a checked document with an alias in `model` goes without it, as the container allows."""
+    if document.get("model") not in rules.model_aliases:
+        return body
+    return json.dumps({name: value for name, value in document.items() if name != "model"}, ensure_ascii=False).encode()
+
+
 def answer_tokens(document: Mapping[str, Any]) -> int:
     """The most tokens that the answers to a checked body can have. Raises ApiError 400 if the body sets no limit."""
     key = next(key for key in _PROMPTS if key in document)
@@ -77,7 +103,7 @@ def _prompt_key(document: Mapping[str, Any], rules: RequestRules) -> str:
         return found[0]
     has = ", ".join(f'"{key}"' for key in found) or "none"
     message = f"The body is invalid: {rules.engine} takes a prompt as {_one_of(rules.bodies)}; the body has {has}."
-    raise ApiError(400, "unsupported_body", message)
+    raise (EngineRuleError if len(found) == 1 else ApiError)(400, "unsupported_body", message)
 
 
 def _parameters(document: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], str]:

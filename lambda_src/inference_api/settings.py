@@ -13,10 +13,12 @@ from inference_api.request_body import RequestRules
 class Settings:
     """The deployment behind the API.
 
-    engine_version: empty for an own image. longest_wait_in_seconds: of a caller, for the model or for a job's end.
+    endpoint_configuration: the EndpointConfig that the endpoint has once its update is done. engine_version: empty for
+    an own image. longest_wait_in_seconds: of a caller, for the model or for a job's end.
     """
 
     endpoint_name: str
+    endpoint_configuration: str
     endpoint_url: str
     model_id: str
     engine: str
@@ -32,6 +34,7 @@ def settings() -> Settings:
     schema = json.loads(os.environ["REQUEST_SCHEMA"])
     return Settings(
         endpoint_name=os.environ["ENDPOINT_NAME"],
+        endpoint_configuration=os.environ["ENDPOINT_CONFIGURATION"],
         endpoint_url=os.environ["ENDPOINT_URL"],
         model_id=os.environ["MODEL_ID"],
         engine=os.environ["ENGINE"],
@@ -43,6 +46,7 @@ def settings() -> Settings:
             bodies=tuple(schema["bodies"]),
             ranges=schema["parameters"],
             max_bytes=int(os.environ["MAX_BODY_BYTES"]),
+            model_aliases=tuple(schema["model_aliases"]),
         ),
     )
 

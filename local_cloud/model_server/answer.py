@@ -20,7 +20,20 @@ def json_answer(status: int, body: object, steps: int = 0) -> Answer:
 
 
 class RefusedError(Exception):
-    """The engine does not take this request; the message is for its caller."""
+    """The server can't read this request; the message is for its caller."""
+
+
+class EngineRefusedError(RefusedError):
+    """The engine does not take a request that the server has read; with a status and the member at fault, as vLLM."""
+
+    def __init__(self, message: str, status: int = 400, param: str | None = None) -> None:
+        super().__init__(message)
+        self.status, self.param = status, param
+
+    @property
+    def kind(self) -> str:
+        """vLLM's `type`."""
+        return "NotFoundError" if self.status == 404 else "BadRequestError"
 
 
 class StartError(Exception):

@@ -31,7 +31,16 @@ class CatalogRow:
 
 
 # An image that the catalog does not know answers as LMI with vLLM does.
-UNKNOWN = CatalogRow("unknown image", "djl", "", "", ("inputs", "messages", "prompt"), None, {}, {})
+UNKNOWN = CatalogRow(
+    engine="unknown image",
+    server="djl",
+    repository="",
+    tag="",
+    bodies=("inputs", "messages", "prompt"),
+    handler=None,
+    constants={},
+    variables={"served_model_name": "OPTION_SERVED_MODEL_NAME"},
+)
 
 
 def row_of(image: str, settings: Mapping[str, str]) -> CatalogRow:

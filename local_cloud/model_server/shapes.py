@@ -1,9 +1,11 @@
-"""Response bodies by family of engines, and the statuses with which each family refuses."""
+"""Response bodies by family of engines, and how each family refuses."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from local_cloud.model_server.answer import EngineRefusedError, RefusedError
 from local_cloud.model_server.catalog_row import CatalogRow
 from local_cloud.model_server.text_generator import Generation
 from local_cloud.model_server.text_request import TextRequest
@@ -15,15 +17,15 @@ class Shape:
 
     outputs: the body of an answer to `inputs`, of the request and one generation for each prompt.
     error: the body of an error, of its status and message.
-    refused, refused_chat, overloaded: the statuses of a refusal of `inputs`, of another body, and for lack of room.
+    refusal: status and body of a refusal by an image, and whether it was of `inputs`.
+    overloaded: the status of a refusal for lack of room.
     room: the variable that says how many requests the engine takes at once, and its default.
     takes_lists: whether `inputs` may be a list of prompts.
     """
 
     outputs: Callable[[TextRequest, list[Generation]], Any]
     error: Callable[[int, str], Any]
-    refused: int
-    refused_chat: int
+    refusal: Callable[[CatalogRow, RefusedError, bool], tuple[int, Any]]
     overloaded: int
     room: tuple[str, int]
     takes_lists: bool = True
@@ -106,11 +108,47 @@ def _hugging_face_error(status: int, message: str) -> Any:
     return {"code": status, "type": "InternalServerException", "message": message}
 
 
+def _always(
+    status: int, error: Callable[[int, str], Any]
+) -> Callable[[CatalogRow, RefusedError, bool], tuple[int, Any]]:
+    return lambda row, refused, is_inputs: (status, error(status, str(refused)))
+
+
+def _openai_refusal(row: CatalogRow, refused: RefusedError, is_inputs: bool) -> tuple[int, Any]:
+    if not isinstance(refused, EngineRefusedError):
+        return 400, _openai_error(400, str(refused))
+    about = {"type": refused.kind, "param": refused.param, "code": refused.status}
+    return refused.status, {"error": {"message": str(refused), **about}}
+
+
+def _lmi_refusal(row: CatalogRow, refused: RefusedError, is_inputs: bool) -> tuple[int, Any]:
+    """As djl_python's input_parser, rolling_batch, and lmi_vllm/request_response_utils of each version have it.
+
+    From vLLM 0.10.1 on its errors have another form, of which LMI 16 and 17 die; LMI 18 has a guard with a status of
+    its own, LMI 26 also for `inputs`.
+    """
+    if "served_model_name" not in row.variables:  # a rolling batch
+        reason = "exception occurred during rolling batch inference"
+        if not isinstance(refused, EngineRefusedError):
+            reason = f"Input Parsing failed. Ensure that the request payload is valid. {refused}"
+        return 424, _lmi_error(424, reason)
+    if not isinstance(refused, EngineRefusedError):
+        return 424, _lmi_error(424, f"Input parsing failed: {refused}")
+    named = re.search(r"lmi(\d+)", row.tag)
+    lmi = int(named[1]) if named else 99
+    if lmi < 16 and not is_inputs:
+        return refused.status, _lmi_error(refused.status, str(refused))
+    if lmi < (26 if is_inputs else 18):
+        message = "Async Inference Failure service.invoke_handler_async() failure"
+        return 424, {"code": 424, "message": message, "properties": {}, "content": {}}
+    about = f"type={refused.kind!r}, param={refused.param!r}, code={refused.status}"
+    return 500, _lmi_error(500, f"error=ErrorInfo(message={str(refused)!r}, {about})")
+
+
 TGI = Shape(
     outputs=_list,
     error=_tgi_error,
-    refused=422,
-    refused_chat=422,
+    refusal=_always(422, _tgi_error),
     overloaded=429,
     room=("MAX_CONCURRENT_REQUESTS", 128),
     takes_lists=False,
@@ -118,16 +156,14 @@ TGI = Shape(
 LMI = Shape(
     outputs=_list_for_a_list,
     error=_lmi_error,
-    refused=424,
-    refused_chat=400,
+    refusal=_lmi_refusal,
     overloaded=503,
     room=("SERVING_JOB_QUEUE_SIZE", 1000),
 )
 DJL_HANDLER = Shape(
     outputs=_full_texts,
     error=_handler_error,
-    refused=424,
-    refused_chat=424,
+    refusal=_always(424, _handler_error),
     overloaded=503,
     room=("SERVING_JOB_QUEUE_SIZE", 1000),
 )
@@ -135,8 +171,7 @@ DJL_T5 = replace(DJL_HANDLER, outputs=_list)
 HUGGING_FACE = Shape(
     outputs=_lists_for_a_list,
     error=_hugging_face_error,
-    refused=400,
-    refused_chat=400,
+    refusal=_always(400, _hugging_face_error),
     overloaded=503,
     room=("", 100),
 )
@@ -145,8 +180,7 @@ HUGGING_FACE_T5 = replace(HUGGING_FACE, outputs=_list)
 OPENAI = Shape(
     outputs=_list_for_a_list,
     error=_openai_error,
-    refused=400,
-    refused_chat=400,
+    refusal=_openai_refusal,
     overloaded=503,
     room=("", 10_000),
 )

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from local_cloud.model_server.answer import Answer, RefusedError, StartError, json_answer
+from local_cloud.model_server.answer import Answer, EngineRefusedError, RefusedError, StartError, json_answer
 from local_cloud.model_server.catalog_row import CatalogRow
 from local_cloud.model_server.openai_shape import completion
 from local_cloud.model_server.shapes import shape_of
@@ -21,7 +22,8 @@ class TextEngine:
     def __init__(self, row: CatalogRow, settings: Mapping[str, str], model_folder: Path | None) -> None:
         _demand_model(row, settings, model_folder)
         self._row, self._shape = row, shape_of(row, settings)
-        self._model_name = settings.get(row.variables.get("model", ""), "model")
+        self._checked_name = _checked_name(row, settings)
+        self._model_name = self._checked_name or settings.get(row.variables.get("model", ""), "model")
         self._most_prompt_tokens, self._most_tokens = _token_limits(row, settings)
         self.most_concurrent_requests = _whole_number(settings, *self._shape.room)
 
@@ -32,19 +34,24 @@ class TextEngine:
 
     def answer(self, raw: bytes) -> Answer:
         """The answer to one body."""
-        refused = self._shape.refused
+        is_inputs = "inputs" in self._row.bodies
         try:
             request = read_request(raw, self._row.bodies)
-            refused = self._shape.refused if request.body == "inputs" else self._shape.refused_chat
-            if request.body == "inputs" and request.is_list and not self._shape.takes_lists:
+            is_inputs = request.body == "inputs"
+            if is_inputs and request.is_list and not self._shape.takes_lists:
                 raise RefusedError("inputs must be one text")
+            self._check_name(request.model)
             generations = self._generate(request)
         except RefusedError as error:
-            return json_answer(refused, self._shape.error(refused, str(error)))
+            return json_answer(*self._shape.refusal(self._row, error, is_inputs))
         steps = max(generation.tokens for generation in generations)
         if request.body == "inputs":
             return json_answer(200, self._shape.outputs(request, generations), steps)
         return json_answer(200, completion(request, generations, self._model_name), steps)
+
+    def _check_name(self, name: Any) -> None:
+        if self._checked_name and name not in (None, "", self._checked_name):
+            raise EngineRefusedError(f"The model `{name}` does not exist.", 404, "model")
 
     def _generate(self, request: TextRequest) -> list[Generation]:
         limits = [self._answer_tokens(request, prompt) for prompt in request.prompts]
@@ -56,16 +63,18 @@ class TextEngine:
         ]
 
     def _answer_tokens(self, request: TextRequest, prompt: str) -> int | None:
-        """The limit for one answer; raises RefusedError where prompt and answer do not fit."""
+        """The limit for one answer; raises EngineRefusedError where prompt and answer do not fit."""
         prompt_tokens, wanted = count_tokens(prompt), request.most_tokens
         if wanted is None and request.most_tokens_in_all is not None:
             wanted = request.most_tokens_in_all - prompt_tokens
         if wanted is not None and wanted < 1:
-            raise RefusedError(f"the answer must have at least 1 token, not {wanted}")
+            raise EngineRefusedError(f"the answer must have at least 1 token, not {wanted}")
         if prompt_tokens > self._most_prompt_tokens:
-            raise RefusedError(f"the prompt must have at most {self._most_prompt_tokens} tokens, not {prompt_tokens}")
+            raise EngineRefusedError(
+                f"the prompt must have at most {self._most_prompt_tokens} tokens, not {prompt_tokens}"
+            )
         if prompt_tokens + (wanted or 1) > self._most_tokens:
-            raise RefusedError(
+            raise EngineRefusedError(
                 f"prompt tokens + max_new_tokens must be <= {self._most_tokens}. "
                 f"Given: {prompt_tokens} prompt tokens and {wanted or 1} max_new_tokens"
             )
@@ -79,6 +88,16 @@ def _demand_model(row: CatalogRow, settings: Mapping[str, str], model_folder: Pa
     has_data = model_folder is not None and any(model_folder.iterdir())
     if names and not given and not has_data:
         raise StartError(f"no model: {' or '.join(names)} must be set, or /opt/ml/model must hold one")
+
+
+def _checked_name(row: CatalogRow, settings: Mapping[str, str]) -> str | None:
+    """The name under which vLLM serves, which it demands in `model`; None = the server takes any name."""
+    variable = row.variables.get("served_model_name", "")
+    told = settings.get(variable)
+    if row.server == "vllm":
+        return told or settings.get(row.variables["model"]) or "/opt/ml/model"
+    is_async = bool(variable) and settings.get("OPTION_ROLLING_BATCH", "disable") == "disable"
+    return (told or "lmi") if row.server == "djl" and is_async else None
 
 
 def _token_limits(row: CatalogRow, settings: Mapping[str, str]) -> tuple[int, int]:

@@ -16,6 +16,7 @@ class TextRequest:
     """A request, whichever body it came in.
 
     body: the member that holds the prompts.
+    model: the name in the body, whatever it is.
     is_list: whether the answer is a list, because the prompts are one.
     most_tokens: of the answer; None = no limit.
     most_tokens_in_all: of prompt and answer together; None = no limit.
@@ -24,6 +25,7 @@ class TextRequest:
     """
 
     body: str
+    model: Any
     prompts: tuple[str, ...]
     is_list: bool
     most_tokens: int | None
@@ -53,6 +55,7 @@ def read_request(raw: bytes, bodies: tuple[str, ...]) -> TextRequest:
     limit = next((name for name in LIMITS if parameters.get(name) is not None), LIMITS[0])
     return TextRequest(
         body=kind,
+        model=content.get("model"),
         prompts=texts,
         is_list=isinstance(prompts, list),
         most_tokens=_number(parameters, limit),

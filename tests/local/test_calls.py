@@ -83,6 +83,16 @@ def test_a_chat_and_a_completion_are_answered_in_the_shape_of_openai(apis: Apis)
     assert (status, answer["object"]) == (200, "text_completion")
 
 
+@pytest.mark.parametrize("name", ["Qwen/Qwen3-4B", "lmi"])
+def test_a_client_may_name_the_model_by_its_id_or_as_the_container_does(apis: Apis, name: str) -> None:
+    client: ApiClient = apis("qwen3-4b")
+    body = {"model": name, "messages": [{"role": "user", "content": "What is a module?"}], "max_tokens": 8}
+    status, _, answer = client.call("POST", "/generate", body)
+    assert (status, answer["model"]) == (200, client.call("GET", "/endpoint")[2]["model_id"])
+    job = ended(client, client.call("POST", "/jobs", body)[2])
+    assert (job["status"], job["output"]["model"]) == ("succeeded", answer["model"])
+
+
 def test_a_list_of_prompts_gets_a_list_of_answers(apis: Apis) -> None:
     body = {"inputs": ["A list is", "A tuple is"], "parameters": {"max_new_tokens": 4}}
     status, _, answer = apis("qwen3-4b").call("POST", "/generate", body)

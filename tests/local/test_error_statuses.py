@@ -1,14 +1,19 @@
 """Each error status of both routes: our JSON shape, a request id, and Retry-After where it helps."""
 
 import json
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import Credentials, LocalCloud
-from support.deployed_stacks import Answer, Apis, assert_refused, deployed
+from support.deployed_stacks import Answer, Apis, assert_refused, containers, deployed, ended
+from support.patience import wait_for
 
 
 def raw(client: ApiClient, path: str, body: bytes, content_type: str = "application/json") -> Answer:
@@ -58,9 +63,43 @@ def test_another_content_type_is_a_415(apis: Apis) -> None:
     assert_refused(answer, 415, "unsupported_media_type", "application/json")
 
 
-def test_a_failure_of_the_model_is_a_502(apis: Apis) -> None:
-    body = {"inputs": "a", "parameters": {"max_new_tokens": 9000}}  # more than its max_model_len of 8192
-    assert_refused(apis("qwen3-4b").call("POST", "/generate", body), 502, "model_error", "8192")
+CHAT = {"messages": [{"role": "user", "content": "Hello"}]}
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "field"),
+    [
+        ({"inputs": "a", "parameters": {"max_new_tokens": 8192}}, "invalid_parameter", "parameters.max_new_tokens"),
+        ({**CHAT, "max_tokens": 8192}, "invalid_parameter", "max_tokens"),
+        ({"inputs": "word " * 9000}, "rejected_by_model", None),
+        ({"prompt": "word " * 8000, "max_tokens": 8000}, "rejected_by_model", None),
+        ({**CHAT, "model": "gpt-4"}, "rejected_by_model", "model"),
+    ],
+)
+def test_a_mistake_of_the_caller_that_lmi_calls_a_failure_is_a_400(
+    apis: Apis, body: dict[str, Any], code: str, field: str | None
+) -> None:
+    answer = apis("qwen3-4b").call("POST", "/generate", body)
+    assert_refused(answer, 400, code)
+    assert answer[2]["error"].get("field") == field
+
+
+def test_a_job_that_the_model_refuses_is_tried_once(apis: Apis) -> None:
+    client = apis("qwen3-4b")
+    job = ended(client, client.call("POST", "/jobs", {**CHAT, "model": "gpt-4"})[2])
+    assert (job["status"], job["error"]["code"], job["error"]["field"]) == ("failed", "rejected_by_model", "model")
+
+
+def test_a_container_that_exits_during_a_call_is_a_502(apis: Apis, cloud: LocalCloud) -> None:
+    client = apis("slow")
+    body = {"inputs": "a", "parameters": {"max_new_tokens": 20}}
+    with ThreadPoolExecutor(1) as caller:
+        answer = caller.submit(client.call, "POST", "/generate", body)
+        asked = wait_for(lambda: [each for each in containers(cloud, "slow") if each["outstanding"]] or None, "a call")
+        os.kill(asked[0]["pid"], signal.SIGKILL)
+        assert_refused(answer.result(), 502, "model_error", "container ended")
+    one_token = {"inputs": "a", "parameters": {"max_new_tokens": 1}}
+    wait_for(lambda: client.call("POST", "/generate", one_token)[0] == 200 or None, "the container")
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/generate"), ("GET", "/endpoint")])

@@ -170,6 +170,7 @@ class Deployment:
             "answer_tokens_per_day": trial.answer_tokens_per_day,
         }
         return {
+            "ENDPOINT_CONFIGURATION": "configuration",
             "ENDPOINT_NAME": self.async_endpoint.name,
             "ENDPOINT_URL": "https://simulated",
             "MODEL_ID": "simulated",
@@ -177,7 +178,7 @@ class Deployment:
             "ENGINE_VERSION": "",
             "HOSTING_MODE": trial.mode,
             "LONGEST_WAIT_IN_SECONDS": "25",
-            "REQUEST_SCHEMA": json.dumps({"bodies": ["inputs"], "parameters": {}}),
+            "REQUEST_SCHEMA": json.dumps({"bodies": ["inputs"], "parameters": {}, "model_aliases": []}),
             "MAX_BODY_BYTES": "131072",
             "DEPLOYMENT_NAME": "simulated",
             "JOB_TABLE": self.table.name,

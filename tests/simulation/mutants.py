@@ -283,7 +283,7 @@ TRIED = [
         "every error is a refusal",
         REFUSED,
         errors.container_error,
-        "status in REFUSED_BY_MODEL",
+        "status and 400 <= status < 500 and status not in _NOT_ABOUT_THE_REQUEST",
         "True",
         trial=MODEL_ERRORS,
     ),

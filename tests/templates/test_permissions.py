@@ -41,7 +41,7 @@ IN_BOTH_MODES: dict[str, Grants] = {
     "cancel_job": CHANGE_ROWS | ANNOUNCE,
 }
 REALTIME: dict[str, Grants] = IN_BOTH_MODES | {
-    "generate": INVOKE,
+    "generate": INVOKE | DESCRIBE,
     "submit_job": SUBMIT | SEND,
     "run_job": CHANGE_ROWS
     | ANNOUNCE

@@ -30,6 +30,7 @@ LMI = {
     "SLIPWAY_LOCAL_IMAGE": f"{REGISTRY}/djl-inference:0.36.0-lmi28.0.0-cu130",
     "HF_MODEL_ID": "Qwen/Qwen3-4B",
     "OPTION_MAX_MODEL_LEN": "200",
+    "OPTION_SERVED_MODEL_NAME": "Qwen/Qwen3-4B",
 }
 DEEPSPEED = {
     "SLIPWAY_LOCAL_IMAGE": f"{REGISTRY}/djl-inference:0.27.0-deepspeed0.12.6-cu121",
@@ -132,10 +133,18 @@ CHAT_ANSWER = {
 }
 COMPLETION = {**OBJECT, "object": "text_completion", "choices": [{"index": 0, "text": str, **ENDING}]}
 TOO_MANY = {"inputs": PROMPT, "parameters": {"max_new_tokens": 50_000}}
-LMI_ERROR = {"code": 424, "error": str}
+UNPARSED = {"code": 424, "error": "Input parsing failed: "}
+TOO_LONG = {"code": 500, "error": "error=ErrorInfo(message='prompt tokens + max_new_tokens"}
+NO_SUCH_MODEL = "The model `lmi` does not exist."
+UNKNOWN_MODEL = {
+    "code": 500,
+    "error": f"error=ErrorInfo(message='{NO_SUCH_MODEL}', type='NotFoundError', param='model'",
+}
+WITHOUT_REASON = {"code": 424, "message": "Async Inference Failure", "properties": {}, "content": {}}
 HANDLER_ERROR = {"code": 424, "message": "prediction failure", "error": str}
 TOOLKIT_ERROR = {"code": 400, "type": "InternalServerException", "message": str}
 OPENAI_ERROR = {"error": {"message": str, "type": "BadRequestError", "param": None, "code": 400}}
+UNKNOWN = {"type": "NotFoundError", "param": "model", "code": 404}
 TGI_ERROR = {"error": str, "error_type": "validation"}
 FAMILIES = {
     "tgi": Family(
@@ -158,15 +167,39 @@ FAMILIES = {
             ({"inputs": PROMPT, **LIMIT}, TEXT),
             ({"inputs": [PROMPT, "A"], **LIMIT}, [TEXT, TEXT]),
             (CHAT, CHAT_ANSWER),
+            ({**CHAT, "model": "Qwen/Qwen3-4B"}, {**CHAT_ANSWER, "model": "Qwen/Qwen3-4B"}),
             ({"prompt": PROMPT, "max_tokens": 3}, COMPLETION),
         ],
         [
-            (TOO_MANY, 424, LMI_ERROR),
-            ({"inputs": PROMPT, "parameters": {"max_new_tokens": 0}}, 424, LMI_ERROR),
-            ({"inputs": 5}, 424, LMI_ERROR),
-            ({"text": PROMPT}, 424, LMI_ERROR),
-            ({**CHAT, "max_tokens": 201}, 400, {"code": 400, "error": str}),
+            (TOO_MANY, 500, TOO_LONG),
+            ({"inputs": PROMPT, "parameters": {"max_new_tokens": 0}}, 500, {"code": 500, "error": "error=ErrorInfo("}),
+            ({"inputs": 5}, 424, UNPARSED),
+            ({"text": PROMPT}, 424, UNPARSED),
+            ({**CHAT, "max_tokens": 201}, 500, TOO_LONG),
+            ({**CHAT, "model": "lmi"}, 500, UNKNOWN_MODEL),
         ],
+    ),
+    "lmi-25": Family(
+        {**LMI, "SLIPWAY_LOCAL_IMAGE": f"{REGISTRY}/djl-inference:0.36.0-lmi25.0.0-cu130"},
+        [({**CHAT, "model": "Qwen/Qwen3-4B"}, CHAT_ANSWER)],
+        [(TOO_MANY, 424, WITHOUT_REASON), ({**CHAT, "max_tokens": 201}, 500, TOO_LONG)],
+    ),
+    "lmi-15": Family(
+        {
+            "SLIPWAY_LOCAL_IMAGE": f"{REGISTRY}/djl-inference:0.33.0-lmi15.0.0-cu128",
+            "HF_MODEL_ID": "Qwen/Qwen3-4B",
+            "OPTION_MAX_MODEL_LEN": "200",
+        },
+        [({**CHAT, "model": "lmi"}, CHAT_ANSWER)],
+        [
+            ({**CHAT, "max_tokens": 201}, 400, {"code": 400, "error": str}),
+            ({**CHAT, "model": "Qwen/Qwen3-4B"}, 404, {"code": 404, "error": "The model `Qwen/Qwen3-4B` does not"}),
+        ],
+    ),
+    "lmi-14": Family(
+        {"SLIPWAY_LOCAL_IMAGE": f"{REGISTRY}/djl-inference:0.32.0-lmi14.0.0-cu126", "HF_MODEL_ID": "Qwen/Qwen3-4B"},
+        [({**CHAT, "model": "any name"}, CHAT_ANSWER)],
+        [({"inputs": 5}, 424, {"code": 424, "error": "Input Parsing failed. "})],
     ),
     "deepspeed": Family(
         DEEPSPEED,
@@ -195,15 +228,16 @@ FAMILIES = {
     ),
     "vllm": Family(
         VLLM,
-        [(CHAT, CHAT_ANSWER), ({"prompt": PROMPT, "max_tokens": 3}, COMPLETION)],
+        [({**CHAT, "model": "openai/gpt-oss-120b"}, CHAT_ANSWER), ({"prompt": PROMPT, "max_tokens": 3}, COMPLETION)],
         [
             ({"inputs": PROMPT}, 400, OPENAI_ERROR),
             ({**CHAT, "max_tokens": 101}, 400, OPENAI_ERROR),
             ({"messages": []}, 400, OPENAI_ERROR),
+            ({**CHAT, "model": "gpt-4"}, 404, {"error": {**UNKNOWN, "message": "The model `gpt-4` does not exist."}}),
             ({**CHAT, "stream": True}, 400, OPENAI_ERROR),
         ],
     ),
-    "unknown": Family({}, [({"inputs": PROMPT, **LIMIT}, TEXT), (CHAT, CHAT_ANSWER)], [(TOO_MANY, 424, LMI_ERROR)]),
+    "unknown": Family({}, [({"inputs": PROMPT, **LIMIT}, TEXT), (CHAT, CHAT_ANSWER)], [(TOO_MANY, 500, TOO_LONG)]),
 }
 
 

@@ -13,13 +13,14 @@ from ..catalog.versions import is_before
 from ..deployment import Deployment
 from .formats import DTYPES, QUANTIZATIONS, normal
 from .image import needs_archive
-from .variables import explicit_value, model_id_of
+from .variables import VARIABLE_ALIASES, WEIGHTS_FOLDER, explicit_value, model_id_of
 
 _KV_CACHE_TYPES = ("OPTION_KV_CACHE_DTYPE", "SM_VLLM_KV_CACHE_DTYPE")
 _OWN_BRANCH = ("lmi-dist", "auto")  # takes more models than vLLM
 _PASSES_ALL_FROM = "0.33"  # LMI: options it does not know go to vLLM
 _OWN_BRANCH_OF_VLLM_FROM = "0.28"  # LMI's own branch, which was TGI's before
 _VLLM_BY_ITSELF_FROM = "0.33"  # in LMI; before, without a rolling batch, transformers computes
+_NAME_IN_LMI = "lmi"  # under which vLLM serves in LMI when it is told none (djl_python/lmi_vllm/vllm_async_service.py)
 _TGI_SPLITS_ALL_FROM = "3"  # by the plans that transformers has for tensor parallelism
 COUNT = re.compile(r"[0-9]{1,9}")
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([kK]?)")
@@ -89,6 +90,33 @@ class Container:
             by_itself = not is_before(self.label, _VLLM_BY_ITSELF_FROM)
             return rolling in ("", "vllm", "lmi-dist", "auto") or (rolling == "disable" and by_itself)
         return self.engine == "vllm" or (self.server == "djl" and rolling in ("vllm", "lmi-dist"))
+
+    @property
+    def has_vllm_front_end(self) -> bool:
+        """Whether vLLM itself checks requests: the name in `model`, the tokens of prompt and answer together.
+
+        LMI does it in its own way with a rolling batch, and leaves it to vLLM in asynchronous mode.
+        """
+        rolling = self.environment.get("OPTION_ROLLING_BATCH", "")
+        return self.runs_vllm and (self.server == "vllm" or rolling in ("", "disable"))
+
+    @property
+    def model_aliases(self) -> tuple[str, ...]:
+        """Names that a client may use for the model and that the container refuses: it serves under another one."""
+        if not self.has_vllm_front_end:
+            return ()  # other servers take any name
+        own_name = _NAME_IN_LMI if self.server == "djl" else self.environment.get("SM_VLLM_MODEL", WEIGHTS_FOLDER)
+        told = (self.environment.get(name) for name in VARIABLE_ALIASES["served_model_name"])
+        served = next(filter(None, told), own_name)
+        return tuple(name for name in (self.deployment.model.id, own_name) if name != served)
+
+    @property
+    def longest_answer(self) -> int | None:
+        """Tokens of an answer to the shortest prompt, past which the container refuses a request; None = not known."""
+        cuts = self.flag("SM_SGLANG_ALLOW_AUTO_TRUNCATE")
+        refuses = self.has_vllm_front_end or self.server == "tgi" or (self.server == "sglang" and not cuts)
+        known = self.version is not None and refuses
+        return self.max_model_len - 1 if known and self.max_model_len else None
 
     @property
     def vllm(self) -> str | None:

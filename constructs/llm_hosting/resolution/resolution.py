@@ -13,6 +13,8 @@ from .parallelism import default_degree, parallel_devices
 from .placement import Placement
 from .variables import container_settings, is_read, model_id_of
 
+_LENGTHS = ("max_new_tokens", "max_tokens", "max_completion_tokens")
+
 
 @dataclass(frozen=True)
 class Resolution:
@@ -67,7 +69,15 @@ def resolve(deployment: Deployment) -> Resolution:
         environment=settings.environment,
         properties=settings.properties,
         bodies=schema.bodies,
-        parameters=engine(serving.engine).parameters,
+        parameters=_ranges(serving.engine, container.longest_answer),
         container=container,
         placements=tuple(Placement(container, instance) for instance in known),
     )
+
+
+def _ranges(engine_name: str, longest_answer: int | None) -> Mapping[str, Mapping[str, float]]:
+    """The engine's own ranges, and an end to the lengths of answers where prompt and answer share a limit."""
+    ranges = engine(engine_name).parameters
+    if longest_answer is None:
+        return ranges
+    return {**ranges, **{name: {**ranges.get(name, {}), "maximum": longest_answer} for name in _LENGTHS}}

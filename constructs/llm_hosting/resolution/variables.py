@@ -79,6 +79,7 @@ VARIABLE_ALIASES: dict[str, tuple[str, ...]] = {
         "SM_SGLANG_QUANTIZATION",
     ),
     "startup_timeout_in_seconds": ("OPTION_MODEL_LOADING_TIMEOUT", "MODEL_LOADING_TIMEOUT"),
+    "served_model_name": ("OPTION_SERVED_MODEL_NAME", "SM_VLLM_SERVED_MODEL_NAME", "SM_SGLANG_SERVED_MODEL_NAME"),
     "hub_token": ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_TOKEN"),
 }
 # The kind of server that alone reads variables with these prefixes; the others are read by several.
@@ -207,6 +208,8 @@ def _settings(deployment: Deployment, degree: int, *, needs_archive: bool) -> di
         "quantization": model.quantization,
         "startup_timeout_in_seconds": hosting.startup_timeout_in_seconds,
         "invocation_timeout_in_seconds": deployment.invocation_timeout_in_seconds if is_async else None,
+        # So that `model` may be the id that GET /endpoint shows; a handler of one's own reads what it likes.
+        "served_model_name": None if serving.handler else model.id,
         "hub_token": _token_reference(deployment),
     }
 

@@ -10,15 +10,16 @@ from inference_api.settings import settings
 
 @answers
 def handler(request: Request) -> Response:
-    """GET /endpoint: the model, its endpoint and the endpoint's status."""
-    deployed = settings()
+    """GET /endpoint: the model, its endpoint and the endpoint's status; no model while another one may answer."""
+    deployed, status = settings(), endpoint_status().read()
+    serves = endpoint_status().runs(deployed.endpoint_configuration)
     description = {
         "name": deployed.endpoint_name,
         "invocation_url": deployed.endpoint_url,
-        "model_id": deployed.model_id,
-        "engine": deployed.engine,
-        "engine_version": deployed.engine_version or None,
-        "status": endpoint_status().read(),
+        "model_id": deployed.model_id if serves else None,
+        "engine": deployed.engine if serves else None,
+        "engine_version": (deployed.engine_version or None) if serves else None,
+        "status": status,
         "mode": deployed.hosting_mode,
     }
     return Response(200, description)

@@ -2,18 +2,20 @@
 
 from functools import cache
 
+from inference_api import deployed_engine
 from inference_api.endpoint_client import EndpointClient, one_call
 from inference_api.http import Request, Response, answers
-from inference_api.request_body import check_request_body
+from inference_api.request_body import body_for_model, check_request_body
 from inference_api.runtime import runtime
 from inference_api.settings import settings
 
 
 @answers
 def handler(request: Request) -> Response:
-    """POST /generate: the model's answer to the engine's own body, which is checked and passed on unchanged."""
-    check_request_body(request.body, request.content_type, settings().request_rules)
-    return endpoint().invoke(request.body).to_response()
+    """POST /generate: the model's answer to the engine's own body, which is checked and passed on."""
+    rules = settings().request_rules
+    document = check_request_body(request.body, request.content_type, rules, deployed_engine.serves)
+    return endpoint().invoke(body_for_model(request.body, document, rules)).to_response()
 
 
 @cache

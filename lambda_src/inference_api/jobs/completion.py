@@ -130,5 +130,6 @@ class Completion:
     def _put_error(self, job: Job, attempt: int, failure: InvocationError) -> None:
         """Until the job's end, which sets the time to live to that of the row."""
         if job.is_open:
-            error = {"code": failure.code, "message": failure.message}
+            field = {"field": failure.field} if failure.field else {}
+            error = {"code": failure.code, "message": failure.message} | field
             self._table.put_error(job, attempt, error, self._policy.kept_until(job.deadline))

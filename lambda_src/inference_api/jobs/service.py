@@ -5,6 +5,7 @@ from functools import cache
 
 from botocore.config import Config
 
+from inference_api import deployed_engine
 from inference_api.answer import Answer
 from inference_api.endpoint_status import ONE_QUICK_ATTEMPT, EndpointStatus, FirstService
 from inference_api.http import Request
@@ -68,6 +69,7 @@ def job_service() -> JobService:
         limits=jobs.limits,
         runtime=current,
         deployment=jobs.deployment,
+        engine_serves=deployed_engine.serves,
     )
     places = WaitingPlaces(database, jobs.table, current, jobs.max_waiting)
     return JobService(table, files, completion, backend, submission, LongPoll(table, current, places))

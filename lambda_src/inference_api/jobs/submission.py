@@ -1,7 +1,7 @@
 """Accept a job: store its input and its row, and count it against its owner's limits."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -17,7 +17,7 @@ from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import Charge, JobTable, KeyTakenError, LimitReachedError, Reservation
 from inference_api.jobs.transitions import accept
 from inference_api.metrics import emit
-from inference_api.request_body import RequestRules, answer_tokens, check_request_body
+from inference_api.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
 from inference_api.runtime import Runtime
 from inference_api.settings import Limits
 
@@ -39,13 +39,15 @@ class Submission:
         limits: Limits,
         runtime: Runtime,
         deployment: str,
+        engine_serves: Callable[[], bool],
     ) -> None:
         self._table, self._files, self._backend, self._rules = table, files, backend, rules
         self._policy, self._limits, self._runtime, self._deployment = policy, limits, runtime, deployment
+        self._engine_serves = engine_serves
 
     def submit(self, request: Request) -> Job:
         """The new job, or the one of the caller's idempotency key."""
-        document = check_request_body(request.body, request.content_type, self._rules)
+        document = check_request_body(request.body, request.content_type, self._rules, self._engine_serves)
         tokens = self._tokens(document)
         owner = request.owner
         key, fingerprint = _idempotency_key(request), sha256(request.body).hexdigest()
@@ -54,7 +56,7 @@ class Submission:
             return earlier
         now = self._runtime.now()
         job = self._backend.claim_at_acceptance(accept(self._runtime.new_id(), owner, now, self._policy))
-        self._files.put_input(job.id, request.body)
+        self._files.put_input(job.id, body_for_model(request.body, document, self._rules))
         keep_until = int(job.deadline) + self._policy.retention + _DAY_IN_SECONDS
         try:
             self._table.add(

@@ -120,7 +120,7 @@ class JobTable:
         self._client.put_item(TableName=self._name, Item=item | {"etag": {"S": output.etag}})
 
     def put_error(self, job: Job, attempt: int, error: dict[str, str], expires_at: int) -> None:
-        """The first error of an attempt stays. error: `code` and `message`."""
+        """The first error of an attempt stays. error: `code`, `message`, perhaps `field`."""
         text = Answer(json.dumps(error).encode(), "application/json")
         item = _text_item(items.error_key(job.id, attempt), text, expires_at)
         self._writes.alone(self._writes.put(item, "attribute_not_exists(pk)"))

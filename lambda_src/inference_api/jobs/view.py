@@ -1,6 +1,7 @@
 """A job as its owner sees it."""
 
 import json
+from math import isfinite
 from typing import Any
 
 from inference_api import errors
@@ -40,10 +41,10 @@ def accepted(job: Job, service: JobService, retry_after: int | None) -> Response
 
 
 def error_of(job: Job, service: JobService) -> dict[str, str]:
-    """Code and message of a failed job."""
+    """Code and message of a failed job, and the field at fault if there is one."""
     error = service.table.get_error(job, job.error_attempt)
-    message = error["message"] if error else errors.container_error(None, "").message
-    return {"code": job.error_code or "model_error", "message": message}
+    error = error or {"message": errors.container_error(None, "").message}
+    return {"code": job.error_code or "model_error", **{name: error[name] for name in error if name != "code"}}
 
 
 def _output(job: Job, output: Output, service: JobService) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def _value(answer: Answer) -> Any:
     text = answer.body.decode(errors="replace")
     if answer.is_json:
         try:
-            return json.loads(text, parse_constant=_refuse)
+            return json.loads(text, parse_constant=_refuse, parse_float=_finite)
         except (ValueError, RecursionError):
             pass
     return text
@@ -67,3 +68,8 @@ def _value(answer: Answer) -> Any:
 
 def _refuse(name: str) -> Any:
     raise ValueError(name)  # NaN and Infinity are no JSON
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    return value if isfinite(value) else _refuse(number)  # 1e999 is JSON, and would leave as Infinity

@@ -11,7 +11,13 @@ _TIMED_OUT = (
     "Your invocation timed out while waiting for a response from container primary. Review the latency metrics for "
     "each container in Amazon CloudWatch, resolve the issue, and try again."
 )
-_CONNECTION_CLOSED = "The container closed the connection before it answered."
+# aws/amazon-sagemaker-examples#2815, with the name of the endpoint; #4324.
+_NO_ANSWER = (
+    "Amazon SageMaker could not get a response from the {} endpoint. This can occur when CPU or memory utilization is "
+    "high. To check your utilization, see Amazon CloudWatch. To fix this problem, use an instance type with more CPU "
+    "capacity or memory."
+)
+_HALF_AN_ANSWER = "could not load the entire response body"
 _LOOK_INTERVAL_IN_SECONDS = 0.05
 
 
@@ -20,7 +26,7 @@ class ContainerAwayError(Exception):
 
 
 class ContainerAnswer(NamedTuple):
-    """The container's own answer; status 0 when it gave none in time."""
+    """The container's own answer; status 0 when it gave none in time, or ended before it did."""
 
     status: int
     content_type: str
@@ -50,12 +56,15 @@ def call_container(
         while not answered.poll(1000 * _LOOK_INTERVAL_IN_SECONDS):
             if is_over():
                 return ContainerAnswer(0, "text/plain", _TIMED_OUT.encode())
-        response = connection.getresponse()
+        try:
+            response = connection.getresponse()
+        except (OSError, http.client.HTTPException):
+            return ContainerAnswer(0, "text/plain", _NO_ANSWER.format(instance.endpoint).encode())
         answered_type = response.headers.get("Content-Type", "application/octet-stream")
         return ContainerAnswer(response.status, answered_type, response.read())
     except ConnectionRefusedError as error:
         raise ContainerAwayError from error
     except (OSError, http.client.HTTPException):
-        return ContainerAnswer(500, "text/plain", _CONNECTION_CLOSED.encode())
+        return ContainerAnswer(500, "text/plain", _HALF_AN_ANSWER.encode())
     finally:
         connection.close()

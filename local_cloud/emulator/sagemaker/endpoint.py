@@ -38,6 +38,8 @@ class Endpoint:
         self.fleet: Fleet | None = None
         self.queue = AsyncQueue(name, lambda: self.fleet) if "AsyncInferenceConfig" in config else None
         self._model = model
+        # The update under way: the configurations before and after it, and the stage of the latter.
+        self._pending: tuple[str, str, str] | None = None
         self._settled = threading.Event()
 
     @property
@@ -70,14 +72,23 @@ class Endpoint:
         return {
             "EndpointName": self.name,
             "EndpointArn": self.arn,
-            "EndpointConfigName": self.config["EndpointConfigName"],
+            # The old one until the update is over: botocore's model does not say since when it is the new one.
+            "EndpointConfigName": self._pending[0] if self._pending else self.config["EndpointConfigName"],
             "EndpointStatus": self.status,
             "CreationTime": self.created_at,
             "LastModifiedTime": self.modified_at,
             **({"ProductionVariants": [variant]} if self.fleet else {}),
             **({"AsyncInferenceConfig": self.config["AsyncInferenceConfig"]} if self.queue else {}),
+            **({"PendingDeploymentSummary": self._pending_deployment} if self._pending else {}),
             **({"FailureReason": self.failure_reason} if self.failure_reason else {}),
         }
+
+    @property
+    def _pending_deployment(self) -> dict[str, Any]:
+        assert self._pending
+        _, name, stage = self._pending
+        variant = {"VariantName": self.variant["VariantName"], "VariantStatus": [{"Status": stage}]}
+        return {"EndpointConfigName": name, "ProductionVariants": [variant], "StartTime": self.modified_at}
 
     def _in_background(self, status: str, work: Any, *args: Any) -> None:
         self._settled.clear()
@@ -114,12 +125,15 @@ class Endpoint:
         alarms = [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", {}).get("Alarms", [])]
         before = (self.config, self._model, self.desired_count)
         old, new = self.fleet, None
+        names = (self.config["EndpointConfigName"], config["EndpointConfigName"])
+        self._pending = (*names, "Creating")
         try:
             _demand_sight_of(alarms, model["ExecutionRoleArn"])
             most_seconds = policy.get("MaximumExecutionTimeoutInSeconds", _DEFAULT_EXECUTION_SECONDS)
             new = self._launch(config, model, count, most_seconds)
             self.config, self._model, self.desired_count = config, model, count
             self.fleet = new
+            self._pending = (*names, "Baking")
             _bake(policy.get("TerminationWaitInSeconds", 0), alarms)
         except (StartError, RollbackError) as error:
             # Reports have it both ways (terraform-provider-aws #39099, #48997): of a start there is a reason, of a
@@ -130,6 +144,7 @@ class Endpoint:
             surplus = new
         else:
             surplus = old
+        self._pending = None
         if surplus:
             surplus.stop(drain=True)
         self._enter("InService", self.failure_reason)

@@ -70,6 +70,10 @@ class Instance:
         ministack.in_background(self._keep_running, name=f"instance {self.id}")
 
     @property
+    def endpoint(self) -> str:
+        return self._spec.endpoint
+
+    @property
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 

@@ -17,7 +17,7 @@ DENIED = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "arn
 class SageMakerFake:
     """Gives the next of its outcomes at each call."""
 
-    def __init__(self, *outcomes: str | Exception) -> None:
+    def __init__(self, *outcomes: str | dict[str, Any] | Exception) -> None:
         self.outcomes = list(outcomes)
 
     def describe_endpoint(self, **arguments: Any) -> Any:
@@ -25,7 +25,7 @@ class SageMakerFake:
         outcome = self.outcomes.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
-        return {"EndpointStatus": outcome}
+        return outcome if isinstance(outcome, dict) else {"EndpointStatus": outcome}
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(14.9, "Creating"), (15, "InService")])
@@ -87,6 +87,38 @@ def test_a_status_that_is_not_known_refuses_no_job_and_is_asked_for_again() -> N
     service.demand()
     with pytest.raises(ApiError, match="endpoint_not_ready"):
         service.demand()
+
+
+def pending(name: str, *stages: str) -> dict[str, Any]:
+    variants = [{"VariantName": "AllTraffic", "VariantStatus": [{"Status": stage}]} for stage in stages]
+    return {"EndpointConfigName": name, "ProductionVariants": variants or [{"VariantName": "AllTraffic"}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "configuration", "update", "runs"),
+    [
+        ("InService", "new", None, True),
+        ("InService", "old", None, False),  # an update that has not begun, or was rolled back
+        ("Creating", "new", pending("new", "Creating"), True),
+        ("Updating", "new", None, True),  # scaling
+        ("Updating", "old", pending("new", "Creating"), False),
+        ("Updating", "new", pending("new", "Creating"), False),  # nobody says which name AWS shows meanwhile
+        ("Updating", "old", pending("new", "ActivatingTraffic"), False),
+        ("Updating", "old", pending("new", "Baking"), True),
+        ("Updating", "new", pending("new"), False),
+        ("Updating", "new", pending("another", "Baking"), False),
+    ],
+)
+def test_an_endpoint_runs_a_configuration_once_its_traffic_is_there(
+    status: str, configuration: str, update: dict[str, Any] | None, runs: bool
+) -> None:
+    described: dict[str, Any] = {"EndpointStatus": status, "EndpointConfigName": configuration}
+    described |= {"PendingDeploymentSummary": update} if update else {}
+    assert EndpointStatus(SageMakerFake(described), "endpoint").runs("new") is runs
+
+
+def test_nobody_knows_what_an_endpoint_runs_that_cannot_be_described() -> None:
+    assert not EndpointStatus(SageMakerFake(BotoCoreError()), "endpoint").runs("new")
 
 
 def test_every_attempt_together_ends_before_the_function() -> None:

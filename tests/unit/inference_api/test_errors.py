@@ -1,5 +1,7 @@
 """Errors of the model's container."""
 
+import json
+
 import pytest
 
 from inference_api.errors import container_error
@@ -11,6 +13,11 @@ from inference_api.errors import container_error
         (400, "rejected_by_model", True),
         (413, "rejected_by_model", True),
         (422, "rejected_by_model", True),
+        (451, "rejected_by_model", True),
+        (401, "model_error", False),
+        (404, "model_error", False),
+        (405, "model_error", False),
+        (408, "model_error", False),
         (424, "model_error", False),
         (429, "model_busy", False),
         (500, "model_error", False),
@@ -27,6 +34,51 @@ def test_a_container_without_words_makes_a_whole_sentence() -> None:
     assert container_error(500, "").message == "The model failed."
 
 
-def test_a_container_that_sagemaker_gave_up_is_a_timeout() -> None:
-    error = container_error(0, "words of SageMaker")
-    assert (error.status, error.code, "words" in error.message) == (504, "model_timeout", False)
+NO_SUCH_MODEL = "The model `gpt-4` does not exist."
+
+
+def vllm(code: int, message: str) -> str:
+    """vLLM's error in the words of LMI 18 and later."""
+    error = f"error=ErrorInfo(message={message!r}, type='BadRequestError', param=None, code={code})"
+    return json.dumps({"code": 500, "error": error})
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "code", "field"),
+    [
+        (500, vllm(400, "maximum context length is 8192 tokens"), "rejected_by_model", None),
+        (500, vllm(404, NO_SUCH_MODEL), "rejected_by_model", "model"),
+        (None, vllm(400, "too long"), "rejected_by_model", None),
+        (500, vllm(500, "a text like code=400)"), "model_error", None),
+        (424, '{"code":424,"error":"Input parsing failed: 1 validation error"}', "rejected_by_model", None),
+        (424, '{"code":424,"error":"Input Parsing failed. Ensure that"}', "rejected_by_model", None),
+        (424, '{"code":424,"error":"exception occurred during rolling batch inference"}', "model_error", None),
+        (424, '{"code":424,"message":"Async Inference Failure service"}', "model_error", None),
+        (424, '{"error":"Request failed during generation","error_type":"generation"}', "model_error", None),
+        (404, json.dumps({"code": 404, "error": NO_SUCH_MODEL}), "rejected_by_model", "model"),
+        (404, json.dumps({"error": {"message": NO_SUCH_MODEL, "code": 404}}), "rejected_by_model", "model"),
+        (404, '{"detail":"Not Found"}', "model_error", None),
+        (500, "[" * 100_000, "model_error", None),
+    ],
+)
+def test_the_words_of_the_container_tell_a_refusal_from_a_failure(
+    status: int | None, words: str, code: str, field: str | None
+) -> None:
+    error = container_error(status, words)
+    assert (error.code, error.field, error.status) == (code, field, 400 if code == "rejected_by_model" else 502)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("Your invocation timed out while waiting for a response from container primary.", (504, "model_timeout")),
+        ("", (504, "model_timeout")),
+        ("Amazon SageMaker could not get a response from the chat-1 endpoint.", (502, "model_error")),
+    ],
+)
+def test_sagemaker_in_the_place_of_a_container_says_whether_it_was_slow_or_gone(
+    words: str, expected: tuple[int, str]
+) -> None:
+    error = container_error(0, words)
+    assert (error.status, error.code) == expected
+    assert "SageMaker" not in error.message

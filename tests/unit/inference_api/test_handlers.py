@@ -2,6 +2,7 @@
 
 import json
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -9,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from inference_api import deployed_engine
 from inference_api.handlers import describe_endpoint, generate
 from inference_api.settings import settings
 
 EVENTS = Path(__file__).parents[2] / "events"
 ENVIRONMENT = {
     "ENDPOINT_NAME": "gpt2-0a1b2c3d",
+    "ENDPOINT_CONFIGURATION": "configuration-1",
     "ENDPOINT_URL": "https://runtime.sagemaker.us-east-1.amazonaws.com/endpoints/gpt2-0a1b2c3d/invocations",
     "MODEL_ID": "openai-community/gpt2",
     "ENGINE": "tgi",
@@ -22,7 +25,9 @@ ENVIRONMENT = {
     "HOSTING_MODE": "realtime",
     "LONGEST_WAIT_IN_SECONDS": "25",
     "MAX_BODY_BYTES": "131072",
-    "REQUEST_SCHEMA": '{"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}}',
+    "REQUEST_SCHEMA": json.dumps(
+        {"bodies": ["inputs"], "parameters": {"temperature": {"exclusive_minimum": 0}}, "model_aliases": []}
+    ),
     "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE",
     "AWS_SECRET_ACCESS_KEY": "example",
     "AWS_DEFAULT_REGION": "us-east-1",
@@ -64,7 +69,12 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsDouble]:
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
         yield server
-        for made_once in (settings, generate.endpoint, describe_endpoint.endpoint_status):
+        for made_once in (
+            settings,
+            generate.endpoint,
+            describe_endpoint.endpoint_status,
+            deployed_engine.endpoint_status,
+        ):
             made_once.cache_clear()
         server.shutdown()
 
@@ -89,10 +99,20 @@ def test_the_endpoint_gets_the_callers_bytes_unchanged(aws: AwsDouble) -> None:
 
 
 def test_a_refused_body_never_reaches_the_endpoint(aws: AwsDouble) -> None:
+    aws.body = b'{"EndpointConfigName": "configuration-1", "EndpointStatus": "InService"}'
     answer = generate.handler(
         event("generate_with_iam", body='{"inputs": "a", "parameters": {"temperature": 0}}'), None
     )
     assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (400, "invalid_parameter")
+    assert [headers.get("x-amz-target") for _, headers, _ in aws.received] == ["SageMaker.DescribeEndpoint"]
+
+
+@pytest.mark.parametrize("body", [b'{"inputs": "\xff"}', b"\x80", b'{"inputs": "a"}\x00\xfe'])
+def test_bytes_that_are_no_text_are_refused_by_name(aws: AwsDouble, body: bytes) -> None:
+    encoded = event("generate_with_iam", body=b64encode(body).decode(), isBase64Encoded=True)
+    answer = generate.handler(encoded, None)
+    error = json.loads(answer["body"])["error"]
+    assert (answer["statusCode"], error["code"], "send it in UTF-8" in error["message"]) == (400, "invalid_json", True)
     assert aws.received == []
 
 
@@ -113,7 +133,9 @@ def test_neither_prompt_nor_answer_is_printed(aws: AwsDouble, capsys: pytest.Cap
 
 
 def test_the_endpoint_describes_itself(aws: AwsDouble) -> None:
-    aws.body = b'{"EndpointName": "gpt2-0a1b2c3d", "EndpointStatus": "InService", "EndpointArn": "arn:aws:sagemaker:x"}'
+    aws.body = (
+        b'{"EndpointConfigName": "configuration-1", "EndpointStatus": "InService", "EndpointArn": "arn:aws:sm:x"}'
+    )
     answer = describe_endpoint.handler(event("describe_endpoint"), None)
     assert answer["statusCode"] == 200
     assert json.loads(answer["body"]) == {
@@ -125,6 +147,21 @@ def test_the_endpoint_describes_itself(aws: AwsDouble) -> None:
         "status": "InService",
         "mode": "realtime",
     }
+
+
+def test_an_endpoint_that_runs_another_configuration_does_not_name_the_deployed_model(aws: AwsDouble) -> None:
+    aws.body = b'{"EndpointConfigName": "configuration-0", "EndpointStatus": "Updating"}'
+    answer = json.loads(describe_endpoint.handler(event("describe_endpoint"), None)["body"])
+    assert [answer[name] for name in ("model_id", "engine", "engine_version")] == [None, None, None]
+    assert answer["status"] == "Updating"
+
+
+def test_a_body_that_only_the_deployed_engine_refuses_reaches_an_endpoint_that_runs_another(aws: AwsDouble) -> None:
+    aws.body = b'{"EndpointConfigName": "configuration-0", "EndpointStatus": "Updating"}'
+    body = '{"inputs": "a", "parameters": {"temperature": 0}}'
+    assert generate.handler(event("generate_with_iam", body=body), None)["statusCode"] == 200
+    assert [headers.get("x-amz-target") for _, headers, _ in aws.received] == ["SageMaker.DescribeEndpoint", None]
+    assert aws.received[1][2] == body.encode()
 
 
 def test_an_unknown_engine_version_is_null(aws: AwsDouble, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
 """Which bodies reach the model, and what the others are told."""
 
 import json
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference_api.errors import ApiError
-from inference_api.request_body import RequestRules, answer_tokens, check_request_body
+from inference_api.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
 
 RANGES = {
     "temperature": {"exclusive_minimum": 0},
@@ -20,15 +22,19 @@ TGI = RequestRules(engine="tgi", bodies=("inputs",), ranges=RANGES, max_bytes=10
 LMI = RequestRules(engine="lmi-vllm", bodies=("inputs", "messages", "prompt"), ranges={}, max_bytes=1000)
 
 
+def serves() -> bool:
+    return True
+
+
 def refusal(body: bytes, rules: RequestRules = TGI, content_type: str | None = "application/json") -> dict[str, Any]:
     with pytest.raises(ApiError) as caught:
-        check_request_body(body, content_type, rules)
+        check_request_body(body, content_type, rules, serves)
     error = caught.value
     return {"status": error.status, "code": error.code, "message": error.message, "field": error.field}
 
 
 def accept(document: Any, rules: RequestRules = TGI) -> None:
-    check_request_body(json.dumps(document).encode(), "application/json", rules)
+    check_request_body(json.dumps(document).encode(), "application/json", rules, serves)
 
 
 @pytest.mark.parametrize("inputs", ["The sea is", ["The sea", "The sky"], "half a \U0001f600", " "])
@@ -50,7 +56,22 @@ def test_chat_and_completions_pass_where_the_engine_takes_them(document: Any) ->
 
 @pytest.mark.parametrize("content_type", [None, "application/json; charset=utf-8", "Application/JSON"])
 def test_json_is_taken_under_each_of_its_names(content_type: str | None) -> None:
-    check_request_body(b'{"inputs": "The sea is"}', content_type, TGI)
+    check_request_body(b'{"inputs": "The sea is"}', content_type, TGI, serves)
+
+
+@pytest.mark.parametrize(
+    ("body", "passed_on"),
+    [
+        (b'{"model": "lmi", "prompt": "caf\xc3\xa9", "top_p": 0.1}', b'{"prompt": "caf\xc3\xa9", "top_p": 0.1}'),
+        (b'{"model":"Qwen/Qwen3-4B","prompt":"a"}', b'{"model":"Qwen/Qwen3-4B","prompt":"a"}'),
+        (b'{ "prompt":"a" }', b'{ "prompt":"a" }'),
+        (b'{"model": ["lmi"], "prompt": "a"}', b'{"model": ["lmi"], "prompt": "a"}'),
+        (b'{"model": null, "prompt": "a"}', b'{"model": null, "prompt": "a"}'),
+    ],
+)
+def test_only_a_name_that_the_container_does_not_know_is_left_out(body: bytes, passed_on: bytes) -> None:
+    rules = replace(LMI, model_aliases=("lmi",))
+    assert body_for_model(body, check_request_body(body, None, rules, serves), rules) == passed_on
 
 
 def test_unknown_keys_and_parameters_are_left_to_the_engine() -> None:
@@ -134,7 +155,7 @@ def test_a_number_that_python_refuses_to_convert_is_an_answer_and_not_a_crash() 
 
 def test_the_largest_body_is_taken_and_one_byte_more_is_not() -> None:
     largest = b'{"inputs": "%s"}' % (b"a" * (TGI.max_bytes - len(b'{"inputs": ""}')))
-    check_request_body(largest, None, TGI)
+    check_request_body(largest, None, TGI, serves)
     error = refusal(largest + b" ")
     assert (error["status"], error["code"]) == (413, "body_too_large")
     assert "1001 bytes; at most 1000" in error["message"]
@@ -230,6 +251,48 @@ def test_streaming_switched_off_passes() -> None:
     accept({"inputs": "a", "stream": False, "parameters": {"stream": None}})
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"messages": [{"role": "user", "content": "a"}]},
+        {"prompt": "a"},
+        {"inputs": "a", "parameters": {"temperature": 0}},
+        {"prompt": "a", "top_k": 0},
+    ],
+)
+def test_a_rule_of_an_engine_that_does_not_serve_yet_refuses_nothing(document: Any) -> None:
+    body = json.dumps(document).encode()
+    assert check_request_body(body, None, TGI, lambda: False) == document
+    with pytest.raises(ApiError):
+        check_request_body(body, None, TGI, serves)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"inputs": "a", "prompt": "b"},
+        {"prompt": ""},
+        {"messages": [{"content": "a"}]},
+        {"prompt": "a", "top_k": "many"},
+        {"prompt": "a", "stream": True},
+        {"prompt": "a", "x": json.loads(9 * "[" + 9 * "]")},
+    ],
+)
+def test_rules_of_every_engine_hold_whichever_serves(document: Any) -> None:
+    with pytest.raises(ApiError):
+        check_request_body(json.dumps(document).encode(), None, TGI, lambda: False)
+
+
+@pytest.mark.parametrize("document", [{"inputs": "a"}, {}, {"inputs": 5}])
+def test_nobody_asks_which_engine_serves_for_a_body_that_breaks_none_of_its_rules(document: Any) -> None:
+    def asked() -> bool:
+        raise AssertionError
+
+    with suppress(ApiError):
+        check_request_body(json.dumps(document).encode(), None, TGI, asked)
+
+
 _texts = st.text("a\u00e9\ud83d\U0001f600", max_size=4)
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | _texts,
@@ -244,7 +307,7 @@ _near_misses = st.dictionaries(_names, _json | st.dictionaries(_names, _json, ma
 def test_any_body_at_all_is_taken_or_refused_in_our_shape(body: bytes) -> None:
     refusal = None
     try:
-        check_request_body(body, None, LMI)
+        check_request_body(body, None, LMI, serves)
     except ApiError as error:
         refusal = error
     if refusal:

@@ -52,3 +52,9 @@ def test_a_larger_output_is_a_link_to_its_version_for_five_minutes(body: bytes, 
     assert query["versionId"] == ["version-1"]
     assert query["response-content-disposition"] == ["attachment"]
     assert query["X-Amz-Expires"] == ["300"]
+
+
+@pytest.mark.parametrize("body", [b'{"logprob": 1e999}', b'{"logprob": -1e999}', b"[NaN]", b'{"logprob": Infinity}'])
+def test_an_answer_with_a_number_that_no_parser_can_hold_is_shown_as_text(body: bytes) -> None:
+    shown = json.dumps(view(body, len(body)), allow_nan=False)
+    assert json.loads(shown)["output"] == body.decode()

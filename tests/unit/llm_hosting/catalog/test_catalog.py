@@ -28,6 +28,7 @@ SETTINGS = {
     "max_batch_delay_in_ms",
     "startup_timeout_in_seconds",
     "invocation_timeout_in_seconds",
+    "served_model_name",
     "hub_token",
 }
 DTYPES = {"fp32", "fp16", "bf16", "int8"}

@@ -162,3 +162,53 @@ def test_every_variable_that_we_set_is_read_back() -> None:
                 version.engine,
                 setting,
             )
+
+
+WEIGHTS = {"weights": "s3://models/qwen/"}
+
+
+@pytest.mark.parametrize(
+    ("model", "serving", "served", "aliases"),
+    [
+        ({}, {}, "Qwen/Qwen3-4B", ("lmi",)),
+        ({}, {"version": "0.33.0-lmi15"}, "Qwen/Qwen3-4B", ("lmi",)),
+        (WEIGHTS, {"engine": "vllm"}, "Qwen/Qwen3-4B", ("/opt/ml/model",)),
+        ({}, {"engine": "vllm"}, "Qwen/Qwen3-4B", ()),
+        (WEIGHTS, {"engine": "sglang"}, "Qwen/Qwen3-4B", ()),  # takes any name
+        ({}, {"environment": {"OPTION_SERVED_MODEL_NAME": "chat"}}, "chat", ("Qwen/Qwen3-4B", "lmi")),
+        ({}, {"environment": {"OPTION_SERVED_MODEL_NAME": "lmi"}}, "lmi", ("Qwen/Qwen3-4B",)),
+        ({}, {"version": "0.32.0-lmi14"}, None, ()),
+        ({}, {"environment": {"OPTION_ROLLING_BATCH": "vllm"}}, "Qwen/Qwen3-4B", ()),
+        ({}, {"engine": "tgi"}, None, ()),
+        ({}, {"engine": "lmi-huggingface"}, None, ()),
+        ({}, {"handler": "transformers"}, None, ()),
+    ],
+)
+def test_a_client_may_use_the_model_s_id_on_each_engine_and_the_container_s_own_name(
+    model: Changes, serving: Changes, served: str | None, aliases: tuple[str, ...]
+) -> None:
+    found = container(model, **serving)
+    names = {found.environment.get(name) for name in VARIABLE_ALIASES["served_model_name"]} - {None}
+    assert (names, found.model_aliases) == ({served} - {None}, aliases)
+
+
+@pytest.mark.parametrize(
+    ("serving", "longest"),
+    [
+        ({}, 8191),
+        ({"engine": "vllm"}, 8191),
+        ({"engine": "tgi"}, 8191),
+        ({"engine": "sglang"}, 8191),
+        ({"engine": "sglang", "environment": {"SM_SGLANG_ALLOW_AUTO_TRUNCATE": "true"}}, None),
+        ({"engine": "vllm", "environment": {"SM_VLLM_MAX_MODEL_LEN": "auto"}}, None),
+        ({"version": "0.32.0-lmi14"}, None),  # a rolling batch stops at the end of the context
+        ({"engine": "llama-cpp"}, None),
+        ({"engine": "lmi-deepspeed"}, None),
+        ({"image_uri": f"{OWN_REGISTRY}/own:1"}, None),
+    ],
+)
+def test_an_answer_longer_than_the_context_is_known_to_be_refused(serving: Changes, longest: int | None) -> None:
+    resolution = resolved({"serving": {"max_model_len": 8192, **serving}})
+    assert resolution.container.longest_answer == longest
+    for name in ("max_new_tokens", "max_tokens", "max_completion_tokens"):
+        assert resolution.parameters.get(name, {}).get("maximum") == longest

@@ -33,6 +33,7 @@ TYPICAL: dict[str, tuple[Changes, str, Changes]] = {
             "TENSOR_PARALLEL_DEGREE": "4",
             "OPTION_MAX_MODEL_LEN": "8192",
             "OPTION_MAX_ROLLING_BATCH_SIZE": "16",
+            "OPTION_SERVED_MODEL_NAME": "Qwen/Qwen3-4B",
             "SERVING_FAIL_FAST": "true",
         },
     ),
@@ -44,6 +45,7 @@ TYPICAL: dict[str, tuple[Changes, str, Changes]] = {
             "SM_VLLM_TENSOR_PARALLEL_SIZE": "4",
             "SM_VLLM_MAX_MODEL_LEN": "8192",
             "SM_VLLM_MAX_NUM_SEQS": "16",
+            "SM_VLLM_SERVED_MODEL_NAME": "Qwen/Qwen3-4B",
         },
     ),
     "sglang": (
@@ -54,6 +56,7 @@ TYPICAL: dict[str, tuple[Changes, str, Changes]] = {
             "SM_SGLANG_TP": "4",
             "SM_SGLANG_CONTEXT_LENGTH": "8192",
             "SM_SGLANG_MAX_RUNNING_REQUESTS": "16",
+            "SM_SGLANG_SERVED_MODEL_NAME": "Qwen/Qwen3-4B",
         },
     ),
     "tgi": (
