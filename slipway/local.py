@@ -14,6 +14,7 @@ from local_cloud.assembly import Stack, SynthesisError, read_stacks, synthesize
 from local_cloud.checks import TemplateError
 from local_cloud.cloud import LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
+from slipway.prompt import text_of
 
 PROMPT = "A list of the functions that"
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -91,17 +92,9 @@ def _question(stacks: list[Stack]) -> dict[str, Any]:
     return QUESTIONS["inputs" if "inputs" in schema["bodies"] else "messages"]
 
 
-def _text(answer: Any) -> str:
-    """The generated text of an answer in any engine's shape."""
-    while isinstance(answer, list | dict) and answer:
-        known = ("generated_text", "outputs", "choices", "message", "content", "text")
-        answer = answer[0] if isinstance(answer, list) else next((answer[name] for name in known if name in answer), "")
-    return str(answer)
-
-
 def _show(client: ApiClient, question: dict[str, Any], status: int, answer: Any, *, takes_jobs: bool) -> None:
     print(f"\n  question  {PROMPT} ...")
-    print(f"  answer    {status}: {_text(answer) or answer}\n")
+    print(f"  answer    {status}: {text_of(answer) or answer}\n")
     print(f"  API       {client.url}")
     if client.credentials:
         print(f"  key       AWS_ACCESS_KEY_ID={client.credentials.access_key_id}")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,7 +27,8 @@ def write_log(group: str, stream: str, message: str, milliseconds: int) -> None:
         "lastIngestionTime": None,
     }
     target = _logs._log_groups[group]["streams"].setdefault(stream, empty)
-    _logs._append_log_events(target, [{"timestamp": milliseconds, "message": message, "ingestionTime": milliseconds}])
+    event = {"timestamp": milliseconds, "message": message, "ingestionTime": milliseconds}
+    _logs._append_log_events(target, [event | {"eventId": str(uuid.uuid4())}])
 
 
 def _find_by_tags() -> None:
