@@ -38,7 +38,9 @@ def _show(stack: DeployedStack, options: Options) -> int:
     groups = log_groups(stack, options.source)
     if not groups:
         names = [CONTAINER, FUNCTIONS, ACCESS, *log_groups(stack, FUNCTIONS).values()]
-        print(f"{options.source}: {stack.name} has no such log; name {nearest(options.source, names)}.", file=sys.stderr)
+        print(
+            f"{options.source}: {stack.name} has no such log; name {nearest(options.source, names)}.", file=sys.stderr
+        )
         return 1
     start = int((time.time() - options.since) * 1000)
     seen: dict[str, int] = {}

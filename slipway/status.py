@@ -98,7 +98,7 @@ def _open_jobs(stack: DeployedStack) -> int | None:
         return None
     request = {"TableName": stack.outputs["JobTable"], "IndexName": "by_due", "Select": "COUNT"}
     pages = stack.clients("dynamodb").get_paginator("scan").paginate(**request)
-    return sum(page["Count"] for page in pages)
+    return sum(int(page["Count"]) for page in pages)
 
 
 def _page(stack: DeployedStack, found: dict[str, Any]) -> Iterator[str]:

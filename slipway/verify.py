@@ -87,9 +87,9 @@ def _stack(stack: DeployedStack) -> Check:
 def _configuration(stack: DeployedStack) -> Check:
     """SageMaker may have gone back to the old configuration without CloudFormation's knowledge."""
     live = str((stack.endpoint or {}).get("EndpointConfigName", "none"))
-    own = [_name_in(each) for each in stack.resources.get("AWS::SageMaker::EndpointConfig", [])]
-    # Physical ids are ARNs, and those are in lower case.
-    if live.lower() in (name.lower() for name in own):
+    # Physical ids are ARNs, which are in lower case.
+    own = [_name_in(each).lower() for each in stack.resources.get("AWS::SageMaker::EndpointConfig", [])]
+    if live.lower() in own:
         return Check("configuration", True, f"{live}, the stack's own")
     fix = "SageMaker has rolled the update back: change the deployment, such as hosting.update_wait_in_seconds, deploy"
     return Check("configuration", False, f"the endpoint runs {live}; the stack's is {' or '.join(own) or 'none'}", fix)
