@@ -3,7 +3,9 @@
 import argparse
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
@@ -14,62 +16,205 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f"This Python has no {error.name}: run `make setup`, then `source .venv/bin/activate`.")
 
+_FILE = "name or path of a deployment file"
+_REGION = "where it is deployed (default AWS_REGION, or your profile's)"
+_TIMEOUT = "seconds to wait for a job, which may have to start an instance (default 1800)"
+
 
 def main() -> None:
     """Run one command; each module is imported only when it is asked for."""
+    arguments = _parser().parse_args()
+    sys.exit(arguments.run(arguments))
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m slipway", description="Launch language models on AWS, or here.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    local = commands.add_parser("local", help="deploy on this machine, answer a request, stay until Ctrl-C")
-    local.add_argument("deployment", type=_one_name, help="name or path of a deployment file")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    for add in (
+        _add_local,
+        _add_check,
+        _add_doctor,
+        _add_stage,
+        _add_verify,
+        _add_status,
+        _add_call,
+        _add_logs,
+        _add_list,
+        _add_purge,
+        _add_reference,
+    ):
+        add(commands)
+    return parser
+
+
+def _add(commands: Any, name: str, text: str, run: Callable[[argparse.Namespace], int], example: str = "") -> Any:
+    """example: what follows `python -m slipway <name>`."""
+    epilog = f"for example: python -m slipway {name} {example}" if example else None
+    command = commands.add_parser(name, help=text, description=text, epilog=epilog)
+    command.set_defaults(run=run)
+    return command
+
+
+def _add_local(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import local
+
+        return local.run(given.deployment, given.port, given.clock_speed)
+
+    local = _add(commands, "local", "deploy on this machine, answer a request, stay until Ctrl-C", run, "gpt2")
+    local.add_argument("deployment", type=_one_name, help=_FILE)
     local.add_argument("--port", type=_port, default=4566, help="port on 127.0.0.1 (default 4566)")
     local.add_argument("--clock-speed", type=_speed, default=1, help="the cloud's clock runs so many times as fast")
-    purge = commands.add_parser("purge", help="remove what a destroyed deployment, or its updates, have left on AWS")
-    purge.add_argument("deployment", type=_stack_name, help="name of the deployment")
-    purge.add_argument("--region", help="where it was deployed (default AWS_REGION, or your profile's)")
-    purge.add_argument("--yes", action="store_true", help="remove without asking")
-    stage = commands.add_parser(
-        "stage", help="copy a model's weights from the Hub to S3, where a deployment reads them"
-    )
-    stage.add_argument("deployment", type=_one_name, help="name or path of a deployment file")
-    stage.add_argument("--folder", type=Path, help="for files on their way (default ~/.cache/slipway/staging)")
-    stage.add_argument("--abandon", action="store_true", help="give up an unfinished staging, and remove its parts")
-    check = commands.add_parser(
-        "check", help="will it fit, start in time and be accepted by AWS? asked before the deploy"
-    )
-    check.add_argument("deployments", nargs="+", metavar="deployment", help="name or path of a deployment file")
-    check.add_argument("--account", action="store_true", help="also ask AWS, with your credentials; changes nothing")
+
+
+def _add_check(commands: Any) -> None:
+    text = "will it fit, start in time and be accepted by AWS? asked before the deploy"
+    check = _add(commands, "check", text, lambda given: _check(given, account=given.account), "qwen3-4b")
+    check.add_argument("--account", action="store_true", help="also ask AWS, as `doctor` does")
+    _add_check_options(check)
+
+
+def _add_doctor(commands: Any) -> None:
+    text = "check, and whether account and region are ready for it; asks AWS, changes nothing"
+    doctor = _add(commands, "doctor", text, lambda given: _check(given, account=True), "qwen3-4b --region eu-west-1")
+    _add_check_options(doctor)
+
+
+def _add_check_options(check: argparse.ArgumentParser) -> None:
+    check.add_argument("deployments", nargs="+", metavar="deployment", help=_FILE)
     check.add_argument("--region", help="where, for a deployment that names no region")
     check.add_argument("--json", action="store_true", help="one JSON object, or a list of them for several names")
     check.add_argument("--strict", action="store_true", help="exit with 1 also for warnings and unknowns")
     check.add_argument("--verbose", action="store_true", help="list all rules, also those that have nothing to say")
-    commands.add_parser("reference", help="write deployments/schema.json and the generated parts of docs/")
-    arguments = parser.parse_args()
-    if arguments.command == "local":
-        from slipway import local as command
 
-        sys.exit(command.run(arguments.deployment, arguments.port, arguments.clock_speed))
-    if arguments.command == "check":
-        from slipway import check as judging
 
-        options = judging.Options(
-            account=arguments.account,
-            region=arguments.region,
-            as_json=arguments.json,
-            strict=arguments.strict,
-            verbose=arguments.verbose,
+def _check(given: argparse.Namespace, *, account: bool) -> int:
+    from slipway import check
+
+    options = check.Options(
+        account=account, region=given.region, as_json=given.json, strict=given.strict, verbose=given.verbose
+    )
+    return check.run(given.deployments, ROOT, options)
+
+
+def _add_stage(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import stage
+
+        return stage.run(given.deployment, ROOT, given.folder, give_up=given.abandon)
+
+    text = "copy a model's weights from the Hub to S3, where a deployment reads them"
+    stage = _add(commands, "stage", text, run, "qwen3-4b")
+    stage.add_argument("deployment", type=_one_name, help=_FILE)
+    stage.add_argument("--folder", type=Path, help="for files on their way (default ~/.cache/slipway/staging)")
+    stage.add_argument("--abandon", action="store_true", help="give up an unfinished staging, and remove its parts")
+
+
+def _add_verify(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import verify
+
+        return verify.run(given.deployment, given.region, verify.Options(timeout=given.timeout, as_json=given.json))
+
+    text = "did a deploy or update do what it says? looks, calls the model, runs a job; exit status 1 if not"
+    verify = _add_deployed(commands, "verify", text, run, "qwen3-4b")
+    verify.add_argument("--timeout", type=_whole_number, default=1800, help=_TIMEOUT)
+    verify.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def _add_status(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import status
+
+        return status.run(given.deployment, given.region, as_json=given.json)
+
+    text = "endpoint, instances, cost, queue, open jobs, alarms, and why it failed last"
+    status = _add_deployed(commands, "status", text, run, "qwen3-4b")
+    status.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def _add_call(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import call
+
+        options = call.Options(
+            as_job=given.job,
+            chat=given.chat,
+            max_tokens=given.max_tokens,
+            as_json=given.json,
+            timeout=given.timeout,
         )
-        sys.exit(judging.run(arguments.deployments, ROOT, options))
-    if arguments.command == "purge":
-        from slipway import purge as removal
+        return call.run(given.deployment, given.region, given.text, options)
 
-        sys.exit(removal.run(arguments.deployment, arguments.region, sure=arguments.yes))
-    if arguments.command == "stage":
-        from slipway import stage as staging
+    text = "ask the model, signed with your credentials"
+    call = _add_deployed(commands, "call", text, run, 'qwen3-4b "What is a list?" --max-tokens 100')
+    call.add_argument("text", help="the prompt")
+    call.add_argument("--job", action="store_true", help="by POST /jobs, and wait for its end")
+    call.add_argument("--chat", action="store_true", help="as a chat's message where the engine also takes plain text")
+    call.add_argument("--max-tokens", type=_whole_number, metavar="N", help="of the answer (default: the deployment's)")
+    call.add_argument("--timeout", type=_whole_number, default=1800, help=_TIMEOUT)
+    call.add_argument("--json", action="store_true", help="the whole answer")
 
-        sys.exit(staging.run(arguments.deployment, ROOT, arguments.folder, give_up=arguments.abandon))
-    from slipway import reference
 
-    reference.run(ROOT)
+def _add_logs(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import logs
+
+        options = logs.Options(source=given.source, since=given.since, follow=given.follow)
+        return logs.run(given.deployment, given.region, options)
+
+    logs = _add_deployed(commands, "logs", "what containers, functions or API wrote", run, "qwen3-4b --follow")
+    logs.add_argument(
+        "source",
+        nargs="?",
+        default="container",
+        help="container (default), functions, access, or one function by its handler, such as generate",
+    )
+    logs.add_argument("--since", type=_age, default=3600, help="so far back: 30s, 15m, 2h, 7d (default 1h)")
+    logs.add_argument("--follow", action="store_true", help="go on until Ctrl-C")
+
+
+def _add_list(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import list_deployments
+
+        return list_deployments.run(given.region, as_json=given.json)
+
+    list_ = _add(commands, "list", "the deployments of account and region", run)
+    list_.add_argument("--region", help=_REGION)
+    list_.add_argument("--json", action="store_true", help="a JSON list")
+
+
+def _add_purge(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import purge
+
+        return purge.run(given.deployment, given.region, sure=given.yes)
+
+    purge = _add_deployed(
+        commands, "purge", "remove what a destroyed deployment, or its updates, have left on AWS", run, "qwen3-4b"
+    )
+    purge.add_argument("--yes", action="store_true", help="remove without asking")
+
+
+def _add_reference(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import reference
+
+        reference.run(ROOT)
+        return 0
+
+    _add(commands, "reference", "write deployments/schema.json and the generated parts of docs/", run)
+
+
+def _add_deployed(
+    commands: Any, name: str, text: str, run: Callable[[argparse.Namespace], int], example: str
+) -> argparse.ArgumentParser:
+    """A command on a stack, which is named as its deployment."""
+    command: argparse.ArgumentParser = _add(commands, name, text, run, example)
+    command.add_argument("deployment", type=_stack_name, help="name of the deployment")
+    command.add_argument("--region", help=_REGION)
+    return command
 
 
 def _one_name(text: str) -> str:
@@ -88,6 +233,20 @@ def _port(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port; use 1 to 65535")
     return int(text)
+
+
+def _whole_number(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 604_800:
+        raise argparse.ArgumentTypeError(f"{text!r} is no such number; use 1 to 604800")
+    return int(text)
+
+
+def _age(text: str) -> int:
+    """In seconds."""
+    found = re.fullmatch("([0-9]{1,5})([smhd])", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is no age; use 30s, 15m, 2h or 7d")
+    return int(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[found[2]]
 
 
 def _speed(text: str) -> float:

@@ -13,9 +13,11 @@ def clients_in(region: str | None) -> Clients:
 
     import boto3  # takes a quarter of a second, which a check without --account does not spend
 
+    session = boto3.Session()
+
     @cache
     def client(service: str) -> Any:
         # boto3 itself does not read AWS_REGION.
-        return boto3.client(service, region_name=region or os.environ.get("AWS_REGION") or None)
+        return session.client(service, region_name=region or os.environ.get("AWS_REGION") or None)
 
     return client

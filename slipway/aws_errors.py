@@ -5,11 +5,10 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 _BAD_CREDENTIALS = (
     "ExpiredToken",
     "ExpiredTokenException",
-    "InvalidClientTokenId",
     "RequestExpired",
     "SignatureDoesNotMatch",
-    "UnrecognizedClientException",
 )
+_BAD_HERE = ("InvalidClientTokenId", "UnrecognizedClientException")  # also good ones, in a region that is not enabled
 
 
 def sentence(error: BotoCoreError | ClientError) -> str:
@@ -21,6 +20,8 @@ def sentence(error: BotoCoreError | ClientError) -> str:
     if isinstance(error, BotoCoreError):
         return f"AWS could not be asked: {' '.join(str(error).split())}"
     code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
+    if code in _BAD_HERE:
+        return f"AWS does not accept the credentials ({code}): get new ones, or enable the region in the account."
     if code in _BAD_CREDENTIALS:
         return f"AWS does not accept the credentials ({code}): get new ones."
     if code in ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation"):

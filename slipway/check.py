@@ -12,7 +12,7 @@ from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
 from llm_hosting.preflight.report import Report, build_report, unreadable
 from llm_hosting.preflight.validation import validate_file
-from slipway.account.account import Account, is_used
+from slipway.account.account import Account, could_be_asked, is_used
 from slipway.report.check_result import CheckResult
 
 
@@ -34,7 +34,7 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
     """Print a report on each deployment.
 
     root: the folder with `deployments/` and `model_src/`. Returns the exit status: 0 when all are ready, 1 when one is
-    refused, 2 for a name or a region that can't be meant.
+    refused, 2 for a name or a region that can't be meant, or where AWS could not be asked.
     """
     try:
         paths = [find(name, root / "deployments") for name in names]
@@ -64,7 +64,9 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
         print(said, flush=True)
     except BrokenPipeError:  # whoever reads has read enough: `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 1 if any(_is_refused(report, strict=options.strict) for report in reports) else 0
+    if any(_is_refused(report, strict=options.strict) for report in reports):
+        return 1
+    return 0 if all(map(could_be_asked, reports)) else 2
 
 
 def _with_account(result: CheckResult) -> CheckResult:

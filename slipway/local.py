@@ -19,6 +19,7 @@ from local_cloud.assembly import ROOT, Stack, SynthesisError, read_stacks, synth
 from local_cloud.checks import TemplateError
 from local_cloud.cloud import LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
+from slipway.prompt import text_of
 
 LAST_LINES = 20
 PROMPT = "A list of the functions that"
@@ -110,17 +111,9 @@ def _question(stacks: list[Stack]) -> dict[str, Any]:
     return QUESTIONS["inputs" if "inputs" in schema["bodies"] else "messages"]
 
 
-def _text(answer: Any) -> str:
-    """The generated text of an answer in any engine's shape."""
-    while isinstance(answer, list | dict) and answer:
-        known = ("generated_text", "outputs", "choices", "message", "content", "text")
-        answer = answer[0] if isinstance(answer, list) else next((answer[name] for name in known if name in answer), "")
-    return str(answer)
-
-
 def _show(client: ApiClient, question: dict[str, Any], status: int, answer: Any, *, takes_jobs: bool) -> None:
     print(f"\n  question  {PROMPT} ...")
-    print(f"  answer    {status}: {_text(answer) or answer}\n")
+    print(f"  answer    {status}: {text_of(answer) or answer}\n")
     print(f"  API       {client.url}")
     if client.credentials:
         print(f"  key       AWS_ACCESS_KEY_ID={client.credentials.access_key_id}")

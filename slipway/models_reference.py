@@ -138,7 +138,7 @@ def _rules() -> Iterator[str]:
     levels = {rule.id: _LEVELS[rule.level] for rule in RULES}
     for rule, sentence in rule_sentences().items():
         why = sentence.replace("|", "\\|")
-        yield f"| `{rule}` | {levels.get(rule, 'with `--account`')} | {why} |"
+        yield f"| `{rule}` | {levels.get(rule, 'by `doctor`')} | {why} |"
 
 
 def _report() -> Iterator[str]:

@@ -7,6 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from llm_hosting import DESCRIPTION_PREFIX
 from llm_hosting.api_alarms import ApiAlarms
 from llm_hosting.function_environment import function_environment
 from llm_hosting.handler_function import Handlers
@@ -33,8 +34,9 @@ class InferenceStack(cdk.Stack):
         model_src: Path,
         **kwargs: Any,
     ) -> None:
-        super().__init__(scope, construct_id, **kwargs)
         deployment = resolution.deployment
+        served = f"{deployment.model.id} on {deployment.serving.engine}"
+        super().__init__(scope, construct_id, description=f"{DESCRIPTION_PREFIX}{served}", **kwargs)
         store = JobStore(self, "JobStore", settings=deployment.jobs) if deployment.jobs.enabled else None
         hosting = HOSTING_MODES[deployment.hosting.mode](
             self,

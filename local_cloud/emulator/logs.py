@@ -2,6 +2,7 @@
 
 import json
 import re
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,16 @@ def write_log(group: str, stream: str, message: str, milliseconds: int) -> None:
     }
     target = _logs._log_groups[group]["streams"].setdefault(stream, empty)
     _logs._append_log_events(target, [{"timestamp": milliseconds, "message": message, "ingestionTime": milliseconds}])
+
+
+def _give_each_event_an_id() -> None:
+    """Also to the lines of functions and gateways, which MiniStack writes without: FilterLogEvents shows it."""
+    append = _logs._append_log_events
+
+    def append_log_events(stream: dict[str, Any], events: list[dict[str, Any]]) -> None:
+        append(stream, [{"eventId": str(uuid.uuid4()), **event} for event in events])
+
+    _logs._append_log_events = append_log_events
 
 
 def _find_by_tags() -> None:
@@ -65,6 +76,7 @@ def _refuse_existing(properties: dict[str, Any]) -> None:
 
 
 def install() -> None:
+    _give_each_event_an_id()
     _authorize_on_streams()
     _find_by_tags()
     extend_resource_type(

@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from llm_hosting.deployment import Deployment
+from llm_hosting.preflight.report import Report
 from slipway.aws_clients import Clients
+
+NOT_ASKED = "account"  # the field of findings that say why AWS gave no answer
 
 
 @dataclass(frozen=True)
@@ -16,14 +20,33 @@ class Account:
     @cached_property
     def id(self) -> str:
         """The 12 digits. Raises boto3's errors, for example without credentials."""
-        return str(self.clients("sts").get_caller_identity()["Account"])
+        return str(self._caller["Account"])
+
+    @property
+    def caller(self) -> str:
+        """ARN of the credentials' user or role."""
+        return str(self._caller["Arn"])
+
+    @cached_property
+    def _caller(self) -> dict[str, Any]:
+        caller: dict[str, Any] = self.clients("sts").get_caller_identity()
+        return caller
 
     @cached_property
     def region(self) -> str:
         return str(self.clients("sts").meta.region_name)
 
 
+def could_be_asked(report: Report) -> bool:
+    """Whether AWS has answered every question, or was asked none."""
+    return not any(finding.field == NOT_ASKED and finding.level == "unknown" for finding in report.findings)
+
+
 def is_used(check: str, deployment: Deployment) -> bool:
     """Whether a check, by its id, concerns the deployment."""
-    used = {"weights-in-bucket": deployment.model.weights is not None, "cloudwatch-role": deployment.api.access_logs}
+    used = {
+        "weights-in-bucket": deployment.model.weights is not None,
+        "cloudwatch-role": deployment.api.access_logs,
+        "scaling-role": deployment.hosting.instance_count.is_scaled,
+    }
     return used.get(check, True)

@@ -1,4 +1,4 @@
-"""Adds findings about the account to a report: quota, image, weights and log role; reads, never changes."""
+"""Adds findings about the account and region to a report; reads, never changes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -8,27 +8,32 @@ from botocore.exceptions import BotoCoreError, ClientError
 from llm_hosting.deployment import Deployment
 from llm_hosting.finding import LEVELS, Finding
 from llm_hosting.preflight.report import Report
-from slipway.account.account import Account, is_used
+from slipway.account.account import NOT_ASKED, Account, is_used
+from slipway.account.bootstrap import bootstrap_version
 from slipway.account.endpoint_quota import service_quota
 from slipway.account.image_registry import image_in_registry
 from slipway.account.log_role import cloudwatch_role
+from slipway.account.scaling_role import scaling_role
 from slipway.account.weights_in_bucket import weights_in_bucket
 from slipway.aws_errors import sentence
 
+# Each has its line in NOT_CHECKED (preflight/report.py); one that not every deployment needs has its row in `is_used`.
 CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = {
+    "bootstrap-version": bootstrap_version,
     "service-quota": service_quota,
     "image-in-registry": image_in_registry,
     "weights-in-bucket": weights_in_bucket,
     "cloudwatch-role": cloudwatch_role,
+    "scaling-role": scaling_role,
 }
 
 
 def add_account_findings(deployment: Deployment, report: Report, account: Account) -> Report:
     """The report with the findings of every check that concerns the deployment."""
     try:
-        _ = account.id
+        report = replace(report, account=f"{account.id} in {account.region}, as {account.caller}")
     except (BotoCoreError, ClientError) as error:  # without credentials nothing else can be asked
-        return _with(report, [Finding("--account", sentence(error).rstrip("."), rule="account", level="unknown")])
+        return _with(report, [_unasked("account", error)])
     asked = [check for check in CHECKS if is_used(check, deployment)]
     found = [finding for check in asked for finding in _findings(check, deployment, report, account)]
     passed = [check for check in asked if check not in {finding.rule for finding in found}]
@@ -41,7 +46,11 @@ def _findings(check: str, deployment: Deployment, report: Report, account: Accou
         for finding in CHECKS[check](deployment, report, account):
             yield replace(finding, rule=check)
     except (BotoCoreError, ClientError) as error:
-        yield Finding("--account", sentence(error).rstrip("."), rule=check, level="unknown")
+        yield _unasked(check, error)
+
+
+def _unasked(check: str, error: BotoCoreError | ClientError) -> Finding:
+    return Finding(NOT_ASKED, sentence(error).rstrip("."), rule=check, level="unknown")
 
 
 def _with(report: Report, found: Sequence[Finding]) -> Report:

@@ -78,7 +78,7 @@ def _instances_of_others(deployment: str, sagemaker: Any) -> Counter[str]:
     for name in _endpoints(sagemaker):
         if not own.fullmatch(name):
             endpoint = sagemaker.describe_endpoint(EndpointName=name)
-            used.update(_instances(endpoint, sagemaker))
+            used.update(instances_of(endpoint, sagemaker))
     return used
 
 
@@ -88,7 +88,7 @@ def _endpoints(sagemaker: Any) -> Iterator[str]:
         yield from (each["EndpointName"] for each in page["Endpoints"] if each["EndpointStatus"] not in _GONE)
 
 
-def _instances(endpoint: dict[str, Any], sagemaker: Any) -> Counter[str]:
+def instances_of(endpoint: dict[str, Any], sagemaker: Any) -> Counter[str]:
     """Instances by type: from the pools of a variant over several types, else from the endpoint configuration."""
     used: Counter[str] = Counter()
     counts = {}

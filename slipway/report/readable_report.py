@@ -10,7 +10,7 @@ from rich.text import Text
 
 from llm_hosting.deployment import Deployment
 from llm_hosting.finding import Finding
-from llm_hosting.preflight.report import Figures, Report
+from llm_hosting.preflight.report import NOT_CHECKED, Figures, Report
 from slipway.report.check_result import CheckResult
 from slipway.report.memory_bar import legend, memory_bar
 from slipway.report.rule_sentences import rule_sentences
@@ -19,6 +19,7 @@ from slipway.report.shown_figures import rows
 _LABELS = {"error": "refused", "warning": "warning", "unknown": "unknown", "note": "note"}
 _STYLES = {"error": "bold red", "warning": "bold yellow", "unknown": "bold cyan", "note": "dim", "ok": "green"}
 _LABEL_WIDTH = 10
+_ASKED = {line.partition(":")[0] for line in NOT_CHECKED}
 _WIDEST_BAR = 48
 
 
@@ -122,6 +123,8 @@ def _memory(figures: Figures, width: int, *, ascii_only: bool) -> RenderableType
 
 
 def _rest(report: Report, *, verbose: bool) -> Iterator[tuple[Text, RenderableType]]:
+    if report.account:
+        yield Text("account"), Text(report.account)
     if report.quotas:
         names = ", ".join(f"{quota.instances} of {quota.name!r}" for quota in report.quotas)
         yield Text("quota"), Text(f"{names}: an update runs old and new instances side by side")
@@ -134,11 +137,15 @@ def _rest(report: Report, *, verbose: bool) -> Iterator[tuple[Text, RenderableTy
         for line in report.not_checked:
             yield Text("not asked"), Text(line)
         return
-    if report.passed:
-        yield Text("ok", _STYLES["ok"]), Text(f"{len(report.passed)} rules found nothing; --verbose lists them")
+    answered = [rule for rule in report.passed if rule in _ASKED]
+    if rules := len(report.passed) - len(answered):
+        yield Text("ok", _STYLES["ok"]), Text(f"{rules} rules found nothing; --verbose lists them")
+    if answered:
+        yield Text("ok", _STYLES["ok"]), Text(f"of the account: {', '.join(answered)}")
     if report.not_checked:
         ids = ", ".join(line.partition(":")[0] for line in report.not_checked)
-        yield Text("not asked"), Text(f"{ids}; --account asks AWS, and changes nothing")
+        was_tried = any(finding.rule == "account" for finding in report.findings)
+        yield Text("not asked"), Text(ids if was_tried else f"{ids}; `doctor` asks AWS, and changes nothing")
 
 
 def _sum(results: Sequence[CheckResult]) -> Text:

@@ -1,4 +1,4 @@
-"""`python -m slipway check --account` on the local cloud: what only the account knows, and who may not ask."""
+"""`python -m slipway doctor` on the local cloud: what only the account knows, and who may not ask."""
 
 import json
 import os
@@ -74,7 +74,7 @@ class Checker:
             "AWS_SECRET_ACCESS_KEY": caller.secret_access_key,
         }
         return subprocess.run(
-            [sys.executable, "-m", "slipway", "check", str(path), "--account", *more],
+            [sys.executable, "-m", "slipway", "doctor", str(path), *more],
             cwd=ROOT,
             env=os.environ | environment,
             capture_output=True,
@@ -93,6 +93,7 @@ def prepared(bare_cloud: LocalCloud) -> None:
     put_image(bare_cloud, REGION)
     grant(bare_cloud, TYPE, 2)
     set_log_role(bare_cloud, REGION)
+    bootstrap(bare_cloud, "30")
     location = {"LocationConstraint": REGION}
     bare_cloud.client("s3", region=REGION).create_bucket(Bucket=BUCKET, CreateBucketConfiguration=location)
 
@@ -108,6 +109,11 @@ def set_log_role(cloud: LocalCloud, region: str) -> None:
     path = "/cloudwatchRoleArn"
     change = {"op": "replace", "path": path, "value": f"arn:aws:iam::{ACCOUNT}:role/logs"}
     cloud.client("apigateway", region=region).update_account(patchOperations=[change])
+
+
+def bootstrap(cloud: LocalCloud, version: str) -> None:
+    parameter = {"Name": "/cdk-bootstrap/hnb659fds/version", "Value": version, "Type": "String", "Overwrite": True}
+    cloud.client("ssm", region=REGION).put_parameter(**parameter)
 
 
 def grant(cloud: LocalCloud, instance_type: str, count: int) -> None:
@@ -161,11 +167,12 @@ class TestAPreparedAccount:
         actions = [
             *(f"servicequotas:{name}" for name in ("ListServiceQuotas", "ListAWSDefaultServiceQuotas")),
             *(f"sagemaker:{name}" for name in ("ListEndpoints", "DescribeEndpoint", "DescribeEndpointConfig")),
-            *("sts:GetCallerIdentity", "ecr:BatchGetImage", "apigateway:GET"),
+            *("sts:GetCallerIdentity", "ecr:BatchGetImage", "apigateway:GET", "ssm:GetParameter", "iam:GetRole"),
             *("s3:GetBucketLocation", "s3:ListBucket", "s3:GetObject"),
         ]
         reader = bare_cloud.create_user("reader", [statement(actions)])
-        asked = check(model=put_weights(bare_cloud, "read", WHOLE), caller=reader)
+        hosting = {"instance_type": TYPE, "instance_count": {"min": 1, "max": 2}}
+        asked = check(model=put_weights(bare_cloud, "read", WHOLE), hosting=hosting, caller=reader)
         assert asked.report.verdict == "ready", asked.report.findings
         assert not [finding for finding in asked.report.findings if finding.level == "unknown"]
 
@@ -299,11 +306,33 @@ def test_access_logs_need_a_role_of_the_region(check: Checker) -> None:
     assert "deploy slipway-account-settings" in found.message
 
 
+@pytest.mark.usefixtures("prepared")
+def test_an_account_that_is_not_bootstrapped_or_too_old_is_refused(check: Checker, bare_cloud: LocalCloud) -> None:
+    bootstrap(bare_cloud, "5")
+    found = check().of("bootstrap-version")
+    bootstrap(bare_cloud, "30")
+    assert (found.level, "has bootstrap version 5, and 6 is needed" in found.message) == ("error", True)
+    found = check(in_region="ap-south-2").of("bootstrap-version")
+    assert f"npx cdk bootstrap aws://{ACCOUNT}/ap-south-2 -c deployment=asked" in found.message
+
+
+@pytest.mark.usefixtures("prepared")
+def test_scaling_wants_the_service_linked_role(check: Checker, bare_cloud: LocalCloud) -> None:
+    hosting = {"instance_type": TYPE, "instance_count": {"min": 1, "max": 2}}
+    found = check(hosting=hosting).of("scaling-role")
+    assert (found.level, "create-service-linked-role" in found.fix) == ("warning", True)
+    iam, name = bare_cloud.client("iam", region=REGION), "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
+    iam.create_role(RoleName=name, AssumeRolePolicyDocument="{}")
+    asked = check(hosting=hosting)
+    iam.delete_role(RoleName=name)
+    assert "scaling-role" in asked.passed
+
+
 def test_missing_permission_is_unknown_and_refuses_nothing(check: Checker, bare_cloud: LocalCloud) -> None:
     stranger = bare_cloud.create_user("stranger", [statement("sts:GetCallerIdentity")])
     asked = check(model={"id": "Qwen/Qwen3-4B", "weights": f"s3://{BUCKET}/any/"}, caller=stranger)
     assert asked.report.verdict == "ready"
-    for rule in ("service-quota", "image-in-registry", "weights-in-bucket", "cloudwatch-role"):
+    for rule in ("bootstrap-version", "service-quota", "image-in-registry", "weights-in-bucket", "cloudwatch-role"):
         found = asked.of(rule)
         assert found.level == "unknown"
         assert found.message.startswith("AWS does not allow")
@@ -320,17 +349,19 @@ def test_the_command_asks_the_region_of_the_deployment_and_reports_unknowns(
     assert "AWS does not allow ListServiceQuotas" in " ".join(result.stdout.split())
 
 
-def test_wrong_credentials_are_one_sentence_and_refuse_nothing(check: Checker) -> None:
+def test_doctor_ends_with_2_where_aws_could_not_be_asked(check: Checker) -> None:
+    """As `check --account` does."""
     wrong = Credentials("AKIAAAAAAAAAAAAAAAAA", "wrong")
     result = check.command(check.write(region=REGION), "--json", caller=wrong)
     report = json.loads(result.stdout)
-    assert (result.returncode, result.stderr, report["verdict"]) == (0, "", "ready")
+    assert (result.returncode, result.stderr, report["verdict"]) == (2, "", "ready")
     (found,) = (finding for finding in report["findings"] if finding["level"] == "unknown")
     assert found["rule"] == "account"
     assert "AWS does not accept the credentials" in found["message"]
-    assert len(report["not_checked"]) == 3, "all but weights, which the deployment does not have"
-    strict = check.command(check.write(region=REGION), "--strict", caller=wrong)
-    assert strict.returncode == 1
+    assert len(report["not_checked"]) == 4, "all but weights and scaling, which the deployment does not have"
+    page = check.command(check.write(region=REGION), caller=wrong).stdout
+    assert "`doctor` asks AWS" not in page, "it has just tried"
+    assert check.command(check.write(region=REGION), "--strict", caller=wrong).returncode == 1
 
 
 def test_another_region_than_the_deployments_is_wrong_use(check: Checker) -> None:

@@ -1,5 +1,6 @@
 """A deployed endpoint: failed starts, restarts, updates, rollbacks, scaling, deletion."""
 
+import json
 import threading
 import time
 from collections import Counter
@@ -17,6 +18,7 @@ from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
+from support.command import command_on
 from support.deployed_stacks import Apis, assert_refused, containers, deployed, edited, resource_ids, update
 from support.patience import wait_for
 from support.template_parts import Template, policies, properties, variant
@@ -54,7 +56,11 @@ def refuse_to_start(template: Template) -> None:
 
 
 def test_a_model_that_cannot_start_fails_the_deploy_with_its_own_words_and_keeps_its_log(
-    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+    cloud: LocalCloud,
+    stacks: dict[str, Stack],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     doomed = edited(stacks["lively"], tmp_path, refuse_to_start, "doomed")
     with pytest.raises(DeployError) as caught:
@@ -67,6 +73,17 @@ def test_a_model_that_cannot_start_fails_the_deploy_with_its_own_words_and_keeps
     events = logs.filter_log_events(logGroupName=group["logGroupName"])["events"]
     assert any("max_input" in event["message"] for event in events)
     assert containers(cloud, "doomed") == []
+
+    slipway = command_on(cloud, doomed.region, monkeypatch, capsys)
+    failure = json.loads(slipway("status", "doomed", "--json").stdout)["failure"]
+    assert "did not pass the ping health check" in failure["reason"]
+    assert failure["cause"].startswith("the container ended, or was too slow")
+    assert any("max_input" in line for line in failure["lines"])
+    verified = slipway("verify", "doomed")
+    assert verified.status == 1
+    assert "FAILED  stack           ROLLBACK_COMPLETE: " in verified.stdout
+    assert "POST /generate" not in verified.stdout
+    assert slipway("call", "doomed", "hello").stderr.startswith("doomed has no API (ROLLBACK_COMPLETE)")
 
 
 def test_a_model_that_starts_too_slowly_fails_the_deploy_within_its_timeout(

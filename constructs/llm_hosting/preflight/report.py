@@ -57,6 +57,7 @@ class Report:
     """verdict: `refused` = it cannot work, `ready` = no rule objects.
 
     passed: ids of the rules without a finding. not_checked: questions that only the account answers.
+    account: id, region and caller, once they were asked.
     """
 
     name: str
@@ -73,13 +74,16 @@ class Report:
     figures: list[Figures] = field(default_factory=list)
     quotas: list[Quota] = field(default_factory=list)
     not_checked: list[str] = field(default_factory=list)
+    account: str = ""
 
 
 NOT_CHECKED = (
+    "bootstrap-version: whether `cdk bootstrap` has prepared account and region",
     "service-quota: whether the account may run that many instances of the type",
     "image-in-registry: whether the tag can be pulled in the region",
     "weights-in-bucket: region, objects and completeness of the prefix",
     "cloudwatch-role: whether API Gateway may write its access logs",
+    "scaling-role: whether Application Auto Scaling has its role in the account",
 )
 
 

@@ -1,0 +1,27 @@
+"""Whether the account was prepared for the CDK."""
+
+from collections.abc import Iterator
+
+from botocore.exceptions import ClientError
+
+from llm_hosting.deployment import Deployment
+from llm_hosting.finding import Finding
+from llm_hosting.preflight.report import Report
+from slipway.account.account import Account
+
+_VERSION = "/cdk-bootstrap/hnb659fds/version"  # of the CDK's default qualifier
+_LEAST = 6  # as the manifests that our synths write demand it
+
+
+def bootstrap_version(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
+    """`cdk deploy` refuses an account and region without `cdk bootstrap`, or with an old one."""
+    try:
+        version = int(account.clients("ssm").get_parameter(Name=_VERSION)["Parameter"]["Value"])
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ParameterNotFound":
+            raise
+        version = 0
+    if version < _LEAST:
+        has = f"has bootstrap version {version}, and {_LEAST} is needed" if version else "was never bootstrapped"
+        fix = f"npx cdk bootstrap aws://{account.id}/{account.region} -c deployment={report.name}"
+        yield Finding("account", f"{account.id} {has} in {account.region}", fix)

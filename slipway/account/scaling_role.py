@@ -1,0 +1,28 @@
+"""Whether Application Auto Scaling has its service-linked role."""
+
+from collections.abc import Iterator
+
+from botocore.exceptions import ClientError
+
+from llm_hosting.deployment import Deployment
+from llm_hosting.finding import Finding
+from llm_hosting.preflight.report import Report
+from slipway.account.account import Account
+
+_ROLE = "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
+
+
+def scaling_role(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
+    """The first scaled stack of an account makes the role itself, and can fail because it is not ready yet."""
+    try:
+        account.clients("iam").get_role(RoleName=_ROLE)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "NoSuchEntity":
+            raise
+        yield Finding(
+            "hosting.instance_count",
+            f"the account {account.id} has no role {_ROLE} yet, and the first scaled deploy may be too fast for it",
+            "deploy slipway-account-settings first, or aws iam create-service-linked-role --aws-service-name "
+            "sagemaker.application-autoscaling.amazonaws.com",
+            level="warning",
+        )

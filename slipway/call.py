@@ -1,0 +1,83 @@
+"""`python -m slipway call`: asks a deployed model, signed as its callers do it."""
+
+import json
+import sys
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+from slipway.deployed_api import OPEN_JOB, DeployedApi
+from slipway.deployed_stack import DeployedStack, with_stack
+from slipway.prompt import request_body, text_of
+
+
+@dataclass(frozen=True)
+class Options:
+    """as_job: by POST /jobs. chat: as a message. max_tokens: of the answer, None = the deployment's default.
+
+    as_json: the whole answer. timeout: seconds to wait for a job.
+    """
+
+    as_job: bool = False
+    chat: bool = False
+    max_tokens: int | None = None
+    as_json: bool = False
+    timeout: int = 1800
+
+
+def run(name: str, region: str | None, text: str, options: Options) -> int:
+    """Print the answer's text. Exit status 1 where the API refused or the job brought no answer."""
+    return with_stack(name, region, lambda stack: _call(stack, text, options))
+
+
+def _call(stack: DeployedStack, text: str, options: Options) -> int:
+    if problem := refusal(stack, as_job=options.as_job):
+        print(problem, file=sys.stderr)
+        return 2
+    body = request_body(text, stack.bodies, max_tokens=options.max_tokens, chat=options.chat)
+    api = DeployedApi(stack)
+    answer = api.call("POST", "jobs" if options.as_job else "generate", body)
+    if answer.status >= 400:
+        advice = f" (again in {answer.retry_after} s)" if answer.retry_after else ""
+        print(f"{answer.problem}{advice}", file=sys.stderr)
+        return 1
+    # POST /generate of an asynchronous endpoint answers 202 with the job when it takes longer.
+    is_job = options.as_job or answer.status == 202
+    return _show_job(api.ended(answer.content, options.timeout), options) if is_job else _show(answer.content, options)
+
+
+def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
+    """Why the deployment can't be called, in a sentence."""
+    if "ApiUrl" not in stack.outputs:
+        return f"{stack.name} has no API ({stack.status}): python -m slipway status {stack.name} says why."
+    if as_job and "JobTable" not in stack.outputs:
+        return f"{stack.name} takes no jobs: its deployment has jobs.enabled: false."
+    return None
+
+
+def _show_job(job: dict[str, Any], options: Options) -> int:
+    if job["status"] == "succeeded":
+        return _show(output_of(job), options)
+    if job["status"] in OPEN_JOB:
+        print(f"The job {job['id']} is {job['status']} after {options.timeout} s; it goes on.", file=sys.stderr)
+    else:
+        error = job.get("error", {})
+        print(f"The job {job['id']} is {job['status']}: {error.get('code')}: {error.get('message')}", file=sys.stderr)
+    return 1
+
+
+def output_of(job: dict[str, Any]) -> Any:
+    """The answer of a job that has succeeded; a large one comes by its link."""
+    if "output_url" not in job:
+        return job["output"]
+    with urllib.request.urlopen(job["output_url"], timeout=60) as response:
+        text = response.read().decode(errors="replace")
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _show(answer: Any, options: Options) -> int:
+    print(json.dumps(answer, indent=2) if options.as_json else text_of(answer).strip("\n") or json.dumps(answer))
+    return 0

@@ -1,0 +1,95 @@
+"""Calls a deployed API as its callers do: signed with the operator's credentials, or with its key."""
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.exceptions import NoCredentialsError
+from botocore.httpsession import URLLib3Session
+from botocore.utils import get_environ_proxies
+
+from slipway.deployed_stack import DeployedStack
+
+OPEN_JOB = ("queued", "running")
+_TIMEOUT_IN_SECONDS = 60
+_HOLD_IN_SECONDS = 25  # the API's own limit
+_LOOPBACK = ("127.0.0.1", "localhost")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """content: parsed JSON, else text. retry_after: in seconds, 0 without advice."""
+
+    status: int
+    content: Any
+    retry_after: int = 0
+
+    @property
+    def problem(self) -> str:
+        """An error's code and message on one line."""
+        error = self.content.get("error") if isinstance(self.content, dict) else None
+        said = f"{error.get('code')}: {error.get('message')}" if isinstance(error, dict) else str(self.content)[:300]
+        return f"{self.status} {said}"
+
+
+class DeployedApi:
+    """The API of a complete stack. Raises boto3's errors where AWS or the API can't be reached."""
+
+    def __init__(self, stack: DeployedStack) -> None:
+        self.url = _url(stack)
+        self._region, self._key = stack.region, _key(stack)
+
+    def call(self, method: str, path: str, body: Any = None) -> Answer:
+        """path: below the stage, with any query percent-encoded."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"content-type": "application/json"} if data else {}
+        request = AWSRequest(method=method, url=f"{self.url}{path.lstrip('/')}", data=data, headers=headers)
+        if self._key:
+            request.headers["x-api-key"] = self._key
+        elif credentials := boto3.Session().get_credentials():
+            SigV4Auth(credentials.get_frozen_credentials(), "execute-api", self._region).add_auth(request)
+        else:
+            raise NoCredentialsError
+        http = URLLib3Session(timeout=_TIMEOUT_IN_SECONDS, proxies=get_environ_proxies(self.url))
+        response = http.send(request.prepare())
+        try:
+            content = json.loads(response.content)
+        except ValueError:
+            content = response.content.decode(errors="replace")
+        advice = response.headers.get("retry-after", "")
+        return Answer(response.status_code, content, int(advice) if advice.isdecimal() else 0)
+
+    def ended(self, job: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """The job after its end, or as it is after so many seconds."""
+        end = time.monotonic() + seconds
+        while job["status"] in OPEN_JOB and (left := end - time.monotonic()) > 0:
+            answer = self.call("GET", f"jobs/{job['id']}?wait={min(_HOLD_IN_SECONDS, int(left))}")
+            if answer.status == 200:
+                job = answer.content
+            elif answer.status not in (429, 503):
+                return job | {"status": "unknown", "error": {"code": str(answer.status), "message": answer.problem}}
+            if job["status"] in OPEN_JOB:
+                time.sleep(min(answer.retry_after, max(0, end - time.monotonic())))
+        return job
+
+
+def _url(stack: DeployedStack) -> str:
+    """Ends in a slash. The local cloud answers for every API at its own address."""
+    url = stack.outputs["ApiUrl"]
+    aws, api = urlsplit(stack.clients("apigateway").meta.endpoint_url), urlsplit(url)
+    if aws.hostname not in _LOOPBACK:
+        return url
+    return f"{aws.scheme}://{aws.netloc}/_aws/execute-api/{str(api.hostname).partition('.')[0]}{api.path}"
+
+
+def _key(stack: DeployedStack) -> str | None:
+    """None = the API has none: callers sign, and an open API ignores it."""
+    if "ApiKeyId" not in stack.outputs:
+        return None
+    gateway = stack.clients("apigateway")
+    return str(gateway.get_api_key(apiKey=stack.outputs["ApiKeyId"], includeValue=True)["value"])

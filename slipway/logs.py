@@ -1,0 +1,94 @@
+"""`python -m slipway logs`: the log of a deployment's containers, of its functions or of its API."""
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from llm_hosting.preflight.nearest import nearest
+from slipway.deployed_stack import DeployedStack, with_stack
+
+CONTAINER, FUNCTIONS, ACCESS = "container", "functions", "access"
+_LOOK_INTERVAL_IN_SECONDS = 2
+_LATE_IN_MS = 30_000  # events of several streams arrive out of order
+
+
+@dataclass(frozen=True)
+class Options:
+    """source: container, functions, access, or the handler of one function, such as generate.
+
+    since: seconds back from now. follow: until Ctrl-C.
+    """
+
+    source: str = CONTAINER
+    since: int = 3600
+    follow: bool = False
+
+
+def run(name: str, region: str | None, options: Options) -> int:
+    """Exit status 1 where there is no such log."""
+    return with_stack(name, region, lambda stack: _show(stack, options))
+
+
+def _show(stack: DeployedStack, options: Options) -> int:
+    groups = log_groups(stack, options.source)
+    if not groups:
+        names = [CONTAINER, FUNCTIONS, ACCESS, *log_groups(stack, FUNCTIONS).values()]
+        print(
+            f"{options.source}: {stack.name} has no such log; name {nearest(options.source, names)}.", file=sys.stderr
+        )
+        return 1
+    start = int((time.time() - options.since) * 1000)
+    seen: dict[str, int] = {}
+    while True:
+        for event, source in _events(groups, stack.clients("logs"), start):
+            if event["eventId"] not in seen:
+                seen[event["eventId"]] = event["timestamp"]
+                print(_line(event, source if len(groups) > 1 else None), flush=options.follow)
+        if not options.follow:
+            break
+        start = max(start, max(seen.values(), default=0) - _LATE_IN_MS)
+        seen = {event_id: when for event_id, when in seen.items() if when >= start}
+        time.sleep(_LOOK_INTERVAL_IN_SECONDS)
+    if not seen:
+        print(f"nothing in the last {options.since:,} s; --since 1d looks further back", file=sys.stderr)
+    return 0
+
+
+def log_groups(stack: DeployedStack, source: str) -> dict[str, str]:
+    """Log groups, each with the name of its source; empty where the deployment has no such source."""
+    if source == CONTAINER:
+        return {stack.container_log_group: CONTAINER}
+    if source == ACCESS:
+        return {name: ACCESS for name in [_access_log_group(stack)] if name}
+    functions = {each["LoggingConfig"]["LogGroup"]: each["Handler"].split(".")[-2] for each in stack.functions}
+    return {group: handler for group, handler in functions.items() if source in (FUNCTIONS, handler)}
+
+
+def _access_log_group(stack: DeployedStack) -> str | None:
+    apis = stack.resources.get("AWS::ApiGateway::RestApi", [])
+    stages = stack.clients("apigateway").get_stages(restApiId=apis[0])["item"] if apis else []
+    arns = [stage["accessLogSettings"]["destinationArn"] for stage in stages if "accessLogSettings" in stage]
+    return arns[0].split(":log-group:")[1].removesuffix(":*") if arns else None
+
+
+def _events(groups: dict[str, str], logs: Any, start: int) -> Iterator[tuple[dict[str, Any], str]]:
+    """From `start` on, in milliseconds of the epoch, the oldest first."""
+    found = []
+    for group, source in groups.items():
+        try:
+            for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=start):
+                found += [(event, source) for event in page["events"]]
+        except ClientError as error:  # it appears with its first line, or was purged
+            if error.response["Error"]["Code"] != "ResourceNotFoundException":
+                raise
+    yield from sorted(found, key=lambda pair: pair[0]["timestamp"])
+
+
+def _line(event: dict[str, Any], source: str | None) -> str:
+    when = datetime.fromtimestamp(event["timestamp"] / 1000, UTC)
+    return f"{when:%Y-%m-%d %H:%M:%S}  {f'{source}  ' if source else ''}{event['message'].rstrip()}"

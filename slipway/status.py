@@ -1,0 +1,136 @@
+"""`python -m slipway status`: a deployment's endpoint, work, cost and last failure on one page."""
+
+import json
+import textwrap
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from llm_hosting.catalog.instances import instances
+from slipway.account.endpoint_quota import instances_of
+from slipway.alarms import alarms_on
+from slipway.deployed_stack import DeployedStack, with_stack
+from slipway.last_failure import last_failure
+
+_LABEL_WIDTH, _TEXT_WIDTH = 12, 100
+
+
+def run(name: str, region: str | None, *, as_json: bool) -> int:
+    """Exit status 0 whatever the state is: `verify` judges."""
+    return with_stack(name, region, lambda stack: _show(stack, as_json=as_json))
+
+
+def _show(stack: DeployedStack, *, as_json: bool) -> int:
+    found = state_of(stack)
+    print(json.dumps(found, indent=2) if as_json else "\n".join(_page(stack, found)))
+    return 0
+
+
+def state_of(stack: DeployedStack) -> dict[str, Any]:
+    """As `--json` prints it; None and absent members = not known, or there is none."""
+    endpoint, failure = stack.endpoint, last_failure(stack)
+    counts = dict(instances_of(endpoint, stack.clients("sagemaker"))) if endpoint else {}
+    variants = (endpoint or {}).get("ProductionVariants", [])
+    return {
+        "name": stack.name,
+        "serves": stack.serves,
+        "account": stack.account,
+        "region": stack.region,
+        "stack": stack.status,
+        "endpoint": endpoint and {"name": stack.endpoint_name, "status": endpoint["EndpointStatus"]},
+        "instances": {
+            "current": sum(variant.get("CurrentInstanceCount", 0) for variant in variants),
+            "desired": sum(variant.get("DesiredInstanceCount", 0) for variant in variants),
+            "types": counts,
+        },
+        "usd_per_hour": _price(counts),
+        "queue": _queue(stack),
+        "open_jobs": _open_jobs(stack),
+        "alarms_on": alarms_on(stack)[0],
+        "api_url": stack.outputs.get("ApiUrl"),
+        "failure": failure and asdict(failure),
+    }
+
+
+def _price(counts: dict[str, int]) -> float | None:
+    """USD an hour of the instances that run now; None where a type's price is not known."""
+    prices = [instances()[name].usd_per_hour if name in instances() else None for name in counts]
+    if None in prices:
+        return None
+    return round(sum(price * count for price, count in zip(prices, counts.values(), strict=True) if price), 2)
+
+
+def _queue(stack: DeployedStack) -> dict[str, int]:
+    """Messages; `backlog` is SageMaker's own queue of an asynchronous endpoint."""
+    if "JobQueue" not in stack.outputs:
+        return {}
+    sqs = stack.clients("sqs")
+    names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+    counts: dict[str, list[int]] = {}
+    for output in ("JobQueue", "JobDeadLetters"):
+        url = sqs.get_queue_url(QueueName=stack.outputs[output])["QueueUrl"]
+        found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(names))["Attributes"]
+        counts[output] = [int(found[name]) for name in names]
+    waiting, in_flight = counts["JobQueue"]
+    queue = {"waiting": waiting, "in_flight": in_flight, "dead_letters": counts["JobDeadLetters"][0]}
+    return queue | ({"backlog": _backlog(stack)} if "AsyncInferenceConfig" in (stack.endpoint or {}) else {})
+
+
+def _backlog(stack: DeployedStack) -> int:
+    """As CloudWatch has it from the last minutes; 0 without a figure."""
+    now = datetime.now(UTC)
+    points = stack.clients("cloudwatch").get_metric_statistics(
+        Namespace="AWS/SageMaker",
+        MetricName="ApproximateBacklogSize",
+        Dimensions=[{"Name": "EndpointName", "Value": stack.endpoint_name}],
+        StartTime=now - timedelta(minutes=10),
+        EndTime=now,
+        Period=60,
+        Statistics=["Maximum"],
+    )["Datapoints"]
+    return int(max(points, key=lambda point: point["Timestamp"])["Maximum"]) if points else 0
+
+
+def _open_jobs(stack: DeployedStack) -> int | None:
+    """The rows that the sweeper still looks at; None where the deployment takes no jobs."""
+    if "JobTable" not in stack.outputs:
+        return None
+    request = {"TableName": stack.outputs["JobTable"], "IndexName": "by_due", "Select": "COUNT"}
+    pages = stack.clients("dynamodb").get_paginator("scan").paginate(**request)
+    return sum(int(page["Count"]) for page in pages)
+
+
+def _page(stack: DeployedStack, found: dict[str, Any]) -> Iterator[str]:
+    yield f"{found['name']}: {found['serves']}"
+    yield ""
+    for label, text in _rows(stack, found):
+        wrapped = textwrap.wrap(text, _TEXT_WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+        yield f"{label:{_LABEL_WIDTH}}{wrapped[0]}"
+        yield from (f"{'':{_LABEL_WIDTH}}{line}" for line in wrapped[1:])
+
+
+def _rows(stack: DeployedStack, found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    changed = stack.described.get("LastUpdatedTime") or stack.described["CreationTime"]
+    yield "stack", f"{found['stack']} since {changed:%Y-%m-%d %H:%M} UTC, in {stack.region} of account {stack.account}"
+    endpoint, count = found["endpoint"], found["instances"]
+    yield "endpoint", f"{endpoint['name']}: {endpoint['status']}" if endpoint else "there is none"
+    types = ", ".join(f"{number} x {name}" for name, number in count["types"].items())
+    yield "instances", f"{count['current']} of {count['desired']}" + (f": {types}" if types else "")
+    price = found["usd_per_hour"]
+    yield "cost", "not known" if price is None else f"about {price:,.2f} USD an hour for the instances that run now"
+    if queue := found["queue"]:
+        backlog = f"{queue['backlog']:,} wait in SageMaker's queue; results: " if "backlog" in queue else ""
+        counts = f"{queue['waiting']:,} waiting, {queue['in_flight']:,} in flight"
+        yield "queue", f"{backlog}{counts}; {queue['dead_letters']:,} dead letters"
+    if found["open_jobs"] is not None:
+        yield "jobs", f"{found['open_jobs']:,} open"
+    yield "alarms", ", ".join(found["alarms_on"]) + " went off" if found["alarms_on"] else "none has gone off"
+    if found["api_url"]:
+        yield "API", found["api_url"]
+    if failure := found["failure"]:
+        yield "failure", failure["reason"]
+        if failure["cause"]:
+            yield "cause", failure["cause"]
+        for number, line in enumerate(failure["lines"]):
+            yield "container" if number == 0 else "", line

@@ -1,0 +1,176 @@
+"""`python -m slipway verify`: whether a deploy or update did what it says, proved by looking and by calling."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from slipway.alarms import alarms_on
+from slipway.deployed_api import OPEN_JOB, DeployedApi
+from slipway.deployed_stack import DeployedStack, with_stack
+from slipway.last_failure import last_failure
+from slipway.prompt import request_body
+from slipway.retained_resources import find
+
+_PROMPT, _MAX_TOKENS = "A list is", 8
+_COMPLETE = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
+
+
+@dataclass(frozen=True)
+class Options:
+    """timeout: seconds that an answer by a job may take; an endpoint at zero instances starts one for it."""
+
+    timeout: int = 1800
+    as_json: bool = False
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question and what was seen. fix: what to do where it is not good."""
+
+    name: str
+    good: bool
+    seen: str
+    fix: str = ""
+
+
+def run(name: str, region: str | None, options: Options) -> int:
+    """Exit status 0 where all is good, 1 where something is not, 2 where AWS could not be asked."""
+    return with_stack(name, region, lambda stack: _verify(stack, options))
+
+
+def _verify(stack: DeployedStack, options: Options) -> int:
+    checks = []
+    for check in checks_of(stack, options.timeout):
+        checks.append(check)
+        if not options.as_json:
+            print(_line(check), flush=True)
+    good = all(check.good for check in checks)
+    if options.as_json:
+        content = {"name": stack.name, "good": good, "checks": [asdict(check) for check in checks]}
+        print(json.dumps(content, indent=2))
+    elif not good:
+        bad = sum(not check.good for check in checks)
+        print(f"\n{stack.name}: {bad} of {len(checks)} checks failed; python -m slipway status {stack.name} says more.")
+    return 0 if good else 1
+
+
+def _line(check: Check) -> str:
+    line = f"{'ok' if check.good else 'FAILED':8}{check.name:16}{check.seen}"
+    return line if check.good or not check.fix else f"{line}\n{'':24}-> {check.fix}"
+
+
+def checks_of(stack: DeployedStack, timeout: int) -> Iterator[Check]:
+    """The model is called only where its stack is complete and its endpoint in service."""
+    looks: Sequence[Callable[[DeployedStack], Check]] = (_stack, _configuration, _endpoint, _instances, _alarms)
+    looked = []
+    for look in looks:
+        looked.append(look(stack))
+        yield looked[-1]
+    if all(check.good for check in looked if check.name in ("stack", "endpoint")):
+        yield from _calls(stack, timeout)
+    yield _other_endpoints(stack)
+    yield _left(stack)
+
+
+def _stack(stack: DeployedStack) -> Check:
+    if stack.status in _COMPLETE:
+        return Check("stack", True, stack.status)
+    if stack.status.endswith("IN_PROGRESS"):
+        return Check("stack", False, stack.status, "wait until CloudFormation is done, then verify again")
+    failure = last_failure(stack)
+    seen = f"{stack.status}: {failure.reason}" if failure else stack.status
+    return Check("stack", False, seen, (failure and failure.cause) or "mend the deployment, then deploy it again")
+
+
+def _configuration(stack: DeployedStack) -> Check:
+    """SageMaker may have gone back to the old configuration without CloudFormation's knowledge."""
+    live = str((stack.endpoint or {}).get("EndpointConfigName", "none"))
+    # Physical ids are ARNs, which are in lower case.
+    own = [_name_in(each).lower() for each in stack.resources.get("AWS::SageMaker::EndpointConfig", [])]
+    if live.lower() in own:
+        return Check("configuration", True, f"{live}, the stack's own")
+    fix = "SageMaker has rolled the update back: change the deployment, such as hosting.update_wait_in_seconds, deploy"
+    return Check("configuration", False, f"the endpoint runs {live}; the stack's is {' or '.join(own) or 'none'}", fix)
+
+
+def _endpoint(stack: DeployedStack) -> Check:
+    endpoint = stack.endpoint
+    if endpoint is None:
+        return Check("endpoint", False, f"there is no endpoint {stack.endpoint_name}", "deploy again")
+    status, reason = endpoint["EndpointStatus"], endpoint.get("FailureReason")
+    seen = f"{stack.endpoint_name} is {status}" + (f": {reason}" if reason else "")
+    if status == "InService" and not reason:
+        return Check("endpoint", True, seen)
+    is_busy = status in ("Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting")
+    fix = "wait until SageMaker is done" if is_busy else f"read python -m slipway logs {stack.name}"
+    return Check("endpoint", False, seen, fix)
+
+
+def _instances(stack: DeployedStack) -> Check:
+    variants = (stack.endpoint or {}).get("ProductionVariants", [])
+    current, desired = (
+        sum(variant.get(f"{which}InstanceCount", 0) for variant in variants) for which in ("Current", "Desired")
+    )
+    seen = f"{current} of {desired}"
+    if desired == 0 and variants:
+        seen += ": none has run this configuration yet, unless a job of the next lines starts one"
+    fix = "wait until scaling is done; where it stays so, AWS has no such instance"
+    return Check("instances", bool(variants) and current == desired, seen, fix)
+
+
+def _alarms(stack: DeployedStack) -> Check:
+    on, count = alarms_on(stack)
+    fix = "aws cloudwatch describe-alarm-history --alarm-name <one of them>"
+    return Check("alarms", not on, f"{', '.join(on)} went off" if on else f"{count}, none has gone off", fix)
+
+
+def _calls(stack: DeployedStack, timeout: int) -> Iterator[Check]:
+    api, body = DeployedApi(stack), request_body(_PROMPT, stack.bodies, max_tokens=_MAX_TOKENS)
+    answer = api.call("POST", "generate", body)
+    if answer.status == 202:  # an asynchronous endpoint, which needs more time than the gateway gives it
+        yield _job("POST /generate", api.ended(answer.content, timeout), timeout)
+    else:
+        yield Check("POST /generate", answer.status == 200, "200" if answer.status == 200 else answer.problem)
+    if "JobTable" not in stack.outputs:
+        return
+    answer = api.call("POST", "jobs", body)
+    if answer.status == 202:
+        yield _job("POST /jobs", api.ended(answer.content, timeout), timeout)
+    else:
+        yield Check("POST /jobs", False, answer.problem)
+
+
+def _job(name: str, job: dict[str, Any], timeout: int) -> Check:
+    seen = f"the job {job['id']} is {job['status']}"
+    if job["status"] in OPEN_JOB:
+        return Check(name, False, f"{seen} after {timeout} s", "look whether an instance starts, or raise --timeout")
+    if error := job.get("error"):
+        seen += f": {error.get('code')}: {error.get('message')}"
+    return Check(name, job["status"] == "succeeded", seen)
+
+
+def _other_endpoints(stack: DeployedStack) -> Check:
+    """Endpoints of earlier stacks of this name: they bill by the hour."""
+    ours = re.compile(rf"{re.escape(stack.name)}-[0-9a-f]{{8}}", re.IGNORECASE)
+    pages = stack.clients("sagemaker").get_paginator("list_endpoints").paginate(NameContains=f"{stack.name}-")
+    names = [each["EndpointName"] for page in pages for each in page["Endpoints"]]
+    others = sorted(name for name in names if ours.fullmatch(name) and name != stack.endpoint_name)
+    if not others:
+        return Check("still billing", True, "no endpoint of an earlier stack")
+    fix = f"aws sagemaker delete-endpoint --endpoint-name {others[0]}"
+    return Check("still billing", False, f"{', '.join(others)} of an earlier stack", fix)
+
+
+def _left(stack: DeployedStack) -> Check:
+    """Resources of earlier stacks and updates that nobody uses; they bill for storage at most."""
+    own = {_name_in(each) for ids in stack.resources.values() for each in ids}
+    left = [f"{each.kind} {each.name}" for each in find(stack.name, stack.clients)[0] if _name_in(each.name) not in own]
+    seen = f"{len(left)} that only storage is paid for: {'; '.join(left)}" if left else "nothing of earlier stacks"
+    return Check("left over", True, seen)
+
+
+def _name_in(physical_id: str) -> str:
+    """The name of an ARN or a path, else the id itself."""
+    return physical_id.rpartition("/")[2]

@@ -1,0 +1,207 @@
+"""`python -m slipway` verify, status, call, logs and list, on a deployed stack."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+
+from local_cloud.api_client import ApiClient
+from local_cloud.assembly import ROOT, Stack
+from local_cloud.cloud import LocalCloud
+from slipway.deployed_stack import UnknownStackError, find_stack
+from support.command import Command, Outcome, command_on
+from support.deployed_stacks import Apis, resource_ids
+from support.known_deployments import ACCOUNT_SETTINGS
+from support.small_stacks import statement
+
+NAME = "gpt2"
+BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
+
+
+@pytest.fixture(scope="module")
+def api(apis: Apis) -> ApiClient:
+    return apis(NAME)
+
+
+@pytest.fixture
+def slipway(
+    api: ApiClient, cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    return command_on(cloud, api.region, monkeypatch, capsys)
+
+
+def endpoint_name(api: ApiClient) -> str:
+    return str(api.call("GET", "/endpoint")[2]["name"])
+
+
+class TestVerify:
+    def test_a_good_deploy_passes_each_check(self, slipway: Command) -> None:
+        outcome = slipway("verify", NAME)
+        assert (outcome.status, outcome.stderr) == (0, ""), outcome.stdout
+        checks = [line.split("  ")[0] for line in outcome.stdout.splitlines()]
+        assert set(checks) == {"ok"}
+        for seen in ("the stack's own", "is InService", "1 of 1", "POST /generate  200", "is succeeded"):
+            assert seen in outcome.stdout
+
+    def test_an_alarm_that_went_off_is_named(
+        self, slipway: Command, cloud: LocalCloud, stacks: dict[str, Stack]
+    ) -> None:
+        alarm = resource_ids(cloud, stacks[NAME], "AWS::CloudWatch::Alarm")[0]
+        cloudwatch = cloud.client("cloudwatch", region=stacks[NAME].region)
+        cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="ALARM", StateReason="a test")
+        outcome = slipway("verify", NAME, "--json")
+        cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="OK", StateReason="a test")
+        assert only_failure(outcome) == ("alarms", f"{alarm} went off")
+
+    def test_another_configuration_than_the_stacks_is_found(
+        self, slipway: Command, api: ApiClient, cloud: LocalCloud
+    ) -> None:
+        """As after a rollback by SageMaker that CloudFormation took for a success."""
+        sagemaker, name = cloud.client("sagemaker", region=api.region), endpoint_name(api)
+        own = sagemaker.describe_endpoint(EndpointName=name)["EndpointConfigName"]
+        variants = sagemaker.describe_endpoint_config(EndpointConfigName=own)["ProductionVariants"]
+        sagemaker.create_endpoint_config(EndpointConfigName="older", ProductionVariants=variants)
+        with running(sagemaker, name, "older", instead_of=own):
+            outcome = slipway("verify", NAME, "--json")
+        assert only_failure(outcome) == ("configuration", f"the endpoint runs older; the stack's is {own.lower()}")
+
+    def test_an_endpoint_of_an_earlier_stack_still_bills(
+        self, slipway: Command, api: ApiClient, cloud: LocalCloud
+    ) -> None:
+        sagemaker, name = cloud.client("sagemaker", region=api.region), endpoint_name(api)
+        config = sagemaker.describe_endpoint(EndpointName=name)["EndpointConfigName"]
+        for other in (f"{NAME}-0123abcd", f"{NAME}-cpu-0123abcd"):  # the second is of another deployment
+            sagemaker.create_endpoint(EndpointName=other, EndpointConfigName=config)
+            sagemaker.get_waiter("endpoint_in_service").wait(EndpointName=other, WaiterConfig={"Delay": 1})
+        outcome = slipway("verify", NAME, "--json")
+        for other in (f"{NAME}-0123abcd", f"{NAME}-cpu-0123abcd"):
+            sagemaker.delete_endpoint(EndpointName=other)
+        assert only_failure(outcome) == ("still billing", f"{NAME}-0123abcd of an earlier stack")
+
+
+def only_failure(outcome: Outcome) -> tuple[str, str]:
+    found = json.loads(outcome.stdout)
+    assert (outcome.status, found["good"]) == (1, False)
+    (failed,) = (check for check in found["checks"] if not check["good"])
+    return failed["name"], failed["seen"]
+
+
+@contextmanager
+def running(sagemaker: Any, endpoint: str, config: str, *, instead_of: str) -> Iterator[None]:
+    """The endpoint runs a configuration that is not its stack's."""
+    for name in (config, instead_of):
+        sagemaker.update_endpoint(EndpointName=endpoint, EndpointConfigName=name)
+        sagemaker.get_waiter("endpoint_in_service").wait(EndpointName=endpoint, WaiterConfig={"Delay": 1})
+        if name == config:
+            yield
+
+
+class TestStatus:
+    def test_open_jobs_queue_instances_and_cost_are_counted(
+        self, slipway: Command, api: ApiClient, cloud: LocalCloud, stacks: dict[str, Stack]
+    ) -> None:
+        functions = resource_ids(cloud, stacks[NAME], "AWS::Lambda::Function")
+        (worker,) = (name for name in functions if "RunJob" in name)
+        lambda_ = cloud.client("lambda", region=api.region)
+        lambda_.put_function_concurrency(FunctionName=worker, ReservedConcurrentExecutions=0)
+        job = api.call("POST", "/jobs", BODY)[2]
+        found = json.loads(slipway("status", NAME, "--json").stdout)
+        page = slipway("status", NAME).stdout
+        lambda_.delete_function_concurrency(FunctionName=worker)
+        api.call("GET", f"/jobs/{job['id']}?wait=25")
+        assert found["open_jobs"] == 1
+        assert found["queue"]["waiting"] + found["queue"]["in_flight"] == 1
+        assert found["instances"] == {"current": 1, "desired": 1, "types": {"ml.g5.xlarge": 1}}
+        assert found["usd_per_hour"] == 1.41
+        assert found["failure"] is None
+        assert "jobs        1 open" in page
+        assert "instances   1 of 1: 1 x ml.g5.xlarge" in page
+        assert "cost        about 1.41 USD an hour" in page
+
+    def test_an_unknown_name_names_the_nearest(self, slipway: Command) -> None:
+        outcome = slipway("status", "gtp2")
+        assert outcome.status == 2
+        assert outcome.stderr == "gtp2: there is no such stack in us-east-1 of account 111122223333; name gpt2.\n"
+
+    def test_a_caller_without_permission_gets_one_sentence(self, slipway: Command, cloud: LocalCloud) -> None:
+        outcome = slipway("status", NAME, caller=cloud.create_user("stranger", [statement("sts:*")]))
+        assert outcome.status == 2
+        assert outcome.stderr.startswith("AWS does not allow DescribeStacks")
+
+
+class TestCall:
+    @pytest.mark.parametrize("more", [(), ("--job",)])
+    def test_the_answers_text_is_printed_alone(self, slipway: Command, api: ApiClient, more: tuple[str, ...]) -> None:
+        expected = api.call("POST", "/generate", BODY)[2][0]["generated_text"]
+        outcome = slipway("call", NAME, "A list is", "--max-tokens", "3", *more)
+        assert (outcome.status, outcome.stderr) == (0, "")
+        assert outcome.stdout == expected.strip("\n") + "\n"
+
+    def test_json_is_the_whole_answer(self, slipway: Command, api: ApiClient) -> None:
+        outcome = slipway("call", NAME, "A list is", "--max-tokens", "3", "--json")
+        assert json.loads(outcome.stdout) == api.call("POST", "/generate", BODY)[2]
+
+    def test_a_refusal_is_told_with_its_code(self, slipway: Command) -> None:
+        outcome = slipway("call", NAME, " ", "--max-tokens", "600000")
+        assert (outcome.status, outcome.stdout) == (1, "")
+        assert outcome.stderr.startswith("400 ")
+
+
+class TestLogs:
+    def test_container_functions_and_api_have_theirs(self, slipway: Command, api: ApiClient) -> None:
+        request_id = api.call("POST", "/generate", BODY)[1]["x-request-id"]
+        assert "POST /invocations 200" in slipway("logs", NAME).stdout
+        assert request_id in slipway("logs", NAME, "access").stdout
+        functions = slipway("logs", NAME, "functions", "--since", "1d").stdout
+        (line,) = (line for line in functions.splitlines() if request_id in line and '"route"' in line)
+        assert "  generate  {" in line
+        one = slipway("logs", NAME, "generate").stdout
+        assert request_id in one
+        assert "  generate  " not in one, "there is no other source to tell it from"
+
+    def test_a_source_that_is_not_there_names_the_nearest(self, slipway: Command) -> None:
+        outcome = slipway("logs", NAME, "genrate")
+        assert outcome.status == 1
+        assert outcome.stderr == "genrate: gpt2 has no such log; name generate.\n"
+
+    def test_it_follows(self, api: ApiClient, cloud: LocalCloud) -> None:
+        environment = {
+            "AWS_ENDPOINT_URL": cloud.url,
+            "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": cloud.deployer.secret_access_key,
+            "AWS_REGION": api.region,
+        }
+        api.call("POST", "/generate", BODY)
+        with subprocess.Popen(
+            [sys.executable, "-m", "slipway", "logs", NAME, "generate", "--follow"],
+            cwd=ROOT,
+            env=os.environ | environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as following:
+            assert following.stdout
+            assert following.stdout.readline(), "of the hour before"
+            request_id = api.call("POST", "/generate", BODY)[1]["x-request-id"]
+            assert any(request_id in line for line in following.stdout)
+            following.kill()
+
+
+def test_a_stack_that_slipway_has_not_made_is_left_alone(cloud: LocalCloud, stacks: dict[str, Stack]) -> None:
+    clients = partial(cloud.client, region=stacks[NAME].region)
+    with pytest.raises(UnknownStackError, match="Slipway has not made the stack of that name"):
+        find_stack(ACCOUNT_SETTINGS, clients)
+
+
+def test_list_shows_deployments_and_no_other_stack(slipway: Command) -> None:
+    outcome = slipway("list")
+    assert outcome.status == 0
+    assert "gpt2  CREATE_COMPLETE  openai-community/gpt2 on tgi" in outcome.stdout.splitlines()
+    assert ACCOUNT_SETTINGS not in outcome.stdout
+    (found,) = (each for each in json.loads(slipway("list", "--json").stdout) if each["name"] == NAME)
+    assert found == {"name": NAME, "status": "CREATE_COMPLETE", "serves": "openai-community/gpt2 on tgi"}

@@ -1,0 +1,239 @@
+"""The operator's verbs: bodies, causes in words, lines that tell, decisions of `verify`, wrong use of the command."""
+
+import sys
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from llm_hosting import DESCRIPTION_PREFIX
+from slipway.__main__ import main
+from slipway.container_log import telling
+from slipway.deployed_api import Answer, DeployedApi
+from slipway.deployed_stack import DeployedStack
+from slipway.last_failure import cause_of, last_failure
+from slipway.prompt import request_body, text_of
+from slipway.verify import checks_of
+
+STACK_ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/chat/1a2b3c4d-5e6f-7a8b-9c0d-1e2f3a4b5c6d"
+
+
+class Aws:
+    """One account as far as the verbs ask: every service is this object itself, every page the only one."""
+
+    def __init__(self, *, status: str = "CREATE_COMPLETE", endpoint: dict[str, Any] | None = None, **ids: list[str]):
+        self.status, self.ids = status, ids
+        self.endpoint = {"EndpointConfigName": "Config-1A", "EndpointStatus": "InService"} | (endpoint or {})
+        self.events: list[dict[str, Any]] = []
+        self.meta = SimpleNamespace(endpoint_url="https://apigateway.eu-west-1.amazonaws.com")
+
+    @property
+    def stack(self) -> DeployedStack:
+        described = {
+            "StackName": "chat",
+            "StackId": STACK_ID,
+            "StackStatus": self.status,
+            "Description": f"{DESCRIPTION_PREFIX}gpt2 on tgi",
+            "CreationTime": datetime(2026, 11, 22, tzinfo=UTC),
+            "Outputs": [{"OutputKey": "ApiUrl", "OutputValue": "https://a1b2.execute-api.eu-west-1.amazonaws.com/v1/"}],
+        }
+        return DeployedStack(described, lambda service: self)
+
+    def get_paginator(self, operation: str) -> Any:
+        return SimpleNamespace(paginate=lambda **request: [getattr(self, operation)(**request)])
+
+    def list_stack_resources(self, StackName: str) -> Any:
+        kinds = {"configs": "AWS::SageMaker::EndpointConfig", "alarms": "AWS::CloudWatch::Alarm"}
+        return {
+            "StackResourceSummaries": [
+                {"ResourceType": kinds[kind], "ResourceStatus": "CREATE_COMPLETE", "PhysicalResourceId": each}
+                for kind, ids in self.ids.items()
+                for each in ids
+            ]
+        }
+
+    def describe_endpoint(self, EndpointName: str) -> Any:
+        assert EndpointName == "chat-1a2b3c4d"
+        return self.endpoint
+
+    def describe_alarms(self, AlarmNames: list[str], StateValue: str) -> Any:
+        assert len(AlarmNames) <= 100
+        return {"MetricAlarms": [{"AlarmName": name} for name in AlarmNames if name.startswith("loud")]}
+
+    def describe_stack_events(self, StackName: str) -> Any:
+        return {"StackEvents": self.events}
+
+    def describe_log_streams(self, **request: Any) -> Any:
+        return {"logStreams": []}
+
+    def list_endpoints(self, NameContains: str) -> Any:
+        names = ("chat-1a2b3c4d", "chat-99887766", "chat-cpu-99887766", "chatter-99887766")
+        return {"Endpoints": [{"EndpointName": name} for name in names]}
+
+    def get_resources(self, TagFilters: Any) -> Any:
+        return {"ResourceTagMappingList": []}
+
+
+def looked(aws: Aws) -> dict[str, tuple[bool, str]]:
+    """Each check without a call of the model, by its name."""
+    if aws.status == "CREATE_COMPLETE":
+        aws.status = "UPDATE_IN_PROGRESS"  # or the model would be called
+    return {check.name: (check.good, check.seen) for check in checks_of(aws.stack, timeout=1)}
+
+
+@pytest.mark.parametrize(
+    ("config", "good"),
+    [
+        ("arn:aws:sagemaker:eu-west-1:111122223333:endpoint-config/config-1a", True),
+        ("Config-1A", True),
+        ("arn:aws:sagemaker:eu-west-1:111122223333:endpoint-config/config-2b", False),
+    ],
+)
+def test_the_configuration_is_compared_by_its_name_in_any_case(config: str, good: bool) -> None:
+    assert looked(Aws(configs=[config]))["configuration"][0] == good
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "good"),
+    [
+        ({"EndpointStatus": "InService"}, True),
+        ({"EndpointStatus": "InService", "FailureReason": "The update was rolled back."}, False),
+        ({"EndpointStatus": "Updating"}, False),
+        ({"EndpointStatus": "Failed", "FailureReason": "No capacity."}, False),
+    ],
+)
+def test_an_endpoint_in_service_with_a_failure_has_gone_back(endpoint: dict[str, Any], good: bool) -> None:
+    found, seen = looked(Aws(endpoint=endpoint))["endpoint"]
+    assert found == good
+    assert endpoint.get("FailureReason", "") in seen
+
+
+@pytest.mark.parametrize(
+    ("current", "desired", "good"), [(1, 1, True), (0, 0, True), (0, 1, False), (2, 1, False)], ids=str
+)
+def test_as_many_instances_run_as_are_wanted(current: int, desired: int, good: bool) -> None:
+    variant = {"VariantName": "AllTraffic", "CurrentInstanceCount": current, "DesiredInstanceCount": desired}
+    found, seen = looked(Aws(endpoint={"ProductionVariants": [variant]}))["instances"]
+    assert (found, seen.startswith(f"{current} of {desired}")) == (good, True)
+    assert ("none has run this configuration yet" in seen) == (desired == 0)
+
+
+def test_alarms_are_asked_for_a_hundred_at_a_time() -> None:
+    quiet = [f"quiet-{number}" for number in range(150)]
+    assert looked(Aws(alarms=quiet))["alarms"] == (True, "150, none has gone off")
+    assert looked(Aws(alarms=[*quiet, "loud-1"]))["alarms"] == (False, "loud-1 went off")
+
+
+def test_only_endpoints_of_the_same_name_count_as_left() -> None:
+    assert looked(Aws())["still billing"] == (False, "chat-99887766 of an earlier stack")
+
+
+@pytest.mark.parametrize("status", ["UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE", "ROLLBACK_FAILED"])
+def test_the_model_is_not_called_unless_the_stack_is_complete(status: str) -> None:
+    checks = looked(Aws(status=status))
+    assert not checks["stack"][0]
+    assert not [name for name in checks if name.startswith("POST")]
+
+
+def test_the_reason_of_a_rollback_is_the_first_of_the_last_operation() -> None:
+    aws = Aws(status="UPDATE_ROLLBACK_COMPLETE")
+
+    def event(name: str, status: str, reason: str = "") -> dict[str, Any]:
+        kind = "AWS::CloudFormation::Stack" if name == "chat" else "AWS::Lambda::Function"
+        what = {"LogicalResourceId": name, "ResourceType": kind}
+        return what | {"ResourceStatus": status, "ResourceStatusReason": reason}
+
+    aws.events = [  # the newest first
+        event("chat", "UPDATE_ROLLBACK_COMPLETE"),
+        event("Other", "UPDATE_FAILED", "Resource update cancelled"),
+        event("Endpoint", "UPDATE_FAILED", "InsufficientInstanceCapacity: none left"),
+        event("chat", "UPDATE_IN_PROGRESS", "User Initiated"),
+        event("Endpoint", "CREATE_FAILED", "of an earlier operation"),
+    ]
+    failure = last_failure(aws.stack)
+    assert failure
+    assert failure.reason == "Endpoint (AWS::Lambda::Function): InsufficientInstanceCapacity: none left"
+    assert failure.cause.startswith("AWS has none of that type now")
+
+
+@pytest.mark.parametrize(
+    ("reason", "lines", "cause"),
+    [
+        ("... did not pass the ping health check ...", ["torch.OutOfMemoryError: CUDA out of memory"], "do not fit"),
+        ("... did not pass the ping health check ...", ["GatedRepoError: 401 Client Error"], "stage chat"),
+        ("... did not pass the ping health check ...", ["usage: serve"], "startup_timeout_in_seconds"),
+        ("ResourceLimitExceeded: The account-level service limit", [], "doctor chat"),
+        ("CloudWatch Logs role ARN must be set in account settings", [], "slipway-account-settings"),
+        ("rolled back because the alarm chat-Errors went off", [], "an alarm took the update back"),
+        ("Internal failure", [], ""),
+    ],
+)
+def test_a_cause_is_named_in_words(reason: str, lines: list[str], cause: str) -> None:
+    found = cause_of("chat", reason, lines)
+    assert cause in found
+    assert bool(found) == bool(cause)
+
+
+def test_lines_that_name_a_trouble_are_shown_once_and_else_the_last_ones() -> None:
+    noise = [f"loading shard {number}" for number in range(40)]
+    assert telling([*noise, "ValueError: max_input\nValueError: max_input", "bye"]) == ["ValueError: max_input"]
+    assert telling(noise) == noise[-5:]
+    assert telling([]) == []
+
+
+@pytest.mark.parametrize(
+    ("bodies", "more", "body"),
+    [
+        (["inputs"], {}, {"inputs": "hi"}),
+        (["inputs", "messages"], {"max_tokens": 3}, {"inputs": "hi", "parameters": {"max_new_tokens": 3}}),
+        (["inputs", "messages"], {"chat": True}, {"messages": [{"role": "user", "content": "hi"}]}),
+        (["messages"], {"max_tokens": 3}, {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}),
+    ],
+)
+def test_a_body_has_the_shape_of_the_engine(bodies: list[str], more: dict[str, Any], body: dict[str, Any]) -> None:
+    assert request_body("hi", bodies, **({"max_tokens": None} | more)) == body
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [{"generated_text": "four"}],
+        {"generated_text": "four"},
+        {"choices": [{"message": {"role": "assistant", "content": "four"}}]},
+        {"choices": [{"text": "four"}]},
+        [[{"generated_text": "four"}]],
+        "four",
+    ],
+)
+def test_the_text_of_an_answer_is_found_in_any_shape(answer: Any) -> None:
+    assert text_of(answer) == "four"
+
+
+def test_an_api_outside_this_machine_is_called_by_its_own_url() -> None:
+    assert DeployedApi(Aws().stack).url == "https://a1b2.execute-api.eu-west-1.amazonaws.com/v1/"
+
+
+def test_a_problem_is_one_line_whoever_answers() -> None:
+    ours = Answer(503, {"error": {"code": "endpoint_not_ready", "message": "Wait."}})
+    assert ours.problem == "503 endpoint_not_ready: Wait."
+    assert Answer(502, "<html>" * 100).problem.startswith("502 <html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["status", "no/path.yaml"], "'no/path.yaml' is no deployment's name"),
+        (["logs", "chat", "--since", "tomorrow"], "'tomorrow' is no age; use 30s, 15m, 2h or 7d"),
+        (["call", "chat", "hi", "--max-tokens", "0"], "'0' is no such number"),
+        (["call", "chat"], "text"),
+    ],
+)
+def test_wrong_use_is_told_before_aws_is_asked(
+    arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["slipway", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
