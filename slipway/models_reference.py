@@ -1,4 +1,4 @@
-"""Fills the tables of docs/models.md from the catalog and the rules, between the marks that name them."""
+"""Fills the tables of engines, rules and a report in docs/ from the catalog and the rules, between marks."""
 
 import io
 import re

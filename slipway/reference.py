@@ -1,4 +1,4 @@
-"""`python -m slipway reference`: writes the JSON Schema, the reference of the deployment file, the tables of models."""
+"""`python -m slipway reference`: writes the JSON Schema, the reference of the deployment file, the tables of docs/."""
 
 import json
 from collections.abc import Iterator
@@ -17,6 +17,7 @@ and `deployments/schema.json` are written from the models in `constructs/llm_hos
 Only `model.id` and `hosting.instance_type` are required. Synth refuses unknown keys, wrong types and settings that AWS
 or the container would refuse later, and prints all problems at once.
 """
+FILLED = ("engines.md", "models.md", "rules.md")
 CONSTRAINTS = {"minimum": ">= {}", "exclusiveMinimum": "> {}", "maximum": "<= {}", "maxLength": "at most {} characters"}
 
 
@@ -34,7 +35,7 @@ def files(root: Path) -> dict[Path, str]:
     return {
         root / "deployments" / "schema.json": json.dumps(schema, indent=2) + "\n",
         root / "docs" / "deployment-file.md": page,
-        root / "docs" / "models.md": models_reference.filled((root / "docs" / "models.md").read_text()),
+        **{path: models_reference.filled(path.read_text()) for path in (root / "docs" / name for name in FILLED)},
     }
 
 

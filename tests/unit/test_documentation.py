@@ -1,0 +1,35 @@
+"""What README.md and docs/ say holds: the example deploys without a warning, and every link leads somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from llm_hosting.preflight.validation import load
+from local_cloud.assembly import ROOT
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+LINK = re.compile(r"!?\[[^]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
+
+
+def test_the_example_of_the_readme_has_neither_error_nor_warning(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    file = tmp_path / "chat.yaml"
+    file.write_text(example)
+    _, findings = load(file, {})  # raises DeploymentError for an error
+    assert [each for each in findings if each.level != "note"] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """Of its headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for file, anchor in LINK.findall(page.read_text()):
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), file
+        assert not anchor or anchor in anchors(target), f"{file}#{anchor}"
