@@ -204,7 +204,7 @@ def test_alarms_on_dead_letters_watch_the_queue_that_holds_them(templates: dict[
         watched = {
             alarm["MetricName"]: referred(template, alarm["Dimensions"][0]["Value"])
             for alarm in all_of(template, "CloudWatch::Alarm")
-            if alarm["Namespace"] == "AWS/SQS"
+            if alarm.get("Namespace") == "AWS/SQS"
         }
         assert "RedrivePolicy" not in watched["ApproximateNumberOfMessagesVisible"]
         assert "RedrivePolicy" in watched["ApproximateAgeOfOldestMessage"]
@@ -215,7 +215,7 @@ def test_every_alarm_of_jobs_notifies_the_topic_if_there_is_one(templates: dict[
     told = {
         alarm["MetricName"]: alarm["AlarmActions"]
         for alarm in all_of(templates[name], "CloudWatch::Alarm")
-        if alarm["Namespace"] != "AWS/SageMaker"
+        if alarm.get("Namespace", "AWS/SageMaker") != "AWS/SageMaker"
     }
     assert len(told) > 4
     assert all(actions == [TOPIC] for actions in told.values())
