@@ -7,7 +7,7 @@ from constructs import Construct
 
 
 class AlarmGroup(Construct):
-    """Each alarm goes off above its threshold, unless it says otherwise; missing data is not breaching.
+    """Each alarm goes off above its threshold; missing data is not breaching.
 
     topic_arn: SNS topic that hears of each alarm and of its end; None = none.
     """
@@ -18,14 +18,7 @@ class AlarmGroup(Construct):
         self._topic = sns.Topic.from_topic_arn(self, "Topic", topic_arn) if topic_arn else None
 
     def add(
-        self,
-        construct_id: str,
-        metric: cloudwatch.IMetric,
-        threshold: float,
-        *,
-        periods: int = 1,
-        breaching: int = 1,
-        comparison: cloudwatch.ComparisonOperator = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+        self, construct_id: str, metric: cloudwatch.IMetric, threshold: float, *, periods: int = 1, breaching: int = 1
     ) -> None:
         """An alarm that goes off when `breaching` of the last `periods` are above the threshold."""
         alarm = cloudwatch.Alarm(
@@ -33,7 +26,7 @@ class AlarmGroup(Construct):
             construct_id,
             metric=metric,
             threshold=threshold,
-            comparison_operator=comparison,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
             evaluation_periods=periods,
             datapoints_to_alarm=breaching,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,

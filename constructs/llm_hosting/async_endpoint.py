@@ -46,7 +46,6 @@ class AsyncEndpoint(Construct):
         self.environment, self.outputs = self._hosted.environment, self._hosted.outputs
         store.grant_serve(self._hosted.role)
         self._hosted.role.allow_publishing([topic.topic_arn for topic in self.topics])
-        self._hosted.add_idle_alarm("ApproximateBacklogSize", {"EndpointName": self._hosted.name})
         if hosting.instance_count.is_scaled:
             scaling = self._hosted.add_scaling("Scaling")
             scaling.follow_backlog()

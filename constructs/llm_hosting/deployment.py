@@ -381,8 +381,7 @@ class Alarms(Section):
         24,
         ge=1,
         le=168,
-        description="Hours without a request on instances that run and cost; null = no alarm. There is none where "
-        "`hosting.instance_count.min` is 0.",
+        description="Hours without a request while instances run, and cost; null = no alarm.",
     )
     failed_job_rate: float = Field(
         0.1,

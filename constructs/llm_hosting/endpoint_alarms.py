@@ -51,18 +51,21 @@ class EndpointAlarms(AlarmGroup):
             )
             self.add(spec.construct_id, metric, spec.threshold, periods=3, breaching=spec.breaching)
 
-    def add_idle(self, load: str, dimensions: dict[str, str], hours: int) -> None:
+    def add_idle(self, dimensions: dict[str, str], hours: int) -> None:
         """An alarm that goes off when instances have run for so many hours without a request.
 
-        load: a metric that SageMaker puts while instances run, 0 without requests. Not the count of invocations: it has
-        no data then, and an alarm that takes missing data for a breach is on from the first minute.
+        Real-time and asynchronous endpoints have both metrics; without requests, or instances, they have no data.
         """
-        metric = cloudwatch.Metric(
-            namespace=NAMESPACE,
-            metric_name=load,
-            dimensions_map=dimensions,
-            statistic=cloudwatch.Stats.MAXIMUM,
-            period=Duration.hours(1),
+        count, hour = cloudwatch.Stats.SAMPLE_COUNT, Duration.hours(1)
+        metrics = {"calls": (NAMESPACE, "ModelLatency"), "running": ("/aws/sagemaker/Endpoints", "CPUUtilization")}
+        idle = cloudwatch.MathExpression(
+            expression="IF(running > 0 AND FILL(calls, 0) < 1, 1, 0)",
+            period=hour,
+            using_metrics={
+                name: cloudwatch.Metric(
+                    namespace=namespace, metric_name=metric, dimensions_map=dimensions, statistic=count, period=hour
+                )
+                for name, (namespace, metric) in metrics.items()
+            },
         )
-        at_most = cloudwatch.ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD
-        self.add("Idle", metric, 0, periods=hours, breaching=hours, comparison=at_most)
+        self.add("Idle", idle, 0, periods=hours, breaching=hours)

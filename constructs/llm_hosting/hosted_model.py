@@ -46,10 +46,10 @@ class HostedModel(Construct):
         asynchronous: sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._deployment = deployment = resolution.deployment
+        deployment = resolution.deployment
         self._hosting = deployment.hosting
         self.name = f"{cdk.Aws.STACK_NAME}-{_first_characters_of_stack_id()}"
-        self.dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
+        dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
         self.log_group = self._create_log_group(deployment.logs)
         self.outputs = {"EndpointName": self.name, "EndpointLogGroup": self.log_group.log_group_name}
         if self._hosting.detailed_observability:
@@ -66,11 +66,13 @@ class HostedModel(Construct):
             "ENDPOINT_CONFIGURATION": configuration_name,
             "ENDPOINT_URL": self._url,
         }
-        self._alarms = EndpointAlarms(
-            self, "Alarms", dimensions=self.dimensions, specs=alarms, topic_arn=deployment.alarms.topic_arn
+        told = EndpointAlarms(
+            self, "Alarms", dimensions=dimensions, specs=alarms, topic_arn=deployment.alarms.topic_arn
         )
+        if deployment.alarms.idle_in_hours:
+            told.add_idle(dimensions, deployment.alarms.idle_in_hours)
         # Bound to the new fleet: alarms on the whole endpoint would stop the update that heals it.
-        new_fleet = {**self.dimensions, "EndpointConfigName": configuration_name}
+        new_fleet = {**dimensions, "EndpointConfigName": configuration_name}
         guards = [alarm for alarm in alarms if alarm.rolls_back]
         rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=guards, topic_arn=None)
         self._endpoint = self._create_endpoint(configuration, rollback.alarms)
@@ -92,15 +94,6 @@ class HostedModel(Construct):
         """The endpoint in SageMaker's console, whose "View in SageMaker Insights" shows the detailed metrics."""
         region = cdk.Aws.REGION
         return f"https://{region}.console.aws.amazon.com/sagemaker/home?region={region}#/endpoints/{self.name}"
-
-    def add_idle_alarm(self, load: str, dimensions: dict[str, str]) -> None:
-        """Tell when instances run without a request; at a minimum of 0 scaling ends that.
-
-        load: see EndpointAlarms.add_idle.
-        """
-        hours = self._deployment.alarms.idle_in_hours
-        if hours and self._hosting.instance_count.min:
-            self._alarms.add_idle(load, dimensions, hours)
 
     def add_scaling(self, construct_id: str) -> EndpointScaling:
         """Scale the number of instances automatically."""
@@ -255,6 +248,7 @@ def _outlive_replacement(resource: cdk.CfnResource) -> None:
     terraform-provider-aws#48997, #39099 and #46663. `python -m slipway purge` removes those that nobody uses.
     """
     resource.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.RETAIN
+    resource.cfn_options.deletion_policy = cdk.CfnDeletionPolicy.DELETE  # cfn-lint wants both to be said
     _tag(resource)
 
 

@@ -32,7 +32,6 @@ class RealtimeEndpoint(Construct):
             model_handler=model_handler,
             alarms=_alarms(deployment.alarms, takes_jobs=deployment.jobs.enabled),
         )
-        self._hosted.add_idle_alarm("ConcurrentRequestsPerModel", self._hosted.dimensions)
         self.environment, self.outputs = self._hosted.environment, self._hosted.outputs
         if deployment.hosting.instance_count.is_scaled:
             self._hosted.add_scaling("Scaling").follow_requests_in_flight()

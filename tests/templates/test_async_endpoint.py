@@ -19,7 +19,7 @@ def test_results_go_to_the_job_bucket_and_are_announced(templates: dict[str, Tem
     settings = properties(template, "SageMaker::EndpointConfig")["AsyncInferenceConfig"]
     bucket = next(name for name, each in template["Resources"].items() if each["Type"] == "AWS::S3::Bucket")
     output = settings["OutputConfig"]
-    assert output["S3OutputPath"] == {"Fn::Join": ["", ["s3://", {"Ref": bucket}, "/output"]]}
+    assert output["S3OutputPath"] == {"Fn::Join": ["", ["s3://", {"Ref": bucket}, "/output/"]]}
     assert output["S3FailurePath"] == {"Fn::Join": ["", ["s3://", {"Ref": bucket}, "/failure"]]}
     topics = [output["NotificationConfig"][kind]["Ref"] for kind in ("SuccessTopic", "ErrorTopic")]
     assert len(set(topics)) == 2
@@ -136,9 +136,3 @@ def test_what_fails_between_sagemaker_and_its_neighbours_is_told_and_rolls_nothi
     assert [each["Name"] for each in alarm["Dimensions"]] == ["EndpointName", "VariantName"]
     assert (alarm["Statistic"], alarm["Threshold"], alarm["DatapointsToAlarm"]) == ("Sum", 0, 1)
     assert alarm["AlarmActions"]
-
-
-def test_an_endpoint_that_scales_to_zero_has_no_alarm_on_idleness(templates: dict[str, Template]) -> None:
-    assert not any(
-        each.get("MetricName") == "ApproximateBacklogSize" for each in all_of(templates["async"], "CloudWatch::Alarm")
-    )

@@ -143,22 +143,28 @@ def test_scaling_of_several_types_follows_the_type_with_most_requests_in_flight(
     assert [each["ReturnData"] for each in (*types, busiest)] == [False, False, False, True]
 
 
-def test_instances_that_run_for_a_day_without_a_request_are_told(templates: dict[str, Template]) -> None:
-    template = templates["scaled"]
-    (alarm,) = (
-        each for each in all_of(template, "CloudWatch::Alarm") if each.get("MetricName") == "ConcurrentRequestsPerModel"
-    )
-    assert (alarm["Statistic"], alarm["ComparisonOperator"], alarm["Threshold"]) == (
-        "Maximum",
-        "LessThanOrEqualToThreshold",
-        0,
-    )
-    assert (alarm["Period"], alarm["EvaluationPeriods"], alarm["DatapointsToAlarm"]) == (3600, 24, 24)
+@pytest.mark.parametrize("name", ["scaled", "async"])
+def test_instances_that_run_for_a_day_without_a_request_are_told(templates: dict[str, Template], name: str) -> None:
+    (alarm,) = idle_alarms(templates[name])
+    stats = {each["Id"]: each["MetricStat"] for each in alarm["Metrics"] if "MetricStat" in each}
+    # Metrics that both kinds of endpoints have; without requests, or instances, there is no data.
+    names = {each: stat["Metric"]["MetricName"] for each, stat in stats.items()}
+    assert names == {"calls": "ModelLatency", "running": "CPUUtilization"}
+    assert {(stat["Stat"], stat["Period"]) for stat in stats.values()} == {("SampleCount", 3600)}
+    (expression,) = (each["Expression"] for each in alarm["Metrics"] if "Expression" in each)
+    assert expression == "IF(running > 0 AND FILL(calls, 0) < 1, 1, 0)"
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
+    assert (alarm["EvaluationPeriods"], alarm["DatapointsToAlarm"]) == (24, 24)
     assert alarm["TreatMissingData"] == "notBreaching", "or it is on before there is an endpoint"
     assert alarm["AlarmActions"]
-    assert not any(
-        each.get("MetricName") == alarm["MetricName"] for each in all_of(templates["pools"], "CloudWatch::Alarm")
-    )
+
+
+def test_the_alarm_on_idle_instances_can_be_left_out(templates: dict[str, Template]) -> None:
+    assert not idle_alarms(templates["pools"])
+
+
+def idle_alarms(template: Template) -> list[dict[str, Any]]:
+    return [each for each in all_of(template, "CloudWatch::Alarm") if "CPUUtilization" in json.dumps(each)]
 
 
 def test_alarms_notify_the_topic_if_there_is_one(templates: dict[str, Template]) -> None:

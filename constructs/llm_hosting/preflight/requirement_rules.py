@@ -165,16 +165,6 @@ _USELESS = (
         "use hosting.routing: prefix-aware, or remove it",
     ),
     _Requirement(
-        "alarms.idle_in_hours",
-        lambda d: (
-            d.hosting.instance_count.min == 0
-            and "idle_in_hours" in d.alarms.model_fields_set
-            and d.alarms.idle_in_hours is not None
-        ),
-        "has no effect with hosting.instance_count.min: 0, where scaling ends idle instances",
-        "remove it",
-    ),
-    _Requirement(
         "model.revision",
         lambda d: d.model.revision is not None and d.model.weights is not None,
         "{value} has no effect, because the weights come from model.weights",

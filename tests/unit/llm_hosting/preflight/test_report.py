@@ -13,6 +13,7 @@ from llm_hosting.preflight.rule import RULES
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import resolve
 from llm_hosting.resolution.memory import GB
+from slipway.account.account_findings import CHECKS
 from support.any_deployments import deployments
 from support.deployments import ASYNC, Changes, deployment, resolved
 
@@ -138,8 +139,7 @@ def test_an_update_needs_two_fleets() -> None:
 
 
 def test_questions_for_the_account_are_named() -> None:
-    names = [line.partition(":")[0] for line in report({}).not_checked]
-    assert names == ["service-quota", "image-in-registry", "weights-in-bucket", "cloudwatch-role"]
+    assert [line.partition(":")[0] for line in report({}).not_checked] == list(CHECKS)
 
 
 @pytest.mark.parametrize("changes", [{"serving": {"version": "9.9"}}, {"serving": {"engine": "custom"}}])
