@@ -23,6 +23,8 @@ _cloudwatch = ministack.internals(
     "record_metric",
 )
 
+_provisioners = ministack.internals("ministack.services.cloudformation.provisioners", "_cw_metric_alarm_record")
+
 _EVALUATION_INTERVAL_IN_SECONDS = 10
 # Data of a chore that is done once a period, a moment earlier or later, count as one for each period.
 _JITTER_IN_SECONDS = 0.5
@@ -113,6 +115,22 @@ def _evaluate_all() -> None:
             _cloudwatch._evaluate_all_alarms()
 
 
+def _keep_metric_math() -> None:
+    """Let templates make alarms of metric math, which MiniStack refuses; they stay in INSUFFICIENT_DATA."""
+    record_of = _provisioners._cw_metric_alarm_record
+
+    def record(name: str, properties: dict[str, Any]) -> dict[str, Any]:
+        if not properties.get("Metrics"):
+            return dict(record_of(name, properties))
+        plain = {member: value for member, value in properties.items() if member != "Metrics"}
+        alarm = dict(record_of(name, plain | {"MetricName": "-", "Namespace": "-"}))
+        del alarm["MetricName"], alarm["Namespace"]
+        return alarm
+
+    _provisioners._cw_metric_alarm_record = record
+
+
 def install() -> None:
+    _keep_metric_math()
     _cloudwatch._evaluate_alarm = _evaluate
     clock.repeat(_evaluate_all, clock.shortened(_EVALUATION_INTERVAL_IN_SECONDS))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from llm_hosting.deployment import Deployment
+from llm_hosting.deployment import DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS, Deployment
 from slipway.aws_clients import Clients
 
 
@@ -25,5 +25,9 @@ class Account:
 
 def is_used(check: str, deployment: Deployment) -> bool:
     """Whether a check, by its id, concerns the deployment."""
-    used = {"weights-in-bucket": deployment.model.weights is not None, "cloudwatch-role": deployment.api.access_logs}
+    used = {
+        "weights-in-bucket": deployment.model.weights is not None,
+        "cloudwatch-role": deployment.api.access_logs,
+        "gateway-timeout": deployment.api.timeout_in_seconds > DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS,
+    }
     return used.get(check, True)

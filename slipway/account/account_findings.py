@@ -1,4 +1,4 @@
-"""Adds findings about the account to a report: quota, image, weights and log role; reads, never changes."""
+"""Adds findings about the account to a report: quotas, image, weights and log role; reads, never changes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -10,6 +10,8 @@ from llm_hosting.finding import LEVELS, Finding
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account, is_used
 from slipway.account.endpoint_quota import service_quota
+from slipway.account.function_concurrency import function_concurrency
+from slipway.account.gateway_timeout import gateway_timeout
 from slipway.account.image_registry import image_in_registry
 from slipway.account.log_role import cloudwatch_role
 from slipway.account.weights_in_bucket import weights_in_bucket
@@ -20,6 +22,8 @@ CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = 
     "image-in-registry": image_in_registry,
     "weights-in-bucket": weights_in_bucket,
     "cloudwatch-role": cloudwatch_role,
+    "function-concurrency": function_concurrency,
+    "gateway-timeout": gateway_timeout,
 }
 
 

@@ -80,6 +80,8 @@ NOT_CHECKED = (
     "image-in-registry: whether the tag can be pulled in the region",
     "weights-in-bucket: region, objects and completeness of the prefix",
     "cloudwatch-role: whether API Gateway may write its access logs",
+    "function-concurrency: whether Lambda may run enough functions at once",
+    "gateway-timeout: whether API Gateway may wait for a function that long",
 )
 
 
