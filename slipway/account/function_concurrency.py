@@ -23,8 +23,8 @@ def function_concurrency(deployment: Deployment, report: Report, account: Accoun
             field,
             f"the account {account.id} may run {free} functions at once in {account.region}, all deployments together, "
             f"and this one up to {needed} ({parts}); callers beyond that are refused",
-            f"ask Service Quotas for {max(_AWS_DEFAULT, needed)} 'Concurrent executions' of AWS Lambda (L-B99A9384), or "
-            "lower the setting",
+            f"ask Service Quotas for {max(_AWS_DEFAULT, needed)} 'Concurrent executions' of AWS Lambda (L-B99A9384), "
+            "or lower the setting",
             level="warning",
         )
 
