@@ -85,7 +85,7 @@ class InferenceStack(cdk.Stack):
             self,
             "ApiAlarms",
             settings=deployment.alarms,
-            failures=api.metric_failures(),
+            server_errors=api.metric_server_errors(),
             functions=handlers.functions,
         )
         hosting.create_endpoint_last()

@@ -16,7 +16,7 @@ _MINUTE = Duration.minutes(1)
 class ApiAlarms(AlarmGroup):
     """Each goes off when two of three minutes are above its threshold.
 
-    failures: metric with 1 for each request answered with 5XX and 0 for each other.
+    server_errors: metric with 1 for each request answered with 5XX and 0 for each other.
     functions: at most 10, the metrics that one alarm may have.
     """
 
@@ -26,11 +26,11 @@ class ApiAlarms(AlarmGroup):
         construct_id: str,
         *,
         settings: Alarms,
-        failures: cloudwatch.Metric,
+        server_errors: cloudwatch.Metric,
         functions: Sequence[lambda_.Function],
     ) -> None:
         super().__init__(scope, construct_id, topic_arn=settings.topic_arn)
-        self.add("Failures", failures, settings.error_rate, periods=3, breaching=2)
+        self.add("ServerErrors", server_errors, settings.error_rate, periods=3, breaching=2)
         throttles = {
             f"m{number}": function.metric_throttles(period=_MINUTE, statistic=cloudwatch.Stats.SUM)
             for number, function in enumerate(functions)

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 REALTIME_TIMEOUT_IN_SECONDS = 60  # SageMaker's own limit on a call of a real-time endpoint
 # A new account may run 10 functions at once (check --account looks): most of them have to be left to callers.
 _MOST_WORKERS_BY_DEFAULT = 4
+DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS = 29  # the most that API Gateway waits for a function, without a raised quota
 LogRetentionInDays = Literal[
     1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653
 ]  # some of the values that CloudWatch Logs takes
@@ -276,8 +277,8 @@ class Api(Section):
     throttle: Throttle = Throttle()
     quota: Quota | None = Field(None, description="Limit per API key; null = none.")
     timeout_in_seconds: int = Field(
-        29,
-        ge=29,
+        DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS,
+        ge=DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS,
         le=300,
         description="How long API Gateway waits for a function; more than 29 s needs a raised quota. Four seconds less "
         "is the time for POST /generate, of which a real-time endpoint takes up to 60 s, and the most for `?wait=`.",

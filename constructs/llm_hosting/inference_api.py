@@ -98,7 +98,7 @@ class InferenceApi(Construct):
         url: str = self._api.url
         return url
 
-    def metric_failures(self) -> cloudwatch.Metric:
+    def metric_server_errors(self) -> cloudwatch.Metric:
         """Share of requests answered with 5XX: each counts 1 or 0."""
         return self._api.deployment_stage.metric_server_error(
             statistic=cloudwatch.Stats.AVERAGE, period=cdk.Duration.minutes(1)

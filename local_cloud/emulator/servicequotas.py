@@ -1,4 +1,4 @@
-"""Service Quotas of SageMaker's instances: defaults of a table, and increases that are granted at once."""
+"""Service Quotas of SageMaker's instances and of API Gateway's timeout; increases are granted at once."""
 
 import hashlib
 import json
@@ -13,6 +13,8 @@ _CONTENT_TYPE = "application/x-amz-json-1.1"
 _PAGE = 100
 _USAGES = ("endpoint", "training job", "transform job", "notebook instance")
 
+_TIMEOUT = "Maximum integration timeout in milliseconds"
+
 # Changed quotas of each account and region, by name.
 applied: Any = ministack.scoped_store()
 
@@ -25,53 +27,70 @@ class _RefusedError(Exception):
         super().__init__(message)
 
 
-def _defaults() -> dict[str, int]:
-    """Made up, roughly those of a new account: nobody publishes them."""
+def _defaults(service: str) -> dict[str, int]:
+    """SageMaker's are made up, roughly those of a new account: nobody publishes them."""
+    if service == "apigateway":
+        return {_TIMEOUT: 29_000}
+    if service != "sagemaker":
+        message = "The local cloud knows the quotas of sagemaker and apigateway only."
+        raise _RefusedError("NoSuchResourceException", message)
     rows = json.loads(Path(__file__).with_name("endpoint_quotas.json").read_text())["instances"]
     return {f"{name} for {usage} usage": count for name, count in rows.items() for usage in _USAGES}
 
 
 def _list_defaults(request: dict[str, Any]) -> dict[str, Any]:
-    return _page(request, _defaults())
+    return _page(request, _defaults(request["ServiceCode"]))
 
 
 def _list_applied(request: dict[str, Any]) -> dict[str, Any]:
+    return _page(request, _applied(request["ServiceCode"]))
+
+
+def _get_default(request: dict[str, Any]) -> dict[str, Any]:
+    return _one(request, _defaults(request["ServiceCode"]))
+
+
+def _get_applied(request: dict[str, Any]) -> dict[str, Any]:
+    return _one(request, _applied(request["ServiceCode"]))
+
+
+def _applied(service: str) -> dict[str, int]:
     """Changed quotas only: AWS, too, leaves out those without a value of the account's own."""
-    return _page(request, dict(applied.items()))
+    return {name: value for name, value in applied.items() if name in _defaults(service)}
 
 
 def _request_increase(request: dict[str, Any]) -> dict[str, Any]:
-    _demand_sagemaker(request)
-    names = {_code(name): name for name in _defaults()}
-    if request["QuotaCode"] not in names:
-        raise _RefusedError("NoSuchResourceException", "The request failed because the specified quota does not exist.")
-    name = names[request["QuotaCode"]]
-    applied[name] = int(request["DesiredValue"])
-    return {"RequestedQuota": _quota(name, applied[name]) | {"Status": "APPROVED"}}
+    quota = _get_default(request)["Quota"]
+    applied[quota["QuotaName"]] = int(request["DesiredValue"])
+    return {"RequestedQuota": _get_applied(request)["Quota"] | {"Status": "APPROVED"}}
 
 
 def _page(request: dict[str, Any], values: dict[str, int]) -> dict[str, Any]:
-    _demand_sagemaker(request)
+    service = request["ServiceCode"]
     names, start = sorted(values), int(request.get("NextToken") or 0)
     end = start + int(request.get("MaxResults") or _PAGE)
     more = {"NextToken": str(end)} if end < len(names) else {}
-    return {"Quotas": [_quota(name, values[name]) for name in names[start:end]], **more}
+    return {"Quotas": [_quota(service, name, values[name]) for name in names[start:end]], **more}
 
 
-def _quota(name: str, value: int) -> dict[str, Any]:
-    return {"ServiceCode": "sagemaker", "QuotaCode": _code(name), "QuotaName": name, "Value": value, "Adjustable": True}
+def _one(request: dict[str, Any], values: dict[str, int]) -> dict[str, Any]:
+    for name, value in values.items():
+        if _code(name) == request["QuotaCode"]:
+            return {"Quota": _quota(request["ServiceCode"], name, value)}
+    raise _RefusedError("NoSuchResourceException", "The request failed because the specified quota does not exist.")
+
+
+def _quota(service: str, name: str, value: int) -> dict[str, Any]:
+    return {"ServiceCode": service, "QuotaCode": _code(name), "QuotaName": name, "Value": value, "Adjustable": True}
 
 
 def _code(name: str) -> str:
-    return f"L-{hashlib.sha256(name.encode()).hexdigest()[:8].upper()}"
-
-
-def _demand_sagemaker(request: dict[str, Any]) -> None:
-    if request.get("ServiceCode") != "sagemaker":
-        raise _RefusedError("NoSuchResourceException", "The local cloud knows the quotas of sagemaker only.")
+    return "L-E5AE38E3" if name == _TIMEOUT else f"L-{hashlib.sha256(name.encode()).hexdigest()[:8].upper()}"
 
 
 _OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "GetAWSDefaultServiceQuota": _get_default,
+    "GetServiceQuota": _get_applied,
     "ListServiceQuotas": _list_applied,
     "ListAWSDefaultServiceQuotas": _list_defaults,
     "RequestServiceQuotaIncrease": _request_increase,

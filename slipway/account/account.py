@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from llm_hosting.deployment import Deployment
+from llm_hosting.deployment import DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS, Deployment
 from llm_hosting.preflight.report import Report
 from slipway.aws_clients import Clients
 
@@ -48,5 +48,6 @@ def is_used(check: str, deployment: Deployment) -> bool:
         "weights-in-bucket": deployment.model.weights is not None,
         "cloudwatch-role": deployment.api.access_logs,
         "scaling-role": deployment.hosting.instance_count.is_scaled,
+        "gateway-timeout": deployment.api.timeout_in_seconds > DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS,
     }
     return used.get(check, True)

@@ -11,6 +11,8 @@ from llm_hosting.preflight.report import Report
 from slipway.account.account import NOT_ASKED, Account, is_used
 from slipway.account.bootstrap import bootstrap_version
 from slipway.account.endpoint_quota import service_quota
+from slipway.account.function_concurrency import function_concurrency
+from slipway.account.gateway_timeout import gateway_timeout
 from slipway.account.image_registry import image_in_registry
 from slipway.account.log_role import cloudwatch_role
 from slipway.account.scaling_role import scaling_role
@@ -25,6 +27,8 @@ CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = 
     "weights-in-bucket": weights_in_bucket,
     "cloudwatch-role": cloudwatch_role,
     "scaling-role": scaling_role,
+    "function-concurrency": function_concurrency,
+    "gateway-timeout": gateway_timeout,
 }
 
 

@@ -1,9 +1,11 @@
 """`python -m slipway doctor` on the local cloud: what only the account knows, and who may not ask."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,23 +158,27 @@ class TestAPreparedAccount:
     def test_has_no_findings(self, check: Checker, bare_cloud: LocalCloud) -> None:
         asked = check(model=put_weights(bare_cloud, "whole", WHOLE))
         assert asked.report.verdict == "ready", asked.report.findings
-        assert {"service-quota", "image-in-registry", "weights-in-bucket", "cloudwatch-role"} <= set(asked.passed)
+        checks = {"service-quota", "image-in-registry", "weights-in-bucket", "cloudwatch-role", "function-concurrency"}
+        assert checks <= set(asked.passed)
         assert asked.report.not_checked == []
 
     def test_skips_checks_that_do_not_concern_the_deployment(self, check: Checker) -> None:
         asked = check(api={"access_logs": False})
-        assert not {"weights-in-bucket", "cloudwatch-role"} & set(asked.passed)
+        assert not {"weights-in-bucket", "cloudwatch-role", "gateway-timeout"} & set(asked.passed)
 
     def test_is_only_read(self, check: Checker, bare_cloud: LocalCloud) -> None:
         actions = [
             *(f"servicequotas:{name}" for name in ("ListServiceQuotas", "ListAWSDefaultServiceQuotas")),
             *(f"sagemaker:{name}" for name in ("ListEndpoints", "DescribeEndpoint", "DescribeEndpointConfig")),
             *("sts:GetCallerIdentity", "ecr:BatchGetImage", "apigateway:GET", "ssm:GetParameter", "iam:GetRole"),
+            *("lambda:GetAccountSettings", "servicequotas:GetServiceQuota"),
             *("s3:GetBucketLocation", "s3:ListBucket", "s3:GetObject"),
         ]
         reader = bare_cloud.create_user("reader", [statement(actions)])
+        request_timeout(bare_cloud, 60)
         hosting = {"instance_type": TYPE, "instance_count": {"min": 1, "max": 2}}
-        asked = check(model=put_weights(bare_cloud, "read", WHOLE), hosting=hosting, caller=reader)
+        model, api = put_weights(bare_cloud, "read", WHOLE), {"timeout_in_seconds": 60}
+        asked = check(model=model, hosting=hosting, api=api, caller=reader)
         assert asked.report.verdict == "ready", asked.report.findings
         assert not [finding for finding in asked.report.findings if finding.level == "unknown"]
 
@@ -239,6 +245,56 @@ class TestQuota:
         found = check(name="another", hosting=hosting).of("service-quota")
         assert "may run 2 for endpoints in eu-north-1, of which other endpoints use 1" in found.message
         assert "3 of 'ml.g6e.xlarge for endpoint usage'" in found.message
+
+
+@pytest.mark.usefixtures("prepared")
+class TestFunctions:
+    def test_that_may_not_all_run_at_once_are_counted(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        # All but ten are reserved for a function of somebody else: what a new account may run.
+        reserve(bare_cloud, "us-west-1", left=10)
+        asked = check(in_region="us-west-1", jobs={"max_waiting": 20, "max_concurrency": 5})
+        found = asked.of("function-concurrency")
+        assert (found.level, found.field) == ("warning", "jobs.max_waiting")
+        assert f"account {ACCOUNT} may run 10 functions at once in us-west-1" in found.message
+        assert "up to 34 (8 calls of the model, 20 held callers, 5 workers, 1 sweeper)" in found.message
+        assert "ask Service Quotas for 1000 'Concurrent executions' of AWS Lambda" in found.message
+
+    def test_that_all_may_run_at_once_pass(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        reserve(bare_cloud, "us-west-2", left=34)
+        jobs = {"max_waiting": 20, "max_concurrency": 5}
+        assert "function-concurrency" in check(in_region="us-west-2", jobs=jobs).passed
+        assert asked_level(check(in_region="us-west-2", jobs=jobs | {"max_waiting": 21}), "function-concurrency")
+
+    def test_that_are_waited_for_longer_need_a_raised_quota(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        bare_region = "ap-northeast-3"
+        found = check(in_region=bare_region, api={"timeout_in_seconds": 120}).of("gateway-timeout")
+        assert (found.level, found.field) == ("error", "api.timeout_in_seconds")
+        assert f"120 is refused in {bare_region} of account {ACCOUNT}, whose API Gateway waits 29 s" in found.message
+        assert "ask Service Quotas for 120000" in found.message
+        request_timeout(bare_cloud, 120, bare_region)
+        assert "gateway-timeout" in check(in_region=bare_region, api={"timeout_in_seconds": 120}).passed
+
+
+def request_timeout(cloud: LocalCloud, seconds: int, region: str = REGION) -> None:
+    """Have API Gateway's timeout raised."""
+    quotas = cloud.client("service-quotas", region=region)
+    wanted = {"QuotaCode": "L-E5AE38E3", "DesiredValue": 1000 * seconds}
+    quotas.request_service_quota_increase(ServiceCode="apigateway", **wanted)
+
+
+def reserve(cloud: LocalCloud, region: str, *, left: int) -> None:
+    """Reserve the concurrency of a region for one function, but for `left`."""
+    functions = cloud.client("lambda", region=region)
+    trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+    role = cloud.client("iam", region=region).create_role(RoleName=region, AssumeRolePolicyDocument=document)
+    code = io.BytesIO()
+    with zipfile.ZipFile(code, "w") as archive:
+        archive.writestr("main.py", "")
+    named = {"Runtime": "python3.13", "Role": role["Role"]["Arn"], "Handler": "main.handler"}
+    functions.create_function(FunctionName="greedy", Code={"ZipFile": code.getvalue()}, **named)
+    limit = functions.get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
+    functions.put_function_concurrency(FunctionName="greedy", ReservedConcurrentExecutions=limit - left)
 
 
 @pytest.mark.usefixtures("prepared")
@@ -358,7 +414,7 @@ def test_doctor_ends_with_2_where_aws_could_not_be_asked(check: Checker) -> None
     (found,) = (finding for finding in report["findings"] if finding["level"] == "unknown")
     assert found["rule"] == "account"
     assert "AWS does not accept the credentials" in found["message"]
-    assert len(report["not_checked"]) == 4, "all but weights and scaling, which the deployment does not have"
+    assert len(report["not_checked"]) == 5, "all but weights, scaling and timeout, which the deployment does not have"
     page = check.command(check.write(region=REGION), caller=wrong).stdout
     assert "`doctor` asks AWS" not in page, "it has just tried"
     assert check.command(check.write(region=REGION), "--strict", caller=wrong).returncode == 1

@@ -123,7 +123,8 @@ def test_a_model_that_starts_slowly_is_waited_for_and_the_api_says_so(
         cloud.advance(500)
         deploying.result()
     assert api.call("POST", "/generate", BODY)[0] == 200
-    assert api.call("POST", "/jobs", BODY)[0] == 202
+    assert api.call("POST", "/jobs?wait=56", BODY)[0] == 200  # four seconds less than api.timeout_in_seconds
+    assert_refused(api.call("POST", "/jobs?wait=57", BODY), 400, "invalid_parameter", "from 0 to 56")
     assert api.call("GET", "/endpoint")[2]["status"] == "InService"
 
 

@@ -144,14 +144,18 @@ def test_alarms_watch_the_api_and_every_function(
 ) -> None:
     template = templates[name]
     alarms = {key: each["Properties"] for key, each in template["Resources"].items() if key.startswith("ApiAlarms")}
-    failures, throttles = (alarm for _, alarm in sorted(alarms.items()))
-    assert (failures["Namespace"], failures["MetricName"], failures["Statistic"]) == (
+    server_errors, throttles = (alarm for _, alarm in sorted(alarms.items()))
+    assert (server_errors["Namespace"], server_errors["MetricName"], server_errors["Statistic"]) == (
         "AWS/ApiGateway",
         "5XXError",
         "Average",
     )
-    assert (failures["Threshold"], failures["DatapointsToAlarm"], failures["EvaluationPeriods"]) == (0.05, 2, 3)
-    assert {each["Name"]: each["Value"] for each in failures["Dimensions"]} == {
+    assert (server_errors["Threshold"], server_errors["DatapointsToAlarm"], server_errors["EvaluationPeriods"]) == (
+        0.05,
+        2,
+        3,
+    )
+    assert {each["Name"]: each["Value"] for each in server_errors["Dimensions"]} == {
         "ApiName": {"Ref": "AWS::StackName"},
         "Stage": {"Ref": next(k for k, v in template["Resources"].items() if v["Type"] == "AWS::ApiGateway::Stage")},
     }

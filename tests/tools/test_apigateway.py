@@ -1,6 +1,7 @@
 """API Gateway refuses on this machine what it refuses on AWS."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -92,6 +93,28 @@ def signed(url: str, cloud: LocalCloud, *, service: str = "execute-api") -> requ
 def test_a_function_without_a_usable_answer_is_an_error_of_the_gateway(url: str, route: str, status: int) -> None:
     response = requests.get(f"{url}/{route}", timeout=30)
     assert (response.status_code, response.json()) == (status, {"message": "Internal server error"})
+
+
+@pytest.mark.parametrize(("route", "counted"), [("ok", {"Count"}), ("none", {"4XXError"}), ("crash", {"5XXError"})])
+def test_answers_are_counted_by_their_kind(url: str, bare_cloud: LocalCloud, route: str, counted: set[str]) -> None:
+    before = sums(bare_cloud)
+    requests.get(f"{url}/{route}", timeout=30)
+    after = sums(bare_cloud)
+    assert {name for name in after if after[name] > before[name]} == counted | {"Count"}
+
+
+def sums(cloud: LocalCloud) -> dict[str, float]:
+    """The metrics of the API's stage until now."""
+    dimensions = [{"Name": "ApiName", "Value": "refusals"}, {"Name": "Stage", "Value": "v1"}]
+    now = datetime.now(UTC)
+    times = {"StartTime": now - timedelta(days=1), "EndTime": now + timedelta(days=1), "Period": 86_400}
+    found = {}
+    for name in ("Count", "4XXError", "5XXError"):
+        points = cloud.client("cloudwatch", region=REGION).get_metric_statistics(
+            Namespace="AWS/ApiGateway", MetricName=name, Dimensions=dimensions, Statistics=["Sum"], **times
+        )["Datapoints"]
+        found[name] = sum(point["Sum"] for point in points)
+    return found
 
 
 def test_an_integration_is_given_up_at_its_time_limit(url: str) -> None:

@@ -84,6 +84,8 @@ NOT_CHECKED = (
     "weights-in-bucket: region, objects and completeness of the prefix",
     "cloudwatch-role: whether API Gateway may write its access logs",
     "scaling-role: whether Application Auto Scaling has its role in the account",
+    "function-concurrency: whether Lambda may run enough functions at once",
+    "gateway-timeout: whether API Gateway may wait for a function that long",
 )
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from local_cloud.emulator import iam, ministack
+from local_cloud.emulator import cloudwatch, iam, ministack
 from local_cloud.emulator.apigateway import access_log, authorization, errors, integration, rest_call
 from local_cloud.emulator.apigateway.rest_call import RestCall
 from local_cloud.emulator.cloudformation import extend_resource_type
 
-_gateway = ministack.internals("ministack.services.apigateway_v1", "_account_settings", "_stages_v1")
+_gateway = ministack.internals("ministack.services.apigateway_v1", "_account_settings", "_rest_apis", "_stages_v1")
 
 _MAX_BODY_BYTES = 10 * 1024 * 1024
 # What the managed policy AmazonAPIGatewayPushToCloudWatchLogs allows.
@@ -28,6 +28,8 @@ async def _answer(call: RestCall, proceed: Callable[[], Awaitable[ministack.Answ
     answer = errors.refuse(call, error) if error else await proceed()
     answer[1].setdefault("x-amzn-requestid", call.request_id)
     access_log.write_access_log(call, answer)
+    if call.stage:
+        _put_metrics(call, answer[0])
     return answer
 
 
@@ -41,6 +43,14 @@ def _error(call: RestCall) -> Any:
     if "//" in call.path.strip("/"):
         return errors.gateway_error("MISSING_AUTHENTICATION_TOKEN", "Missing Authentication Token")
     return None
+
+
+def _put_metrics(call: RestCall, status: int) -> None:
+    with ministack.scope(call.account, call.region):
+        dimensions = {"ApiName": _gateway._rest_apis[call.api_id]["name"], "Stage": call.stage_name}
+        values = {"Count": True, "4XXError": 400 <= status < 500, "5XXError": status >= 500}
+        counts = {name: (float(value), "Count") for name, value in values.items()}
+        cloudwatch.record_metrics("AWS/ApiGateway", dimensions, counts)
 
 
 def _check_stage(properties: dict[str, Any]) -> None:
