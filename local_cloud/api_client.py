@@ -60,6 +60,17 @@ class ApiClient:
             connection.close()
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, json.loads(content)
 
+    def exports(self) -> list[str]:
+        """Lines to paste into a shell, after which the calls in our documentation work there."""
+        variables = {"API_URL": self.url, "AWS_REGION": self.region, "AWS_DEFAULT_REGION": self.region}
+        if self.credentials:
+            variables["AWS_ACCESS_KEY_ID"] = self.credentials.access_key_id
+            variables["AWS_SECRET_ACCESS_KEY"] = self.credentials.secret_access_key
+            variables["AWS_SESSION_TOKEN"] = ""  # one of AWS's would make the signature wrong
+        if self.api_key:
+            variables["API_KEY"] = self.api_key
+        return [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+
     def curl(self, method: str, path: str, body: Any = None) -> str:
         """The same call as a line to paste into a shell; signed by curl itself."""
         parts = ["curl", "-sS", "-w", r"\n", *(["--noproxy", "127.0.0.1"] if "http" in getproxies() else [])]

@@ -114,13 +114,7 @@ def _question(stacks: list[Stack]) -> dict[str, Any]:
 def _show(client: ApiClient, question: dict[str, Any], status: int, answer: Any, *, takes_jobs: bool) -> None:
     print(f"\n  question  {PROMPT} ...")
     print(f"  answer    {status}: {text_of(answer) or answer}\n")
-    print(f"  API       {client.url}")
-    if client.credentials:
-        print(f"  key       AWS_ACCESS_KEY_ID={client.credentials.access_key_id}")
-        print(f"            AWS_SECRET_ACCESS_KEY={client.credentials.secret_access_key}")
-        print(f"  region    {client.region}")
-    if client.api_key:
-        print(f"  API key   {client.api_key}")
+    print("\n".join(client.exports()))
     print(f"\n{client.curl('POST', '/generate', question)}\n")
     if takes_jobs:
         print(f"{client.curl('POST', '/jobs?wait=25', question)}\n")

@@ -45,6 +45,7 @@ def internals(module: str, *names: str) -> Any:
 
 _app = internals("ministack.app", "_handle_post_body_shortcuts", "_resolve_port", "app")
 _http1 = internals("hypercorn.protocol.h11", "H11Protocol._check_protocol")
+_connections = internals("hypercorn.asyncio.tcp_server", "TCPServer._read_data")
 _concurrency = internals("ministack.core.concurrency", "esm_wake", "run_reentrant", "spawn_background")
 _responses = internals(
     "ministack.core.responses",
@@ -100,7 +101,19 @@ def _stay_with_http1() -> None:
     _http1.H11Protocol._check_protocol = check_protocol
 
 
+def _close_with_clients() -> None:
+    """Close a connection when its client has: Hypercorn keeps it for as long as it would wait for another request."""
+    read = _connections.TCPServer._read_data
+
+    async def read_data(self: Any) -> None:
+        await read(self)
+        await self.idle_task.stop()
+
+    _connections.TCPServer._read_data = read_data
+
+
 _stay_with_http1()
+_close_with_clients()
 
 
 def own_endpoint_url() -> str:

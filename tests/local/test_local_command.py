@@ -1,6 +1,7 @@
 """`python -m slipway local`: output, Ctrl-C, kill -9, region, taken port, unknown deployment."""
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -90,11 +92,22 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     assert answers[0][0]["generated_text"]
     assert answers[1]["output"][0]["generated_text"]
     assert answers[2]["status"] == "InService"
+    exports = [line for line in printed.splitlines() if line.startswith("export ")]
+    assert called_as_in_the_readme(exports)[0]["generated_text"]
     family = family_of(process)
     assert len(family) >= 3, "the emulator, a model and a function"
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE_IN_SECONDS) == 0
     assert_gone(family)
+
+
+def called_as_in_the_readme(exports: list[str]) -> Any:
+    """The answer to the README's own curl line, with a body for GPT-2, in a shell with these lines."""
+    text = (ROOT / "README.md").read_text()
+    (line,) = re.findall(r'^curl -sS --aws-sigv4 "aws:amz:\$AWS_REGION.*?generate"$', text, re.MULTILINE | re.DOTALL)
+    line = re.sub("-d '.*?'", """-d '{"inputs": "A list is"}'""", line)
+    script = "\n".join([*exports, line])
+    return json.loads(subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout)
 
 
 def test_kill_9_leaves_nothing_behind(running: tuple[subprocess.Popen[str], str]) -> None:
@@ -204,7 +217,7 @@ def test_a_deployment_that_names_its_region_is_deployed_there(tmp_path: Path) ->
     (path := tmp_path / "european.yaml").write_text(f"{GPT2.read_text()}region: eu-west-1\n")
     with started(str(path)) as (_, printed):
         assert "answer    200" in printed
-        assert "region    eu-west-1" in printed
+        assert "export AWS_REGION=eu-west-1" in printed
 
 
 def test_an_unknown_deployment_is_offered_the_nearest() -> None:

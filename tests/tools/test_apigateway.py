@@ -1,8 +1,10 @@
 """API Gateway refuses on this machine what it refuses on AWS."""
 
+import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -148,6 +150,16 @@ def test_a_body_that_is_not_utf_8_is_refused(url: str) -> None:
 def test_an_offer_to_switch_to_http_2_is_ignored(url: str) -> None:
     headers = {"connection": "Upgrade, HTTP2-Settings", "upgrade": "h2c", "http2-settings": "AAMAAABkAAQAAP__"}
     assert requests.get(f"{url}/ok", headers=headers, timeout=30).status_code == 200
+
+
+def test_a_connection_ends_with_its_client(bare_cloud: LocalCloud) -> None:
+    where = urlsplit(bare_cloud.url)
+    with socket.create_connection((where.hostname, where.port), timeout=30) as connection:
+        connection.sendall(b"GET /_ministack/health HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(4096):
+            pass
 
 
 def test_a_signature_for_the_api_and_its_region_is_accepted(url: str, bare_cloud: LocalCloud) -> None:

@@ -1,0 +1,47 @@
+"""The CDK's own command deploys to a running local cloud, compares, and destroys."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from local_cloud.api_client import connect
+from local_cloud.assembly import ROOT, Stack
+from local_cloud.cloud import ACCOUNT, LocalCloud
+
+Cdk = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def cdk(cloud: LocalCloud, assembly: Path) -> Cdk:
+    """Run `cdk` with the account's root key, as docs/local-cloud.md shows; the app is synthesized already."""
+    environment = os.environ | {
+        "AWS_ENDPOINT_URL": cloud.url,
+        "AWS_ACCESS_KEY_ID": ACCOUNT,
+        "AWS_SECRET_ACCESS_KEY": "any",
+        "AWS_REGION": "us-east-1",
+    }
+    command = [str(ROOT / "node_modules" / ".bin" / "cdk"), "--app", str(assembly), "--no-notices"]
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True)
+
+    return run
+
+
+def test_a_stack_is_deployed_compared_and_destroyed(cloud: LocalCloud, stacks: dict[str, Stack], cdk: Cdk) -> None:
+    stack = stacks["jobs-off"]
+    cloudformation = cloud.client("cloudformation", region=stack.region)
+    deployed = cdk("deploy", stack.name, "--require-approval", "never")
+    assert deployed.returncode == 0, deployed.stderr
+    (found,) = cloudformation.describe_stacks(StackName=stack.name)["Stacks"]
+    outputs = {each["OutputKey"]: each["OutputValue"] for each in found["Outputs"]}
+    assert connect(cloud, outputs, stack.region).call("POST", "/generate", {"inputs": "A list is"})[0] == 200
+    compared = cdk("diff", stack.name, "--fail")
+    assert compared.returncode == 0, compared.stderr
+    assert "Number of stacks with differences: 0" in compared.stderr
+    destroyed = cdk("destroy", stack.name, "--force")
+    assert destroyed.returncode == 0, destroyed.stderr
+    assert all(each["StackName"] != stack.name for each in cloudformation.describe_stacks()["Stacks"])
