@@ -87,7 +87,7 @@ def shipped(world: World, *, seconds: int) -> None:
     """Asks with `?wait=seconds` and follows Retry-After until the job has ended."""
     table = Table(world)
     around = Runtime(now=lambda: world.now, sleep=world.pass_time, random=world.chance)
-    long_poll = LongPoll(table, around, table)  # type: ignore[arg-type]
+    long_poll = LongPoll(table, around, table, while_held=table)  # type: ignore[arg-type]
     while True:
         with _Request(world):
             end = world.now + seconds

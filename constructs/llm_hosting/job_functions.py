@@ -14,7 +14,6 @@ from .job_events import grant_announce
 from .job_store import JobStore
 
 _SWEEP_TIMEOUT = cdk.Duration.seconds(60)
-_ANSWER_TIMEOUT = cdk.Duration.seconds(10)
 _HOLD_MEMORY_IN_MB = 256  # the function mostly waits, and a waiting function costs by its memory
 
 _NEXT_SWEEP = "The next sweep, a minute later, does the work of one that failed; an alarm counts them."
@@ -57,9 +56,9 @@ class JobFunctions(Construct):
             "GET", "/jobs/{id}", handler="poll_job", timeout=api.hold_timeout, memory_in_mb=_HOLD_MEMORY_IN_MB
         )
         self._store.grant_wait(poll)
-        list_ = api.add_function("GET", "/jobs", handler="list_jobs", timeout=_ANSWER_TIMEOUT)
+        list_ = api.add_function("GET", "/jobs", handler="list_jobs", timeout=HOLD_TIMEOUT)
         self._store.grant_list(list_)
-        cancel = api.add_function("DELETE", "/jobs/{id}", handler="cancel_job", timeout=_ANSWER_TIMEOUT)
+        cancel = api.add_function("DELETE", "/jobs/{id}", handler="cancel_job", timeout=HOLD_TIMEOUT)
         self._store.grant_change(cancel)
         grant_announce(cancel)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from hashlib import sha256
+from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +14,7 @@ from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
 from inference_api import errors
 from inference_api.errors import ApiError
+from inference_api.runtime import runtime
 
 Event = Mapping[str, Any]
 
@@ -89,6 +91,7 @@ def answers(route: Callable[[Request], Response]) -> Callable[[Event, Any], dict
         request, failure, route_name = None, None, None
         request_id = getattr(context, "aws_request_id", "")
         try:
+            _limit_time(context)
             request_id = event["requestContext"]["requestId"]
             route_name = f"{event['httpMethod']} {event['resource']}"
             request = Request.from_event(event)
@@ -111,6 +114,12 @@ def answers(route: Callable[[Request], Response]) -> Callable[[Event, Any], dict
         return answer
 
     return entry_point
+
+
+def _limit_time(context: Any) -> None:
+    """A function that is killed at its timeout gives its caller no answer."""
+    remaining = getattr(context, "get_remaining_time_in_millis", None)
+    runtime().answer_before(runtime().now() + remaining() / 1000 if remaining else inf)
 
 
 def _error_response(error: ApiError) -> Response:

@@ -1,19 +1,44 @@
-"""Injectable clients, clock and random source."""
+"""Injectable clients, clock and random source, and the time in which a caller must be answered."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from math import inf
 from random import Random, SystemRandom
 from typing import Any
 
 import botocore.session
 from botocore.config import Config
 
+from inference_api.errors import BusyError
+
 # Several attempts of at most 1 + 2 s; writes that are not idempotent have a condition.
 STANDARD_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 4})
 # A repeated invocation is paid twice.
 ONE_ATTEMPT = Config(connect_timeout=1, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 1})
+# While a caller is held: the next read comes in a moment, and the place expires by itself.
+ONE_QUICK_ATTEMPT = Config(connect_timeout=1, read_timeout=1, retries={"mode": "standard", "total_max_attempts": 1})
+
+_TO_ANSWER_IN_SECONDS = 0.5
+# A call of the model takes nearly all of a caller's time; its own timeout is what ends it.
+_LONGEST_LIMITED_TRY_IN_SECONDS = 10
+
+
+class OutOfTimeError(BusyError):
+    """One more try of a call to AWS could outlast the time in which the caller must be answered."""
+
+
+def time_for_a_try(config: Config) -> float:
+    """Seconds that a try and the pause after it may take, with those that the answer takes; 0 for no limit.
+
+    botocore pauses for at most 2^n seconds after the nth failure, n from 0.
+    """
+    one_try = config.connect_timeout + config.read_timeout
+    if one_try > _LONGEST_LIMITED_TRY_IN_SECONDS:
+        return 0
+    attempts = config.retries["total_max_attempts"]
+    return float(one_try + _TO_ANSWER_IN_SECONDS + (2 ** (attempts - 2) if attempts > 1 else 0))
 
 
 @cache
@@ -25,6 +50,13 @@ def _client(service: str, config: Config) -> Any:
     client = _session().create_client(service, config=config)
     if service == "sagemaker-runtime":
         add_output_path_extension(client.meta.service_model)
+    needed = time_for_a_try(config)
+
+    def check_time(**_: Any) -> None:
+        if needed and _now() + needed > _answer_by:
+            raise OutOfTimeError
+
+    client.meta.events.register("before-send", check_time)
     return client
 
 
@@ -39,14 +71,26 @@ def _now() -> float:
     return round(time.time(), 3)  # the table keeps milliseconds
 
 
+_answer_by = inf  # of the one request that this process handles
+
+
+def _answer_before(moment: float) -> None:
+    global _answer_by
+    _answer_by = moment
+
+
 @dataclass(frozen=True)
 class Runtime:
-    """client(service, config) makes a botocore client; now() gives seconds of the epoch."""
+    """client(service, config) makes a botocore client; now() gives seconds of the epoch.
+
+    answer_before(moment) limits the tries of all clients to those that end before a moment of this clock.
+    """
 
     client: Callable[[str, Config], Any] = _client
     now: Callable[[], float] = _now
     sleep: Callable[[float], None] = time.sleep
     random: Random = field(default_factory=SystemRandom)
+    answer_before: Callable[[float], None] = _answer_before
 
     def new_id(self) -> str:
         """128 random bits as 32 hex characters."""

@@ -35,6 +35,7 @@ from simulation.aws.transactions import Transactions
 from simulation.event_source import EventSource
 from simulation.faults import Faults
 from simulation.functions import Functions, Handler, Invocation
+from simulation.gateway import ROUTES
 from simulation.model import Model
 from simulation.scheduler import Scheduler
 from simulation.trial import Trial
@@ -53,8 +54,8 @@ HANDLERS: dict[str, Handler] = {
 TIMEOUTS = {
     "submit_job": 28,
     "poll_job": 28,
-    "list_jobs": 10,
-    "cancel_job": 10,
+    "list_jobs": 28,
+    "cancel_job": 28,
     "generate": 28,
     "sweep_jobs": 60,
     "record_result": 30,
@@ -81,7 +82,8 @@ class Deployment:
         self.functions = Functions(scheduler, self._new_random(), faults, trial.clock_skew)
         handlers = HANDLERS | ({"generate": generate_by_job.handler} if trial.mode == "async" else {})
         for name, handler in handlers.items():
-            self.functions.add(name, handler, TIMEOUTS[name])
+            limit = trial.answer_within if name in ROUTES.values() else TIMEOUTS[name]
+            self.functions.add(name, handler, limit)
         self.dead_letters = Queue("dead-letters", scheduler, self._new_random(), faults, visibility_timeout=30)
         consumer = "record_result" if trial.mode == "async" else "run_job"
         self.messages = Queue(
@@ -131,7 +133,8 @@ class Deployment:
         before, environment = runtime.runtime(), dict(os.environ)
         os.environ.update(self._environment())
         functions = self.functions
-        runtime.use(runtime.Runtime(self._client, functions.now, self.scheduler.sleep, self._new_random()))
+        random = self._new_random()
+        runtime.use(runtime.Runtime(self._client, functions.now, self.scheduler.sleep, random, functions.answer_before))
         clear_caches()
         try:
             yield

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from random import Random
 from typing import Any
 
@@ -27,6 +28,7 @@ class Invocation:
         self.ended_at: float | None = None
         self.disturbed = False
         self.clock_error = 0.0
+        self.answer_by = inf
         self.result: Any = None
         self.outcome = "running"
         self.task: Task | None = None
@@ -96,6 +98,13 @@ class Functions:
     def now(self) -> float:
         """The running function's clock, to the millisecond."""
         return round(self.scheduler.now + self.current().clock_error, 3)
+
+    def answer_before(self, moment: float) -> None:
+        """Limit the tries of the running function's calls, by its own clock."""
+        self.current().answer_by = moment
+
+    def has_time_for(self, seconds: float) -> bool:
+        return not seconds or self.now() + seconds <= self.current().answer_by
 
     def start(self, function: Function, event: Any) -> Invocation:
         invocation = Invocation(function, event, self.scheduler.now)

@@ -10,7 +10,7 @@ from simulation.functions import Functions
 from simulation.scheduler import Scheduler
 
 TIMEOUT_IN_SECONDS = 29
-_ROUTES = {
+ROUTES = {
     ("POST", "/jobs"): "submit_job",
     ("GET", "/jobs"): "list_jobs",
     ("GET", "/jobs/{id}"): "poll_job",
@@ -43,7 +43,7 @@ class Gateway:
             return Reply(503, {"retry-after": "2"}, {"error": {"code": "overloaded", "message": ""}})
         caller = f"{principal}:session-{self.random.randrange(1000)}"  # the session name must not matter
         event = http_event(method, resource, caller, f"{self.random.getrandbits(64):016x}", **request)
-        invocation = self.functions.by_name[_ROUTES[method, resource]].start(event)
+        invocation = self.functions.by_name[ROUTES[method, resource]].start(event)
         in_time = invocation.finished.wait(TIMEOUT_IN_SECONDS)
         self.scheduler.sleep(self.random.uniform(0.01, 0.04))
         if not in_time:

@@ -36,6 +36,7 @@ LIMITED, COUNTED = "i8_no_limit_is_passed", "i8_metrics_count_each_job_once"
 CLAIMED = "i9_every_claim_precedes_its_invocation"
 UNKNOWN_IDS = "i10_unknown_ids_create_nothing"
 ANNOUNCED, ROWS = "ends_are_announced", "rows_are_small_and_hold_no_text"
+IN_TIME = "callers_are_answered_in_time"
 LOGS, VALID = "texts_stay_out_of_logs_and_events", "requests_are_valid"
 
 # Settings of trials.
@@ -45,6 +46,7 @@ BROKEN_OUTPUTS: dict[str, Any] = {"rates": Rates(broken_output=1.0)}
 NAMED_BY_SAGEMAKER: dict[str, Any] = {"rates": Rates(lost_message=1.0), "composition": "behind the name"}
 REFUSED_EVENTS: dict[str, Any] = {"rates": Rates(event_refused=0.3)}
 LOST_ANSWERS: dict[str, Any] = {"rates": Rates(unknown_outcome=0.3)}
+THROTTLED: dict[str, Any] = {"rates": Rates(throttle=0.7), "habits": Habits(waiting=0), "answer_within": 10}
 LOST_MESSAGES: dict[str, Any] = {"rates": Rates(crash=0.1, lost_message=1.0), "jobs": 30}
 SLOW_MODEL: dict[str, Any] = {"rates": Rates(), "habits": Habits(intruded=1.0), "median": 60.0, "longest": 120.0}
 FEW_PLACES: dict[str, Any] = {"rates": Rates(), "owners": 2, "max_waiting": 4, "habits": Habits(waiting=1.0)}
@@ -407,6 +409,9 @@ TRIED = [
         trial=MODEL_ERRORS,
     ),
     Mutant("rows grow", ROWS, items.to_item, "return item", 'return item | {"notes": {"S": "x" * 800}}'),
+    Mutant(
+        "functions try until they are killed", IN_TIME, http._limit_time, "if remaining", "if False", ASYNC, THROTTLED
+    ),
     Mutant(
         "the model's words are logged",
         LOGS,

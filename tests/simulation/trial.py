@@ -13,7 +13,8 @@ COMPOSITIONS = ("folder", "no slashes", "behind the name")
 class Trial:
     """Times in seconds. The same settings give the same history, call by call.
 
-    composition: how the asynchronous endpoint makes an output's key of path, extension and name.
+    answer_within: the timeout of functions that answer callers. composition: how the asynchronous endpoint makes an
+    output's key of path, extension and name.
     """
 
     mode: str
@@ -40,6 +41,7 @@ class Trial:
     unknown_messages: int = 20
     redriven_every: float = 900.0
     page_bytes: int = 4000
+    answer_within: int = 28
     after_retention: bool = True
     sweeps: bool = True
     clock_skew: float = 0.0

@@ -34,10 +34,13 @@ def retry_after(job: Job, now: float, *, asked: int, held: bool) -> int | None:
 
 
 class LongPoll:
-    """Reads jobs for their owners, and holds the owners while there are places."""
+    """Reads jobs for their owners, and holds the owners while there are places.
 
-    def __init__(self, table: JobTable, runtime: Runtime, places: WaitingPlaces) -> None:
-        self._table, self._runtime, self._places = table, runtime, places
+    while_held: the same table, for reads of which the next follows at once.
+    """
+
+    def __init__(self, table: JobTable, runtime: Runtime, places: WaitingPlaces, *, while_held: JobTable) -> None:
+        self._table, self._runtime, self._places, self._while_held = table, runtime, places, while_held
 
     def find(self, job_id: str, owner: str) -> Job:
         """Raises the same ApiError 404 for an id that is unknown, malformed, expired or another caller's."""
@@ -50,17 +53,17 @@ class LongPoll:
         """The job when it has ended, or at the time `end`; and whether the caller was held."""
         if self._runtime.now() >= end or not job.is_open:
             return job, False
-        place, held = None, False
         # Any answer is better than an error, above all right after the job was accepted.
+        place = None
         with suppress(*PASSING_ERRORS):
             place = self._places.take(job.owner, end)
-            if place:
-                while job.is_open and self._runtime.now() + READ_INTERVAL_IN_SECONDS <= end:
-                    self._runtime.sleep(READ_INTERVAL_IN_SECONDS)
-                    # An eventually consistent read costs half, and may miss a new row.
-                    job = self._table.get(job.id, consistent=False) or self._table.get(job.id) or job
-                held = True
-        if place:
+        if place is None:
+            return job, False
+        while job.is_open and self._runtime.now() + READ_INTERVAL_IN_SECONDS <= end:
+            self._runtime.sleep(READ_INTERVAL_IN_SECONDS)
             with suppress(*PASSING_ERRORS):
-                self._places.give_back(job.owner, place)
-        return job, held
+                # An eventually consistent read costs half, and may miss a new row.
+                job = self._while_held.get(job.id, consistent=False) or self._while_held.get(job.id) or job
+        with suppress(*PASSING_ERRORS):
+            self._places.give_back(job.owner, place)
+        return job, True

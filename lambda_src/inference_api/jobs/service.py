@@ -19,7 +19,7 @@ from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces
-from inference_api.runtime import ONE_ATTEMPT, STANDARD_RETRIES, runtime
+from inference_api.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, runtime
 from inference_api.settings import job_settings, settings
 
 # Otherwise a link names the global host, which redirects new buckets and refuses those of younger regions.
@@ -55,8 +55,7 @@ class JobService:
 def job_service() -> JobService:
     """Made on first use; nothing in it belongs to one request."""
     current, jobs = runtime(), job_settings()
-    database = current.client("dynamodb", STANDARD_RETRIES)
-    table = JobTable(database, jobs.table, current)
+    table = JobTable(current.client("dynamodb", STANDARD_RETRIES), jobs.table, current)
     files = JobFiles(current.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION)), jobs.bucket)
     completion = Completion(table, current.client("events", STANDARD_RETRIES), jobs.policy, current, jobs.deployment)
     backend = _backend(table, files, completion)
@@ -71,8 +70,14 @@ def job_service() -> JobService:
         deployment=jobs.deployment,
         engine_serves=deployed_engine.serves,
     )
-    places = WaitingPlaces(database, jobs.table, current, jobs.max_waiting)
-    return JobService(table, files, completion, backend, submission, LongPoll(table, current, places))
+    return JobService(table, files, completion, backend, submission, _long_poll(table))
+
+
+def _long_poll(table: JobTable) -> LongPoll:
+    current, jobs = runtime(), job_settings()
+    quick = current.client("dynamodb", ONE_QUICK_ATTEMPT)
+    places = WaitingPlaces(quick, jobs.table, current, jobs.max_waiting)
+    return LongPoll(table, current, places, while_held=JobTable(quick, jobs.table, current))
 
 
 @cache

@@ -27,6 +27,7 @@ from botocore.retries.standard import (
 )
 from botocore.validate import ParamValidator
 
+from inference_api.runtime import OutOfTimeError, time_for_a_try
 from simulation.aws.errors import Refusal
 from simulation.faults import CONFLICT, CRASH_AFTER, CRASH_BEFORE, ERROR, THROTTLED, UNKNOWN, Faults
 from simulation.functions import Functions
@@ -66,6 +67,7 @@ class Client:
         attempts = retries.get("total_max_attempts") or _DEFAULT_ATTEMPTS.get(service_name, 3)
         self._read_timeout = float(config.read_timeout)
         self._connect_timeout = float(config.connect_timeout)
+        self._time_for_a_try = time_for_a_try(config)
         self._retry = StandardRetryConditions(attempts)
         self._back_off = ExponentialBackoff(
             random=random.random, service_name=service_name, throttling_detector=_Throttles()
@@ -95,6 +97,8 @@ class Client:
         attempt = 0
         while True:
             attempt += 1
+            if not self._functions.has_time_for(self._time_for_a_try):
+                raise OutOfTimeError
             try:
                 return self._attempt(model, method, arguments)
             except (ClientError, HTTPClientError) as error:

@@ -220,7 +220,12 @@ class Exploration:
         deployment = Deployment(self.trial, Scheduler(START), Random(1), Faults(Rates(), Random(1)))
         replay = self._replay
         with deployment.as_runtime():
-            runtime.use(runtime.Runtime(replay.client, replay.now, lambda seconds: None, Chance(replay)))
+            chance = Chance(replay)
+            runtime.use(
+                runtime.Runtime(
+                    replay.client, replay.now, lambda seconds: None, chance, answer_before=lambda moment: None
+                )
+            )
             clear_caches()
             yield
 

@@ -4,6 +4,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from simulation.gateway import ROUTES
 from simulation.invariants.invariant import Story, invariant, prompt_of_job, when
 from simulation.world import World
 
@@ -63,6 +64,14 @@ def i7_a_key_makes_one_job(world: World) -> Iterator[Story]:
     for exchange in world.history.exchanges:
         if exchange.key and exchange.shown and prompt_of_job(world, exchange.shown["id"]) != exchange.prompt:
             yield exchange.shown["id"], f"{when(exchange.ended_at)} given to a caller for <{exchange.prompt}>"
+
+
+@invariant
+def callers_are_answered_in_time(world: World) -> Iterator[Story]:
+    """A function that answers callers never runs into its timeout, however slow or throttled AWS is."""
+    for (function, outcome), times in world.deployment.functions.outcomes.items():
+        if outcome == "timed out" and function in ROUTES.values():
+            yield "", f"{function} timed out {times} times"
 
 
 def _owners(world: World) -> dict[str, str]:

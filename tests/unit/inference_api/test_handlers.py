@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -191,6 +192,19 @@ def test_an_endpoint_that_cannot_be_described_is_a_503_with_retry_after(aws: Aws
     assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (503, "status_unknown")
     assert answer["headers"]["retry-after"] == "5"
     assert "arn:aws" not in answer["body"]
+
+
+@pytest.mark.parametrize(("seconds", "status", "tries"), [(4, 503, 0), (10, 200, 1)])
+def test_a_call_that_could_outlast_the_function_is_not_begun(
+    aws: AwsDouble, seconds: int, status: int, tries: int
+) -> None:
+    aws.body = b'{"EndpointStatus": "InService"}'
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 1000 * seconds)
+    answer = describe_endpoint.handler(event("describe_endpoint"), context)
+    assert (answer["statusCode"], len(aws.received)) == (status, tries)
+    if status == 503:
+        assert json.loads(answer["body"])["error"]["code"] == "overloaded"
+        assert answer["headers"]["retry-after"] == "2"
 
 
 def test_a_function_without_its_settings_answers_in_our_shape(monkeypatch: pytest.MonkeyPatch) -> None:

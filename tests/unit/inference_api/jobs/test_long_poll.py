@@ -52,7 +52,7 @@ class Rows:
 
     def long_poll(self) -> LongPoll:
         runtime = Runtime(now=lambda: self.now, sleep=self.sleep, random=Random(1))
-        return LongPoll(self, runtime, self)  # type: ignore[arg-type]
+        return LongPoll(self, runtime, self, while_held=self)  # type: ignore[arg-type]
 
 
 def request(**query: str) -> Request:
@@ -101,7 +101,7 @@ def test_a_job_that_has_ended_takes_no_place() -> None:
 def test_a_table_that_fails_while_waiting_costs_no_answer() -> None:
     rows = Rows()
     rows.fails = True
-    assert rows.long_poll().until_ended(JOB, 1025) == (JOB, False)
+    assert rows.long_poll().until_ended(JOB, 1025) == (JOB, True)
 
 
 @pytest.mark.parametrize("job_id", ["1" * 32, "", "0" * 31, "0" * 33, "G" * 32, "../" + "0" * 29, "0" * 31 + "A"])
