@@ -1,6 +1,6 @@
 # Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth test test-tools test-models check format snapshot reference bench chaos requirements clean
+.PHONY: help setup local synth test test-tools test-models check format snapshot reference bench smoke chaos requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml)))slipway-account-settings
@@ -76,6 +76,9 @@ reference: .venv/.ready  ## write deployments/schema.json and docs/deployment-fi
 
 bench: .venv/.ready .venv-cloud/.ready  ## measure what docs/performance.md promises
 	@python -m benchmarks
+
+smoke: .venv/.ready node_modules/.ready $(if $(LOCAL),.venv-cloud/.ready)  ## deploy two small endpoints on AWS for an hour, answer what only AWS can tell; LOCAL=1: here
+	@python -m smoke $(if $(LOCAL),--local)
 
 chaos: .venv/.ready  ## JOBS (default 100000) under random faults in virtual time, over SEEDS (default 50)
 	@PYTHONPATH=tests python -m simulation --jobs $(JOBS) --seeds $(SEEDS)

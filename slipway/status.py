@@ -118,7 +118,8 @@ def _rows(stack: DeployedStack, found: dict[str, Any]) -> Iterator[tuple[str, st
     types = ", ".join(f"{number} x {name}" for name, number in count["types"].items())
     yield "instances", f"{count['current']} of {count['desired']}" + (f": {types}" if types else "")
     price = found["usd_per_hour"]
-    yield "cost", "not known" if price is None else f"about {price:,.2f} USD an hour for the instances that run now"
+    cost = f"about {price:,.2f} USD an hour for the instances that run now" if count["current"] else "no instance runs"
+    yield "cost", "not known" if price is None else cost
     if queue := found["queue"]:
         backlog = f"{queue['backlog']:,} wait in SageMaker's queue; results: " if "backlog" in queue else ""
         counts = f"{queue['waiting']:,} waiting, {queue['in_flight']:,} in flight"

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -63,12 +63,11 @@ def _line(check: Check) -> str:
 
 def checks_of(stack: DeployedStack, timeout: int) -> Iterator[Check]:
     """The model is called only where its stack is complete and its endpoint in service."""
-    looks: Sequence[Callable[[DeployedStack], Check]] = (_stack, _configuration, _endpoint, _instances, _alarms)
-    looked = []
-    for look in looks:
-        looked.append(look(stack))
-        yield looked[-1]
-    if all(check.good for check in looked if check.name in ("stack", "endpoint")):
+    state, endpoint = _stack(stack), _endpoint(stack)
+    yield from (state, endpoint)
+    if stack.endpoint:
+        yield from (_configuration(stack, stack.endpoint), _instances(stack.endpoint), _alarms(stack))
+    if state.good and endpoint.good:
         yield from _calls(stack, timeout)
     yield _other_endpoints(stack)
     yield _left(stack)
@@ -84,14 +83,14 @@ def _stack(stack: DeployedStack) -> Check:
     return Check("stack", False, seen, (failure and failure.cause) or "mend the deployment, then deploy it again")
 
 
-def _configuration(stack: DeployedStack) -> Check:
+def _configuration(stack: DeployedStack, endpoint: dict[str, Any]) -> Check:
     """SageMaker may have gone back to the old configuration without CloudFormation's knowledge."""
-    live = str((stack.endpoint or {}).get("EndpointConfigName", "none"))
+    live = str(endpoint["EndpointConfigName"])
     # Physical ids are ARNs, which are in lower case.
     own = [_name_in(each).lower() for each in stack.resources.get("AWS::SageMaker::EndpointConfig", [])]
     if live.lower() in own:
         return Check("configuration", True, f"{live}, the stack's own")
-    fix = "SageMaker has rolled the update back: change the deployment, such as hosting.update_wait_in_seconds, deploy"
+    fix = "SageMaker has rolled the update back: mend the deployment, then deploy it again"
     return Check("configuration", False, f"the endpoint runs {live}; the stack's is {' or '.join(own) or 'none'}", fix)
 
 
@@ -108,8 +107,8 @@ def _endpoint(stack: DeployedStack) -> Check:
     return Check("endpoint", False, seen, fix)
 
 
-def _instances(stack: DeployedStack) -> Check:
-    variants = (stack.endpoint or {}).get("ProductionVariants", [])
+def _instances(endpoint: dict[str, Any]) -> Check:
+    variants = endpoint.get("ProductionVariants", [])
     current, desired = (
         sum(variant.get(f"{which}InstanceCount", 0) for variant in variants) for which in ("Current", "Desired")
     )
@@ -167,7 +166,7 @@ def _left(stack: DeployedStack) -> Check:
     """Resources of earlier stacks and updates that nobody uses; they bill for storage at most."""
     own = {_name_in(each) for ids in stack.resources.values() for each in ids}
     left = [f"{each.kind} {each.name}" for each in find(stack.name, stack.clients)[0] if _name_in(each.name) not in own]
-    seen = f"{len(left)} that only storage is paid for: {'; '.join(left)}" if left else "nothing of earlier stacks"
+    seen = f"{len(left)} that bill for storage at most: {'; '.join(left)}" if left else "nothing of earlier stacks"
     return Check("left over", True, seen)
 
 

@@ -56,9 +56,9 @@ class JobFunctions(Construct):
             "GET", "/jobs/{id}", handler="poll_job", timeout=api.hold_timeout, memory_in_mb=_HOLD_MEMORY_IN_MB
         )
         self._store.grant_wait(poll)
-        list_ = api.add_function("GET", "/jobs", handler="list_jobs", timeout=HOLD_TIMEOUT)
+        list_ = api.add_function("GET", "/jobs", handler="list_jobs", timeout=api.hold_timeout)
         self._store.grant_list(list_)
-        cancel = api.add_function("DELETE", "/jobs/{id}", handler="cancel_job", timeout=HOLD_TIMEOUT)
+        cancel = api.add_function("DELETE", "/jobs/{id}", handler="cancel_job", timeout=api.hold_timeout)
         self._store.grant_change(cancel)
         grant_announce(cancel)
 

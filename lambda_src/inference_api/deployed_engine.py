@@ -2,14 +2,9 @@
 
 from functools import cache
 
-from botocore.config import Config
-
 from inference_api.endpoint_status import EndpointStatus
-from inference_api.runtime import ONE_ATTEMPT, runtime
+from inference_api.runtime import ONE_QUICK_ATTEMPT, runtime
 from inference_api.settings import settings
-
-# The call of the model that may follow takes up to 1 + 25 s of the function's 28 s.
-_GLANCE = ONE_ATTEMPT.merge(Config(connect_timeout=1, read_timeout=1))
 
 
 def serves() -> bool:
@@ -19,5 +14,8 @@ def serves() -> bool:
 
 @cache
 def endpoint_status() -> EndpointStatus:
-    """Made when the first body breaks a rule of the engine; all other requests go without it."""
-    return EndpointStatus(runtime().client("sagemaker", _GLANCE), settings().endpoint_name, runtime().now)
+    """Made on first use, since its client is large.
+
+    One quick attempt: the call of the model that may follow takes nearly all of the function's time.
+    """
+    return EndpointStatus(runtime().client("sagemaker", ONE_QUICK_ATTEMPT), settings().endpoint_name, runtime().now)

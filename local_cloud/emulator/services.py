@@ -2,6 +2,7 @@
 
 from local_cloud.emulator import (
     apigateway,
+    change_sets,
     cloudformation,
     cloudwatch,
     dynamodb,
@@ -26,6 +27,7 @@ def install(emulator_only: tuple[str, ...]) -> None:
     lambda_.install(emulator_only)
     for module in (
         iam,
+        change_sets,
         apigateway,
         logs,
         dynamodb,

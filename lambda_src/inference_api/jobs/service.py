@@ -7,7 +7,7 @@ from botocore.config import Config
 
 from inference_api import deployed_engine
 from inference_api.answer import Answer
-from inference_api.endpoint_status import ONE_QUICK_ATTEMPT, EndpointStatus, FirstService
+from inference_api.endpoint_status import FirstService
 from inference_api.http import Request
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.backend import JobBackend
@@ -83,8 +83,7 @@ def _long_poll(table: JobTable) -> LongPoll:
 @cache
 def first_service() -> FirstService:
     """Apart from the service: only functions that submit jobs need its client, which is large."""
-    client = runtime().client("sagemaker", ONE_QUICK_ATTEMPT)
-    return FirstService(EndpointStatus(client, settings().endpoint_name, runtime().now))
+    return FirstService(deployed_engine.endpoint_status())
 
 
 def _backend(table: JobTable, files: JobFiles, completion: Completion) -> JobBackend:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
-from inference_api.endpoint_status import ONE_QUICK_ATTEMPT, QUICK_RETRIES, EndpointStatus, FirstService
+from inference_api.endpoint_status import QUICK_RETRIES, EndpointStatus, FirstService
 from inference_api.errors import ApiError
 
 NOT_FOUND = ClientError(
@@ -126,8 +126,3 @@ def test_every_attempt_together_ends_before_the_function() -> None:
     longest_back_off_in_seconds = 2 ** (attempts - 1)
     longest = attempts * (QUICK_RETRIES.connect_timeout + QUICK_RETRIES.read_timeout) + longest_back_off_in_seconds
     assert longest < 10
-
-
-def test_a_job_waits_for_one_quick_attempt() -> None:
-    assert ONE_QUICK_ATTEMPT.retries["total_max_attempts"] == 1
-    assert ONE_QUICK_ATTEMPT.connect_timeout + ONE_QUICK_ATTEMPT.read_timeout == 3

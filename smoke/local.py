@@ -1,0 +1,64 @@
+"""The local cloud as an account that is ready for a deploy: bootstrapped, with the images and the role for logs."""
+
+import json
+import os
+import threading
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from llm_hosting import ACCOUNT_SETTINGS
+from local_cloud.assembly import DEFAULT_REGION, ROOT, read_stacks, synthesize
+from local_cloud.cloud import LocalCloud, free_port
+from local_cloud.deploy import deploy
+from slipway.check import check
+
+CLOCK_SPEED = 4
+LOOK_INTERVAL_IN_SECONDS = 0.5
+
+
+@contextmanager
+def local_account(deployments: Sequence[str]) -> Iterator[None]:
+    """The environment points to it until the block ends. deployments: files whose images the registry has."""
+    with LocalCloud(port=free_port(), clock_speed=CLOCK_SPEED) as cloud:
+        settings = read_stacks(synthesize([ACCOUNT_SETTINGS]))
+        cloud.wait_until_ready()
+        for stack in settings:
+            deploy(cloud, stack)
+        ecr = cloud.client("ecr", region=DEFAULT_REGION)
+        for path in deployments:
+            repository, _, tag = check(ROOT / path, ()).report.image.partition(":")
+            ecr.create_repository(repositoryName=repository)
+            ecr.put_image(repositoryName=repository, imageManifest="{}", imageTag=tag)
+        os.environ |= {
+            "AWS_ENDPOINT_URL": cloud.url,
+            "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": cloud.deployer.secret_access_key,
+            "AWS_REGION": DEFAULT_REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+        os.environ.pop("AWS_PROFILE", None)
+        os.environ.pop("AWS_SESSION_TOKEN", None)
+        with _hurrying(cloud):
+            yield
+
+
+@contextmanager
+def _hurrying(cloud: LocalCloud) -> Iterator[None]:
+    """Put the clock forward while an update waits for it; all the time, each minute's sweep would be due at once."""
+    over = threading.Event()
+
+    def hurry() -> None:
+        while not over.wait(LOOK_INTERVAL_IN_SECONDS):
+            with urllib.request.urlopen(f"{cloud.url}/_slipway/clock", timeout=60) as response:
+                is_awaited = json.load(response)["is_awaited"]
+            if is_awaited:
+                cloud.advance(60)
+
+    hurrying = threading.Thread(target=hurry)
+    hurrying.start()
+    try:
+        yield
+    finally:
+        over.set()
+        hurrying.join()
