@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -147,7 +148,9 @@ def local(root: Path) -> str:
 def test(root: Path) -> str:
     """`make test`. Raises ValueError with the last line when a test has failed."""
     recording = Recording(root)
-    with recording.command("make test", *MAKE, "test") as lines:
+    chosen = os.environ.get("PYTEST_ADDOPTS")
+    typed = f"PYTEST_ADDOPTS={shlex.quote(chosen)} make test" if chosen else "make test"
+    with recording.command(typed, *MAKE, "test") as lines:
         deque(lines, maxlen=0)
     _, last, kind = recording.lines[-1]
     if kind != GOOD:
