@@ -1,6 +1,6 @@
 # Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth test test-tools test-models check format snapshot reference bench smoke chaos requirements clean
+.PHONY: help setup local synth test test-tools test-models check format snapshot reference pictures recordings bench smoke chaos requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml)))slipway-account-settings
@@ -73,6 +73,12 @@ snapshot: .venv/.ready  ## accept changed templates as the new snapshots; read t
 
 reference: .venv/.ready  ## write deployments/schema.json and docs/deployment-file.md from the models
 	@python -m slipway reference
+
+pictures: .venv/.ready  ## draw the diagrams in docs/pictures/ from a template and from the life of a job
+	@python -m pictures
+
+recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## record make local and make test for the README
+	@python -m pictures make-local make-test
 
 bench: .venv/.ready .venv-cloud/.ready  ## measure what docs/performance.md promises
 	@python -m benchmarks

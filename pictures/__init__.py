@@ -1,0 +1,1 @@
+"""Draws the pictures of README.md and docs/ from the code that they show."""
