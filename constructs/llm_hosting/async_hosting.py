@@ -76,6 +76,7 @@ class AsyncHosting(Construct):
         grant_announce(record)
         self.queue.feed(record, batch_size=10)
         self._store.grant_collect(record)
+        self._endpoint.grant_describe(record)
         alarms.add("Results", self.queue.metric_oldest_message(), _RESULT_DELAY_IN_SECONDS)
 
     def metric_oldest_job(self) -> cloudwatch.Metric:

@@ -11,12 +11,16 @@ from .alarm_group import AlarmGroup
 
 
 class AlarmSpec(NamedTuple):
-    """An alarm on a metric of the endpoint."""
+    """An alarm on a metric of the endpoint.
+
+    rolls_back: whether it rolls an update back, too; no for a metric that callers can raise.
+    """
 
     construct_id: str
     metric_name: str
     statistic: str
     threshold: float
+    rolls_back: bool = False
 
 
 class EndpointAlarms(AlarmGroup):
@@ -45,3 +49,17 @@ class EndpointAlarms(AlarmGroup):
                 period=Duration.minutes(1),
             )
             self.add(spec.construct_id, metric, spec.threshold, periods=3, breaching=2)
+
+    def add_model_failures(self, construct_id: str, configuration: str, threshold: float) -> None:
+        """On the share of calls that a fleet failed, as the functions count them (`deployed_engine.count_call`).
+
+        SageMaker's shares of 4XX and 5XX hold mistakes of callers as well: LMI answers them with 424 and 500.
+        """
+        metric = cloudwatch.Metric(
+            namespace="Slipway",
+            metric_name="ModelFailures",
+            dimensions_map={"EndpointConfigName": configuration},
+            statistic=cloudwatch.Stats.AVERAGE,
+            period=Duration.minutes(1),
+        )
+        self.add(construct_id, metric, threshold, periods=3, breaching=2)

@@ -30,7 +30,7 @@ class HostedModel(Construct):
     functions that call the endpoint, `outputs` for the stack.
 
     model_handler: folder of an own model.py; None = the image's own code serves.
-    alarms: they notify, and roll a bad update back.
+    alarms: they notify; some of them, and the share of calls that the model fails, roll a bad update back.
     asynchronous: None = a real-time endpoint.
     """
 
@@ -70,7 +70,9 @@ class HostedModel(Construct):
         EndpointAlarms(self, "Alarms", dimensions=dimensions, specs=alarms, topic_arn=deployment.alarms.topic_arn)
         # Bound to the new fleet: alarms on the whole endpoint would stop the update that heals it.
         new_fleet = {**dimensions, "EndpointConfigName": configuration_name}
-        rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=alarms, topic_arn=None)
+        watched = [spec for spec in alarms if spec.rolls_back]
+        rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=watched, topic_arn=None)
+        rollback.add_model_failures("Errors", configuration_name, deployment.alarms.error_rate)
         self._endpoint = self._create_endpoint(configuration, rollback.alarms)
         self._allow_reading(rollback.alarms)
 

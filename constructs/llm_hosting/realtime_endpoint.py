@@ -54,5 +54,7 @@ def _alarms(settings: Alarms) -> tuple[AlarmSpec, ...]:
     return (
         AlarmSpec("Errors", "Invocation5XXErrors", average, settings.error_rate),
         AlarmSpec("Failures", "InvocationModelErrors", average, settings.failure_rate),
-        AlarmSpec("Latency", "ModelLatency", p99, settings.latency_in_seconds * 1_000_000),  # microseconds
+        AlarmSpec(
+            "Latency", "ModelLatency", p99, settings.latency_in_seconds * 1_000_000, rolls_back=True
+        ),  # microseconds
     )

@@ -82,6 +82,7 @@ class RealtimeHosting(Construct):
         self.queue.grant_postpone(work)
         self._store.grant_work(work)
         self._endpoint.grant_invoke(work)
+        self._endpoint.grant_describe(work)
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in the queue."""

@@ -134,7 +134,9 @@ class Deployment:
             os.environ.update(environment)
             clear_caches()
 
-    def _client(self, service: str, config: Config) -> Client:
+    def _client(self, service: str, config: Config) -> Any:
+        if service == "sagemaker":
+            return _ControlPlane()
         services: dict[str, Any] = {
             "dynamodb": self.database,
             "s3": self.bucket,
@@ -179,6 +181,13 @@ class Deployment:
 
     def _new_random(self) -> Random:
         return Random(self._random.random())
+
+
+class _ControlPlane:
+    """SageMaker's own API, in which the endpoint has long been in service; without faults, as it refuses no job."""
+
+    def describe_endpoint(self, **request: Any) -> dict[str, Any]:
+        return {"EndpointStatus": "InService"}
 
 
 def clear_caches() -> None:

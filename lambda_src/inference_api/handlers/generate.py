@@ -21,5 +21,8 @@ def handler(request: Request) -> Response:
 @cache
 def endpoint() -> EndpointClient:
     return EndpointClient(
-        runtime().client("sagemaker-runtime", WHILE_CALLER_WAITS), settings().endpoint_name, runtime().now
+        runtime().client("sagemaker-runtime", WHILE_CALLER_WAITS),
+        settings().endpoint_name,
+        clock=runtime().now,
+        on_end=deployed_engine.count_call,
     )

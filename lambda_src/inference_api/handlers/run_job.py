@@ -4,6 +4,7 @@ from functools import cache
 
 from botocore.config import Config
 
+from inference_api import deployed_engine
 from inference_api.endpoint_client import EndpointClient
 from inference_api.jobs.service import job_service
 from inference_api.jobs.worker import work_on
@@ -24,4 +25,9 @@ def handler(message: Message) -> None:
 @cache
 def endpoint() -> EndpointClient:
     config = ONE_ATTEMPT.merge(Config(read_timeout=_READ_TIMEOUT_IN_SECONDS))
-    return EndpointClient(runtime().client("sagemaker-runtime", config), settings().endpoint_name, clock=runtime().now)
+    return EndpointClient(
+        runtime().client("sagemaker-runtime", config),
+        settings().endpoint_name,
+        clock=runtime().now,
+        on_end=deployed_engine.count_call,
+    )

@@ -125,6 +125,10 @@ class _Client:
     def __init__(self, replay: Replay) -> None:
         self._replay = replay
 
+    def describe_endpoint(self, **arguments: Any) -> dict[str, Any]:
+        """No step of its own: whether it is called depends on the process, and nothing else can notice."""
+        return {"EndpointStatus": "InService"}
+
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         return lambda **arguments: self._replay.answer(Call(operation, arguments))
 
