@@ -110,7 +110,7 @@ def _alarms(settings: Alarms) -> tuple[AlarmSpec, ...]:
         AlarmSpec("Errors", "Invocation5XXErrors", average, settings.error_rate),
         AlarmSpec("Failures", "Invocation4XXErrors", average, settings.failure_rate),  # LMI's own failures are 424
         *(
-            AlarmSpec(name, name, cloudwatch.Stats.SUM, 0, breaching=1, rolls_back=False)
+            AlarmSpec(name, name, cloudwatch.Stats.SUM, 0, breaching=1)
             for name in ("RequestDownloadFailures", "ResponseUploadFailures", "NotificationFailures", "ExpiredRequests")
         ),
     )

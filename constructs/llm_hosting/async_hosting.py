@@ -76,6 +76,7 @@ class AsyncHosting(Construct):
         grant_announce(record)
         self.queue.feed(record, batch_size=10, max_concurrency=self._deployment.most_workers)
         self._store.grant_collect(record)
+        self._endpoint.grant_describe(record)
         alarms.add("Results", self.queue.metric_oldest_message(), _RESULT_DELAY_IN_SECONDS)
 
     def create_endpoint_last(self) -> None:

@@ -15,7 +15,7 @@ NAMESPACE = "AWS/SageMaker"
 class AlarmSpec(NamedTuple):
     """An alarm that goes off when `breaching` of the last three minutes are above the threshold.
 
-    rolls_back: whether it takes a bad update back, too.
+    rolls_back: whether it takes a bad update back, too; no for a metric that callers can raise.
     """
 
     construct_id: str
@@ -23,7 +23,7 @@ class AlarmSpec(NamedTuple):
     statistic: str
     threshold: float
     breaching: int = 2
-    rolls_back: bool = True
+    rolls_back: bool = False
 
 
 class EndpointAlarms(AlarmGroup):
@@ -69,3 +69,17 @@ class EndpointAlarms(AlarmGroup):
             },
         )
         self.add("Idle", idle, 0, periods=hours, breaching=hours)
+
+    def add_model_failures(self, construct_id: str, configuration: str, threshold: float) -> None:
+        """On the share of calls that a fleet failed, as the functions count them (`deployed_engine.count_call`).
+
+        SageMaker's shares of 4XX and 5XX hold mistakes of callers as well: LMI answers them with 424 and 500.
+        """
+        metric = cloudwatch.Metric(
+            namespace="Slipway",
+            metric_name="ModelFailures",
+            dimensions_map={"EndpointConfigName": configuration},
+            statistic=cloudwatch.Stats.AVERAGE,
+            period=Duration.minutes(1),
+        )
+        self.add(construct_id, metric, threshold, periods=3, breaching=2)

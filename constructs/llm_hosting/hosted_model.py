@@ -31,7 +31,7 @@ class HostedModel(Construct):
     functions that call the endpoint, `outputs` for the stack.
 
     model_handler: folder of an own model.py; None = the image's own code serves.
-    alarms: they notify, and roll a bad update back.
+    alarms: they notify; some of them, and the share of calls that the model fails, roll a bad update back.
     asynchronous: None = a real-time endpoint.
     """
 
@@ -75,6 +75,7 @@ class HostedModel(Construct):
         new_fleet = {**dimensions, "EndpointConfigName": configuration_name}
         guards = [alarm for alarm in alarms if alarm.rolls_back]
         rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=guards, topic_arn=None)
+        rollback.add_model_failures("Errors", configuration_name, deployment.alarms.error_rate)
         self._endpoint = self._create_endpoint(configuration, rollback.alarms)
         self._scaling: EndpointScaling | None = None
         self._allow_reading(rollback.alarms)

@@ -81,6 +81,7 @@ class RealtimeHosting(Construct):
         self.queue.grant_postpone(work)
         self._store.grant_work(work)
         self._endpoint.grant_invoke(work)
+        self._endpoint.grant_describe(work)
 
     def create_endpoint_last(self) -> None:
         """Create the endpoint after all else in the stack."""

@@ -35,16 +35,32 @@ def one_call(seconds: float = _CALL_LIMIT_IN_SECONDS) -> Config:
 
 
 class EndpointClient:
-    """client: botocore's `sagemaker-runtime`."""
+    """client: botocore's `sagemaker-runtime`. on_end: hears of the end of each call, with its error if it has one."""
 
-    def __init__(self, client: Any, endpoint_name: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        client: Any,
+        endpoint_name: str,
+        clock: Callable[[], float] = time.time,
+        on_end: Callable[[errors.InvocationError | None], None] = lambda error: None,
+    ) -> None:
         self._client = client
         self._endpoint_name = endpoint_name
         self._clock = clock
+        self._on_end = on_end
         self._used_at = clock()
 
     def invoke(self, body: bytes) -> Answer:
         """Raises InvocationError."""
+        try:
+            answer = self._invoke(body)
+        except errors.InvocationError as error:
+            self._on_end(error)
+            raise
+        self._on_end(None)
+        return answer
+
+    def _invoke(self, body: bytes) -> Answer:
         if self._clock() - self._used_at > IDLE_LIMIT_IN_SECONDS:
             self._client.close()
         try:

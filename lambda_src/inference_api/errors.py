@@ -50,6 +50,11 @@ class InvocationError(ApiError):
         """Whether the model would refuse the same request every time."""
         return self.code == "rejected_by_model"
 
+    @property
+    def failed(self) -> bool:
+        """Whether the model failed, or was not there. A timeout says less: the caller may have asked for too much."""
+        return self.code in ("model_error", "endpoint_not_ready")
+
 
 class BusyError(Exception):
     """Other calls keep changing what this one needs; nothing was written."""
@@ -67,7 +72,8 @@ def container_error(status: int | None, words: str) -> InvocationError:
     if status == 429:
         text = _said("The model is busy", words)
         return InvocationError(429, "model_busy", text, ran=False, retry_after_in_seconds=2, cause=cause)
-    if unknown_model or (status and 400 <= status < 500 and status not in _NOT_ABOUT_THE_REQUEST):
+    # vLLM says 501 for what a request asks of it in vain.
+    if unknown_model or status == 501 or (status and 400 <= status < 500 and status not in _NOT_ABOUT_THE_REQUEST):
         text, field = _said("The model refused the request", words), "model" if unknown_model else None
         return InvocationError(400, "rejected_by_model", text, ran=True, cause=cause, field=field)
     # A container whose queue is full says 503, as LMI does.

@@ -9,7 +9,16 @@ _UNITS = {"JobSeconds": "Seconds"}
 
 def emit(deployment: str, now: float, values: Mapping[str, float]) -> None:
     """One value for each name, under the dimension `Deployment`."""
+    _print({"Deployment": deployment}, now, values)
+
+
+def emit_for_fleet(configuration: str, now: float, values: Mapping[str, float]) -> None:
+    """The same for the fleet of one EndpointConfig, as SageMaker names the dimension."""
+    _print({"EndpointConfigName": configuration}, now, values)
+
+
+def _print(dimensions: Mapping[str, str], now: float, values: Mapping[str, float]) -> None:
     metrics = [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in values]
-    directive = {"Namespace": NAMESPACE, "Dimensions": [["Deployment"]], "Metrics": metrics}
-    envelope = {"_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": [directive]}, "Deployment": deployment}
-    print(json.dumps(envelope | dict(values)))
+    directive = {"Namespace": NAMESPACE, "Dimensions": [list(dimensions)], "Metrics": metrics}
+    envelope = {"_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": [directive]}}
+    print(json.dumps(envelope | dict(dimensions) | dict(values)))

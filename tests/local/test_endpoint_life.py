@@ -21,7 +21,7 @@ from local_cloud.deploy import DeployError, deploy, destroy
 from support.command import command_on
 from support.deployed_stacks import Apis, assert_refused, containers, deployed, edited, resource_ids, update
 from support.patience import wait_for
-from support.template_parts import Template, policies, properties, variant
+from support.template_parts import Template, functions, policies, properties, variant
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 
@@ -160,6 +160,47 @@ def test_an_update_of_count_and_environment_is_not_noticed_by_callers(
         wait_for(lambda: statuses.total() > before + 1 or None, "an answer of the new fleet")
     assert set(statuses) == {200}
     assert len(containers(cloud, "growing")) == 2
+
+
+def test_while_an_update_changes_the_engine_the_one_that_answers_judges_the_bodies(
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+) -> None:
+    client, another = deployed(cloud, replace(stacks["lively"], name="changing")), stacks["gpt-oss-120b"].template
+
+    def change_engine(template: Template) -> None:
+        container = properties(template, "SageMaker::Model")["PrimaryContainer"]
+        container.update(properties(another, "SageMaker::Model")["PrimaryContainer"])
+        container["Environment"] |= {"SLIPWAY_LOCAL_STARTUP_SECONDS": "500"}
+        policies(template, "EndpointRole")[0]["Statement"] += policies(another, "EndpointRole")[0]["Statement"]
+        new = functions(another)["generate"]["Environment"]["Variables"]
+        for function in functions(template).values():
+            function["Environment"]["Variables"] |= {
+                name: new[name] for name in ("ENGINE", "MODEL_ID", "REQUEST_SCHEMA")
+            }
+
+    def code(body: dict[str, Any]) -> tuple[int, str | None]:
+        status, _, answer = client.call("POST", "/generate", body)
+        return status, answer["error"]["code"] if status >= 400 else None
+
+    old, new = BODY, {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 3}
+    assert (code(old), code(new)) == ((200, None), (400, "unsupported_body"))
+    with ThreadPoolExecutor(1) as executor:
+        updating = executor.submit(deploy, cloud, edited(stacks["lively"], tmp_path, change_engine, "changing"))
+        # The new functions pass it on to the old container.
+        wait_for(lambda: code(new) == (400, "rejected_by_model") or None, "the new functions")
+        wait_for(lambda: len(containers(cloud, "changing")) == 2 or None, "the new fleet beside the old one")
+        assert code(old) == (200, None)
+        described = client.call("GET", "/endpoint")[2]
+        assert (described["engine"], described["model_id"], described["status"]) == (None, None, "Updating")
+        answers = [code(old)]
+        while not wait([updating], timeout=0.2).done:
+            cloud.advance(60)
+            answers.append(code(old))
+        updating.result()
+    answers.append(code(old))
+    assert answers == sorted(answers, key=lambda answer: answer[0])  # never an answer after the first refusal
+    assert (code(old), code(new)) == ((400, "unsupported_body"), (200, None))
+    assert client.call("GET", "/endpoint")[2]["engine"] == "vllm"
 
 
 def test_a_bad_update_is_rolled_back_and_the_endpoint_answers_all_the_while(

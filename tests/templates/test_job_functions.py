@@ -222,6 +222,7 @@ def test_every_alarm_of_jobs_notifies_the_topic_if_there_is_one(templates: dict[
         alarm.get("MetricName", "several"): alarm["AlarmActions"]
         for alarm in all_of(templates[name], "CloudWatch::Alarm")
         if alarm.get("Namespace", "AWS/SageMaker") != "AWS/SageMaker"
+        and alarm["MetricName"] != "ModelFailures"  # rolls back
     }
     assert len(told) > 4
     assert all(actions == [TOPIC] for actions in told.values())

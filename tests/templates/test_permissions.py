@@ -48,6 +48,7 @@ REALTIME: dict[str, Grants] = IN_BOTH_MODES | {
     | HEAR
     | SEND
     | INVOKE
+    | DESCRIBE
     | {
         "sqs:ChangeMessageVisibility": {"queue"},
         "s3:GetObject": {"bucket/input/*"},
@@ -58,7 +59,7 @@ REALTIME: dict[str, Grants] = IN_BOTH_MODES | {
 ASYNC: dict[str, Grants] = IN_BOTH_MODES | {
     "generate_by_job": SUBMIT_ASYNC,
     "submit_job": SUBMIT_ASYNC,
-    "record_result": COLLECT | ANNOUNCE | HEAR,
+    "record_result": COLLECT | ANNOUNCE | HEAR | DESCRIBE,
     "sweep_jobs": SWEEP | INVOKE_ASYNC | {"s3:GetObject": {"bucket/input/*", "bucket/output/*", "bucket/failure/*"}},
 }
 WITHOUT_JOBS: dict[str, Grants] = {name: REALTIME[name] for name in ("generate", "describe_endpoint")}

@@ -1,10 +1,14 @@
-"""Lambda refuses on this machine what it refuses on AWS: roles, runtimes, event sources, logs."""
+"""Lambda does on this machine what it does on AWS: refusals of roles, runtimes, event sources; logs; changes."""
 
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from local_cloud.cloud import LocalCloud
+from support.patience import wait_for
 from support.small_stacks import (
     REGION,
     Resources,
@@ -72,3 +76,30 @@ def test_an_event_source_needs_a_role_that_may_consume(bare_cloud: LocalCloud, m
 def test_a_queue_must_hide_a_message_for_as_long_as_its_function_may_run(bare_cloud: LocalCloud) -> None:
     with pytest.raises(StackFailedError, match="visibility timeout: 60 seconds is less than Function timeout: 61"):
         create(bare_cloud, "impatient", fed_function(CONSUME, Timeout=61))
+
+
+def test_a_function_that_changes_while_it_works_answers_first(bare_cloud: LocalCloud, tmp_path: Path) -> None:
+    begun, released = tmp_path / "begun", tmp_path / "released"
+    waiting = f"""
+import os, pathlib, threading
+def handler(event, context):
+    pathlib.Path({str(begun)!r}).touch()
+    while event and not os.path.exists({str(released)!r}):
+        threading.Event().wait(0.01)
+    return os.environ["NAME"]
+"""
+    names = {name: {"Variables": {"NAME": name}} for name in ("old", "new")}
+    resources = {"Role": role([]), "Function": function(waiting, Timeout=60, Environment=names["old"])}
+    name = create(bare_cloud, "changing-function", resources)["Function"]
+    lambda_ = bare_cloud.client("lambda", region=REGION)
+
+    def ask(event: dict[str, Any]) -> Any:
+        return json.loads(lambda_.invoke(FunctionName=name, Payload=json.dumps(event))["Payload"].read())
+
+    with ThreadPoolExecutor(1) as caller:
+        answer = caller.submit(ask, {"wait": True})
+        wait_for(lambda: begun.exists() or None, "the invocation")
+        lambda_.update_function_configuration(FunctionName=name, Environment=names["new"])
+        assert ask({}) == "new"
+        released.touch()
+        assert answer.result() == "old"

@@ -21,4 +21,4 @@ def handler(request: Request) -> Response:
 @cache
 def endpoint() -> EndpointClient:
     client = runtime().client("sagemaker-runtime", one_call(settings().longest_wait_in_seconds))
-    return EndpointClient(client, settings().endpoint_name, runtime().now)
+    return EndpointClient(client, settings().endpoint_name, clock=runtime().now, on_end=deployed_engine.count_call)

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from inference_api import deployed_engine
 from inference_api.endpoint_client import EndpointClient, one_call
 from inference_api.jobs.service import job_service
 from inference_api.jobs.worker import work_on
@@ -18,4 +19,5 @@ def handler(message: Message) -> None:
 
 @cache
 def endpoint() -> EndpointClient:
-    return EndpointClient(runtime().client("sagemaker-runtime", one_call()), settings().endpoint_name, runtime().now)
+    client = runtime().client("sagemaker-runtime", one_call())
+    return EndpointClient(client, settings().endpoint_name, clock=runtime().now, on_end=deployed_engine.count_call)

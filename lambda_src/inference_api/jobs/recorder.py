@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 
 from inference_api import errors
+from inference_api.deployed_engine import count_call
 from inference_api.jobs.service import JobService
 
 _INFERENCE_ID = re.compile(r"([0-9a-f]{32})\.([1-9])")
@@ -64,11 +65,13 @@ def record(notification: Notification, service: JobService) -> bool:
         # SageMaker's reason goes nowhere: like all of AWS's texts it can name accounts and resources. Without an answer
         # of the container it is read.
         failure = errors.container_error(status, words or (notification.reason if status == 0 else ""))
+        count_call(failure)
         service.completion.fail_attempt(job, attempt, failure)
         return True
     announced_key = service.files.key_of(notification.output_location, "output")
     found = service.files.find_output(job, attempt, announced_key)
     if not found:
         raise OutputMissingError
+    count_call(None)
     service.completion.succeed(job, *found)
     return True

@@ -1,15 +1,18 @@
-"""The invocations that run, by trace id: their number, and a fault that kills the process of one."""
+"""The invocations that run, by trace id: their number, a fault that kills the process of one, an end for each."""
 
 import secrets
+import threading
 import time
 from typing import Any
 
 from local_cloud.emulator import ministack
 
-_lambda = ministack.internals("ministack.services.lambda_svc", "_xray_trace_id_for_invocation")
-_runtime = ministack.internals("ministack.core.lambda_runtime", "Worker.invoke")
+_lambda = ministack.internals("ministack.services.lambda_svc", "_xray_trace_id_for_invocation", "invalidate_worker")
+_runtime = ministack.internals("ministack.core.lambda_runtime", "Worker.invoke", "kill_workers")
 
 _workers: dict[str, Any] = {}
+_last_in_service: set[Any] = set()  # workers of a function that has changed, until their invocation is over
+_thread = threading.local()
 
 
 def kill_invocation(trace_id: str) -> None:
@@ -24,7 +27,29 @@ def _new_trace_id() -> str:
     return f"Root={root};Parent={secrets.token_hex(8)};Sampled=0"
 
 
+def _let_invocations_end() -> None:
+    """A function that changes gets new processes; one that is at work answers first, as on AWS."""
+    kill, invalidate = _runtime.kill_workers, _lambda.invalidate_worker
+
+    def kill_idle(workers: Any) -> None:
+        # After a failure MiniStack replaces the worker of this very thread, which is still marked as in use.
+        own = getattr(_thread, "failing", None)
+        busy = {each for each in workers if each.in_use and each is not own and getattr(_thread, "changes", False)}
+        _last_in_service.update(busy)
+        kill([each for each in workers if each not in busy])
+
+    def invalidate_idle(*args: Any, **named: Any) -> None:
+        _thread.changes = True
+        try:
+            invalidate(*args, **named)
+        finally:
+            _thread.changes = False
+
+    _runtime.kill_workers, _lambda.invalidate_worker = kill_idle, invalidate_idle
+
+
 def install() -> None:
+    _let_invocations_end()
     ministack.register_view("/_slipway/invocations", lambda: {"running": len(_workers)})
     # As on AWS every invocation has a trace id, and the SDK sends it along with each call that the function makes.
     given = _lambda._xray_trace_id_for_invocation
@@ -32,11 +57,15 @@ def install() -> None:
     invoke = _runtime.Worker.invoke
 
     def invoke_known(worker: Any, *args: Any, **named: Any) -> dict[str, Any]:
-        _workers[named["trace_id"]] = worker
+        _workers[named["trace_id"]] = _thread.failing = worker
         try:
             result: dict[str, Any] = invoke(worker, *args, **named)
+            _thread.failing = None
             return result
         finally:
             del _workers[named["trace_id"]]
+            if worker in _last_in_service:
+                _last_in_service.remove(worker)
+                _runtime.kill_workers([worker])
 
     _runtime.Worker.invoke = invoke_known

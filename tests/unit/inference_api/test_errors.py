@@ -14,6 +14,7 @@ from inference_api.errors import container_error
         (413, "rejected_by_model", True),
         (422, "rejected_by_model", True),
         (451, "rejected_by_model", True),
+        (501, "rejected_by_model", True),
         (401, "model_error", False),
         (404, "model_error", False),
         (405, "model_error", False),

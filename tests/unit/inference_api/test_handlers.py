@@ -36,13 +36,17 @@ ENVIRONMENT = {
 
 
 class AwsDouble(ThreadingHTTPServer):
-    """Answers every request with `status` and `body`; `received` holds path, headers and body of each."""
+    """Answers every request with `status` and `body`; `received` holds path, headers and body of each.
+
+    described: the answer to DescribeEndpoint, if it is another one.
+    """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _AwsHandler)
         self.status = 200
         self.body = b'[{"generated_text": "The sea is calm."}]'
         self.headers = {"content-type": "application/json"}
+        self.described = b""
         self.received: list[tuple[str, dict[str, str], bytes]] = []
 
 
@@ -52,11 +56,14 @@ class _AwsHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
         self.server.received.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
-        self.send_response(self.server.status)
-        for name, value in (self.server.headers | {"content-length": str(len(self.server.body))}).items():
+        is_described = bool(self.server.described) and "x-amz-target" in self.headers
+        answer = self.server.described if is_described else self.server.body
+        self.send_response(200 if is_described else self.server.status)
+        headers = {} if is_described else self.server.headers
+        for name, value in (headers | {"content-length": str(len(answer))}).items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(self.server.body)
+        self.wfile.write(answer)
 
     def log_message(self, format: str, *args: Any) -> None:
         """The tests' output stays readable."""
@@ -128,9 +135,33 @@ def test_sagemakers_wrapping_of_a_models_refusal_is_taken_off(aws: AwsDouble) ->
 
 def test_neither_prompt_nor_answer_is_printed(aws: AwsDouble, capsys: pytest.CaptureFixture[str]) -> None:
     generate.handler(event("generate_with_iam"), None)
-    printed = "".join(capsys.readouterr())
+    printed = capsys.readouterr().out
     assert "The sea" not in printed
-    assert json.loads(printed)["status"] == 200
+    counted, line = map(json.loads, printed.splitlines())
+    assert (counted["ModelFailures"], line["status"]) == (0, 200)
+
+
+@pytest.mark.parametrize(
+    ("status", "configuration", "counted"),
+    [
+        (500, "configuration-1", [1]),
+        (500, "configuration-0", []),  # the fleet before the update failed
+        (422, "configuration-1", [0]),
+        (0, "configuration-1", [0]),
+    ],
+)
+def test_a_failure_of_the_deployed_model_alone_counts_against_an_update(
+    aws: AwsDouble, capsys: pytest.CaptureFixture[str], status: int, configuration: str, counted: list[int]
+) -> None:
+    described = {"EndpointConfigName": configuration, "EndpointStatus": "InService"}
+    aws.status, aws.headers = 424, {"x-amzn-errortype": "ModelError"}
+    aws.body = json.dumps({"OriginalStatusCode": status, "Message": "timed out"}).encode()
+    aws.described = json.dumps(described).encode()
+    generate.handler(event("generate_with_iam"), None)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    found = [line for line in lines if "ModelFailures" in line]
+    assert [line["ModelFailures"] for line in found] == counted
+    assert {line["EndpointConfigName"] for line in found} <= {"configuration-1"}
 
 
 def test_the_endpoint_describes_itself(aws: AwsDouble) -> None:
