@@ -85,8 +85,8 @@ def test_each_function_has_its_timeout(templates: dict[str, Template]) -> None:
         "describe_endpoint": 10,
         "submit_job": 28,
         "poll_job": 28,
-        "list_jobs": 10,
-        "cancel_job": 10,
+        "list_jobs": 28,
+        "cancel_job": 28,
         "run_job": 90,
         "record_result": 30,
         "sweep_jobs": 60,
@@ -99,7 +99,7 @@ def test_each_function_has_its_timeout(templates: dict[str, Template]) -> None:
         (
             "gpt2",
             4,
-        ),  # one instance takes eight requests, but a new account runs ten functions, most of them for callers
+        ),  # its instance takes eight requests, but a new account runs ten functions, most of them for callers
         ("scaled", 4),
         ("small-limits", 2),  # as the deployment says
     ],
