@@ -231,6 +231,7 @@ def _outlive_replacement(resource: cdk.CfnResource) -> None:
     terraform-provider-aws#48997, #39099 and #46663. `python -m slipway purge` removes those that nobody uses.
     """
     resource.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.RETAIN
+    resource.cfn_options.deletion_policy = cdk.CfnDeletionPolicy.DELETE  # the default; cfn-lint wants to see both
     _tag(resource)
 
 
