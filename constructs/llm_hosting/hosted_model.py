@@ -31,7 +31,7 @@ class HostedModel(Construct):
     functions that call the endpoint, `outputs` for the stack.
 
     model_handler: folder of an own model.py; None = the image's own code serves.
-    alarms: they notify, and roll a bad update back.
+    alarms: they notify; those that `rolls_back` names take a bad update back, too.
     asynchronous: None = a real-time endpoint.
     """
 
