@@ -227,7 +227,7 @@ def test_what_an_update_replaces_stays_until_nobody_can_go_back_to_it(
 ) -> None:
     resource = only(templates["gpt2"], kind)
     assert resource["UpdateReplacePolicy"] == "Retain"
-    assert resource.get("DeletionPolicy", "Delete") == "Delete"
+    assert resource["DeletionPolicy"] == "Delete"
     assert resource["Properties"]["Tags"] == [{"Key": "slipway:deployment", "Value": {"Ref": "AWS::StackName"}}]
 
 

@@ -205,6 +205,20 @@ def test_an_update_keeps_the_queue(endpoint: DeployedEndpoint) -> None:
     endpoint.wait_until_in_service()
 
 
+@pytest.mark.parametrize(("excluded", "instances"), [([], 0), (["DesiredInstanceCount"], 1)])
+def test_an_update_retains_the_count_unless_it_is_excluded(
+    asleep: DeployedEndpoint, excluded: list[str], instances: int
+) -> None:
+    asleep.sagemaker.update_endpoint(
+        EndpointName=asleep.name,
+        EndpointConfigName=asleep.config()["EndpointConfigName"],
+        RetainAllVariantProperties=True,
+        ExcludeRetainedVariantProperties=[{"VariantPropertyType": each} for each in excluded],
+    )
+    asleep.wait_until_in_service()
+    assert asleep.instances() == instances
+
+
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
