@@ -13,7 +13,7 @@ from inference_api.errors import ApiError
 # Two attempts of at most 1 + 2 s, with back-off between them, end within the function's 10 s.
 QUICK_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 2})
 
-# A caller's body is not read yet: a job waits at most 1 + 2 s for an answer that it can do without.
+# A submission waits at most 1 + 2 s for a status that it can do without.
 ONE_QUICK_ATTEMPT = QUICK_RETRIES.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 
 KEPT_FOR_SECONDS = 15
