@@ -363,7 +363,9 @@ class Alarms(Section):
         pattern=r"^arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+$",
         description="SNS topic to notify; null = none.",
     )
-    error_rate: float = Field(0.05, gt=0, lt=1, description="Share of invocations answered with 5XX.")
+    error_rate: float = Field(
+        0.05, gt=0, lt=1, description="Share of invocations, and of requests to the API, answered with 5XX."
+    )
     failure_rate: float = Field(
         0.5,
         gt=0,

@@ -49,7 +49,7 @@ def test_a_throttled_function_is_a_503_of_the_gateway(cloud: LocalCloud, stacks:
     assert_refused(client.call("GET", "/endpoint"), 503, "service_unavailable")
 
 
-def test_an_endpoint_that_is_gone_is_a_503(cloud: LocalCloud, stacks: dict[str, Stack]) -> None:
+def test_an_endpoint_that_is_gone_is_like_one_that_is_not_there_yet(cloud: LocalCloud, stacks: dict[str, Stack]) -> None:
     client = deployed(cloud, replace(stacks["gpt2"], name="bereft"))
     sagemaker = cloud.client("sagemaker", region=client.region)
     (name,) = (
@@ -60,7 +60,8 @@ def test_an_endpoint_that_is_gone_is_a_503(cloud: LocalCloud, stacks: dict[str, 
     sagemaker.delete_endpoint(EndpointName=name)
     sagemaker.get_waiter("endpoint_deleted").wait(EndpointName=name, WaiterConfig={"Delay": 1})
     assert_refused(client.call("POST", "/generate", BODY), 503, "endpoint_not_ready")
-    assert_refused(client.call("GET", "/endpoint"), 503, "status_unknown")
+    assert_refused(client.call("POST", "/jobs", BODY), 503, "endpoint_not_ready")
+    assert client.call("GET", "/endpoint")[2]["status"] == "Creating"
 
 
 def test_a_function_that_outlasts_the_gateway_is_a_504(

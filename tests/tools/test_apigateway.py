@@ -197,3 +197,14 @@ def test_a_variable_of_an_access_log_that_would_stay_empty_is_named(new_cloud: L
     resources["Stage"]["Properties"]["AccessLogSetting"] = setting
     with pytest.raises(StackFailedError, match="awsEndpointRequestId"):
         create(new_cloud, "logging", resources)
+
+
+@pytest.mark.parametrize(
+    "properties", [{"SecurityPolicy": "SecurityPolicy_TLS13_1_3_2025_09"}, {"EndpointAccessMode": "STRICT"}]
+)
+def test_a_modern_security_policy_and_an_access_mode_need_each_other(
+    bare_cloud: LocalCloud, properties: dict[str, str]
+) -> None:
+    halves = {"Api": resource("ApiGateway::RestApi", {"Name": "halves"} | properties)}
+    with pytest.raises(StackFailedError, match="Endpoint access mode is"):
+        create(bare_cloud, "halves", halves)

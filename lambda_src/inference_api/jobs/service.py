@@ -38,10 +38,9 @@ class JobService:
     long_poll: LongPoll
 
     def submit(self, request: Request) -> Job:
-        """The job of a request.
+        """Accept a job; refused before the endpoint's first service. Raises ApiError.
 
-        None before the endpoint's first service: a bucket with an input would keep a failed first deploy from being
-        rolled back. Raises ApiError.
+        An input in the bucket would keep CloudFormation from rolling a failed first deploy back.
         """
         first_service().demand()
         return self.submission.submit(request)

@@ -67,6 +67,14 @@ def _set_access_log(stage_name: str, properties: dict[str, Any]) -> None:
     _gateway._stages_v1[properties["RestApiId"]][stage_name]["accessLogSettings"] = settings
 
 
+def _check_api(properties: dict[str, Any]) -> None:
+    enhanced = properties.get("SecurityPolicy", "").startswith("SecurityPolicy_")
+    if enhanced and not properties.get("EndpointAccessMode"):
+        raise ValueError("Endpoint access mode is required for the specified security policy")
+    if properties.get("EndpointAccessMode") and not enhanced:
+        raise ValueError("Endpoint access mode is only available for security policies that start with SecurityPolicy_")
+
+
 def _check_account(properties: dict[str, Any]) -> None:
     role = properties.get("CloudWatchRoleArn")
     if role and not (
@@ -85,5 +93,6 @@ def install() -> None:
     errors.install()
     authorization.install()
     integration.install()
+    extend_resource_type("AWS::ApiGateway::RestApi", check=_check_api)
     extend_resource_type("AWS::ApiGateway::Stage", check=_check_stage, complete=_set_access_log)
     extend_resource_type("AWS::ApiGateway::Account", check=_check_account)
