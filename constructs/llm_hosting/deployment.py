@@ -303,14 +303,20 @@ class Jobs(Section):
 
 
 class Alarms(Section):
-    """When endpoint or jobs are unwell; the limits of the endpoint roll a bad update back."""
+    """When endpoint or jobs are unwell; failures and latency roll a bad update back, callers' mistakes do not."""
 
     topic_arn: str | None = Field(
         None,
         pattern=r"^arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+$",
         description="SNS topic to notify; null = none.",
     )
-    error_rate: float = Field(0.05, gt=0, lt=1, description="Share of invocations answered with 5XX.")
+    error_rate: float = Field(
+        0.05,
+        gt=0,
+        lt=1,
+        description="Share of invocations answered with 5XX; during an update, share of the API's calls that the new "
+        "instances failed.",
+    )
     failure_rate: float = Field(
         0.5,
         gt=0,
