@@ -34,6 +34,7 @@ _WIDTH = 96
 # Paths in the deployment file of settings that the catalog calls by a name of its own.
 _SETTINGS = {
     "model": "model.id",
+    "served_model_name": "model.id` as the `model` of requests, without `serving.handler",
     "revision": "model.revision",
     "weights": "model.weights",
     "hub_token": "model.hub_token_secret_arn",

@@ -356,7 +356,7 @@ class Jobs(Section):
 
 
 class Alarms(Section):
-    """When endpoint or jobs are unwell; the limits of the endpoint roll a bad update back."""
+    """When endpoint or jobs are unwell; failures and latency roll a bad update back, callers' mistakes do not."""
 
     topic_arn: str | None = Field(
         None,
@@ -364,7 +364,11 @@ class Alarms(Section):
         description="SNS topic to notify; null = none.",
     )
     error_rate: float = Field(
-        0.05, gt=0, lt=1, description="Share of invocations, and of requests to the API, answered with 5XX."
+        0.05,
+        gt=0,
+        lt=1,
+        description="Share of invocations, and of requests to the API, answered with 5XX; during an update, share of the "
+        "API's calls that the new instances failed.",
     )
     failure_rate: float = Field(
         0.5,

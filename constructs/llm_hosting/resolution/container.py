@@ -20,7 +20,8 @@ _OWN_BRANCH = ("lmi-dist", "auto")  # takes more models than vLLM
 _PASSES_ALL_FROM = "0.33"  # LMI: options it does not know go to vLLM
 _OWN_BRANCH_OF_VLLM_FROM = "0.28"  # LMI's own branch, which was TGI's before
 _VLLM_BY_ITSELF_FROM = "0.33"  # in LMI; before, without a rolling batch, transformers computes
-_NAME_IN_LMI = "lmi"  # under which vLLM serves in LMI when it is told none (djl_python/lmi_vllm/vllm_async_service.py)
+_VLLM_IN_LMI = "djl_python.lmi_vllm.vllm_async_service"
+_NAME_IN_LMI = "lmi"  # under which it serves when it is told none
 _TGI_SPLITS_ALL_FROM = "3"  # by the plans that transformers has for tensor parallelism
 COUNT = re.compile(r"[0-9]{1,9}")
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([kK]?)")
@@ -97,8 +98,12 @@ class Container:
 
         LMI does it in its own way with a rolling batch, and leaves it to vLLM in asynchronous mode.
         """
-        rolling = self.environment.get("OPTION_ROLLING_BATCH", "")
-        return self.runs_vllm and (self.server == "vllm" or rolling in ("", "disable"))
+        by_itself = (
+            self.environment.get("OPTION_ROLLING_BATCH", "disable") in ("", "disable")
+            and self.environment.get("OPTION_ENTRYPOINT", _VLLM_IN_LMI) == _VLLM_IN_LMI
+            and self.environment.get("OPTION_ASYNC_MODE", "true").lower() == "true"
+        )
+        return self.runs_vllm and (self.server == "vllm" or by_itself)
 
     @property
     def model_aliases(self) -> tuple[str, ...]:

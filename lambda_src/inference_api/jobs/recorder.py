@@ -61,10 +61,8 @@ def record(notification: Notification, service: JobService) -> bool:
         return True
     if notification.failed:
         words = service.files.read_failure(job.failure_key) if job.failure_key and job.marked == attempt else None
-        status = notification.container_status
-        # SageMaker's reason goes nowhere: like all of AWS's texts it can name accounts and resources. Without an answer
-        # of the container it is read.
-        failure = errors.container_error(status, words or (notification.reason if status == 0 else ""))
+        # SageMaker's reason goes nowhere: like all of AWS's texts it can name accounts and resources.
+        failure = errors.container_error(notification.container_status, words or "")
         count_call(failure)
         service.completion.fail_attempt(job, attempt, failure)
         return True

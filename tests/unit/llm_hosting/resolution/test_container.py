@@ -179,6 +179,8 @@ WEIGHTS = {"weights": "s3://models/qwen/"}
         ({}, {"environment": {"OPTION_SERVED_MODEL_NAME": "lmi"}}, "lmi", ("Qwen/Qwen3-4B",)),
         ({}, {"version": "0.32.0-lmi14"}, None, ()),
         ({}, {"environment": {"OPTION_ROLLING_BATCH": "vllm"}}, "Qwen/Qwen3-4B", ()),
+        ({}, {"environment": {"OPTION_ENTRYPOINT": "djl_python.huggingface"}}, "Qwen/Qwen3-4B", ()),
+        ({}, {"environment": {"OPTION_ASYNC_MODE": "false"}}, "Qwen/Qwen3-4B", ()),
         ({}, {"engine": "tgi"}, None, ()),
         ({}, {"engine": "lmi-huggingface"}, None, ()),
         ({}, {"handler": "transformers"}, None, ()),
