@@ -1,7 +1,8 @@
 """Metrics of the functions, as log lines in CloudWatch's embedded metric format."""
 
-import json
 from collections.abc import Mapping
+
+from inference_api.log import log
 
 NAMESPACE = "Slipway"
 _UNITS = {"JobSeconds": "Seconds"}
@@ -12,4 +13,4 @@ def emit(deployment: str, now: float, values: Mapping[str, float]) -> None:
     metrics = [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in values]
     directive = {"Namespace": NAMESPACE, "Dimensions": [["Deployment"]], "Metrics": metrics}
     envelope = {"_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": [directive]}, "Deployment": deployment}
-    print(json.dumps(envelope | dict(values)))
+    log(envelope | dict(values))
