@@ -367,8 +367,8 @@ class Alarms(Section):
         0.05,
         gt=0,
         lt=1,
-        description="Share of invocations, and of requests to the API, answered with 5XX; during an update, share of the "
-        "API's calls that the new instances failed.",
+        description="Share of invocations, and of requests to the API, answered with 5XX; during an update, share of "
+        "the API's calls that the new instances failed.",
     )
     failure_rate: float = Field(
         0.5,

@@ -14,6 +14,7 @@ from .job_events import grant_announce
 from .job_store import JobStore
 
 _SWEEP_TIMEOUT = cdk.Duration.seconds(60)
+_SWEEP_MEMORY_IN_MB = 1769  # Lambda gives one vCPU for it, and the threads of a Python process can use no more
 _HOLD_MEMORY_IN_MB = 256  # the function mostly waits, and a waiting function costs by its memory
 
 _NEXT_SWEEP = "The next sweep, a minute later, does the work of one that failed; an alarm counts them."
@@ -68,6 +69,7 @@ class JobFunctions(Construct):
             "SweepJobs",
             handler="sweep_jobs",
             timeout=_SWEEP_TIMEOUT,
+            memory_in_mb=_SWEEP_MEMORY_IN_MB,
             failures=_NEXT_SWEEP,
             handlers=self._handlers,
         ).function

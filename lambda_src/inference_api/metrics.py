@@ -1,7 +1,8 @@
 """Metrics of the functions, as log lines in CloudWatch's embedded metric format."""
 
-import json
 from collections.abc import Mapping
+
+from inference_api.log import log
 
 NAMESPACE = "Slipway"
 _UNITS = {"JobSeconds": "Seconds"}
@@ -21,4 +22,4 @@ def _print(dimensions: Mapping[str, str], now: float, values: Mapping[str, float
     metrics = [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in values]
     directive = {"Namespace": NAMESPACE, "Dimensions": [list(dimensions)], "Metrics": metrics}
     envelope = {"_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": [directive]}}
-    print(json.dumps(envelope | dict(dimensions) | dict(values)))
+    log(envelope | dict(dimensions) | dict(values))

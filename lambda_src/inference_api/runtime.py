@@ -1,7 +1,8 @@
 """Injectable clients, clock and random source, and the time in which a caller must be answered."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cache
 from math import inf
@@ -79,11 +80,22 @@ def _answer_before(moment: float) -> None:
     _answer_by = moment
 
 
+def _in_threads(work: Callable[[Any], None], items: Iterator[Any], most: int) -> None:
+    with ThreadPoolExecutor(most) as threads:
+        running: set[Future[None]] = set()
+        for item in items:
+            running.add(threads.submit(work, item))
+            if len(running) == most:
+                _, running = wait(running, return_when=FIRST_COMPLETED)
+
+
 @dataclass(frozen=True)
 class Runtime:
     """client(service, config) makes a botocore client; now() gives seconds of the epoch.
 
     answer_before(moment) limits the tries of all clients to those that end before a moment of this clock.
+    side_by_side(work, items, most) calls work, which raises nothing, with each item, at most so many at once; only the
+    calling thread advances the iterator.
     """
 
     client: Callable[[str, Config], Any] = _client
@@ -91,6 +103,7 @@ class Runtime:
     sleep: Callable[[float], None] = time.sleep
     random: Random = field(default_factory=SystemRandom)
     answer_before: Callable[[float], None] = _answer_before
+    side_by_side: Callable[[Callable[[Any], None], Iterator[Any], int], None] = _in_threads
 
     def new_id(self) -> str:
         """128 random bits as 32 hex characters."""

@@ -134,7 +134,16 @@ class Deployment:
         os.environ.update(self._environment())
         functions = self.functions
         random = self._new_random()
-        runtime.use(runtime.Runtime(self._client, functions.now, self.scheduler.sleep, random, functions.answer_before))
+        runtime.use(
+            runtime.Runtime(
+                self._client,
+                functions.now,
+                self.scheduler.sleep,
+                random,
+                functions.answer_before,
+                functions.side_by_side,
+            )
+        )
         clear_caches()
         try:
             yield

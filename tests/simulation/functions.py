@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from random import Random
 from typing import Any
@@ -29,6 +30,7 @@ class Invocation:
         self.disturbed = False
         self.clock_error = 0.0
         self.answer_by = inf
+        self.threads: list[Task] = []
         self.result: Any = None
         self.outcome = "running"
         self.task: Task | None = None
@@ -106,6 +108,36 @@ class Functions:
     def has_time_for(self, seconds: float) -> bool:
         return not seconds or self.now() + seconds <= self.current().answer_by
 
+    def side_by_side(self, work: Callable[[Any], None], items: Iterator[Any], most: int) -> None:
+        """Threads of the running function, as in `Runtime`. A death in one of them is the death of all."""
+        invocation = self.current()
+        threads, freed = invocation.threads, Signal(self.scheduler)
+
+        def run(item: Any) -> None:
+            nonlocal freed
+            died = True
+            try:
+                work(item)
+                died = False
+            finally:
+                if invocation.ended_at is None:
+                    threads.remove(self.scheduler.current())
+                    del self.running[self.scheduler.current()]
+                    freed.set()
+                if died and invocation.task:
+                    invocation.task.kill()
+
+        for item in items:
+            thread = self.scheduler.spawn(partial(run, item))
+            threads.append(thread)
+            self.running[thread] = invocation
+            while len(threads) == most:
+                freed = Signal(self.scheduler)
+                freed.wait()
+        while threads:
+            freed = Signal(self.scheduler)
+            freed.wait()
+
     def start(self, function: Function, event: Any) -> Invocation:
         invocation = Invocation(function, event, self.scheduler.now)
         if self.clock_skew:
@@ -116,7 +148,11 @@ class Functions:
 
         def end() -> None:
             limit.cancel()
-            del self.running[task]
+            for each in (task, *invocation.threads):
+                del self.running[each]
+            for thread in invocation.threads:
+                thread.kill()
+            invocation.threads = []
             invocation.ended_at = self.scheduler.now
             self.outcomes[function.name, invocation.outcome] += 1
             for observe in self.observers:

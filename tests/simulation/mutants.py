@@ -177,7 +177,7 @@ EXPLORED = [
         "[]",
         REALTIME,
     ),
-    Mutant("the sweeper does nothing", ENDS_IN_TIME, sweeper.sweep, "not may_go_on()", "True"),
+    Mutant("the sweeper does nothing", ENDS_IN_TIME, sweeper.sweep, "lambda _: may_go_on()", "lambda _: False"),
     Mutant(
         "the sweeper ignores the bucket",
         NO_BAD_END,
@@ -326,7 +326,7 @@ TRIED = [
         OWNER_SEES,
         JobTable.jobs_of,
         "[job for job in jobs if job.owner == owner and self._alive(job)]",
-        "self._get_all([items.job_key(job) for shard in range(8) for job in self.due(shard)][:limit])",
+        "self._get_all([items.job_key(job) for shard in range(8) for _, job in self.due(shard)][:limit])",
         REALTIME,
     ),
     Mutant(

@@ -1,6 +1,6 @@
 """The asynchronous endpoint: SageMaker queues each attempt and writes its output to the job bucket."""
 
-import json
+from threading import Lock
 from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
@@ -13,6 +13,7 @@ from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job
 from inference_api.jobs.policy import MARGIN_IN_SECONDS, JobPolicy
 from inference_api.jobs.table import JobTable
+from inference_api.log import log
 from inference_api.runtime import Runtime
 
 # Limits of RequestTTLSeconds.
@@ -36,7 +37,7 @@ class AsyncBackend:
         self._client, self._endpoint_name = client, endpoint_name
         self._table, self._files, self._completion = table, files, completion
         self._policy, self._runtime = policy, runtime
-        self._used_at = runtime.now()
+        self._used_at, self._using = runtime.now(), Lock()
 
     def claim_at_acceptance(self, job: Job) -> Job:
         """The first attempt is claimed by the write that accepts the job."""
@@ -49,7 +50,7 @@ class AsyncBackend:
             output_key, failure_key = self._invoke(job, attempt)
         except (ClientError, ConnectionError, HTTPClientError) as error:
             code = error.response["Error"].get("Code") if isinstance(error, ClientError) else type(error).__name__
-            print(json.dumps({"job": job.id, "cause": f"{code} at InvokeEndpointAsync"}))
+            log({"job": job.id, "cause": f"{code} at InvokeEndpointAsync"})
             # Otherwise SageMaker may have taken it: the claim stays, and the sweeper finds out.
             if _never_ran(error):
                 self._completion.give_back(job, attempt)
@@ -73,9 +74,10 @@ class AsyncBackend:
 
     def _invoke(self, job: Job, attempt: int) -> tuple[str | None, str | None]:
         """The keys of the attempt's output and failure, as SageMaker names them."""
-        if self._runtime.now() - self._used_at > IDLE_LIMIT_IN_SECONDS:
-            self._client.close()
-        self._used_at = self._runtime.now()
+        with self._using:  # threads of a sweep
+            if self._runtime.now() - self._used_at > IDLE_LIMIT_IN_SECONDS:
+                self._client.close()
+            self._used_at = self._runtime.now()
         left = job.deadline - self._runtime.now() - self._policy.invocation_timeout - MARGIN_IN_SECONDS
         response = self._client.invoke_endpoint_async(
             EndpointName=self._endpoint_name,

@@ -12,6 +12,7 @@ from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import JobTable
+from inference_api.log import log
 from inference_api.metrics import emit
 from inference_api.runtime import Runtime
 
@@ -96,11 +97,11 @@ class Completion:
         entry = {"Source": "slipway", "DetailType": "Job Ended", "Detail": json.dumps(detail)}
         try:
             if self._events.put_events(Entries=[entry])["FailedEntryCount"]:
-                print(json.dumps({"job": job.id, "cause": "refused at announcing"}))
+                log({"job": job.id, "cause": "refused at announcing"})
             else:
                 job, _ = self._table.change(job, transitions.note_announced)
         except PASSING_ERRORS as error:
-            print(json.dumps({"job": job.id, "cause": f"{type(error).__name__} at announcing"}))
+            log({"job": job.id, "cause": f"{type(error).__name__} at announcing"})
         return job
 
     def _change(self, job: Job, decide: Callable[[Job], Job | None], *, by_sweeper: bool = False) -> tuple[Job, bool]:

@@ -1,6 +1,5 @@
 """Accept a job: store its input and its row, and count it against its owner's limits."""
 
-import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -16,6 +15,7 @@ from inference_api.jobs.job import Job
 from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import Charge, JobTable, KeyTakenError, LimitReachedError, Reservation
 from inference_api.jobs.transitions import accept
+from inference_api.log import log
 from inference_api.metrics import emit
 from inference_api.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
 from inference_api.runtime import Runtime
@@ -76,7 +76,7 @@ class Submission:
             self._backend.dispatch(job)
         except PASSING_ERRORS as error:
             # The job is accepted: the sweeper hands it over later.
-            print(json.dumps({"job": job.id, "cause": f"{type(error).__name__} at dispatch"}))
+            log({"job": job.id, "cause": f"{type(error).__name__} at dispatch"})
         return job
 
     def _tokens(self, document: Mapping[str, Any]) -> int:

@@ -1,14 +1,19 @@
 """The sweeper: looks at each due job, records unannounced results, hands over stuck jobs, ends late ones."""
 
-import json
+import heapq
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 
 from inference_api.http import place_of
 from inference_api.jobs import transitions
 from inference_api.jobs.items import DUE_SHARDS
 from inference_api.jobs.job import Job
 from inference_api.jobs.service import JobService
+from inference_api.log import log
 from inference_api.runtime import runtime
+
+# Looks mostly wait for AWS; a client has ten connections.
+_AT_ONCE = 8
 
 
 class SweepFailedError(Exception):
@@ -16,23 +21,26 @@ class SweepFailedError(Exception):
 
 
 def sweep(service: JobService, may_go_on: Callable[[], bool]) -> int:
-    """The number of jobs looked at. A job that cannot be handled does not hold up the others.
+    """The number of jobs looked at, some side by side. A job that cannot be handled does not hold up the others.
 
     Raises SweepFailedError if none could be handled.
     """
-    looked_at = failed = 0
-    for job_id in _due(service):
-        if not may_go_on():
-            break
-        looked_at += 1
+    handled: list[bool] = []
+
+    def look(job_id: str) -> None:
         try:
             look_at(job_id, service)
         except Exception as error:
-            failed += 1
-            print(json.dumps({"job": job_id, "cause": place_of(error)}))
-    if looked_at and failed == looked_at:
+            log({"job": job_id, "cause": place_of(error)})
+            handled.append(False)
+        else:
+            handled.append(True)
+
+    due = takewhile(lambda _: may_go_on(), _due(service))
+    runtime().side_by_side(look, due, _AT_ONCE)
+    if handled and not any(handled):
         raise SweepFailedError
-    return looked_at
+    return len(handled)
 
 
 def look_at(job_id: str, service: JobService) -> None:
@@ -54,14 +62,9 @@ def look_at(job_id: str, service: JobService) -> None:
 
 
 def _due(service: JobService) -> Iterator[str]:
-    """The due jobs, in turns from each shard, so that a full shard does not hide the others."""
-    shards = [service.table.due(shard) for shard in range(DUE_SHARDS)]
-    while shards:
-        for shard in list(shards):
-            if (job_id := next(shard, None)) is None:
-                shards.remove(shard)
-            else:
-                yield job_id
+    """The due jobs of all shards, the longest overdue first."""
+    for _, job_id in heapq.merge(*(service.table.due(shard) for shard in range(DUE_SHARDS))):
+        yield job_id
 
 
 def _take_results(job: Job, started: float, service: JobService) -> Job:

@@ -160,8 +160,8 @@ class JobTable:
         last = page.get("LastEvaluatedKey")
         return sorted(mine, key=lambda job: (job.accepted_at, job.id), reverse=True), last and last["listed_at"]["S"]
 
-    def due(self, shard: int) -> Iterator[str]:
-        """The ids of the jobs in a shard that are due by now, the longest overdue first."""
+    def due(self, shard: int) -> Iterator[tuple[float, str]]:
+        """The jobs in a shard that are due by now, the longest overdue first: since when, and the id."""
         start: dict[str, Any] = {}
         while True:
             page = self._client.query(
@@ -174,7 +174,8 @@ class JobTable:
                 },
                 **start,
             )
-            yield from (item["pk"]["S"].removeprefix("job#") for item in page["Items"])
+            for item in page["Items"]:
+                yield float(item["due_at"]["N"]), item["pk"]["S"].removeprefix("job#")
             if "LastEvaluatedKey" not in page:
                 return
             start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}

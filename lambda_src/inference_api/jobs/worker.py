@@ -9,6 +9,7 @@ from inference_api.jobs import transitions
 from inference_api.jobs.job import ACCEPTED, Job, is_job_id
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
+from inference_api.log import log
 from inference_api.metrics import emit
 from inference_api.runtime import runtime
 from inference_api.settings import job_settings
@@ -52,7 +53,7 @@ def _ask(job: Job, body: bytes, waits: int, service: JobService, endpoint: Endpo
     try:
         answer = endpoint.invoke(body)
     except InvocationError as error:
-        print(json.dumps({"job": job.id, "cause": f"{error.code} at InvokeEndpoint", "aws": error.cause}))
+        log({"job": job.id, "cause": f"{error.code} at InvokeEndpoint", "aws": error.cause})
         if error.ran:
             job = service.completion.fail_attempt(job, attempt, error)
         else:

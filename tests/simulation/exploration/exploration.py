@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -220,14 +220,23 @@ class Exploration:
         deployment = Deployment(self.trial, Scheduler(START), Random(1), Faults(Rates(), Random(1)))
         replay = self._replay
         with deployment.as_runtime():
-            chance = Chance(replay)
             runtime.use(
                 runtime.Runtime(
-                    replay.client, replay.now, lambda seconds: None, chance, answer_before=lambda moment: None
+                    replay.client,
+                    replay.now,
+                    sleep=lambda seconds: None,
+                    random=Chance(replay),
+                    answer_before=lambda moment: None,
+                    side_by_side=_one_after_the_other,
                 )
             )
             clear_caches()
             yield
+
+
+def _one_after_the_other(work: Callable[[Any], None], items: Iterator[Any], most: int) -> None:
+    for item in items:
+        work(item)
 
 
 def _event(method: str, resource: str, *, job: str | None = None, headers: dict[str, str] | None = None) -> Any:
