@@ -133,3 +133,11 @@ def test_a_rollback_by_an_alarm_passes_for_an_update_and_the_next_one_needs_the_
     sagemaker.delete_endpoint_config(EndpointConfigName=before)
     with pytest.raises(StackFailedError, match="Could not find endpoint configuration"):
         update(bare_cloud, name, guarded(name, MAX_CONCURRENT_REQUESTS="8"))
+
+
+def test_what_the_api_demands_is_demanded_of_a_template_that_nobody_has_checked(bare_cloud: LocalCloud) -> None:
+    resources = guarded("incomplete")
+    policy = resources["Endpoint"]["Properties"]["DeploymentConfig"]["BlueGreenUpdatePolicy"]
+    del policy["TrafficRoutingConfiguration"]["WaitIntervalInSeconds"]
+    with pytest.raises(StackFailedError, match="WaitIntervalInSeconds"):
+        create(bare_cloud, "incomplete", resources)
