@@ -56,6 +56,21 @@ def test_a_failure_beside_an_endpoint_that_is_creating_leaves_it_behind(bare_clo
         described(bare_cloud, name)
 
 
+def test_a_stack_whose_endpoint_is_creating_is_not_deleted(bare_cloud: LocalCloud) -> None:
+    name = "hasty"
+    with ThreadPoolExecutor(1) as executor:
+        creating = executor.submit(create, bare_cloud, name, realtime_resources(name, FIVE_MINUTES))
+        wait_for(lambda: started(bare_cloud, name) or None, "the endpoint")
+        with pytest.raises(StackFailedError, match=r"DELETE_FAILED.*Cannot update in-progress endpoint"):
+            delete(bare_cloud, name)
+        bare_cloud.advance(300)
+        assert isinstance(creating.exception(), StackFailedError)
+    cloudformation = bare_cloud.client("cloudformation", region=REGION)
+    (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
+    assert stack["StackStatus"] == "DELETE_FAILED"
+    delete(bare_cloud, name)
+
+
 def test_an_endpoint_that_is_scaled_is_neither_updated_nor_deleted(bare_cloud: LocalCloud) -> None:
     name = "busy-scaling"
     with ThreadPoolExecutor(1) as executor:
