@@ -5,7 +5,6 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud import api_requests
 from local_cloud.emulator import ministack, stack_creation
 
 _provisioners = ministack.internals(
@@ -119,15 +118,18 @@ def extend_resource_type(
 
 
 def demand_required_members() -> None:
-    """Refuse resources whose requests lack what the API demands, also in templates that nobody has checked before.
+    """Refuse resources of our own types that lack what the API demands, also in templates that nobody has checked.
 
     Only that: the botocore of MiniStack is older than the one with which templates are checked.
     """
-    for name in api_requests.TYPES:
+    for name in _own_types:
         extend_resource_type(name, check=functools.partial(_refuse_incomplete, name))
 
 
 def _refuse_incomplete(name: str, properties: Properties) -> None:
+    # Late: the start of the cloud need not wait for botocore.
+    from local_cloud import api_requests
+
     missing = [each for each in api_requests.problems(name, properties) if "Missing required parameter" in each]
     if missing:
         raise ValueError(f"{'; '.join(missing)}.")

@@ -77,7 +77,7 @@ class _Creation:
 
     async def _create_after(self, needed: list[asyncio.Task[None]], logical_id: str, definition: Any) -> None:
         await asyncio.gather(*needed)
-        if self.failed:
+        if self.failed or not self.is_wanted:
             raise _FailedError
         await asyncio.sleep(0)  # whatever is ready at the same time starts before the outcome of this one is known
         try:
@@ -134,7 +134,14 @@ class _Creation:
             raise _FailedError("Resource creation cancelled")
         stable.result()
 
+    @property
+    def is_wanted(self) -> bool:
+        """False once the stack is deleted; that has its own events."""
+        return bool(self.stack["StackStatus"] == "CREATE_IN_PROGRESS")
+
     def _report(self, logical_id: str, status: str, reason: str = "") -> None:
+        if not self.is_wanted:
+            return
         known = self.resources.get(logical_id, {})
         known.update({"ResourceStatus": status} if known else {})
         kind, physical_id = self.template["Resources"][logical_id]["Type"], known.get("PhysicalResourceId", "")
@@ -223,6 +230,8 @@ async def _deploy(*args: Any, **named: Any) -> None:
         return
     stabilizes_later.set(True)
     await creation.run(ordered)
+    if not creation.is_wanted:
+        return
     if reason := creation.reason_of_failure() or creation.publish_outputs():
         await creation.roll_back(reason, disable_rollback, named.get("retain_except_on_create", False))
     else:

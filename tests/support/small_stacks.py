@@ -3,14 +3,17 @@
 import json
 import time
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import ACCOUNT, LocalCloud
+from support.patience import wait_for
 
 REGION = "us-east-1"
 Resources = dict[str, dict[str, Any]]
+MAY_STAY = {"AWS::S3::Bucket", "AWS::DynamoDB::Table"}
 
 
 class StackFailedError(Exception):
@@ -86,7 +89,10 @@ def delete(cloud: LocalCloud, name: str) -> None:
 
 
 def delete_stacks(cloud: LocalCloud, region: str, but: Collection[str] = ()) -> None:
-    """Delete every stack of a region, except for these; a bucket with objects or a protected table keeps its stack."""
+    """Delete every stack of a region, except for these; a bucket with objects or a protected table keeps its stack.
+
+    Fails for a stack that anything else keeps. An endpoint in progress is waited for.
+    """
     cloudformation = cloud.client("cloudformation", region=region)
     pages = cloudformation.get_paginator("describe_stacks").paginate()
     found = (stack for page in pages for stack in page["Stacks"])
@@ -95,7 +101,27 @@ def delete_stacks(cloud: LocalCloud, region: str, but: Collection[str] = ()) -> 
         if not _end_of(cloudformation, stack_id).startswith("DELETE"):
             cloudformation.delete_stack(StackName=stack_id)
     for stack_id in doomed:
-        _end_of(cloudformation, stack_id)
+        wait_for(partial(_deleted, cloudformation, stack_id), f"the end of {stack_id}")
+
+
+def _deleted(cloudformation: Any, stack_id: str) -> bool | None:
+    """True when a stack is gone, but for what may stay; None when it was too busy and is deleted again.
+
+    Fails when it can't be deleted.
+    """
+    if _end_of(cloudformation, stack_id) == "DELETE_COMPLETE":
+        return True
+    resources = cloudformation.describe_stack_resources(StackName=stack_id)["StackResources"]
+    kept = {
+        each["ResourceType"]: each["ResourceStatusReason"]
+        for each in resources
+        if each["ResourceStatus"] == "DELETE_FAILED"
+    }
+    if "in-progress endpoint" in kept.get("AWS::SageMaker::Endpoint", ""):
+        cloudformation.delete_stack(StackName=stack_id)
+        return None
+    assert kept.keys() <= MAY_STAY, f"{stack_id} stays because of {kept}"
+    return True
 
 
 def _end_of(cloudformation: Any, stack_id: str) -> str:

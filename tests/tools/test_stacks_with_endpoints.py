@@ -56,6 +56,21 @@ def test_a_failure_beside_an_endpoint_that_is_creating_leaves_it_behind(bare_clo
         described(bare_cloud, name)
 
 
+def test_a_stack_whose_endpoint_is_creating_is_not_deleted(bare_cloud: LocalCloud) -> None:
+    name = "hasty"
+    with ThreadPoolExecutor(1) as executor:
+        creating = executor.submit(create, bare_cloud, name, realtime_resources(name, FIVE_MINUTES))
+        wait_for(lambda: started(bare_cloud, name) or None, "the endpoint")
+        with pytest.raises(StackFailedError, match=r"DELETE_FAILED.*Cannot update in-progress endpoint"):
+            delete(bare_cloud, name)
+        bare_cloud.advance(300)
+        assert isinstance(creating.exception(), StackFailedError)
+    cloudformation = bare_cloud.client("cloudformation", region=REGION)
+    (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
+    assert stack["StackStatus"] == "DELETE_FAILED"
+    delete(bare_cloud, name)
+
+
 def test_an_endpoint_that_is_scaled_is_neither_updated_nor_deleted(bare_cloud: LocalCloud) -> None:
     name = "busy-scaling"
     with ThreadPoolExecutor(1) as executor:
@@ -133,3 +148,11 @@ def test_a_rollback_by_an_alarm_passes_for_an_update_and_the_next_one_needs_the_
     sagemaker.delete_endpoint_config(EndpointConfigName=before)
     with pytest.raises(StackFailedError, match="Could not find endpoint configuration"):
         update(bare_cloud, name, guarded(name, MAX_CONCURRENT_REQUESTS="8"))
+
+
+def test_what_the_api_demands_is_demanded_of_a_template_that_nobody_has_checked(bare_cloud: LocalCloud) -> None:
+    resources = guarded("incomplete")
+    policy = resources["Endpoint"]["Properties"]["DeploymentConfig"]["BlueGreenUpdatePolicy"]
+    del policy["TrafficRoutingConfiguration"]["WaitIntervalInSeconds"]
+    with pytest.raises(StackFailedError, match="WaitIntervalInSeconds"):
+        create(bare_cloud, "incomplete", resources)
