@@ -66,7 +66,7 @@ def checks_of(stack: DeployedStack, timeout: int) -> Iterator[Check]:
     state, endpoint = _stack(stack), _endpoint(stack)
     yield from (state, endpoint)
     if stack.endpoint:
-        yield from (_configuration(stack, stack.endpoint), _instances(stack.endpoint), _alarms(stack))
+        yield from (configuration(stack, stack.endpoint), _instances(stack.endpoint), _alarms(stack))
     if state.good and endpoint.good:
         yield from _calls(stack, timeout)
     yield _other_endpoints(stack)
@@ -83,7 +83,7 @@ def _stack(stack: DeployedStack) -> Check:
     return Check("stack", False, seen, (failure and failure.cause) or "mend the deployment, then deploy it again")
 
 
-def _configuration(stack: DeployedStack, endpoint: dict[str, Any]) -> Check:
+def configuration(stack: DeployedStack, endpoint: dict[str, Any]) -> Check:
     """SageMaker may have gone back to the old configuration without CloudFormation's knowledge."""
     live = str(endpoint["EndpointConfigName"])
     # Physical ids are ARNs, which are in lower case.
@@ -164,8 +164,9 @@ def _other_endpoints(stack: DeployedStack) -> Check:
 
 def _left(stack: DeployedStack) -> Check:
     """Resources of earlier stacks and updates that nobody uses; they bill for storage at most."""
-    own = {_name_in(each) for ids in stack.resources.values() for each in ids}
-    left = [f"{each.kind} {each.name}" for each in find(stack.name, stack.clients)[0] if _name_in(each.name) not in own]
+    own = {_name_in(each).lower() for ids in stack.resources.values() for each in ids}
+    found = find(stack.name, stack.clients)[0]
+    left = [f"{each.kind} {each.name}" for each in found if _name_in(each.name).lower() not in own]
     seen = f"{len(left)} that bill for storage at most: {'; '.join(left)}" if left else "nothing of earlier stacks"
     return Check("left over", True, seen)
 

@@ -68,7 +68,7 @@ def _run(given: argparse.Namespace) -> int:
         if there := trial.there():
             print(f"{', '.join(there)}: there already; destroy what another smoke test left.", file=sys.stderr)
             return 1
-        if not given.local and not _may_spend(where, sure=given.yes):
+        if not given.local and not may_spend(where, sure=given.yes):
             return 1
         answers = _answers(trial)
     report = given.report or Path(f"smoke-{region}-{started:%Y%m%d-%H%M}.md")
@@ -77,7 +77,8 @@ def _run(given: argparse.Namespace) -> int:
     return 0 if all(answer.good for answer in answers) else 1
 
 
-def _may_spend(where: str, *, sure: bool) -> bool:
+def may_spend(where: str, *, sure: bool) -> bool:
+    """Whether whoever runs this agrees to the cost. sure: without being asked."""
     price = instances()[_TYPE].usd_per_hour or 0
     most = price * _FLEETS * (_HOURS + 0.5)  # destroying takes time, too
     print(

@@ -16,6 +16,7 @@ from slipway.deployed_stack import DeployedStack, UnknownStackError
 from slipway.last_failure import last_failure
 from slipway.logs import ACCESS, log_groups
 from slipway.prompt import request_body
+from slipway.verify import configuration
 from smoke.report import Answer
 from smoke.trial import ASYNC, REALTIME, Trial
 
@@ -214,14 +215,16 @@ def rollback(trial: Trial) -> list[Answer]:
     (alarm,) = (name for name in stack.resources["AWS::CloudWatch::Alarm"] if "RollbackAlarmsErrors" in name)
     with _switched_on(trial, alarm):
         exit_status = trial.deploy(REALTIME, turn=1)
-    endpoint, status = trial.settled(REALTIME), trial.stack(REALTIME).status
+    endpoint, stack = trial.settled(REALTIME), trial.stack(REALTIME)
     reason, is_back = endpoint.get("FailureReason") or "empty", endpoint["EndpointConfigName"] == before
+    # CloudFormation may take the rollback for a success.
+    is_noticed = stack.status == "UPDATE_ROLLBACK_COMPLETE" or not configuration(stack, endpoint).good
     rolled = Answer(
         "What is left of an update that an alarm takes back?",
-        "the old configuration, and the stack says UPDATE_ROLLBACK_COMPLETE",
-        f"exit status {exit_status}, the stack is {status}, the endpoint {endpoint['EndpointStatus']} on the "
+        "the old configuration; the stack says UPDATE_ROLLBACK_COMPLETE, or else verify finds it",
+        f"exit status {exit_status}, the stack is {stack.status}, the endpoint {endpoint['EndpointStatus']} on the "
         f"{'old' if is_back else 'new'} configuration; FailureReason: {reason}",
-        is_back and status == "UPDATE_ROLLBACK_COMPLETE",
+        is_back and is_noticed,
     )
     exit_status = trial.deploy(REALTIME, turn=2)
     again = Answer(

@@ -1,5 +1,6 @@
 """CloudFormation keeps, deletes and refuses on this machine what it keeps, deletes and refuses on AWS."""
 
+import json
 from typing import Any
 
 import pytest
@@ -131,3 +132,17 @@ def test_a_log_group_that_exists_is_not_taken_over(bare_cloud: LocalCloud) -> No
     bare_cloud.client("logs", region=REGION).create_log_group(logGroupName="/known")
     with pytest.raises(StackFailedError, match="already exists"):
         create(bare_cloud, "taking-over", {"Log": resource("Logs::LogGroup", {"LogGroupName": "/known"})})
+
+
+def test_a_stack_has_the_description_of_its_template_also_by_a_change_set(bare_cloud: LocalCloud) -> None:
+    """The CDK's command line deploys by change sets."""
+    cloudformation = bare_cloud.client("cloudformation", region=REGION)
+    for kind, described in (("CREATE", "first"), ("UPDATE", "second")):
+        template = {"Description": described, "Resources": {described: resource("SQS::Queue")}}
+        names = {"StackName": "described", "ChangeSetName": described}
+        cloudformation.create_change_set(**names, ChangeSetType=kind, TemplateBody=json.dumps(template))
+        cloudformation.execute_change_set(**names)
+        waiter = cloudformation.get_waiter(f"stack_{kind.lower()}_complete")
+        waiter.wait(StackName="described", WaiterConfig={"Delay": 1})
+        (stack,) = cloudformation.describe_stacks(StackName="described")["Stacks"]
+        assert stack["Description"] == described

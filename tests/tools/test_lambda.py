@@ -51,7 +51,9 @@ def test_a_function_logs_only_if_its_role_may(bare_cloud: LocalCloud) -> None:
     lambda_, logs = bare_cloud.client("lambda", region=REGION), bare_cloud.client("logs", region=REGION)
     for name in ("Function", "MuteFunction"):
         lambda_.invoke(FunctionName=ids[name])
-    assert any("a line" in each["message"] for each in logs.filter_log_events(logGroupName=ids["Log"])["events"])
+    events = logs.filter_log_events(logGroupName=ids["Log"])["events"]
+    assert any("a line" in each["message"] for each in events)
+    assert len({each["eventId"] for each in events}) == len(events)
     assert logs.filter_log_events(logGroupName=ids["MuteLog"])["events"] == []
 
 

@@ -44,7 +44,11 @@ class Aws:
         return SimpleNamespace(paginate=lambda **request: [getattr(self, operation)(**request)])
 
     def list_stack_resources(self, StackName: str) -> Any:
-        kinds = {"configs": "AWS::SageMaker::EndpointConfig", "alarms": "AWS::CloudWatch::Alarm"}
+        kinds = {
+            "configs": "AWS::SageMaker::EndpointConfig",
+            "alarms": "AWS::CloudWatch::Alarm",
+            "groups": "AWS::Logs::LogGroup",
+        }
         return {
             "StackResourceSummaries": [
                 {"ResourceType": kinds[kind], "ResourceStatus": "CREATE_COMPLETE", "PhysicalResourceId": each}
@@ -72,7 +76,12 @@ class Aws:
         return {"Endpoints": [{"EndpointName": name} for name in names]}
 
     def get_resources(self, TagFilters: Any) -> Any:
-        return {"ResourceTagMappingList": []}
+        groups = ("chat-1a2b3c4d", "chat-99887766")
+        arn = "arn:aws:logs:eu-west-1:111122223333:log-group:/aws/sagemaker/Endpoints"
+        return {"ResourceTagMappingList": [{"ResourceARN": f"{arn}/{name}"} for name in groups]}
+
+    def describe_log_groups(self, logGroupNamePrefix: str) -> Any:
+        return {"logGroups": [{"logGroupName": logGroupNamePrefix, "storedBytes": 5}]}
 
 
 def looked(aws: Aws) -> dict[str, tuple[bool, str]]:
@@ -127,6 +136,12 @@ def test_alarms_are_asked_for_a_hundred_at_a_time() -> None:
 
 def test_only_endpoints_of_the_same_name_count_as_left() -> None:
     assert looked(Aws())["still billing"] == (False, "chat-99887766 of an earlier stack")
+
+
+def test_what_earlier_stacks_left_is_named_and_fails_nothing() -> None:
+    left = looked(Aws(groups=["/aws/sagemaker/Endpoints/chat-1a2b3c4d"]))["left over"]
+    names = "log group: what the model printed /aws/sagemaker/Endpoints/chat-99887766"
+    assert left == (True, f"1 that bill for storage at most: {names}")
 
 
 @pytest.mark.parametrize("status", ["UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE", "ROLLBACK_FAILED"])
