@@ -48,7 +48,7 @@ def test_a_recording_shows_each_line_of_a_command_without_its_secrets(tmp_path: 
     recording = Recording(tmp_path)
     with recording.command("say it", sys.executable, "-c", f"print({printed!r}); print('<2>')") as lines:
         assert [line.strip() for line in lines] == [printed, "<2>"]
-    shown = [text for _, text, _ in recording.lines]
+    shown = [line.text for line in recording.lines]
     assert shown[0] == "$ say it"
     assert shown[1].startswith("slipway/deployments --user AKIA...:... AWS_SECRET_ACCESS_KEY=... xxx")
     assert shown[2].endswith("x"), "folded"
