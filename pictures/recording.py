@@ -29,7 +29,7 @@ MAKE = (
 )
 SECRETS = (
     (re.compile(r"AKIA[0-9A-Z]{8,}"), "AKIA..."),
-    (re.compile(r"(AWS_SECRET_ACCESS_KEY=|AWS_SESSION_TOKEN=|--user AKIA\.\.\.:)[^\s'\"]+"), r"\1..."),
+    (re.compile(r"(AWS_SECRET_ACCESS_KEY=|AWS_SESSION_TOKEN=|--user AKIA\.\.\.:)['\"]?[^\s'\"]+['\"]?"), r"\1..."),
 )
 STYLE = """\
 text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
