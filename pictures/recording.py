@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 COLUMNS, ROWS, LINE, LETTER = 120, 44, 17, 7.83  # characters, lines, pixels of a line, pixels of a letter
@@ -28,7 +29,7 @@ MAKE = (
 )
 SECRETS = (
     (re.compile(r"AKIA[0-9A-Z]{8,}"), "AKIA..."),
-    (re.compile(r"(AWS_SECRET_ACCESS_KEY=|AWS_SESSION_TOKEN=|--user AKIA\.\.\.:)[^\s'\"]+"), r"\1..."),
+    (re.compile(r"(AWS_SECRET_ACCESS_KEY=|AWS_SESSION_TOKEN=|--user AKIA\.\.\.:)['\"]?[^\s'\"]+['\"]?"), r"\1..."),
 )
 STYLE = """\
 text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
@@ -43,12 +44,20 @@ ANIMATION = """\
 }}"""
 
 
+class Line(NamedTuple):
+    """One row of the screen: when it came, and its class."""
+
+    seconds: float
+    text: str
+    kind: str
+
+
 @dataclass
 class Recording:
     """The lines of commands, each with the seconds since the first began and with its class."""
 
     root: Path
-    lines: list[tuple[float, str, str]] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
     start: float = field(default_factory=time.monotonic)
 
     @contextmanager
@@ -81,16 +90,16 @@ class Recording:
         text = text.replace(str(self.root), "slipway").replace(str(Path.home()), "~")
         seconds = time.monotonic() - self.start
         for first in range(0, max(len(text), 1), COLUMNS):
-            self.lines.append((seconds, text[first : first + COLUMNS], _kind(text)))
+            self.lines.append(Line(seconds, text[first : first + COLUMNS], _kind(text)))
         return line
 
     def svg(self, name: str) -> str:
         """The screen at the end; where animations are wanted, its way there, in 20 seconds at most."""
-        whole = self.lines[-1][0]
+        whole = self.lines[-1].seconds
         speed = max(whole / LONGEST_IN_SECONDS, 1)
         rows = min(len(self.lines), ROWS)
         width, height = round(COLUMNS * LETTER) + 2 * MARGIN, BAR + rows * LINE + 2 * MARGIN
-        inner, up = height - BAR - 1, (len(self.lines) - rows) * LINE
+        top, up = BAR + MARGIN, (len(self.lines) - rows) * LINE
         texts = [
             f'<text class="line{kind}" style="animation-delay:{seconds / speed:.2f}s" x="{MARGIN}"'
             f' y="{BAR + MARGIN + LINE * index + 13}">{escape(text)}</text>'
@@ -108,7 +117,7 @@ class Recording:
                 f'<rect class="bar" x="1" y="1" width="{width - 2}" height="{BAR - 2}" rx="8"/>',
                 f'<text class="quiet" x="{MARGIN}" y="22">{escape(name)}</text>',
                 f'<text class="quiet" x="{width - MARGIN}" y="22" text-anchor="end">{told}</text>',
-                f'<svg y="{BAR}" width="{width}" height="{inner}" viewBox="0 {BAR} {width} {inner}">',
+                f'<svg y="{top}" width="{width}" height="{height - top}" viewBox="0 {top} {width} {height - top}">',
                 f'<g class="screen" transform="translate(0 {-up})">',
                 *texts,
                 "</g>\n</svg>\n</svg>\n",
@@ -117,10 +126,10 @@ class Recording:
 
     def _animation(self, rows: int, speed: float) -> str:
         """Each line appears in its time, and pushes the first one out of a full screen."""
-        seconds = max(self.lines[-1][0] / speed, 0.01)
+        seconds = max(self.lines[-1].seconds / speed, 0.01)
         steps = {0.0: 0}
-        for index, (came, _, _) in enumerate(self.lines[rows:], 1):
-            steps[round(came / speed / seconds * 100, 1)] = -index * LINE
+        for index, line in enumerate(self.lines[rows:], 1):
+            steps[round(line.seconds / speed / seconds * 100, 1)] = -index * LINE
         steps[100.0] = -(len(self.lines) - rows) * LINE
         moves = " ".join(f"{share:g}% {{ transform: translateY({y}px); }}" for share, y in sorted(steps.items()))
         return ANIMATION.format(seconds=round(seconds, 2), steps=moves)
@@ -146,13 +155,12 @@ def local(root: Path) -> str:
 
 
 def test(root: Path) -> str:
-    """`make test`. Raises ValueError with the last line when a test has failed."""
+    """`make test`. Raises ValueError with the last lines when a test has failed."""
     recording = Recording(root)
     chosen = os.environ.get("PYTEST_ADDOPTS")
     typed = f"PYTEST_ADDOPTS={shlex.quote(chosen)} make test" if chosen else "make test"
     with recording.command(typed, *MAKE, "test") as lines:
         deque(lines, maxlen=0)
-    _, last, kind = recording.lines[-1]
-    if kind != GOOD:
-        raise ValueError(last)
-    return recording.svg("make test")
+    if recording.lines[-1].kind != GOOD:
+        raise ValueError("\n".join(line.text for line in recording.lines[-ROWS:]))
+    return recording.svg(typed)

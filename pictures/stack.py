@@ -139,7 +139,7 @@ def _draw_footer(drawing: Drawing, template: dict[str, Any], y: int, right: int)
     told = Counter(ALARMS[_namespace(each["Properties"])] for key, each in alarms.items() if key not in rolling)
     watched = ", ".join(f"{count} on {what}" for what, count in told.items())
     logs = len(_all(template, "Logs::LogGroup"))
-    words = f"{len(alarms)} alarms: {len(rolling)} roll a bad update back, {watched}; {logs} log groups"
+    words = f"{len(alarms)} alarms: {len(rolling)} to roll a bad update back, {watched}; {logs} log groups"
     drawing.text(x, y + 24, words, "quiet", room=room)
 
 
