@@ -58,6 +58,7 @@ class PlainStack(cdk.Stack):
         self.configuration = configuration = self.create_configuration(self.create_model(role))
         dimensions = {"EndpointName": self.endpoint_name, "VariantName": "AllTraffic"}
         self.create_alarms("", dimensions)
+        self.create_idle_alarm(dimensions)
         new_fleet = {**dimensions, "EndpointConfigName": configuration.attr_endpoint_config_name}
         self.create_endpoint(role, configuration, self.create_alarms("Rollback", new_fleet))
         api = self.create_api()
@@ -68,17 +69,17 @@ class PlainStack(cdk.Stack):
         cdk.CfnOutput(self, "EndpointLogGroup", value=self.endpoint_logs.log_group_name)
 
     def create_role(self) -> iam.Role:
-        principal = iam.ServicePrincipal(
-            "sagemaker.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": self.account}}
-        )
+        source = f"arn:{self.partition}:sagemaker:{self.region}:{self.account}:*"
+        principal = iam.ServicePrincipal("sagemaker.amazonaws.com", conditions={"ArnLike": {"aws:SourceArn": source}})
         role = iam.Role(self, "Role", assumed_by=principal)
-        role.add_to_policy(
+        pull = [
             iam.PolicyStatement(
                 actions=["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
                 resources=[f"arn:{self.partition}:ecr:{self.region}:{IMAGE_ACCOUNT}:repository/{REPOSITORY}"],
-            )
-        )
-        role.add_to_policy(iam.PolicyStatement(actions=["ecr:GetAuthorizationToken"], resources=["*"]))
+            ),
+            iam.PolicyStatement(actions=["ecr:GetAuthorizationToken"], resources=["*"]),
+        ]
+        iam.Policy(role, "Pull", statements=pull, roles=[role])
         role.add_to_policy(
             iam.PolicyStatement(
                 actions=["logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
@@ -134,10 +135,36 @@ class PlainStack(cdk.Stack):
             alarms.append(alarm)
         return alarms
 
+    def create_idle_alarm(self, dimensions: dict[str, str]) -> None:
+        metrics = {
+            "calls": ("AWS/SageMaker", "ModelLatency"),
+            "running": ("/aws/sagemaker/Endpoints", "CPUUtilization"),
+        }
+        count, hour = cloudwatch.Stats.SAMPLE_COUNT, cdk.Duration.hours(1)
+        cloudwatch.Alarm(
+            self,
+            "Idle",
+            metric=cloudwatch.MathExpression(
+                expression="IF(running > 0 AND FILL(calls, 0) < 1, 1, 0)",
+                period=hour,
+                using_metrics={
+                    name: cloudwatch.Metric(
+                        namespace=namespace, metric_name=metric, dimensions_map=dimensions, statistic=count, period=hour
+                    )
+                    for name, (namespace, metric) in metrics.items()
+                },
+            ),
+            threshold=0,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+            evaluation_periods=24,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+
     def create_configuration(self, model: sagemaker.CfnModel) -> sagemaker.CfnEndpointConfig:
         return sagemaker.CfnEndpointConfig(
             self,
             "EndpointConfig",
+            metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(enable_detailed_observability=True),
             production_variants=[
                 sagemaker.CfnEndpointConfig.ProductionVariantProperty(
                     variant_name="AllTraffic",
@@ -166,7 +193,7 @@ class PlainStack(cdk.Stack):
             deployment_config=sagemaker.CfnEndpoint.DeploymentConfigProperty(
                 blue_green_update_policy=sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty(
                     traffic_routing_configuration=sagemaker.CfnEndpoint.TrafficRoutingConfigProperty(
-                        type="ALL_AT_ONCE"
+                        type="ALL_AT_ONCE", wait_interval_in_seconds=0
                     ),
                     termination_wait_in_seconds=300,
                     maximum_execution_timeout_in_seconds=3900,
