@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
 from inference_api import errors
 from inference_api.errors import ApiError
+from inference_api.log import log
 from inference_api.runtime import runtime
 
 Event = Mapping[str, Any]
@@ -110,7 +111,7 @@ def answers(route: Callable[[Request], Response]) -> Callable[[Event, Any], dict
             "cause": failure.cause if failure else None,
             "latency_ms": round(1000 * (perf_counter() - started), 1),
         }
-        print(json.dumps(outcome | _sizes_and_caller(request, answer["body"])))
+        log(outcome | _sizes_and_caller(request, answer["body"]))
         return answer
 
     return entry_point

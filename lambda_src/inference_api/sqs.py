@@ -1,11 +1,11 @@
 """SQS events: each message is handled by itself, and only the ones that failed come back."""
 
-import json
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
 from inference_api.http import Event, place_of
+from inference_api.log import log
 
 Message = Mapping[str, Any]
 
@@ -20,7 +20,7 @@ def handles_each(handle: Callable[[Message], None]) -> Callable[[Event, Any], di
             try:
                 handle(message)
             except Exception as error:
-                print(json.dumps({"message": message["messageId"], "cause": place_of(error)}))
+                log({"message": message["messageId"], "cause": place_of(error)})
                 failed.append({"itemIdentifier": message["messageId"]})
         return {"batchItemFailures": failed}
 
