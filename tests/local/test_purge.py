@@ -9,7 +9,8 @@ from pathlib import Path
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import deploy, destroy
-from support.deployed_stacks import deployed, edited, ended, update
+from support.deployed_stacks import Change, deployed, edited, ended, resource_ids, update
+from support.patience import wait_for
 from support.template_parts import Template, properties
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
@@ -56,9 +57,12 @@ def hosting(cloud: LocalCloud, stack: Stack) -> set[str]:
     return {arn for arn in arns if ":endpoint-config/" in arn or ":model/" in arn}
 
 
-def limit_requests(template: Template) -> None:
-    environment = properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]
-    environment["MAX_CONCURRENT_REQUESTS"] = "16"
+def limit_requests(most: str) -> Change:
+    def change(template: Template) -> None:
+        environment = properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]
+        environment["MAX_CONCURRENT_REQUESTS"] = most
+
+    return change
 
 
 def test_retained_resources_are_removed_with_all_versions_and_those_of_others_stay(
@@ -73,8 +77,19 @@ def test_retained_resources_are_removed_with_all_versions_and_those_of_others_st
         assert job["status"] == "succeeded"
 
     first = hosting(cloud, stack)
-    update(cloud, edited(stacks["gpt2"], tmp_path, limit_requests, stack.name))
+    sagemaker = cloud.client("sagemaker", region=stack.region)
+    (endpoint,) = resource_ids(cloud, stack, "AWS::SageMaker::Endpoint")
+    name = endpoint.rpartition("/")[2]
+    before = sagemaker.describe_endpoint(EndpointName=name)["EndpointConfigName"]
+    update(cloud, edited(stacks["gpt2"], tmp_path, limit_requests("16"), stack.name))
     assert hosting(cloud, stack) > first, "an update leaves what it replaces"
+    # As SageMaker may by itself, while CloudFormation holds the update for done.
+    sagemaker.update_endpoint(EndpointName=name, EndpointConfigName=before)
+    wait_for(
+        lambda: sagemaker.describe_endpoint(EndpointName=name)["EndpointStatus"] == "InService" or None, "the way back"
+    )
+    assert purge(cloud, stack, "--yes").returncode == 1, "the stack uses one version and its endpoint the other"
+    update(cloud, edited(stacks["gpt2"], tmp_path, limit_requests("8"), stack.name))
     after_update = purge(cloud, stack, "--yes")
     assert after_update.returncode == 0, after_update.stderr
     assert len(hosting(cloud, stack)) == 2
