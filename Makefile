@@ -71,7 +71,7 @@ format: .venv/.ready  ## format the code and mend what ruff can
 snapshot: .venv/.ready  ## accept changed templates as the new snapshots; read the diff
 	@python -m pytest -q tests/templates/test_snapshots.py --snapshot-update
 
-reference: .venv/.ready  ## write deployments/schema.json and docs/deployment-file.md from the models
+reference: .venv/.ready  ## write deployments/schema.json and the generated pages and tables of docs/
 	@python -m slipway reference
 
 pictures: .venv/.ready  ## draw the diagrams in docs/pictures/ from a template and from the life of a job

@@ -32,7 +32,7 @@ ALARMS = {
 
 # Pixels. A column is its left edge and its width.
 FRAME, ROUTES, FUNCTIONS = 104, (118, 160), (318, 142)
-WIRE_BOX, ENDPOINT_BOX, GAP, FIRST_WIRE_BOX = 98, 136, 6, 480
+WIRE_BOX, ENDPOINT_BOX, GAP, FIRST_WIRE_BOX = 98, 140, 6, 480
 TOP, ROW, BOX, APART = (
     190,
     34,
