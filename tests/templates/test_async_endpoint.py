@@ -19,7 +19,7 @@ def test_results_go_to_the_job_bucket_and_are_announced(templates: dict[str, Tem
     settings = properties(template, "SageMaker::EndpointConfig")["AsyncInferenceConfig"]
     bucket = next(name for name, each in template["Resources"].items() if each["Type"] == "AWS::S3::Bucket")
     output = settings["OutputConfig"]
-    assert output["S3OutputPath"] == {"Fn::Join": ["", ["s3://", {"Ref": bucket}, "/output"]]}
+    assert output["S3OutputPath"] == {"Fn::Join": ["", ["s3://", {"Ref": bucket}, "/output/"]]}
     assert output["S3FailurePath"] == {"Fn::Join": ["", ["s3://", {"Ref": bucket}, "/failure"]]}
     topics = [output["NotificationConfig"][kind]["Ref"] for kind in ("SuccessTopic", "ErrorTopic")]
     assert len(set(topics)) == 2
