@@ -171,7 +171,8 @@ def test_while_an_update_changes_the_engine_the_one_that_answers_judges_the_bodi
         container = properties(template, "SageMaker::Model")["PrimaryContainer"]
         container.update(properties(another, "SageMaker::Model")["PrimaryContainer"])
         container["Environment"] |= {"SLIPWAY_LOCAL_STARTUP_SECONDS": "500"}
-        policies(template, "EndpointRole")[0]["Statement"] += policies(another, "EndpointRole")[0]["Statement"]
+        for document in policies(another, "EndpointRole"):
+            policies(template, "EndpointRole")[0]["Statement"] += document["Statement"]
         new = functions(another)["generate"]["Environment"]["Variables"]
         for function in functions(template).values():
             function["Environment"]["Variables"] |= {
