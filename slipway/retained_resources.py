@@ -30,9 +30,24 @@ def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], lis
     """
     arns = sorted(_tagged(deployment, clients("resourcegroupstaggingapi")))
     hosting = [arn for arn in arns if _HOSTING.match(arn)]
-    known = list(RetainedHosting(hosting, clients("sagemaker")).all()) if hosting else []
+    hosted = list(RetainedHosting(hosting, clients("sagemaker")).all()) if hosting else []
+    stored, unknown = _stored([arn for arn in arns if arn not in hosting], clients)
+    return hosted + stored, unknown
+
+
+def find_left(deployment: str, clients: Clients) -> list[RetainedResource]:
+    """What earlier stacks of the name, and updates of the one that exists, have left. Raises BusyEndpointError."""
+    arns, in_stack = sorted(_tagged(deployment, clients("resourcegroupstaggingapi"))), _in_stack(deployment, clients)
+    stored, _ = _stored([arn for arn in arns if not _HOSTING.match(arn)], clients)
+    left = [each for each in stored if each.name.rpartition("/")[2].lower() not in in_stack]
+    return find_unused(deployment, clients) + left
+
+
+def _stored(arns: list[str], clients: Clients) -> tuple[list[RetainedResource], list[str]]:
+    """Buckets, tables and log groups, and the ARNs of no kind known here."""
+    known: list[RetainedResource] = []
     unknown = []
-    for arn in sorted(set(arns) - set(hosting)):
+    for arn in arns:
         service, name = arn.split(":", 5)[2], arn.split(":", 5)[5]
         try:
             if service == "s3":
@@ -56,10 +71,15 @@ def find_unused(deployment: str, clients: Clients) -> list[RetainedResource]:
     The stack must exist, and no update be under way. Raises BusyEndpointError.
     """
     hosting = [arn for arn in _tagged(deployment, clients("resourcegroupstaggingapi")) if _HOSTING.match(arn)]
+    in_stack = _in_stack(deployment, clients)
+    return list(RetainedHosting(hosting, clients("sagemaker")).unused(in_stack)) if hosting else []
+
+
+def _in_stack(deployment: str, clients: Clients) -> set[str]:
+    """Names of the stack's resources, in lower case."""
     pages = clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=deployment)
     ids = (each.get("PhysicalResourceId", "") for page in pages for each in page["StackResourceSummaries"])
-    in_stack = {physical_id.rpartition("/")[2].lower() for physical_id in ids}
-    return list(RetainedHosting(hosting, clients("sagemaker")).unused(in_stack)) if hosting else []
+    return {physical_id.rpartition("/")[2].lower() for physical_id in ids}
 
 
 def _tagged(deployment: str, tagging: Any) -> Iterator[str]:
