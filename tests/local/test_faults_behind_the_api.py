@@ -49,7 +49,9 @@ def test_a_throttled_function_is_a_503_of_the_gateway(cloud: LocalCloud, stacks:
     assert_refused(client.call("GET", "/endpoint"), 503, "service_unavailable")
 
 
-def test_an_endpoint_that_is_gone_is_like_one_that_is_not_there_yet(cloud: LocalCloud, stacks: dict[str, Stack]) -> None:
+def test_an_endpoint_that_is_gone_is_like_one_that_is_not_there_yet(
+    cloud: LocalCloud, stacks: dict[str, Stack]
+) -> None:
     client = deployed(cloud, replace(stacks["gpt2"], name="bereft"))
     sagemaker = cloud.client("sagemaker", region=client.region)
     (name,) = (

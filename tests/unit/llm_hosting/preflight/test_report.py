@@ -139,7 +139,14 @@ def test_an_update_needs_two_fleets() -> None:
 
 def test_questions_for_the_account_are_named() -> None:
     names = [line.partition(":")[0] for line in report({}).not_checked]
-    assert names == ["service-quota", "image-in-registry", "weights-in-bucket", "cloudwatch-role"]
+    assert names == [
+        "service-quota",
+        "image-in-registry",
+        "weights-in-bucket",
+        "cloudwatch-role",
+        "function-concurrency",
+        "gateway-timeout",
+    ]
 
 
 @pytest.mark.parametrize("changes", [{"serving": {"version": "9.9"}}, {"serving": {"engine": "custom"}}])
