@@ -14,18 +14,21 @@ class TemplateError(Exception):
     """A template that must not be deployed; the message names every finding."""
 
 
-def check(stack: Stack) -> None:
+def check(*stacks: Stack) -> None:
     """Look for properties that the emulator would ignore, requests that AWS would refuse, and findings of cfn-lint.
 
-    An unchanged template is linted once. Raises TemplateError.
+    stacks: of one region. An unchanged template is linted once. Raises TemplateError.
     """
-    if ignored := emulated_properties.findings(stack.template):
-        raise TemplateError(f"{stack.name} uses what the local cloud does not emulate:\n  " + "\n  ".join(ignored))
-    if refused := api_requests.findings(stack.template, stack.region):
-        raise TemplateError(f"{stack.name} asks for what AWS refuses:\n  " + "\n  ".join(refused))
-    if not (_stamp(stack).is_file() and _stamp(stack).read_text() == _digest(stack)):
-        lint([stack.template_path], [stack.region])
-        mark_as_linted(stack)
+    for stack in stacks:
+        if ignored := emulated_properties.findings(stack.template):
+            raise TemplateError(f"{stack.name} uses what the local cloud does not emulate:\n  " + "\n  ".join(ignored))
+        if refused := api_requests.findings(stack.template, stack.region):
+            raise TemplateError(f"{stack.name} asks for what AWS refuses:\n  " + "\n  ".join(refused))
+    new = [each for each in stacks if not (_stamp(each).is_file() and _stamp(each).read_text() == _digest(each))]
+    if new:  # together, since cfn-lint takes seconds to start
+        lint([stack.template_path for stack in new], [stack.region for stack in new[:1]])
+        for stack in new:
+            mark_as_linted(stack)
 
 
 def mark_as_linted(stack: Stack) -> None:

@@ -16,7 +16,7 @@ from llm_hosting.preflight.validation import load
 from llm_hosting.resolution.description import describe
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import ROOT, Stack, SynthesisError, read_stacks, synthesize
-from local_cloud.checks import TemplateError
+from local_cloud.checks import TemplateError, check
 from local_cloud.cloud import LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
 from slipway.prompt import text_of
@@ -43,7 +43,10 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
             progress("starting the emulator")
             cloud.wait_until_ready()
             region = next(stack.region for stack in stacks if stack.name != ACCOUNT_SETTINGS)
-            for stack in (replace(stack, region=region) for stack in stacks):
+            stacks = [replace(stack, region=region) for stack in stacks]
+            progress("checking the templates")
+            check(*stacks)
+            for stack in stacks:
                 progress(f"deploying {stack.name}")
                 try:
                     outputs = deploy(cloud, stack, progress.detail)

@@ -180,9 +180,16 @@ def new_cloud() -> Iterator[LocalCloud]:
         yield cloud
 
 
-def test_access_logs_need_the_log_role_of_the_account(new_cloud: LocalCloud, stacks: dict[str, Stack]) -> None:
+def test_access_logs_need_the_log_role_of_the_account_before_an_endpoint_starts(
+    new_cloud: LocalCloud, stacks: dict[str, Stack]
+) -> None:
     with pytest.raises(DeployError, match="CloudWatch Logs role ARN must be set in account settings"):
         deploy(new_cloud, stacks["gpt2"])
+    cloudformation = new_cloud.client("cloudformation", region=stacks["gpt2"].region)
+    pages = cloudformation.get_paginator("describe_stack_events").paginate(StackName="gpt2")
+    begun = set(pages.search("StackEvents[?ResourceStatus=='CREATE_IN_PROGRESS'].ResourceType"))
+    assert "AWS::ApiGateway::Stage" in begun
+    assert "AWS::SageMaker::Endpoint" not in begun
 
 
 def test_the_log_role_must_be_usable_by_the_gateway(new_cloud: LocalCloud) -> None:
