@@ -22,7 +22,6 @@ def scaling_role(deployment: Deployment, report: Report, account: Account) -> It
         yield Finding(
             "hosting.instance_count",
             f"the account {account.id} has no role {_ROLE} yet, and the first scaled deploy may be too fast for it",
-            "deploy slipway-account-settings first, or aws iam create-service-linked-role --aws-service-name "
-            "sagemaker.application-autoscaling.amazonaws.com",
+            "aws iam create-service-linked-role --aws-service-name sagemaker.application-autoscaling.amazonaws.com",
             level="warning",
         )
