@@ -40,20 +40,13 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
             print(*described, sep="\n", file=sys.stderr)
             progress(f"synthesizing {deployment}")
             stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, deployment]))
-            progress("starting the emulator")
-            cloud.wait_until_ready()
             region = next(stack.region for stack in stacks if stack.name != ACCOUNT_SETTINGS)
             stacks = [replace(stack, region=region) for stack in stacks]
             progress("checking the templates")
             check(*stacks)
-            for stack in stacks:
-                progress(f"deploying {stack.name}")
-                try:
-                    outputs = deploy(cloud, stack, progress.detail)
-                except DeployError:
-                    progress.end()
-                    _show_last_lines(cloud, stack)
-                    raise
+            progress("starting the emulator")
+            cloud.wait_until_ready()
+            outputs = _deploy(cloud, stacks, progress)
             client = connect(cloud, outputs, region)
             progress("asking the model")
             question = _question(stacks)
@@ -77,6 +70,20 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
         print(error, file=sys.stderr)
         return 2 if isinstance(error, UnknownDeploymentError) else 1
     return 0
+
+
+def _deploy(cloud: LocalCloud, stacks: list[Stack], progress: "_Progress") -> dict[str, str]:
+    """Outputs of the last."""
+    outputs: dict[str, str] = {}
+    for stack in stacks:
+        progress(f"deploying {stack.name}")
+        try:
+            outputs = deploy(cloud, stack, progress.detail)
+        except DeployError:
+            progress.end()
+            _show_last_lines(cloud, stack)
+            raise
+    return outputs
 
 
 class _Progress:
