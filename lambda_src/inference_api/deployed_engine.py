@@ -32,5 +32,5 @@ def count_call(error: InvocationError | None) -> None:
 
 @cache
 def endpoint_status() -> EndpointStatus:
-    """Made when the first body breaks a rule of the engine; all other requests go without it."""
+    """Made when the first body breaks a rule of the engine, or the first call fails; all others go without it."""
     return EndpointStatus(runtime().client("sagemaker", _GLANCE), settings().endpoint_name, runtime().now)
