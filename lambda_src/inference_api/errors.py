@@ -63,9 +63,8 @@ class BusyError(Exception):
 def container_error(status: int | None, words: str) -> InvocationError:
     """By the status and words of the model's container. None: SageMaker does not say the status."""
     cause = f"container {status}"
-    if (
-        status == 0
-    ):  # SageMaker's own: it waits 60 s for a container, or finds that it is gone, and answers in its place
+    if status == 0:
+        # SageMaker's own: it waits 60 s for a container, or finds that it is gone, and answers in its place.
         return container_exited(cause) if is_without_answer(words) else model_timeout(cause)
     status = status_of_engine(status, words)
     unknown_model = status == 404 and is_unknown_model(words)
