@@ -163,16 +163,6 @@ def test_requests_beyond_the_quota_of_a_key_are_a_429_that_says_when_to_come_bac
     assert_refused(answers[-1], 429, "quota_exceeded", "next period")
 
 
-def test_a_model_that_takes_too_long_is_a_504(apis: Apis) -> None:
-    client, limit = apis("slow"), {"max_new_tokens": 1}
-    client.call("POST", "/generate", {"inputs": "a", "parameters": limit})  # so that no cold start takes its time
-    for _ in range(3):  # where this machine pauses for seconds, the gateway's own limit comes first
-        answer = client.call("POST", "/generate", {"inputs": "a", "parameters": {"max_new_tokens": 40}})
-        if answer[2]["error"]["code"] == "model_timeout":
-            break
-    assert_refused(answer, 504, "model_timeout", "fewer tokens")
-
-
 def test_half_a_surrogate_is_a_400(apis: Apis) -> None:
     assert_refused(raw(apis("gpt2"), "/generate", b'{"inputs": "\\ud800"}'), 400, "invalid_json", "surrogate")
 

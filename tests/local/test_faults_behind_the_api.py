@@ -1,6 +1,5 @@
 """The API's answers while a part behind it is gone, broken, overloaded or too slow."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from support.deployed_stacks import Change, assert_refused, containers, deployed, edited
 from support.patience import wait_for
-from support.template_parts import Template, properties, resources
+from support.template_parts import Template, functions, properties, resources
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 
@@ -82,25 +81,33 @@ def test_a_model_with_too_much_to_do_is_a_429(cloud: LocalCloud, stacks: dict[st
         properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]["MAX_CONCURRENT_REQUESTS"] = "1"
 
     client = deployed(cloud, edited(stacks["slow"], tmp_path, take_one_at_a_time, "single"))
-    long = {**BODY, "parameters": {"max_new_tokens": 12}}  # as many seconds
-    with ThreadPoolExecutor() as callers:
-        first = callers.submit(client.call, "POST", "/generate", long)
-        wait_for(lambda: containers(cloud, "single")[0]["outstanding"] or None, "the first request")
-        for answer in callers.map(lambda _: client.call("POST", "/generate", BODY), range(2)):
-            assert_refused(answer, 429, "model_busy", "overloaded")
-        assert first.result()[0] == 200
+    job = {**BODY, "parameters": {"max_new_tokens": 50}}  # as many seconds; nobody waits for its end
+    assert client.call("POST", "/jobs", job)[0] == 202
+    wait_for(lambda: containers(cloud, "single")[0]["outstanding"] or None, "the job's request")
+    assert_refused(client.call("POST", "/generate", BODY), 429, "model_busy", "overloaded")
+
+
+def test_a_model_that_takes_too_long_is_a_504(cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path) -> None:
+    def wait_two_seconds(template: Template) -> None:
+        for function in functions(template).values():
+            function["Environment"]["Variables"]["LONGEST_WAIT_IN_SECONDS"] = "2"
+
+    client = deployed(cloud, edited(stacks["slow"], tmp_path, wait_two_seconds, "hurried"))
+    answer = client.call("POST", "/generate", {**BODY, "parameters": {"max_new_tokens": 40}})
+    assert_refused(answer, 504, "model_timeout", "fewer tokens")
 
 
 def test_requests_beyond_the_throttle_are_refused_before_they_cost_anything(
-    cloud: LocalCloud, stacks: dict[str, Stack]
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
 ) -> None:
-    client = deployed(cloud, replace(stacks["open"], name="flooded"))
-    with ThreadPoolExecutor(20) as callers:
-        answers = list(callers.map(lambda _: client.call("POST", "/generate", {}), range(20)))
-    assert {answer[0] for answer in answers} == {400, 429}
-    for answer in answers:
-        if answer[0] == 429:
-            assert_refused(answer, 429, "throttled")
+    def let_only_a_burst_through(template: Template) -> None:
+        for setting in properties(template, "ApiGateway::Stage")["MethodSettings"]:
+            setting |= {"ThrottlingRateLimit": 0.01, "ThrottlingBurstLimit": 2}
+
+    client = deployed(cloud, edited(stacks["open"], tmp_path, let_only_a_burst_through, "flooded"))
+    answers = [client.call("POST", "/generate", {}) for _ in range(3)]
+    assert [answer[0] for answer in answers[:2]] == [400, 400]
+    assert_refused(answers[2], 429, "throttled")
 
 
 @pytest.mark.parametrize(("name", "said"), [("open", "GET /endpoint."), ("with-api-key", "x-api-key")])
