@@ -47,8 +47,8 @@ class Backlog(MeteredDeployment):
         job = replace(job, due_at=START - chance.random())
         if self.trial.mode == "realtime":
             return replace(job, sent=True)
-        keys = {"output_key": f"output/{job.id}/1/{job.id}.out", "failure_key": f"failure/{job.id}-error.out"}
-        return replace(job, state=SUBMITTED, attempts=1, marked=1, **keys)
+        output, failure = f"output/{job.id}/1/{job.id}.out", f"failure/{job.id}-error.out"
+        return replace(job, state=SUBMITTED, attempts=1, marked=1, output_key=output, failure_key=failure)
 
 
 def figures() -> Iterator[Row]:
