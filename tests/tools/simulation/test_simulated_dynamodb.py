@@ -54,14 +54,14 @@ def test_a_set_has_each_text_once_and_is_gone_when_it_is_empty(database: DynamoD
             **more,
         )
 
-    change("ADD colours :texts, others :texts", "x", "y")
+    change("ADD colours :texts, fruits :texts", "x", "y")
     change("ADD colours :texts", "y", "z", condition="size(colours) < :most", most=3)
-    assert database.table.items["a"] == key("a") | {"colours": {"SS": ["x", "y", "z"]}, "others": {"SS": ["x", "y"]}}
+    assert database.table.items["a"] == key("a") | {"colours": {"SS": ["x", "y", "z"]}, "fruits": {"SS": ["x", "y"]}}
     full = refusal(lambda: change("ADD colours :texts", "q", condition="size(colours) < :most", most=3))
     assert full.code == "ConditionalCheckFailedException"
     missing = refusal(lambda: change("ADD colours :texts", "q", condition="size(nothing) < :most", most=3))
     assert missing.code == "ConditionalCheckFailedException"
-    change("DELETE colours :texts, others :texts", "x", "y", "never there")
+    change("DELETE colours :texts, fruits :texts", "x", "y", "never there")
     assert database.table.items["a"] == key("a") | {"colours": {"SS": ["z"]}}
 
 
