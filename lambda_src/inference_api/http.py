@@ -141,7 +141,8 @@ def _overloaded(error: Exception) -> ApiError | None:
     """A 503 where a service behind the function is throttled, down or slow."""
     if isinstance(error, ClientError):
         status, cause = error.response["ResponseMetadata"]["HTTPStatusCode"], str(error.response["Error"].get("Code"))
-        passes = status >= 500 or status == 429 or "Throttl" in cause or "Throughput" in cause or "Conflict" in cause
+        passing = ("Throttl", "Throughput", "Conflict", "LimitExceeded")
+        passes = status >= 500 or status == 429 or any(word in cause for word in passing)
     else:
         passes, cause = isinstance(error, errors.BusyError | ConnectionError | HTTPClientError), type(error).__name__
     if not passes:

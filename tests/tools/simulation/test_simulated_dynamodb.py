@@ -42,6 +42,29 @@ def refusal(work: Callable[[], Any]) -> Refusal:
     return refused.value
 
 
+def test_a_set_has_each_text_once_and_is_gone_when_it_is_empty(database: DynamoDb) -> None:
+    def change(expression: str, *texts: str, condition: str | None = None, most: int = 0) -> None:
+        values: dict[str, Any] = {":texts": {"SS": list(texts)}} | ({":most": number(most)} if condition else {})
+        more = {"ConditionExpression": condition} if condition else {}
+        database.update_item(
+            TableName="jobs",
+            Key=key("a"),
+            UpdateExpression=expression,
+            ExpressionAttributeValues=values,
+            **more,
+        )
+
+    change("ADD colours :texts, fruits :texts", "x", "y")
+    change("ADD colours :texts", "y", "z", condition="size(colours) < :most", most=3)
+    assert database.table.items["a"] == key("a") | {"colours": {"SS": ["x", "y", "z"]}, "fruits": {"SS": ["x", "y"]}}
+    full = refusal(lambda: change("ADD colours :texts", "q", condition="size(colours) < :most", most=3))
+    assert full.code == "ConditionalCheckFailedException"
+    missing = refusal(lambda: change("ADD colours :texts", "q", condition="size(nothing) < :most", most=3))
+    assert missing.code == "ConditionalCheckFailedException"
+    change("DELETE colours :texts, fruits :texts", "x", "y", "never there")
+    assert database.table.items["a"] == key("a") | {"colours": {"SS": ["z"]}}
+
+
 @pytest.mark.parametrize(
     ("condition", "values", "holds"),
     [

@@ -163,6 +163,7 @@ def answer_to(error: Exception) -> dict[str, Any]:
     [
         client_error("ProvisionedThroughputExceededException", 400),
         client_error("ThrottlingException", 400),
+        client_error("RequestLimitExceeded", 400),
         client_error("SlowDown", 503),
         client_error("InternalServerError", 500),
         ConnectTimeoutError(endpoint_url="https://dynamodb"),
