@@ -53,6 +53,8 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
             status, _, answer = client.call("POST", "/generate", question)
             progress.end()
             _show(client, question, status, answer, takes_jobs="JobTable" in outputs)
+            print(f"{_as_operator(cloud, region)} python -m slipway verify {stacks[-1].name}\n")
+            print("Ctrl-C stops it.", flush=True)
             _stay(cloud)
     except KeyboardInterrupt:
         progress.end()
@@ -129,7 +131,13 @@ def _show(client: ApiClient, question: dict[str, Any], status: int, answer: Any,
     if takes_jobs:
         print(f"{client.curl('POST', '/jobs?wait=25', question)}\n")
     print(f"{client.curl('GET', '/endpoint')}\n")
-    print("Ctrl-C stops it.", flush=True)
+
+
+def _as_operator(cloud: LocalCloud, region: str) -> str:
+    """Variables before a command: the key of the user who deploys, which may do everything here."""
+    key = cloud.deployer
+    credentials = f"AWS_ACCESS_KEY_ID={key.access_key_id} AWS_SECRET_ACCESS_KEY={key.secret_access_key}"
+    return f"AWS_ENDPOINT_URL={cloud.url} AWS_REGION={region} {credentials} AWS_SESSION_TOKEN="
 
 
 def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:

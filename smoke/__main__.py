@@ -110,7 +110,7 @@ def _answers(trial: Trial) -> list[Answer]:
     started = time.monotonic()
     trial.destroy()
     left = trial.left()
-    seen = ", ".join(left) or f"no stack, endpoint, configuration and model, after {time.monotonic() - started:.0f} s"
+    seen = ", ".join(left) or f"nothing is left after {time.monotonic() - started:.0f} s"
     answers.append(Answer("Is everything gone after destroy and purge?", "it is", seen, not left))
     _say(answers[-1])
     return answers

@@ -165,8 +165,7 @@ def busy_endpoint_refuses(trial: Trial) -> Answer:
     stack = trial.stack(ASYNC)
     sagemaker, name = stack.clients("sagemaker"), stack.endpoint_name
     config = (stack.endpoint or {})["EndpointConfigName"]
-    wanted = [{"VariantName": "AllTraffic", "DesiredInstanceCount": 0}]
-    sagemaker.update_endpoint_weights_and_capacities(EndpointName=name, DesiredWeightsAndCapacities=wanted)
+    _scale_to_zero(stack)
     try:
         sagemaker.update_endpoint(EndpointName=name, EndpointConfigName=config)
         seen = "it is accepted"
@@ -187,22 +186,25 @@ def update_at_zero(trial: Trial) -> Answer:
     started = time.monotonic()
     status = trial.deploy(ASYNC, turn=1)
     endpoint = trial.settled(ASYNC)
-    count = sum(variant["CurrentInstanceCount"] for variant in endpoint["ProductionVariants"])
     changed = endpoint["EndpointConfigName"] != before
     return Answer(
         "Does an update at zero instances succeed, and does it start one?",
         "it succeeds",
         f"exit status {status} after {time.monotonic() - started:.0f} s, "
-        f"{'a new' if changed else 'the old'} configuration, {count} instances afterwards{why(trial, ASYNC)}",
+        f"{'a new' if changed else 'the old'} configuration, {_count(endpoint)} instances afterwards"
+        f"{why(trial, ASYNC)}",
         status == 0 and changed,
     )
 
 
 def waking(trial: Trial) -> Answer:
-    """A job at zero instances."""
+    """A job at zero instances, also where the update has started one."""
+    if _count(trial.settled(ASYNC)):
+        _scale_to_zero(trial.stack(ASYNC))
+    before = _count(trial.settled(ASYNC))
     started = time.monotonic()
     _, job = _run_job(trial, ASYNC)
-    seen = f"{job['status']} after {time.monotonic() - started:.0f} s"
+    seen = f"from {before} instances {job['status']} after {time.monotonic() - started:.0f} s"
     return Answer(
         "How long does a job take that has to wake the endpoint?", "it succeeds", seen, job["status"] == "succeeded"
     )
@@ -291,6 +293,18 @@ def _run_job(trial: Trial, name: str) -> tuple[DeployedStack, dict[str, Any]]:
     if answer.status != 202:
         return stack, {"id": "none", "status": answer.problem}
     return stack, api.ended(answer.content, trial.seconds_left(_WAIT_IN_SECONDS))
+
+
+def _scale_to_zero(stack: DeployedStack) -> None:
+    wanted = [{"VariantName": "AllTraffic", "DesiredInstanceCount": 0}]
+    stack.clients("sagemaker").update_endpoint_weights_and_capacities(
+        EndpointName=stack.endpoint_name, DesiredWeightsAndCapacities=wanted
+    )
+
+
+def _count(endpoint: dict[str, Any]) -> int:
+    """Of instances that run."""
+    return sum(variant["CurrentInstanceCount"] for variant in endpoint["ProductionVariants"])
 
 
 def _model(stack: DeployedStack, sagemaker: Any) -> str:

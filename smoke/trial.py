@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 from slipway.aws_clients import Clients
 from slipway.deployed_stack import DeployedStack, UnknownStackError, find_stack
 from slipway.purge import purge
+from slipway.retained_resources import find
 
 ROOT = Path(__file__).parent.parent
 REALTIME, ASYNC = "slipway-smoke", "slipway-smoke-async"
@@ -22,10 +23,10 @@ NAMES = (REALTIME, ASYNC)
 _ATTEMPTS_TO_DESTROY = 3
 _HOUR_IN_SECONDS = 3600
 _BUSY = ("Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting")
-_KINDS = {
-    "AWS::SageMaker::Endpoint": ("describe_endpoint", "EndpointName"),
-    "AWS::SageMaker::EndpointConfig": ("describe_endpoint_config", "EndpointConfigName"),
-    "AWS::SageMaker::Model": ("describe_model", "ModelName"),
+_DESCRIBED_BY = {
+    "EndpointName": "describe_endpoint",
+    "EndpointConfigName": "describe_endpoint_config",
+    "ModelName": "describe_model",
 }
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ class TimeIsUpError(Exception):
 class Trial:
     """clients: of the region. folder: for files of its own. ends_at: on the monotonic clock.
 
-    look_interval: seconds between two looks at AWS. seen: resources that the stacks have had, by type and name.
+    look_interval: seconds between two looks at AWS. seen: names of what has served, each after its member.
     """
 
     clients: Clients
@@ -81,18 +82,18 @@ class Trial:
         return [name for name in NAMES if self._exists(name)]
 
     def left(self) -> list[str]:
-        """What still exists of all that the stacks have had."""
+        """What still exists of all that has served, by name, and of all that has the stacks' tag."""
         found = [f"stack {name}" for name in self.there()]
-        for kind, name in sorted(self.seen):
-            operation, member = _KINDS[kind]
+        for member, name in sorted(self.seen):
             try:
-                getattr(self.clients("sagemaker"), operation)(**{member: name})
+                getattr(self.clients("sagemaker"), _DESCRIBED_BY[member])(**{member: name})
             except ClientError as error:
                 if "Could not find" not in str(error):
                     raise
             else:
-                found.append(f"{kind} {name}")
-        return found
+                found.append(f"{member} {name}")
+        tagged = (each for name in NAMES for each in find(name, self.clients)[0])
+        return [*found, *(f"{each.kind} {each.name}" for each in tagged)]
 
     def seconds_left(self, most: int = _HOUR_IN_SECONDS) -> int:
         """Of the budget, or `most` if that is less; at least one."""
@@ -129,8 +130,13 @@ class Trial:
     def _note(self, names: Iterable[str]) -> None:
         for name in names:
             with contextlib.suppress(UnknownStackError):
-                resources = self.stack(name).resources
-                self.seen |= {(kind, each.rpartition("/")[2]) for kind in _KINDS for each in resources.get(kind, [])}
+                if endpoint := self.stack(name).endpoint:
+                    # Names from descriptions: ARNs are in lower case, and names are not.
+                    config = self.clients("sagemaker").describe_endpoint_config(
+                        EndpointConfigName=endpoint["EndpointConfigName"]
+                    )
+                    self.seen |= {(member, endpoint[member]) for member in ("EndpointName", "EndpointConfigName")}
+                    self.seen |= {("ModelName", variant["ModelName"]) for variant in config["ProductionVariants"]}
 
     def _wait_until_idle(self, name: str) -> None:
         """SageMaker refuses to delete an endpoint that is busy."""

@@ -84,6 +84,9 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     process, printed = running
     assert "question" in printed
     assert "answer    200" in printed
+    (verify,) = (line for line in printed.splitlines() if line.startswith("AWS_ENDPOINT_URL="))
+    verify = verify.replace(" python ", f" {sys.executable} ")
+    subprocess.run(verify, shell=True, cwd=ROOT, capture_output=True, check=True)
     curls = [line for line in printed.splitlines() if line.startswith("curl ")]
     answers = [
         json.loads(subprocess.run(line, shell=True, capture_output=True, text=True, check=True).stdout)
