@@ -218,7 +218,11 @@ def test_a_bad_update_is_rolled_back_and_the_endpoint_answers_all_the_while(
 
 
 def test_an_update_that_trips_an_alarm_is_rolled_back_by_sagemaker_which_gives_cloudformation_no_reason(
-    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
+    cloud: LocalCloud,
+    stacks: dict[str, Stack],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     client = deployed(cloud, replace(stacks["lively"], name="alarmed"))
     endpoint, sagemaker = client.call("GET", "/endpoint")[2]["name"], cloud.client("sagemaker", region=client.region)
@@ -242,6 +246,9 @@ def test_an_update_that_trips_an_alarm_is_rolled_back_by_sagemaker_which_gives_c
     updating.result()
     assert sagemaker.describe_endpoint(EndpointName=endpoint)["EndpointConfigName"] == before
     assert client.call("POST", "/generate", BODY)[0] == 200
+    verified = command_on(cloud, client.region, monkeypatch, capsys)("verify", "alarmed").stdout
+    assert "ok      stack           UPDATE_COMPLETE" in verified
+    assert f"FAILED  configuration   the endpoint runs {before}; the stack's is " in verified
 
 
 def test_a_scaled_count_outlives_an_update_and_the_type_cannot_change(
