@@ -59,7 +59,7 @@ def _without_limits(deployment: dict[str, Any], seconds_per_token: float) -> dic
     for section, name in (("hosting", "scaling"), ("hosting", "update_wait_in_seconds"), ("alarms", "topic_arn")):
         deployment.get(section, {}).pop(name, None)
     deployment["api"] = {"throttle": {"rate": 1000, "burst": 2000}}
-    deployment.setdefault("jobs", {})["max_waiting"] = 1000
+    deployment.setdefault("jobs", {})["max_waiting"] = 200
     return deployment
 
 

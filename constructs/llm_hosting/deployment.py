@@ -342,7 +342,7 @@ class Jobs(Section):
     max_waiting: int = Field(
         50,
         ge=0,
-        le=1000,
+        le=200,
         description="Callers who are held at once until their job ends, each caller in at most half of the places; "
         "others ask again.",
     )

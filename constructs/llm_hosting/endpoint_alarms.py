@@ -10,6 +10,7 @@ from constructs import Construct
 from .alarm_group import AlarmGroup
 
 NAMESPACE = "AWS/SageMaker"
+_NEARLY_ALL = 0.99
 
 
 class AlarmSpec(NamedTuple):
@@ -70,16 +71,18 @@ class EndpointAlarms(AlarmGroup):
         )
         self.add("Idle", idle, 0, periods=hours, breaching=hours)
 
-    def add_model_failures(self, construct_id: str, configuration: str, threshold: float) -> None:
-        """On the share of calls that a fleet failed, as the functions count them (`deployed_engine.count_call`).
+    def add_model_failures(self, configuration: str, error_rate: float) -> None:
+        """On the calls that a fleet fails, as the functions count them (`deployed_engine.count_call`).
 
-        SageMaker's shares of 4XX and 5XX hold mistakes of callers as well: LMI answers them with 424 and 500.
+        SageMaker's shares of 4XX and 5XX hold mistakes of callers as well: LMI answers them with 424 and 500. A timeout
+        may be one, too: an update goes back only if for three minutes no call at all is answered in time.
         """
-        metric = cloudwatch.Metric(
-            namespace="Slipway",
-            metric_name="ModelFailures",
-            dimensions_map={"EndpointConfigName": configuration},
-            statistic=cloudwatch.Stats.AVERAGE,
-            period=Duration.minutes(1),
-        )
-        self.add(construct_id, metric, threshold, periods=3, breaching=2)
+        for name, most, breaching in (("ModelFailures", error_rate, 2), ("ModelTimeouts", _NEARLY_ALL, 3)):
+            metric = cloudwatch.Metric(
+                namespace="Slipway",
+                metric_name=name,
+                dimensions_map={"EndpointConfigName": configuration},
+                statistic=cloudwatch.Stats.AVERAGE,
+                period=Duration.minutes(1),
+            )
+            self.add(name, metric, most, periods=3, breaching=breaching)

@@ -75,7 +75,7 @@ class HostedModel(Construct):
         new_fleet = {**dimensions, "EndpointConfigName": configuration_name}
         guards = [alarm for alarm in alarms if alarm.rolls_back]
         rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=guards, topic_arn=None)
-        rollback.add_model_failures("Errors", configuration_name, deployment.alarms.error_rate)
+        rollback.add_model_failures(configuration_name, deployment.alarms.error_rate)
         self._endpoint = self._create_endpoint(configuration, rollback.alarms)
         self._scaling: EndpointScaling | None = None
         self._allow_reading(rollback.alarms)

@@ -2,24 +2,31 @@
 
 import json
 import re
+from typing import Any
 
 # vLLM's refusal as LMI 18 and later show it, with the status 500 (djl_python/lmi_vllm/request_response_utils.py).
 _VLLM_REFUSAL = re.compile(r"error=ErrorInfo\(message=.*, code=(\d{3})\)", re.DOTALL)
 # LMI itself could not read the body: the first with a rolling batch (djl_python/input_parser.py), the second without.
 _LMI_REFUSAL = re.compile(r"Input [Pp]arsing failed[.:] ")
 # vLLM, and servers that copy it: "The model `x` does not exist."
-_UNKNOWN_MODEL = re.compile(r"\bmodel\b.*\b(does not exist|not found)", re.DOTALL | re.IGNORECASE)
+_UNKNOWN_MODEL = re.compile(r"\bmodel [`'\"].*[`'\"].*(does not exist|not found)", re.DOTALL | re.IGNORECASE)
 # SageMaker's words in place of a container whose process ended (aws/amazon-sagemaker-examples#2815); those for one that
 # is slow begin with "Your invocation timed out".
 _NO_ANSWER = "could not get a response"
 
 
 def status_of_engine(status: int | None, words: str) -> int | None:
-    """The status that the engine inside LMI gave, where LMI's own says less; otherwise the container's own."""
-    error = _error_in(words) if status in (424, 500, None) else ""
-    if refusal := _VLLM_REFUSAL.fullmatch(error):
+    """The status that the engine inside LMI gave, where LMI's own says less; otherwise the container's own.
+
+    status: None where SageMaker does not say it; engines repeat it in their words.
+    """
+    document = _document(words)
+    error = document.get("error") if status in (424, 500, None) else None
+    if isinstance(error, str) and (refusal := _VLLM_REFUSAL.fullmatch(error)):
         return int(refusal[1])
-    return 400 if _LMI_REFUSAL.match(error) else status
+    if isinstance(error, str) and _LMI_REFUSAL.match(error):
+        return 400
+    return status or _status_in(document)
 
 
 def is_unknown_model(words: str) -> bool:
@@ -32,10 +39,22 @@ def is_without_answer(words: str) -> bool:
     return _NO_ANSWER in words
 
 
-def _error_in(words: str) -> str:
-    """The `error` in the words of LMI, which are `{"code", "error"}`."""
+def _document(words: str) -> dict[str, Any]:
+    """LMI's words are `{"code", "error"}`."""
     try:
-        error = json.loads(words)["error"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ""
-    return error if isinstance(error, str) else ""
+        document = json.loads(words)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _status_in(document: dict[str, Any]) -> int | None:
+    """OpenAI's `{"error": {"code": 400}}`, older vLLM's and LMI's `{"code": 400}`, TGI's `{"error_type"}`."""
+    if document.get("error_type") == "validation":
+        return 422
+    inner = document.get("error")
+    for holder in (inner if isinstance(inner, dict) else {}, document):
+        code = holder.get("code")
+        if isinstance(code, int) and 400 <= code < 600:
+            return code
+    return None

@@ -11,18 +11,22 @@ from inference_api.settings import settings
 
 def serves() -> bool:
     """False also while nobody knows: then the container judges a body that the engine would refuse."""
-    return endpoint_status().runs(settings().endpoint_configuration)
+    return endpoint_status().runs(settings().endpoint_configuration) is True
 
 
 def count_call(error: InvocationError | None) -> None:
-    """Count a call of the model, which failed or not, for the alarm that rolls an update back.
+    """Count a call that the model answered, failed, or left without an answer, for the alarms that roll an update back.
 
     SageMaker's own metrics can't tell: LMI refuses a caller's mistake with 424 or 500, as it reports its failures. What
-    the fleet before the update fails is not counted.
+    the fleet before the update fails is not counted, unless nobody can tell.
     """
-    failed = error is not None and error.failed
-    if not failed or serves():
-        emit_for_fleet(settings().endpoint_configuration, runtime().now(), {"ModelFailures": int(failed)})
+    configuration, failed, timed_out = settings().endpoint_configuration, False, False
+    if error is not None:
+        failed, timed_out = error.failed, error.timed_out
+        if not (failed or timed_out) or endpoint_status().runs(configuration) is False:
+            return
+    counted = {} if timed_out else {"ModelFailures": int(failed)}
+    emit_for_fleet(configuration, runtime().now(), counted | {"ModelTimeouts": int(timed_out)})
 
 
 @cache

@@ -8,7 +8,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from inference_api import errors
-from inference_api.errors import ApiError
+from inference_api.errors import ApiError, BusyError
 
 # Two attempts of at most 1 + 2 s, with back-off between them, end within the function's 10 s.
 QUICK_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 2})
@@ -16,8 +16,8 @@ QUICK_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "stan
 KEPT_FOR_SECONDS = 15
 # A stack creates its endpoint last, long after its API, so an endpoint that is not found is about to be created.
 _NOT_YET_CREATED = "Creating"
-# Until the endpoint has been in service. A failed one can only be deleted.
-_NEVER_SERVED = ("Creating", "Failed")
+# Until the endpoint has been in service; a rollback of the first deploy deletes it before the API.
+_NEVER_SERVED = ("Creating", "Failed", "Deleting")
 
 
 class EndpointStatus:
@@ -39,22 +39,24 @@ class EndpointStatus:
             self._read_at = now
         return self._status
 
-    def runs(self, configuration: str) -> bool:
-        """Whether requests reach instances of this EndpointConfig only; False also where nobody can tell.
+    def runs(self, configuration: str) -> bool | None:
+        """Whether requests reach instances of this EndpointConfig only; None where nobody can tell.
 
         An endpoint that is being created runs nothing else. An update names the configuration that it brings, which has
-        the traffic while SageMaker bakes it; in between both may have some.
+        the traffic while SageMaker bakes it; in between both may have some. The API need not name the stage.
         """
         try:
             status = self.read()
-        except ApiError:
-            return False
+        except (ApiError, BusyError):
+            return None
         pending = self._description.get("PendingDeploymentSummary")
         if status == "Creating" or not pending:
             return status == "Creating" or self._description.get("EndpointConfigName") == configuration
-        stages = [each.get("VariantStatus") or [{}] for each in pending.get("ProductionVariants") or [{}]]
-        is_baked = all(stage.get("Status") == "Baking" for variant in stages for stage in variant)
-        return is_baked and pending["EndpointConfigName"] == configuration
+        variants = pending.get("ProductionVariants") or []
+        stages = {stage["Status"] for variant in variants for stage in variant.get("VariantStatus") or []}
+        if not stages:
+            return None
+        return stages == {"Baking"} and pending["EndpointConfigName"] == configuration
 
     def _describe(self) -> str:
         try:
@@ -82,7 +84,7 @@ class FirstService:
             return
         try:
             status = self._status.read()
-        except ApiError:
+        except (ApiError, BusyError):
             return
         if status in _NEVER_SERVED:
             raise errors.endpoint_not_ready(status, ran=False)

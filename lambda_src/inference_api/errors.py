@@ -52,8 +52,13 @@ class InvocationError(ApiError):
 
     @property
     def failed(self) -> bool:
-        """Whether the model failed, or was not there. A timeout says less: the caller may have asked for too much."""
+        """Whether the model failed, or was not there."""
         return self.code in ("model_error", "endpoint_not_ready")
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the model gave no answer in time; the caller may have asked for too much."""
+        return self.code == "model_timeout"
 
 
 class BusyError(Exception):

@@ -33,7 +33,7 @@ class OutOfTimeError(BusyError):
 def time_for_a_try(config: Config) -> float:
     """Seconds that a try and the pause after it may take, with those that the answer takes; 0 for no limit.
 
-    botocore pauses for at most 2^n seconds after the nth failure, n from 0.
+    botocore pauses for at most 2^n seconds after the nth failure, n from 0, unless the service asks for more.
     """
     one_try = config.connect_timeout + config.read_timeout
     if one_try > _LONGEST_LIMITED_TRY_IN_SECONDS:

@@ -110,6 +110,16 @@ def test_an_announced_output_that_is_missing_is_asked_for_again_and_counted() ->
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_in_a_healthy_world_nobody_is_answered_by_an_error_of_ours(mode: str) -> None:
+    """Least time is left for the result of a job that ends at the end of a long hold."""
+    habits = Habits(waiting=1.0, cancelled=0, refused=0)
+    world = run(
+        Trial(mode=mode, jobs=60, arrivals=300, seed=4, rates=Rates(), outages=0, habits=habits, median=40, longest=55)
+    )
+    assert {exchange.reply.status for exchange in world.history.exchanges if exchange.reply.status >= 500} == set()
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_limits_hold_under_pressure(mode: str) -> None:
     trial = Trial(
         mode=mode, jobs=100, arrivals=300, seed=5, owners=3, open_jobs=4, max_waiting=2, habits=Habits(waiting=0.5)

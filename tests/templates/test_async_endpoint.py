@@ -119,8 +119,12 @@ def test_the_first_job_wakes_an_endpoint_at_zero(templates: dict[str, Template])
 def test_its_alarms_are_on_metrics_of_asynchronous_endpoints(templates: dict[str, Template]) -> None:
     template = templates["async"]
     rollback = properties(template, "SageMaker::Endpoint")["DeploymentConfig"]["AutoRollbackConfiguration"]["Alarms"]
-    (watched,) = (referred(template, each["AlarmName"]) for each in rollback)
-    assert (watched["Namespace"], watched["MetricName"], watched["Threshold"]) == ("Slipway", "ModelFailures", 0.05)
+    watched = [referred(template, each["AlarmName"]) for each in rollback]
+    assert {(each["MetricName"], each["Threshold"], each["DatapointsToAlarm"]) for each in watched} == {
+        ("ModelFailures", 0.05, 2),
+        ("ModelTimeouts", 0.99, 3),  # no call is answered for three minutes
+    }
+    assert {each["Namespace"] for each in watched} == {"Slipway"}
     limits = {(alarm.get("MetricName"), alarm["Threshold"]) for alarm in all_of(template, "CloudWatch::Alarm")}
     assert limits >= {("Invocation5XXErrors", 0.05), ("Invocation4XXErrors", 0.5)}
 

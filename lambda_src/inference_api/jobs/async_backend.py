@@ -37,7 +37,7 @@ class AsyncBackend:
         self._client, self._endpoint_name = client, endpoint_name
         self._table, self._files, self._completion = table, files, completion
         self._policy, self._runtime = policy, runtime
-        self._used_at, self._using = runtime.now(), Lock()
+        self._used_at, self._use_lock = runtime.now(), Lock()
 
     def claim_at_acceptance(self, job: Job) -> Job:
         """The first attempt is claimed by the write that accepts the job."""
@@ -74,7 +74,7 @@ class AsyncBackend:
 
     def _invoke(self, job: Job, attempt: int) -> tuple[str | None, str | None]:
         """The keys of the attempt's output and failure, as SageMaker names them."""
-        with self._using:  # threads of a sweep
+        with self._use_lock:  # threads of a sweep
             if self._runtime.now() - self._used_at > IDLE_LIMIT_IN_SECONDS:
                 self._client.close()
             self._used_at = self._runtime.now()

@@ -12,7 +12,7 @@ LINK_IN_SECONDS = 300
 # A copy in the table is read in a few milliseconds; DynamoDB takes items of 400 kB and bills each kB.
 MOST_IN_TABLE = 100_000
 
-_LONGEST_FAILURE_IN_BYTES = 4096
+_LONGEST_FAILURE_IN_BYTES = 65_536
 # A row holds two keys; those of an asynchronous endpoint that names objects by an id of its own have about 90.
 _LONGEST_KEY = 150
 

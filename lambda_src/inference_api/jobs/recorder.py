@@ -63,13 +63,13 @@ def record(notification: Notification, service: JobService) -> bool:
         words = service.files.read_failure(job.failure_key) if job.failure_key and job.marked == attempt else None
         # SageMaker's reason goes nowhere: like all of AWS's texts it can name accounts and resources.
         failure = errors.container_error(notification.container_status, words or "")
-        count_call(failure)
         service.completion.fail_attempt(job, attempt, failure)
+        count_call(failure)  # last: a message that comes again counts once
         return True
     announced_key = service.files.key_of(notification.output_location, "output")
     found = service.files.find_output(job, attempt, announced_key)
     if not found:
         raise OutputMissingError
-    count_call(None)
     service.completion.succeed(job, *found)
+    count_call(None)
     return True

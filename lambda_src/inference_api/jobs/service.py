@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from botocore.config import Config
 
@@ -19,7 +20,7 @@ from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces
-from inference_api.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, runtime
+from inference_api.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, OutOfTimeError, runtime
 from inference_api.settings import job_settings, settings
 
 # Otherwise a link names the global host, which redirects new buckets and refuses those of younger regions.
@@ -47,7 +48,21 @@ class JobService:
 
     def read_answer(self, job: Job, output: Output) -> Answer:
         """The model's answer, from the table's copy if there is one."""
-        return (self.table.get_answer(job, output) if output.in_table else None) or self.files.read_output(output)
+
+        def read(table: JobTable, files: JobFiles) -> Answer:
+            return (table.get_answer(job, output) if output.in_table else None) or files.read_output(output)
+
+        try:
+            return read(self.table, self.files)
+        except OutOfTimeError:  # after a long hold
+            return read(_quick_table(), _quick_files())
+
+    def read_error(self, job: Job) -> dict[str, str] | None:
+        """Of the attempt that failed the job."""
+        try:
+            return self.table.get_error(job, job.error_attempt)
+        except OutOfTimeError:
+            return _quick_table().get_error(job, job.error_attempt)
 
 
 @cache
@@ -74,9 +89,24 @@ def job_service() -> JobService:
 
 def _long_poll(table: JobTable) -> LongPoll:
     current, jobs = runtime(), job_settings()
-    quick = current.client("dynamodb", ONE_QUICK_ATTEMPT)
-    places = WaitingPlaces(quick, jobs.table, current, jobs.max_waiting)
-    return LongPoll(table, current, places, while_held=JobTable(quick, jobs.table, current))
+    places = WaitingPlaces(_quick_client(), jobs.table, current, jobs.max_waiting)
+    return LongPoll(table, current, places, while_held=_quick_table())
+
+
+@cache
+def _quick_client() -> Any:
+    """For a caller who is held, or was: little time is left."""
+    return runtime().client("dynamodb", ONE_QUICK_ATTEMPT)
+
+
+@cache
+def _quick_table() -> JobTable:
+    return JobTable(_quick_client(), job_settings().table, runtime())
+
+
+@cache
+def _quick_files() -> JobFiles:
+    return JobFiles(runtime().client("s3", ONE_QUICK_ATTEMPT.merge(SIGNED_FOR_THE_REGION)), job_settings().bucket)
 
 
 @cache

@@ -42,7 +42,7 @@ def accepted(job: Job, service: JobService, retry_after: int | None) -> Response
 
 def error_of(job: Job, service: JobService) -> dict[str, str]:
     """Code and message of a failed job, and the field at fault if there is one."""
-    error = service.table.get_error(job, job.error_attempt)
+    error = service.read_error(job)
     error = error or {"message": errors.container_error(None, "").message}
     return {"code": job.error_code or "model_error", **{name: error[name] for name in error if name != "code"}}
 

@@ -10,6 +10,7 @@ from inference_api.runtime import Runtime
 
 # Clocks of functions differ.
 _SPARE_IN_SECONDS = 5
+_MOST_REMOVED = 100  # sets by one expression
 
 _FREE = (
     "attribute_not_exists(places) OR size(places) < :most AND attribute_not_exists(#owner)"
@@ -37,7 +38,9 @@ class WaitingPlaces:
             return None
         taken, found = self._add(owner, place)
         if not taken and (expired := self._expired(found)):
-            self._remove(expired)
+            # An expression has at most 4 kB.
+            names = sorted(expired, key=lambda name: name not in ("places", owner))[:_MOST_REMOVED]
+            self._remove({name: expired[name] for name in names})
             taken, _ = self._add(owner, place)
         return place if taken else None
 

@@ -7,6 +7,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
 from inference_api.endpoint_status import QUICK_RETRIES, EndpointStatus, FirstService
 from inference_api.errors import ApiError
+from inference_api.runtime import OutOfTimeError
 
 NOT_FOUND = ClientError(
     {"Error": {"Code": "ValidationException", "Message": "Could not find endpoint arn:aws:x"}}, "DescribeEndpoint"
@@ -62,7 +63,7 @@ def test_an_endpoint_that_is_not_there_yet_is_being_created() -> None:
     assert EndpointStatus(SageMakerFake(NOT_FOUND), "endpoint").read() == "Creating"
 
 
-@pytest.mark.parametrize("before", [NOT_FOUND, "Creating", "Failed"])
+@pytest.mark.parametrize("before", [NOT_FOUND, "Creating", "Failed", "Deleting"])
 def test_an_endpoint_that_never_served_takes_no_jobs(before: str | Exception) -> None:
     times = iter([100, 115])
     status = EndpointStatus(SageMakerFake(before, "InService"), "endpoint", clock=lambda: next(times))
@@ -105,12 +106,12 @@ def pending(name: str, *stages: str) -> dict[str, Any]:
         ("Updating", "new", pending("new", "Creating"), False),  # nobody says which name AWS shows meanwhile
         ("Updating", "old", pending("new", "ActivatingTraffic"), False),
         ("Updating", "old", pending("new", "Baking"), True),
-        ("Updating", "new", pending("new"), False),
+        ("Updating", "new", pending("new"), None),  # AWS need not name the stage
         ("Updating", "new", pending("another", "Baking"), False),
     ],
 )
 def test_an_endpoint_runs_a_configuration_once_its_traffic_is_there(
-    status: str, configuration: str, update: dict[str, Any] | None, runs: bool
+    status: str, configuration: str, update: dict[str, Any] | None, runs: bool | None
 ) -> None:
     described: dict[str, Any] = {"EndpointStatus": status, "EndpointConfigName": configuration}
     described |= {"PendingDeploymentSummary": update} if update else {}
@@ -118,7 +119,8 @@ def test_an_endpoint_runs_a_configuration_once_its_traffic_is_there(
 
 
 def test_nobody_knows_what_an_endpoint_runs_that_cannot_be_described() -> None:
-    assert not EndpointStatus(SageMakerFake(BotoCoreError()), "endpoint").runs("new")
+    assert EndpointStatus(SageMakerFake(BotoCoreError()), "endpoint").runs("new") is None
+    assert EndpointStatus(SageMakerFake(OutOfTimeError()), "endpoint").runs("new") is None
 
 
 def test_every_attempt_together_ends_before_the_function() -> None:

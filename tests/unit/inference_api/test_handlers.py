@@ -138,29 +138,37 @@ def test_neither_prompt_nor_answer_is_printed(aws: AwsDouble, capsys: pytest.Cap
     printed = capsys.readouterr().out
     assert "The sea" not in printed
     counted, line = map(json.loads, printed.splitlines())
-    assert (counted["ModelFailures"], line["status"]) == (0, 200)
+    assert (counted["ModelFailures"], counted["ModelTimeouts"], line["status"]) == (0, 0, 200)
 
 
 @pytest.mark.parametrize(
     ("status", "configuration", "counted"),
     [
-        (500, "configuration-1", [1]),
-        (500, "configuration-0", []),  # the fleet before the update failed
-        (422, "configuration-1", [0]),
-        (0, "configuration-1", [0]),
+        (500, "configuration-1", {"ModelFailures": 1, "ModelTimeouts": 0}),
+        (500, None, {"ModelFailures": 1, "ModelTimeouts": 0}),  # nobody can tell
+        (500, "configuration-0", {}),  # the fleet before the update failed
+        (422, "configuration-1", {}),
+        (0, "configuration-1", {"ModelTimeouts": 1}),
     ],
 )
 def test_a_failure_of_the_deployed_model_alone_counts_against_an_update(
-    aws: AwsDouble, capsys: pytest.CaptureFixture[str], status: int, configuration: str, counted: list[int]
+    aws: AwsDouble,
+    capsys: pytest.CaptureFixture[str],
+    status: int,
+    configuration: str | None,
+    counted: dict[str, int],
 ) -> None:
-    described = {"EndpointConfigName": configuration, "EndpointStatus": "InService"}
+    described: dict[str, Any] = {"EndpointConfigName": configuration, "EndpointStatus": "InService"}
+    if configuration is None:  # an update whose stage AWS does not name
+        described = {"EndpointStatus": "Updating", "PendingDeploymentSummary": {"EndpointConfigName": "new"}}
     aws.status, aws.headers = 424, {"x-amzn-errortype": "ModelError"}
     aws.body = json.dumps({"OriginalStatusCode": status, "Message": "timed out"}).encode()
     aws.described = json.dumps(described).encode()
     generate.handler(event("generate_with_iam"), None)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    found = [line for line in lines if "ModelFailures" in line]
-    assert [line["ModelFailures"] for line in found] == counted
+    found = [line for line in lines if "ModelTimeouts" in line]
+    values = [{name: line[name] for name in line if name.startswith("Model")} for line in found]
+    assert values == ([counted] if counted else [])
     assert {line["EndpointConfigName"] for line in found} <= {"configuration-1"}
 
 
