@@ -91,7 +91,11 @@ def configuration(stack: DeployedStack, endpoint: dict[str, Any]) -> Check:
     own = [_name_in(each).lower() for each in stack.resources.get("AWS::SageMaker::EndpointConfig", [])]
     if live.lower() in own:
         return Check("configuration", True, f"{live}, the stack's own")
-    fix = "SageMaker has rolled the update back: mend the deployment, then deploy it again"
+    fix = (
+        "SageMaker has rolled the update back; mend the deployment and deploy it again now: the permission to read an "
+        "image, weights or a handler that the update replaced went with it, so instances that SageMaker replaces or "
+        "adds cannot start"
+    )
     return Check("configuration", False, f"the endpoint runs {live}; the stack's is {' or '.join(own) or 'none'}", fix)
 
 

@@ -86,7 +86,7 @@ class InferenceStack(cdk.Stack):
             "ApiAlarms",
             settings=deployment.alarms,
             server_errors=api.metric_server_errors(),
-            functions=handlers.functions,
+            functions=[each for each in self.node.find_all() if isinstance(each, lambda_.Function)],
         )
         hosting.create_endpoint_last()
         for name, value in outputs.items():

@@ -17,7 +17,7 @@ class ApiAlarms(AlarmGroup):
     """Each goes off when two of three minutes are above its threshold.
 
     server_errors: metric with 1 for each request answered with 5XX and 0 for each other.
-    functions: at most 10, the metrics that one alarm may have.
+    functions: at most 10, the metrics that one alarm may have beside its expression; the CDK refuses more at synth.
     """
 
     def __init__(

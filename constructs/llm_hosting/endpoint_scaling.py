@@ -92,10 +92,11 @@ class EndpointScaling(Construct):
         alarm.node.default_child.alarm_actions = [policy.ref]  # the L2 has no action for a policy of Auto Scaling's L1
 
     def _busiest_type(self) -> list[object]:
-        """Requests in flight on the instances of each type, and the type that has most.
+        """Average requests in flight per copy of the model on each type, and the highest of them.
 
-        AWS's page on instance pools weights the types instead: a sum has no value while one type has no instance, which
-        is most of the time.
+        The highest, not a sum: the target is requests on one copy, as each average is, and a sum over the types would
+        scale out too early. A type without instances has no data. Application Auto Scaling takes no period here, so
+        data points are of a minute; those of the predefined metric are of ten seconds.
         """
         metrics = []
         for number, instance_type in enumerate(self._types, start=1):

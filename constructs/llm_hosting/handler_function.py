@@ -1,6 +1,6 @@
 """One handler of `inference_api` as a Lambda function with a role and a log group of its own."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -19,13 +19,12 @@ _TRACING_ANYWHERE = "xray:PutTraceSegments and xray:PutTelemetryRecords know no 
 
 @dataclass(frozen=True)
 class Handlers:
-    """Shared by all functions of a deployment: code, environment, settings, logs. functions: those made so far."""
+    """Shared by all functions of a deployment: code, environment, settings, logs."""
 
     code: lambda_.Code
     environment: dict[str, str]
     settings: Api
     log_settings: Logs
-    functions: list[lambda_.Function] = field(default_factory=list)
 
 
 class HandlerFunction(Construct):
@@ -70,7 +69,6 @@ class HandlerFunction(Construct):
             recursive_loop=lambda_.RecursiveLoop.ALLOW if calls_itself else None,
             tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
         )
-        handlers.functions.append(self.function)
         untraced = {} if settings.tracing else {"Serverless-LambdaTracing": TRACING_IS_OFF}
         acknowledge(self.function, {"Serverless-LambdaDLQ": failures, **untraced})
         if settings.tracing:

@@ -217,15 +217,17 @@ def test_alarms_on_dead_letters_watch_the_queue_that_holds_them(templates: dict[
 
 
 @pytest.mark.parametrize("name", ["scaled", "async"])
-def test_every_alarm_of_jobs_notifies_the_topic_if_there_is_one(templates: dict[str, Template], name: str) -> None:
+def test_every_alarm_notifies_the_topic_but_those_that_roll_back_or_scale(
+    templates: dict[str, Template], name: str
+) -> None:
     told = {
-        alarm.get("MetricName", "several"): alarm["AlarmActions"]
-        for alarm in all_of(templates[name], "CloudWatch::Alarm")
-        if alarm.get("Namespace", "AWS/SageMaker") != "AWS/SageMaker"
-        and alarm["MetricName"] != "ModelFailures"  # rolls back
+        logical_name: resource["Properties"].get("AlarmActions")
+        for logical_name, resource in templates[name]["Resources"].items()
+        if resource["Type"] == "AWS::CloudWatch::Alarm"
+        and not logical_name.startswith(("EndpointRollbackAlarms", "EndpointScaling"))
     }
-    assert len(told) > 4
-    assert all(actions == [TOPIC] for actions in told.values())
+    assert len(told) > 10
+    assert {logical_name: actions for logical_name, actions in told.items() if actions != [TOPIC]} == {}
 
 
 def test_lambda_does_not_stop_the_workers_loop_through_its_queue(templates: dict[str, Template]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..finding import Finding
 from ..resolution import Resolution
-from .rule import error, warning
+from .rule import error, note, warning
 
 # No attempt is started when less than the invocation timeout and five minutes is left; a minute is the least that
 # SageMaker and the queue need to hand one over.
@@ -89,6 +89,23 @@ def deadline_outlasts_start(resolution: Resolution) -> Iterator[Finding]:
             "jobs.deadline_in_seconds",
             f"{jobs.deadline_in_seconds} may pass while the first instance starts, which may take {start} s",
             f"use {enough} or more, or shorter timeouts",
+        )
+
+
+@note
+def jobs_alone_scale_out(resolution: Resolution) -> Iterator[Finding]:
+    """The workers of a scaled real-time endpoint can put more requests in flight than its fewest instances aim at."""
+    deployment = resolution.deployment
+    jobs, hosting = deployment.jobs, deployment.hosting
+    if not (jobs.enabled and hosting.mode == "realtime" and hosting.instance_count.is_scaled):
+        return
+    places = hosting.instance_count.min * hosting.scaling.concurrent_requests_per_instance
+    if jobs.max_concurrency is None and deployment.most_workers <= places:
+        yield Finding(
+            "jobs.max_concurrency",
+            f"null means {deployment.most_workers} jobs at once, and scaling out begins past {places} requests in "
+            "flight: jobs alone add no instance",
+            f"set {min(deployment.model_places, 1000)} once Lambda's quota of concurrent executions allows it",
         )
 
 

@@ -11,6 +11,7 @@ from .estimates import Estimate, answer_time_in_seconds, download_in_seconds, lo
 from .rule import error, note, warning
 
 _LONGEST_TIMEOUT_IN_SECONDS = 3600
+_LONGEST_CREATION_IN_SECONDS = 160 * 60  # AWS::SageMaker::Endpoint, handlers.create.timeoutInMinutes of its schema
 
 
 class _Stage(NamedTuple):
@@ -42,6 +43,27 @@ def start_may_outlast_timeout(resolution: Resolution) -> Iterator[Finding]:
             if least is not None and likely is not None and least <= stage.timeout < likely:
                 takes = f"takes about {likely:.0f} s ({stage.takes.basis})"
                 yield _too_short(resolution, stage, "may be", takes, likely)
+
+
+@error
+def creation_fits_cloudformation(resolution: Resolution) -> Iterator[Finding]:
+    """CloudFormation waits 160 minutes for a new endpoint; then it fails to delete one that is still being created."""
+    hosting = resolution.deployment.hosting
+    if hosting.provision_timeout_in_seconds is None:
+        return
+    timeouts = (
+        hosting.provision_timeout_in_seconds,
+        hosting.download_timeout_in_seconds,
+        hosting.startup_timeout_in_seconds,
+    )
+    if sum(timeouts) > _LONGEST_CREATION_IN_SECONDS:
+        terms = " + ".join(map(str, timeouts))
+        yield Finding(
+            "hosting.provision_timeout_in_seconds",
+            f"{terms} s to provision, download and start are more than the {_LONGEST_CREATION_IN_SECONDS} s that "
+            "CloudFormation waits for an endpoint; its rollback would fail, and the instances bill on",
+            f"use timeouts that are {sum(timeouts) - _LONGEST_CREATION_IN_SECONDS} s shorter in sum",
+        )
 
 
 @warning
