@@ -62,8 +62,9 @@ class PlainStack(cdk.Stack):
         new_fleet = {**dimensions, "EndpointConfigName": configuration.attr_endpoint_config_name}
         self.create_endpoint(role, configuration, self.create_alarms("Rollback", new_fleet))
         api = self.create_api()
-        self.add_route(api, "POST", "generate", "generate", 28, "sagemaker:InvokeEndpoint")
-        self.add_route(api, "GET", "endpoint", "describe_endpoint", 10, "sagemaker:DescribeEndpoint")
+        generate = self.add_route(api, "POST", "generate", "generate", 28, "sagemaker:InvokeEndpoint")
+        describe = self.add_route(api, "GET", "endpoint", "describe_endpoint", 10, "sagemaker:DescribeEndpoint")
+        self.create_api_alarms(api, [generate, describe])
         cdk.CfnOutput(self, "ApiUrl", value=api.url)
         cdk.CfnOutput(self, "EndpointName", value=self.endpoint_name)
         cdk.CfnOutput(self, "EndpointLogGroup", value=self.endpoint_logs.log_group_name)
@@ -245,7 +246,7 @@ class PlainStack(cdk.Stack):
 
     def add_route(
         self, api: apigateway.RestApi, method: str, path: str, handler: str, timeout_in_seconds: int, action: str
-    ) -> None:
+    ) -> lambda_.Function:
         log_group = self.create_log_group(f"{path}Logs")
         role = iam.Role(self, f"{path}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         log_group.grant_write(role)
@@ -279,6 +280,26 @@ class PlainStack(cdk.Stack):
             apigateway.LambdaIntegration(function, timeout=cdk.Duration.seconds(29), allow_test_invoke=False),
             authorization_type=apigateway.AuthorizationType.IAM,
         )
+        return function
+
+    def create_api_alarms(self, api: apigateway.RestApi, functions: list[lambda_.Function]) -> None:
+        minute = cdk.Duration.minutes(1)
+        throttles = {f"m{number}": each.metric_throttles(period=minute) for number, each in enumerate(functions)}
+        total = f"SUM([{', '.join(f'FILL({name}, 0)' for name in throttles)}])"
+        for name, metric, threshold in (
+            ("ServerErrors", api.metric_server_error(period=minute, statistic=cloudwatch.Stats.AVERAGE), 0.05),
+            ("Throttles", cloudwatch.MathExpression(expression=total, using_metrics=throttles, period=minute), 0),
+        ):
+            cloudwatch.Alarm(
+                self,
+                name,
+                metric=metric,
+                threshold=threshold,
+                comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+                evaluation_periods=3,
+                datapoints_to_alarm=2,
+                treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            )
 
 
 app = cdk.App(builtin_cloud_formation_validation=False)
