@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import sys
 import time
@@ -47,13 +48,16 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
             progress("starting the emulator")
             cloud.wait_until_ready()
             outputs = _deploy(cloud, stacks, progress)
-            client = connect(cloud, outputs, region)
+            client = connect(cloud, outputs, region, caller=cloud.deployer)
             progress("asking the model")
             question = _question(stacks)
             status, _, answer = client.call("POST", "/generate", question)
             progress.end()
-            _show(client, question, status, answer, takes_jobs="JobTable" in outputs)
-            print(f"{_as_operator(cloud, region)} python -m slipway verify {stacks[-1].name}\n")
+            print(f"\n  question  {PROMPT} ...")
+            print(f"  answer    {status}: {text_of(answer) or answer}\n")
+            print(*_exports(cloud, client), sep="\n")
+            print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
+            print(f"\npython -m slipway verify {stacks[-1].name}\n")
             print("Ctrl-C stops it.", flush=True)
             _stay(cloud)
     except KeyboardInterrupt:
@@ -123,21 +127,28 @@ def _question(stacks: list[Stack]) -> dict[str, Any]:
     return QUESTIONS["inputs" if "inputs" in schema["bodies"] else "messages"]
 
 
-def _show(client: ApiClient, question: dict[str, Any], status: int, answer: Any, *, takes_jobs: bool) -> None:
-    print(f"\n  question  {PROMPT} ...")
-    print(f"  answer    {status}: {text_of(answer) or answer}\n")
-    print("\n".join(client.exports()))
-    print(f"\n{client.curl('POST', '/generate', question)}\n")
-    if takes_jobs:
-        print(f"{client.curl('POST', '/jobs?wait=25', question)}\n")
-    print(f"{client.curl('GET', '/endpoint')}\n")
+def _exports(cloud: LocalCloud, client: ApiClient) -> list[str]:
+    """Lines to paste into a shell, after which the operator's commands and the calls in our documentation work there.
+
+    The key is that of the user who deploys: it may do everything here, and call the API.
+    """
+    variables = {
+        "API_URL": client.url,
+        "AWS_ENDPOINT_URL": cloud.url,
+        "AWS_REGION": client.region,
+        "AWS_DEFAULT_REGION": client.region,
+        "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": cloud.deployer.secret_access_key,
+        "AWS_SESSION_TOKEN": "",  # one of AWS's would make the signature wrong
+    }
+    if client.api_key:
+        variables["API_KEY"] = client.api_key
+    return [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
 
 
-def _as_operator(cloud: LocalCloud, region: str) -> str:
-    """Variables before a command: the key of the user who deploys, which may do everything here."""
-    key = cloud.deployer
-    credentials = f"AWS_ACCESS_KEY_ID={key.access_key_id} AWS_SECRET_ACCESS_KEY={key.secret_access_key}"
-    return f"AWS_ENDPOINT_URL={cloud.url} AWS_REGION={region} {credentials} AWS_SESSION_TOKEN="
+def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> list[str]:
+    calls = [("POST", "/generate", question), ("POST", "/jobs?wait=25", question), ("GET", "/endpoint", None)]
+    return [client.curl(*call) for call in calls if takes_jobs or not call[1].startswith("/jobs")]
 
 
 def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:
