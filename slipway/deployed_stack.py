@@ -108,21 +108,31 @@ def deployed_stacks(clients: Clients) -> Iterator[DeployedStack]:
 
 def find_stack(name: str, clients: Clients) -> DeployedStack:
     """Raises UnknownStackError, which names the nearest."""
+    stack = existing_stack(name, clients)
+    if stack is None:
+        raise _unknown(name, "there is no such stack", clients)
+    return stack
+
+
+def existing_stack(name: str, clients: Clients) -> DeployedStack | None:
+    """None = there is no stack of that name. Raises UnknownStackError where there is one that is not Slipway's."""
     try:
         described = clients("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
-        if "does not exist" not in str(error):
-            raise
-        problem = "there is no such stack"
-    else:
-        if _is_ours(described):
-            return DeployedStack(described, clients)
-        problem = "Slipway has not made the stack of that name"
+        if "does not exist" in str(error):
+            return None
+        raise
+    if not _is_ours(described):
+        raise _unknown(name, "Slipway has not made the stack of that name", clients)
+    return DeployedStack(described, clients)
+
+
+def _unknown(name: str, problem: str, clients: Clients) -> UnknownStackError:
     sts = clients("sts")
     where = f"in {sts.meta.region_name} of account {sts.get_caller_identity()['Account']}"
     known = [stack.name for stack in deployed_stacks(clients)]
     advice = f"name {nearest(name, known)}" if known else "nothing is deployed there"
-    raise UnknownStackError(f"{name}: {problem} {where}; {advice}.")
+    return UnknownStackError(f"{name}: {problem} {where}; {advice}.")
 
 
 def with_stack(name: str, region: str | None, verb: Callable[[DeployedStack], int]) -> int:
