@@ -16,7 +16,7 @@ from botocore.utils import get_environ_proxies
 from slipway.deployed_stack import DeployedStack
 
 OPEN_JOB = ("queued", "running")
-_TIMEOUT_IN_SECONDS = 60
+_TIMEOUTS_IN_SECONDS = (10, 330)  # to connect, to answer: API Gateway waits at most 300 s (api.timeout_in_seconds)
 _HOLD_IN_SECONDS = 25  # the API's own limit
 _LOOPBACK = ("127.0.0.1", "localhost")
 
@@ -55,7 +55,7 @@ class DeployedApi:
             SigV4Auth(credentials.get_frozen_credentials(), "execute-api", self._region).add_auth(request)
         else:
             raise NoCredentialsError
-        http = URLLib3Session(timeout=_TIMEOUT_IN_SECONDS, proxies=get_environ_proxies(self.url))
+        http = URLLib3Session(timeout=_TIMEOUTS_IN_SECONDS, proxies=get_environ_proxies(self.url))
         response = http.send(request.prepare())
         try:
             content = json.loads(response.content)
