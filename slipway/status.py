@@ -52,7 +52,7 @@ def state_of(stack: DeployedStack) -> dict[str, Any]:
         "queue": _unless_gone(lambda: _queue(stack)),
         "open_jobs": _unless_gone(lambda: _open_jobs(stack)),
         "alarms_on": alarms_on(stack)[0],
-        "api_url": stack.outputs.get("ApiUrl"),
+        "api_url": stack.api_url,
         "failure": failure and asdict(failure),
     }
 

@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 
 from llm_hosting import DESCRIPTION_PREFIX
 from slipway.__main__ import main
+from slipway.call import Options, show_job
 from slipway.container_log import telling
 from slipway.deployed_api import Answer, DeployedApi
 from slipway.deployed_stack import DeployedStack
@@ -254,6 +255,15 @@ def test_the_text_of_an_answer_is_found_in_any_shape(answer: Any) -> None:
 
 def test_an_api_outside_this_machine_is_called_by_its_own_url() -> None:
     assert DeployedApi(Aws().stack).url == "https://a1b2.execute-api.eu-west-1.amazonaws.com/v1/"
+
+
+def test_a_large_output_that_cannot_be_fetched_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    job = {"id": "a1", "status": "succeeded", "output_url": "https://bucket/output"}
+    assert show_job(job, Options(), lambda url: Answer(403, "<Error>\nExpired</Error>")) == 1
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "The output of the job a1 was not to be had: 403 <Error> Expired</Error>\n")
+    assert show_job(job, Options(), lambda url: Answer(200, [{"generated_text": f"\n four of {url}"}])) == 0
+    assert capsys.readouterr().out == "four of https://bucket/output\n"
 
 
 def test_a_problem_is_one_line_whoever_answers() -> None:
