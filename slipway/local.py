@@ -20,6 +20,7 @@ from local_cloud.assembly import ROOT, Stack, SynthesisError, read_stacks, synth
 from local_cloud.checks import TemplateError, check
 from local_cloud.cloud import LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
+from local_cloud.registry import put_image
 from slipway.prompt import text_of
 
 LAST_LINES = 20
@@ -36,9 +37,9 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
     progress = _Progress()
     try:
         path = find(deployment, ROOT / "deployments")
-        described = describe(path.stem, *load(path, handler_folders(ROOT / "model_src")))
+        resolution, findings = load(path, handler_folders(ROOT / "model_src"))
         with LocalCloud(port=port, clock_speed=clock_speed) as cloud:  # starts while the app synthesizes
-            print(*described, sep="\n", file=sys.stderr)
+            print(*describe(path.stem, resolution, findings), sep="\n", file=sys.stderr)
             progress(f"synthesizing {deployment}")
             stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, deployment]))
             region = next(stack.region for stack in stacks if stack.name != ACCOUNT_SETTINGS)
@@ -47,6 +48,8 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
             check(*stacks)
             progress("starting the emulator")
             cloud.wait_until_ready()
+            if not resolution.deployment.serving.image_uri:
+                put_image(cloud, resolution.image, region)  # `doctor` looks for it
             outputs = _deploy(cloud, stacks, progress)
             client = connect(cloud, outputs, region, caller=cloud.deployer)
             progress("asking the model")

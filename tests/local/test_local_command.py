@@ -97,6 +97,7 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     assert called_as_in_the_readme(exports)[0]["generated_text"]
     (verify,) = (line for line in printed.splitlines() if line.startswith("python -m slipway verify "))
     assert "FAILED" not in pasted(*exports, f"{verify} 2>&1")
+    assert pasted(*exports, "python -m slipway doctor gpt2").startswith(" READY  gpt2: ")
     assert pasted(*exports, 'python -m slipway call gpt2 "A list is" --max-tokens 3').strip()
     family = family_of(process)
     assert len(family) >= 3, "the emulator, a model and a function"
