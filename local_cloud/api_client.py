@@ -60,17 +60,6 @@ class ApiClient:
             connection.close()
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, json.loads(content)
 
-    def exports(self) -> list[str]:
-        """Lines to paste into a shell, after which the calls in our documentation work there."""
-        variables = {"API_URL": self.url, "AWS_REGION": self.region, "AWS_DEFAULT_REGION": self.region}
-        if self.credentials:
-            variables["AWS_ACCESS_KEY_ID"] = self.credentials.access_key_id
-            variables["AWS_SECRET_ACCESS_KEY"] = self.credentials.secret_access_key
-            variables["AWS_SESSION_TOKEN"] = ""  # one of AWS's would make the signature wrong
-        if self.api_key:
-            variables["API_KEY"] = self.api_key
-        return [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
-
     def curl(self, method: str, path: str, body: Any = None) -> str:
         """The same call as a line to paste into a shell; signed by curl itself."""
         parts = ["curl", "-sS", "-w", r"\n", *(["--noproxy", "127.0.0.1"] if "http" in getproxies() else [])]
@@ -86,10 +75,10 @@ class ApiClient:
         return shlex.join([*parts, self.url + path.lstrip("/")])
 
 
-def connect(cloud: LocalCloud, outputs: dict[str, str], region: str) -> ApiClient:
-    """A client for a deployed stack: with its API key if it has one, else as a new IAM user who may call this API.
+def connect(cloud: LocalCloud, outputs: dict[str, str], region: str, caller: Credentials | None = None) -> ApiClient:
+    """A client for a deployed stack: with its API key if it has one, else as the caller.
 
-    Each call makes another user, whose jobs are its own.
+    caller: None = a new IAM user who may call this API and do nothing else; each has its own jobs.
     """
     host, path = urlsplit(outputs["ApiUrl"])[1:3]
     api_id = host.partition(".")[0]
@@ -97,6 +86,8 @@ def connect(cloud: LocalCloud, outputs: dict[str, str], region: str) -> ApiClien
     if key_id := outputs.get("ApiKeyId"):
         gateway = cloud.client("apigateway", region=region)
         return ApiClient(url, region, api_key=gateway.get_api_key(apiKey=key_id, includeValue=True)["value"])
+    if caller:
+        return ApiClient(url, region, credentials=caller)
     resource = f"arn:aws:execute-api:{region}:{ACCOUNT}:{api_id}/*"
     statement = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": resource}
     return ApiClient(url, region, credentials=cloud.create_user("caller", [statement]))

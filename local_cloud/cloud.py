@@ -165,7 +165,8 @@ def _demand_free(port: int) -> None:
             if error.errno != errno.EADDRINUSE:
                 raise LocalCloudError(f"Port {port} on 127.0.0.1 can't be used: {error.strerror}.") from None
             raise LocalCloudError(
-                f"Port {port} on 127.0.0.1 is taken: stop what uses it, or `make local PORT=<another>`."
+                f"Port {port} on 127.0.0.1 is taken: stop what uses it, or name another "
+                "(--port; `make local PORT=<another>`)."
             ) from None
 
 

@@ -160,7 +160,7 @@ def _add_logs(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
         from slipway import logs
 
-        options = logs.Options(source=given.source, since=given.since, follow=given.follow)
+        options = logs.Options(source=given.source, since=given.since, follow=given.follow, everything=given.all)
         return logs.run(given.deployment, given.region, options)
 
     logs = _add_deployed(commands, "logs", "what containers, functions or API wrote", run, "qwen3-4b --follow")
@@ -170,7 +170,8 @@ def _add_logs(commands: Any) -> None:
         default="container",
         help="container (default), functions, access, or one function by its handler, such as generate",
     )
-    logs.add_argument("--since", type=_age, default=3600, help="so far back: 30s, 15m, 2h, 7d (default 1h)")
+    logs.add_argument("--since", type=_age, default="1h", help="so far back: 30s, 15m, 2h, 7d (default 1h)")
+    logs.add_argument("--all", action="store_true", help="of functions also Lambda's own lines, and metrics")
     logs.add_argument("--follow", action="store_true", help="go on until Ctrl-C")
 
 
@@ -241,12 +242,10 @@ def _whole_number(text: str) -> int:
     return int(text)
 
 
-def _age(text: str) -> int:
-    """In seconds."""
-    found = re.fullmatch("([0-9]{1,5})([smhd])", text)
-    if not found:
+def _age(text: str) -> str:
+    if not re.fullmatch("[0-9]{1,5}[smhd]", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no age; use 30s, 15m, 2h or 7d")
-    return int(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[found[2]]
+    return text
 
 
 def _speed(text: str) -> float:

@@ -2,11 +2,11 @@
 
 import json
 import sys
-import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.deployed_api import OPEN_JOB, DeployedApi
+from slipway.deployed_api import OPEN_JOB, Answer, DeployedApi
 from slipway.deployed_stack import DeployedStack, with_stack
 from slipway.prompt import request_body, text_of
 
@@ -42,8 +42,9 @@ def _call(stack: DeployedStack, text: str, options: Options) -> int:
         print(f"{answer.problem}{advice}", file=sys.stderr)
         return 1
     # POST /generate of an asynchronous endpoint answers 202 with the job when it takes longer.
-    is_job = options.as_job or answer.status == 202
-    return _show_job(api.ended(answer.content, options.timeout), options) if is_job else _show(answer.content, options)
+    if options.as_job or answer.status == 202:
+        return show_job(api.ended(answer.content, options.timeout), options, api.fetch)
+    return _show(answer.content, options)
 
 
 def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
@@ -55,9 +56,14 @@ def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
     return None
 
 
-def _show_job(job: dict[str, Any], options: Options) -> int:
+def show_job(job: dict[str, Any], options: Options, fetch: Callable[[str], Answer]) -> int:
+    """Print the job's output or its trouble; the exit status. fetch: a large output by its link."""
     if job["status"] == "succeeded":
-        return _show(output_of(job), options)
+        answer = fetch(job["output_url"]) if "output_url" in job else Answer(200, job["output"])
+        if answer.status < 400:
+            return _show(answer.content, options)
+        print(f"The output of the job {job['id']} was not to be had: {answer.problem}", file=sys.stderr)
+        return 1
     if job["status"] in OPEN_JOB:
         print(f"The job {job['id']} is {job['status']} after {options.timeout} s; it goes on.", file=sys.stderr)
     else:
@@ -66,18 +72,6 @@ def _show_job(job: dict[str, Any], options: Options) -> int:
     return 1
 
 
-def output_of(job: dict[str, Any]) -> Any:
-    """The answer of a job that has succeeded; a large one comes by its link."""
-    if "output_url" not in job:
-        return job["output"]
-    with urllib.request.urlopen(job["output_url"], timeout=60) as response:
-        text = response.read().decode(errors="replace")
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
 def _show(answer: Any, options: Options) -> int:
-    print(json.dumps(answer, indent=2) if options.as_json else text_of(answer).strip("\n") or json.dumps(answer))
+    print(json.dumps(answer, indent=2) if options.as_json else text_of(answer).strip() or json.dumps(answer))
     return 0

@@ -12,7 +12,7 @@ from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
 from llm_hosting.preflight.report import Report, build_report, unreadable
 from llm_hosting.preflight.validation import validate_file
-from slipway.account.account import Account, could_be_asked, is_used
+from slipway.account.account import Account, is_used
 from slipway.report.check_result import CheckResult
 
 
@@ -66,7 +66,7 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if any(_is_refused(report, strict=options.strict) for report in reports):
         return 1
-    return 0 if all(map(could_be_asked, reports)) else 2
+    return 2 if any(report.verdict == "not asked" for report in reports) else 0
 
 
 def _with_account(result: CheckResult) -> CheckResult:

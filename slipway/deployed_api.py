@@ -4,7 +4,6 @@ import json
 import time
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import boto3
 from botocore.auth import SigV4Auth
@@ -16,9 +15,8 @@ from botocore.utils import get_environ_proxies
 from slipway.deployed_stack import DeployedStack
 
 OPEN_JOB = ("queued", "running")
-_TIMEOUT_IN_SECONDS = 60
+_TIMEOUTS_IN_SECONDS = (10, 330)  # to connect, to answer: API Gateway waits at most 300 s (api.timeout_in_seconds)
 _HOLD_IN_SECONDS = 25  # the API's own limit
-_LOOPBACK = ("127.0.0.1", "localhost")
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,8 @@ class Answer:
     def problem(self) -> str:
         """An error's code and message on one line."""
         error = self.content.get("error") if isinstance(self.content, dict) else None
-        said = f"{error.get('code')}: {error.get('message')}" if isinstance(error, dict) else str(self.content)[:300]
+        text = " ".join(str(self.content).split())[:300]
+        said = f"{error.get('code')}: {error.get('message')}" if isinstance(error, dict) else text
         return f"{self.status} {said}"
 
 
@@ -41,7 +40,7 @@ class DeployedApi:
     """The API of a complete stack. Raises boto3's errors where AWS or the API can't be reached."""
 
     def __init__(self, stack: DeployedStack) -> None:
-        self.url = _url(stack)
+        self.url = str(stack.api_url)
         self._region, self._key = stack.region, _key(stack)
 
     def call(self, method: str, path: str, body: Any = None) -> Answer:
@@ -55,14 +54,11 @@ class DeployedApi:
             SigV4Auth(credentials.get_frozen_credentials(), "execute-api", self._region).add_auth(request)
         else:
             raise NoCredentialsError
-        http = URLLib3Session(timeout=_TIMEOUT_IN_SECONDS, proxies=get_environ_proxies(self.url))
-        response = http.send(request.prepare())
-        try:
-            content = json.loads(response.content)
-        except ValueError:
-            content = response.content.decode(errors="replace")
-        advice = response.headers.get("retry-after", "")
-        return Answer(response.status_code, content, int(advice) if advice.isdecimal() else 0)
+        return _send(request)
+
+    def fetch(self, url: str) -> Answer:
+        """The file behind a link that the API gave."""
+        return _send(AWSRequest(method="GET", url=url))
 
     def ended(self, job: dict[str, Any], seconds: float) -> dict[str, Any]:
         """The job after its end, or as it is after so many seconds."""
@@ -78,13 +74,15 @@ class DeployedApi:
         return job
 
 
-def _url(stack: DeployedStack) -> str:
-    """Ends in a slash. The local cloud answers for every API at its own address."""
-    url = stack.outputs["ApiUrl"]
-    aws, api = urlsplit(stack.clients("apigateway").meta.endpoint_url), urlsplit(url)
-    if aws.hostname not in _LOOPBACK:
-        return url
-    return f"{aws.scheme}://{aws.netloc}/_aws/execute-api/{str(api.hostname).partition('.')[0]}{api.path}"
+def _send(request: AWSRequest) -> Answer:
+    http = URLLib3Session(timeout=_TIMEOUTS_IN_SECONDS, proxies=get_environ_proxies(request.url))
+    response = http.send(request.prepare())
+    try:
+        content = json.loads(response.content)
+    except ValueError:
+        content = response.content.decode(errors="replace")
+    advice = response.headers.get("retry-after", "")
+    return Answer(response.status_code, content, int(advice) if advice.isdecimal() else 0)
 
 
 def _key(stack: DeployedStack) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -14,6 +15,8 @@ from llm_hosting import DESCRIPTION_PREFIX
 from llm_hosting.preflight.nearest import nearest
 from slipway.aws_clients import Clients, clients_in
 from slipway.aws_errors import sentence
+
+_LOOPBACK = ("127.0.0.1", "localhost")
 
 
 class UnknownStackError(Exception):
@@ -45,6 +48,15 @@ class DeployedStack:
     def outputs(self) -> dict[str, str]:
         """Empty while the stack was never complete."""
         return {each["OutputKey"]: each["OutputValue"] for each in self.described.get("Outputs", [])}
+
+    @property
+    def api_url(self) -> str | None:
+        """Ends in a slash; None = there is no API. The local cloud answers for every API at its own address."""
+        url = self.outputs.get("ApiUrl")
+        aws, api = urlsplit(self.clients("apigateway").meta.endpoint_url), urlsplit(url or "")
+        if url is None or aws.hostname not in _LOOPBACK:
+            return url
+        return f"{aws.scheme}://{aws.netloc}/_aws/execute-api/{str(api.hostname).partition('.')[0]}{api.path}"
 
     @property
     def account(self) -> str:
@@ -108,21 +120,31 @@ def deployed_stacks(clients: Clients) -> Iterator[DeployedStack]:
 
 def find_stack(name: str, clients: Clients) -> DeployedStack:
     """Raises UnknownStackError, which names the nearest."""
+    stack = existing_stack(name, clients)
+    if stack is None:
+        raise _unknown(name, "there is no such stack", clients)
+    return stack
+
+
+def existing_stack(name: str, clients: Clients) -> DeployedStack | None:
+    """None = there is no stack of that name. Raises UnknownStackError where there is one that is not Slipway's."""
     try:
         described = clients("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
-        if "does not exist" not in str(error):
-            raise
-        problem = "there is no such stack"
-    else:
-        if _is_ours(described):
-            return DeployedStack(described, clients)
-        problem = "Slipway has not made the stack of that name"
+        if "does not exist" in str(error):
+            return None
+        raise
+    if not _is_ours(described):
+        raise _unknown(name, "Slipway has not made the stack of that name", clients)
+    return DeployedStack(described, clients)
+
+
+def _unknown(name: str, problem: str, clients: Clients) -> UnknownStackError:
     sts = clients("sts")
     where = f"in {sts.meta.region_name} of account {sts.get_caller_identity()['Account']}"
     known = [stack.name for stack in deployed_stacks(clients)]
-    advice = f"name {nearest(name, known)}" if known else "nothing is deployed there"
-    raise UnknownStackError(f"{name}: {problem} {where}; {advice}.")
+    advice = f"did you mean {nearest(name, known)}?" if known else "nothing is deployed there."
+    return UnknownStackError(f"{name}: {problem} {where}; {advice}")
 
 
 def with_stack(name: str, region: str | None, verb: Callable[[DeployedStack], int]) -> int:

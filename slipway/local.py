@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import sys
 import time
@@ -19,6 +20,7 @@ from local_cloud.assembly import ROOT, Stack, SynthesisError, read_stacks, synth
 from local_cloud.checks import TemplateError, check
 from local_cloud.cloud import LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
+from local_cloud.registry import put_image
 from slipway.prompt import text_of
 
 LAST_LINES = 20
@@ -35,9 +37,9 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
     progress = _Progress()
     try:
         path = find(deployment, ROOT / "deployments")
-        described = describe(path.stem, *load(path, handler_folders(ROOT / "model_src")))
+        resolution, findings = load(path, handler_folders(ROOT / "model_src"))
         with LocalCloud(port=port, clock_speed=clock_speed) as cloud:  # starts while the app synthesizes
-            print(*described, sep="\n", file=sys.stderr)
+            print(*describe(path.stem, resolution, findings), sep="\n", file=sys.stderr)
             progress(f"synthesizing {deployment}")
             stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, deployment]))
             region = next(stack.region for stack in stacks if stack.name != ACCOUNT_SETTINGS)
@@ -46,14 +48,19 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
             check(*stacks)
             progress("starting the emulator")
             cloud.wait_until_ready()
+            if not resolution.deployment.serving.image_uri:
+                put_image(cloud, resolution.image, region)  # `doctor` looks for it
             outputs = _deploy(cloud, stacks, progress)
-            client = connect(cloud, outputs, region)
+            client = connect(cloud, outputs, region, caller=cloud.deployer)
             progress("asking the model")
             question = _question(stacks)
             status, _, answer = client.call("POST", "/generate", question)
             progress.end()
-            _show(client, question, status, answer, takes_jobs="JobTable" in outputs)
-            print(f"{_as_operator(cloud, region)} python -m slipway verify {stacks[-1].name}\n")
+            print(f"\n  question  {PROMPT} ...")
+            print(f"  answer    {status}: {text_of(answer) or answer}\n")
+            print(*_exports(cloud, client), sep="\n")
+            print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
+            print(f"\npython -m slipway verify {stacks[-1].name}\n")
             print("Ctrl-C stops it.", flush=True)
             _stay(cloud)
     except KeyboardInterrupt:
@@ -123,21 +130,28 @@ def _question(stacks: list[Stack]) -> dict[str, Any]:
     return QUESTIONS["inputs" if "inputs" in schema["bodies"] else "messages"]
 
 
-def _show(client: ApiClient, question: dict[str, Any], status: int, answer: Any, *, takes_jobs: bool) -> None:
-    print(f"\n  question  {PROMPT} ...")
-    print(f"  answer    {status}: {text_of(answer) or answer}\n")
-    print("\n".join(client.exports()))
-    print(f"\n{client.curl('POST', '/generate', question)}\n")
-    if takes_jobs:
-        print(f"{client.curl('POST', '/jobs?wait=25', question)}\n")
-    print(f"{client.curl('GET', '/endpoint')}\n")
+def _exports(cloud: LocalCloud, client: ApiClient) -> list[str]:
+    """Lines to paste into a shell, after which the operator's commands and the calls in our documentation work there.
+
+    The key is that of the user who deploys: it may do everything here, and call the API.
+    """
+    variables = {
+        "API_URL": client.url,
+        "AWS_ENDPOINT_URL": cloud.url,
+        "AWS_REGION": client.region,
+        "AWS_DEFAULT_REGION": client.region,
+        "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": cloud.deployer.secret_access_key,
+        "AWS_SESSION_TOKEN": "",  # one of AWS's would make the signature wrong
+    }
+    if client.api_key:
+        variables["API_KEY"] = client.api_key
+    return [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
 
 
-def _as_operator(cloud: LocalCloud, region: str) -> str:
-    """Variables before a command: the key of the user who deploys, which may do everything here."""
-    key = cloud.deployer
-    credentials = f"AWS_ACCESS_KEY_ID={key.access_key_id} AWS_SECRET_ACCESS_KEY={key.secret_access_key}"
-    return f"AWS_ENDPOINT_URL={cloud.url} AWS_REGION={region} {credentials} AWS_SESSION_TOKEN="
+def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> list[str]:
+    calls = [("POST", "/generate", question), ("POST", "/jobs?wait=25", question), ("GET", "/endpoint", None)]
+    return [client.curl(*call) for call in calls if takes_jobs or not call[1].startswith("/jobs")]
 
 
 def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:

@@ -1,5 +1,6 @@
 """`python -m slipway logs`: the log of a deployment's containers, of its functions or of its API."""
 
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from slipway.deployed_stack import DeployedStack, with_stack
 
 CONTAINER, FUNCTIONS, ACCESS = "container", "functions", "access"
 _LOOK_INTERVAL_IN_SECONDS = 2
+# Lambda's own lines of each call, and metrics in CloudWatch's embedded format.
+_NOISE = re.compile(r'^(START|END|REPORT) RequestId: |^INIT_START |^\s*\{.*"_aws"', re.DOTALL)
 _LATE_IN_MS = 30_000  # events of several streams arrive out of order
 
 
@@ -21,12 +24,14 @@ _LATE_IN_MS = 30_000  # events of several streams arrive out of order
 class Options:
     """source: container, functions, access, or the handler of one function, such as generate.
 
-    since: seconds back from now. follow: until Ctrl-C.
+    since: an age, such as 30s, 15m, 2h or 7d. follow: until Ctrl-C. everything: also what Lambda itself and metrics
+    write into the functions' logs.
     """
 
     source: str = CONTAINER
-    since: int = 3600
+    since: str = "1h"
     follow: bool = False
+    everything: bool = False
 
 
 def run(name: str, region: str | None, options: Options) -> int:
@@ -39,24 +44,32 @@ def _show(stack: DeployedStack, options: Options) -> int:
     if not groups:
         names = [CONTAINER, FUNCTIONS, ACCESS, *log_groups(stack, FUNCTIONS).values()]
         print(
-            f"{options.source}: {stack.name} has no such log; name {nearest(options.source, names)}.", file=sys.stderr
+            f"{options.source}: {stack.name} has no such log; did you mean {nearest(options.source, names)}?",
+            file=sys.stderr,
         )
         return 1
-    start = int((time.time() - options.since) * 1000)
+    start = max(0, int((time.time() - _seconds(options.since)) * 1000))
     seen: dict[str, int] = {}
+    shown = 0
     while True:
         for event, source in _events(groups, stack.clients("logs"), start):
             if event["eventId"] not in seen:
                 seen[event["eventId"]] = event["timestamp"]
-                print(_line(event, source if len(groups) > 1 else None), flush=options.follow)
+                if options.everything or source in (CONTAINER, ACCESS) or not _NOISE.search(event["message"]):
+                    shown += 1
+                    print(_line(event, source if len(groups) > 1 else None), flush=options.follow)
         if not options.follow:
             break
         start = max(start, max(seen.values(), default=0) - _LATE_IN_MS)
         seen = {event_id: when for event_id, when in seen.items() if when >= start}
         time.sleep(_LOOK_INTERVAL_IN_SECONDS)
-    if not seen:
-        print(f"nothing in the last {options.since:,} s; --since 1d looks further back", file=sys.stderr)
+    if not shown:
+        print(f"nothing in the last {options.since}; --since looks further back", file=sys.stderr)
     return 0
+
+
+def _seconds(age: str) -> int:
+    return int(age[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[age[-1]]
 
 
 def log_groups(stack: DeployedStack, source: str) -> dict[str, str]:

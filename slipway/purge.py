@@ -2,18 +2,17 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting import DEPLOYMENT_TAG
 from slipway.aws_clients import Clients, clients_in
 from slipway.aws_errors import sentence
+from slipway.deployed_stack import UnknownStackError, existing_stack
 from slipway.retained_hosting import BusyEndpointError
 from slipway.retained_resource import RetainedResource
-from slipway.retained_resources import RemovalError, find, find_unused
+from slipway.retained_resources import RemovalError, find, find_left
 
-# An update under way needs what no endpoint uses yet, and one that failed may go on or back.
 _SETTLED = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE")
 
 
@@ -30,10 +29,13 @@ def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -
     """Show the retained resources, ask, remove them.
 
     ask: prompts and returns the answer; None = remove without asking. Returns the exit status: 0 when nothing is left,
-    1 after a problem, which was printed as one sentence.
+    1 after a problem, 2 where somebody else's stack has that name, both printed as one sentence.
     """
     try:
         return _purge(deployment, clients, ask)
+    except UnknownStackError as error:
+        print(error, file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("\nstopped; what was not removed yet is still there", file=sys.stderr)
     except (BusyEndpointError, PurgeError, RemovalError) as error:
@@ -54,25 +56,27 @@ def ask_on_terminal(prompt: str) -> str:
 
 
 def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -> int:
-    status = _status_of_stack(deployment, clients("cloudformation"))
+    stack = existing_stack(deployment, clients)
     unknown: list[str] = []
-    if status is None:
+    if stack is None:
         resources, unknown = find(deployment, clients)
     else:
-        resources = find_unused(deployment, clients) if status in _SETTLED else []
-        if not resources:
-            raise PurgeError(
-                f"The stack {deployment} still exists ({status}); destroy it first: "
-                f"npx cdk destroy -c deployment={deployment}"
-            )
+        _demand_settled(deployment, stack.status)
+        resources = find_left(deployment, clients)
     region, account = clients("sts").meta.region_name, clients("sts").get_caller_identity()["Account"]
     where = f"in {region} of account {account}"
     for arn in unknown:
         print(f"not removed, as it is none of Slipway's own: {arn}")
+    earlier = f"earlier stacks and updates of {deployment}" if stack else deployment
     if not resources:
-        print(f"Nothing of {deployment} is left {where}: nothing there has the tag {DEPLOYMENT_TAG}={deployment}.")
+        why = (
+            "its own resources go after `cdk destroy`"
+            if stack
+            else f"nothing there has the tag {DEPLOYMENT_TAG}={deployment}"
+        )
+        print(f"Nothing of {earlier} is left {where}: {why}.")
         return 0
-    print(f"Left of {deployment if status is None else f'updates of {deployment}'} {where}:\n")
+    print(f"Left of {earlier} {where}{', whose stack stays' if stack else ''}:\n")
     _show(resources)
     if protecting := [each.protected for each in resources if each.protected]:
         raise PurgeError(f"The table is protected against deletion; lift that first: {protecting[0]}")
@@ -85,14 +89,15 @@ def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) 
     return 0
 
 
-def _status_of_stack(deployment: str, cloudformation: Any) -> str | None:
-    try:
-        status: str = cloudformation.describe_stacks(StackName=deployment)["Stacks"][0]["StackStatus"]
-    except ClientError as error:
-        if "does not exist" in str(error):
-            return None
-        raise
-    return status
+def _demand_settled(deployment: str, status: str) -> None:
+    """Raises PurgeError: an update under way needs what no endpoint uses yet, one that failed may go on or back."""
+    if status.endswith("IN_PROGRESS"):
+        raise PurgeError(f"The stack {deployment} is {status}; wait until CloudFormation is done.")
+    if status not in _SETTLED:
+        raise PurgeError(
+            f"The stack {deployment} still exists ({status}); destroy it first: "
+            f"npx cdk destroy -c deployment={deployment}"
+        )
 
 
 def _show(resources: Sequence[RetainedResource]) -> None:

@@ -36,11 +36,16 @@ def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], lis
 
 
 def find_left(deployment: str, clients: Clients) -> list[RetainedResource]:
-    """What earlier stacks of the name, and updates of the one that exists, have left. Raises BusyEndpointError."""
+    """What earlier stacks of the name, and updates of the one that exists, have left, and nobody uses.
+
+    No update may be under way. Endpoints are not among it. Raises BusyEndpointError.
+    """
     arns, in_stack = sorted(_tagged(deployment, clients("resourcegroupstaggingapi"))), _in_stack(deployment, clients)
+    hosting = [arn for arn in arns if _HOSTING.match(arn)]
+    unused = list(RetainedHosting(hosting, clients("sagemaker")).unused(in_stack)) if hosting else []
     # Looked at are only those that are left: the versions in a live bucket take minutes to count.
-    stored, _ = _stored([arn for arn in arns if not _HOSTING.match(arn) and _name_in(arn) not in in_stack], clients)
-    return find_unused(deployment, clients) + stored
+    stored, _ = _stored([arn for arn in arns if arn not in hosting and _name_in(arn) not in in_stack], clients)
+    return unused + stored
 
 
 def _stored(arns: list[str], clients: Clients) -> tuple[list[RetainedResource], list[str]]:
@@ -63,16 +68,6 @@ def _stored(arns: list[str], clients: Clients) -> tuple[list[RetainedResource], 
             if error.response["Error"]["Code"] not in _GONE:
                 raise
     return known, unknown
-
-
-def find_unused(deployment: str, clients: Clients) -> list[RetainedResource]:
-    """Endpoint configurations and models that updates of the stack replaced, and that nobody uses.
-
-    The stack must exist, and no update be under way. Raises BusyEndpointError.
-    """
-    hosting = [arn for arn in _tagged(deployment, clients("resourcegroupstaggingapi")) if _HOSTING.match(arn)]
-    in_stack = _in_stack(deployment, clients)
-    return list(RetainedHosting(hosting, clients("sagemaker")).unused(in_stack)) if hosting else []
 
 
 def _name_in(arn: str) -> str:

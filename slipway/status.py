@@ -2,10 +2,12 @@
 
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from botocore.exceptions import ClientError
 
 from llm_hosting.catalog.instances import instances
 from slipway.account.endpoint_quota import instances_of
@@ -14,21 +16,23 @@ from slipway.deployed_stack import DeployedStack, with_stack
 from slipway.last_failure import last_failure
 
 _LABEL_WIDTH, _TEXT_WIDTH = 12, 100
+_GONE = ("AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist", "ResourceNotFoundException")
 
 
 def run(name: str, region: str | None, *, as_json: bool) -> int:
     """Exit status 0 whatever the state is: `verify` judges."""
-    return with_stack(name, region, lambda stack: _show(stack, as_json=as_json))
+    return with_stack(name, region, lambda stack: show(stack, as_json=as_json))
 
 
-def _show(stack: DeployedStack, *, as_json: bool) -> int:
+def show(stack: DeployedStack, *, as_json: bool) -> int:
+    """Print the page, or one object; the exit status."""
     found = state_of(stack)
     print(json.dumps(found, indent=2) if as_json else "\n".join(_page(stack, found)))
     return 0
 
 
 def state_of(stack: DeployedStack) -> dict[str, Any]:
-    """As `--json` prints it; None and absent members = not known, or there is none."""
+    """As `--json` prints it; None and absent members = not known, or there is none; `gone` = it is no longer there."""
     endpoint, failure = stack.endpoint, last_failure(stack)
     counts = dict(instances_of(endpoint, stack.clients("sagemaker"))) if endpoint else {}
     variants = (endpoint or {}).get("ProductionVariants", [])
@@ -45,12 +49,22 @@ def state_of(stack: DeployedStack) -> dict[str, Any]:
             "types": counts,
         },
         "usd_per_hour": _price(counts),
-        "queue": _queue(stack),
-        "open_jobs": _open_jobs(stack),
+        "queue": _unless_gone(lambda: _queue(stack)),
+        "open_jobs": _unless_gone(lambda: _open_jobs(stack)),
         "alarms_on": alarms_on(stack)[0],
-        "api_url": stack.outputs.get("ApiUrl"),
+        "api_url": stack.api_url,
         "failure": failure and asdict(failure),
     }
+
+
+def _unless_gone(count: Callable[[], Any]) -> Any:
+    """The count, or `gone`: after a destroy that failed queue and table may be."""
+    try:
+        return count()
+    except ClientError as error:
+        if error.response["Error"]["Code"] in _GONE:
+            return "gone"
+        raise
 
 
 def _price(counts: dict[str, int]) -> float | None:
@@ -120,12 +134,14 @@ def _rows(stack: DeployedStack, found: dict[str, Any]) -> Iterator[tuple[str, st
     price = found["usd_per_hour"]
     cost = f"about {price:,.2f} USD an hour for the instances that run now" if count["current"] else "no instance runs"
     yield "cost", "not known" if price is None else cost
-    if queue := found["queue"]:
+    if (queue := found["queue"]) == "gone":
+        yield "queue", "gone"
+    elif queue:
         backlog = f"{queue['backlog']:,} wait in SageMaker's queue; results: " if "backlog" in queue else ""
         counts = f"{queue['waiting']:,} waiting, {queue['in_flight']:,} in flight"
         yield "queue", f"{backlog}{counts}; {queue['dead_letters']:,} dead letters"
     if found["open_jobs"] is not None:
-        yield "jobs", f"{found['open_jobs']:,} open"
+        yield "jobs", "the table is gone" if found["open_jobs"] == "gone" else f"{found['open_jobs']:,} open"
     yield "alarms", ", ".join(found["alarms_on"]) + " went off" if found["alarms_on"] else "none has gone off"
     if found["api_url"]:
         yield "API", found["api_url"]

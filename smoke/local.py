@@ -11,6 +11,7 @@ from llm_hosting import ACCOUNT_SETTINGS
 from local_cloud.assembly import DEFAULT_REGION, ROOT, read_stacks, synthesize
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
+from local_cloud.registry import put_image
 from slipway.check import check
 
 CLOCK_SPEED = 4
@@ -25,11 +26,8 @@ def local_account(deployments: Sequence[str]) -> Iterator[None]:
         cloud.wait_until_ready()
         for stack in settings:
             deploy(cloud, stack)
-        ecr = cloud.client("ecr", region=DEFAULT_REGION)
         for path in deployments:
-            repository, _, tag = check(ROOT / path, ()).report.image.partition(":")
-            ecr.create_repository(repositoryName=repository)
-            ecr.put_image(repositoryName=repository, imageManifest="{}", imageTag=tag)
+            put_image(cloud, check(ROOT / path, ()).report.image, DEFAULT_REGION)
         os.environ |= {
             "AWS_ENDPOINT_URL": cloud.url,
             "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,

@@ -18,5 +18,7 @@ def find(name: str, folder: Path) -> Path:
     known = sorted(path.stem for path in folder.glob("*.yaml"))
     near = difflib.get_close_matches(Path(name).stem, known, n=1)
     meant = f" Did you mean {near[0]}?" if near else ""
+    if "/" in name or name.endswith((".yaml", ".yml")):
+        raise UnknownDeploymentError(f"There is no file {name!r}.{meant}")
     problem = f"There is no deployment {name!r}.{meant}" if name else "No deployment is named."
     raise UnknownDeploymentError(f"{problem} Use {', '.join(known)} or the path of a YAML file.")

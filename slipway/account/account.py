@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 from llm_hosting.deployment import DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS, Deployment
-from llm_hosting.preflight.report import Report
 from slipway.aws_clients import Clients
 
 NOT_ASKED = "account"  # the field of findings that say why AWS gave no answer
@@ -35,11 +34,6 @@ class Account:
     @cached_property
     def region(self) -> str:
         return str(self.clients("sts").meta.region_name)
-
-
-def could_be_asked(report: Report) -> bool:
-    """Whether AWS has answered every question, or was asked none."""
-    return not any(finding.field == NOT_ASKED and finding.level == "unknown" for finding in report.findings)
 
 
 def is_used(check: str, deployment: Deployment) -> bool:

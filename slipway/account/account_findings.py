@@ -59,5 +59,7 @@ def _unasked(check: str, error: BotoCoreError | ClientError) -> Finding:
 
 def _with(report: Report, found: Sequence[Finding]) -> Report:
     findings = sorted([*report.findings, *found], key=lambda finding: LEVELS.index(finding.level))
-    refused = any(finding.level == "error" for finding in findings)
-    return replace(report, findings=findings, verdict="refused" if refused else "ready")
+    if any(finding.level == "error" for finding in findings):
+        return replace(report, findings=findings, verdict="refused")
+    is_answered = all(finding.field != NOT_ASKED for finding in findings)
+    return replace(report, findings=findings, verdict="ready" if is_answered else "not asked")

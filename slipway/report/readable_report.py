@@ -17,6 +17,11 @@ from slipway.report.rule_sentences import rule_sentences
 from slipway.report.shown_figures import rows
 
 _LABELS = {"error": "refused", "warning": "warning", "unknown": "unknown", "note": "note"}
+_VERDICT_STYLES = {
+    "ready": "bold black on green",
+    "refused": "bold white on red",
+    "not asked": "bold black on cyan",
+}
 _STYLES = {"error": "bold red", "warning": "bold yellow", "unknown": "bold cyan", "note": "dim", "ok": "green"}
 _LABEL_WIDTH = 10
 _ASKED = {line.partition(":")[0] for line in NOT_CHECKED}
@@ -58,8 +63,8 @@ def _report(result: CheckResult, console: Console, *, verbose: bool) -> Renderab
 
 
 def _title(report: Report, deployment: Deployment | None) -> Text:
-    verdict, style = ("READY", "bold black on green") if report.verdict == "ready" else ("REFUSED", "bold white on red")
-    title = Text.assemble((f" {verdict} ", style), (f" {report.name}", "bold"))
+    verdict = (f" {report.verdict.upper()} ", _VERDICT_STYLES[report.verdict])
+    title = Text.assemble(verdict, (f" {report.name}", "bold"))
     if deployment:
         version = report.version or deployment.serving.version or ""
         own = ", own image" if deployment.serving.image_uri else f" {version}"
@@ -149,9 +154,13 @@ def _rest(report: Report, *, verbose: bool) -> Iterator[tuple[Text, RenderableTy
 
 
 def _sum(results: Sequence[CheckResult]) -> Text:
-    refused = [result.report.name for result in results if result.report.verdict == "refused"]
-    names = f": {', '.join(refused)}" if refused else ""
-    return Text(f"{len(results) - len(refused)} ready, {len(refused)} refused{names}", "bold")
+    names: dict[str, list[str]] = {"ready": [], "refused": [], "not asked": []}
+    for result in results:
+        names[result.report.verdict].append(result.report.name)
+    ready = f"{len(names['ready'])} ready, {len(names['refused'])} refused"
+    refused = f": {', '.join(names['refused'])}" if names["refused"] else ""
+    unasked = f"; {len(names['not asked'])} not asked: {', '.join(names['not asked'])}" if names["not asked"] else ""
+    return Text(f"{ready}{refused}{unasked}", "bold")
 
 
 def _grid(lines: Iterable[tuple[Text, RenderableType]]) -> RenderableType:

@@ -384,10 +384,10 @@ def test_scaling_wants_the_service_linked_role(check: Checker, bare_cloud: Local
     assert "scaling-role" in asked.passed
 
 
-def test_missing_permission_is_unknown_and_refuses_nothing(check: Checker, bare_cloud: LocalCloud) -> None:
+def test_missing_permission_is_unknown_and_no_verdict(check: Checker, bare_cloud: LocalCloud) -> None:
     stranger = bare_cloud.create_user("stranger", [statement("sts:GetCallerIdentity")])
     asked = check(model={"id": "Qwen/Qwen3-4B", "weights": f"s3://{BUCKET}/any/"}, caller=stranger)
-    assert asked.report.verdict == "ready"
+    assert asked.report.verdict == "not asked"
     for rule in ("bootstrap-version", "service-quota", "image-in-registry", "weights-in-bucket", "cloudwatch-role"):
         found = asked.of(rule)
         assert found.level == "unknown"
@@ -410,12 +410,13 @@ def test_doctor_ends_with_2_where_aws_could_not_be_asked(check: Checker) -> None
     wrong = Credentials("AKIAAAAAAAAAAAAAAAAA", "wrong")
     result = check.command(check.write(region=REGION), "--json", caller=wrong)
     report = json.loads(result.stdout)
-    assert (result.returncode, result.stderr, report["verdict"]) == (2, "", "ready")
+    assert (result.returncode, result.stderr, report["verdict"]) == (2, "", "not asked")
     (found,) = (finding for finding in report["findings"] if finding["level"] == "unknown")
     assert found["rule"] == "account"
     assert "AWS does not accept the credentials" in found["message"]
     assert len(report["not_checked"]) == 5, "all but weights, scaling and timeout, which the deployment does not have"
     page = check.command(check.write(region=REGION), caller=wrong).stdout
+    assert page.startswith(" NOT ASKED  asked: ")
     assert "`doctor` asks AWS" not in page, "it has just tried"
     assert check.command(check.write(region=REGION), "--strict", caller=wrong).returncode == 1
 

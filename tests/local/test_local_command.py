@@ -1,6 +1,7 @@
-"""`python -m slipway local`: output, Ctrl-C, kill -9, region, taken port, unknown deployment."""
+"""`python -m slipway local`: output, the lines to paste, Ctrl-C, kill -9, region, taken port, unknown deployment."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -84,9 +85,6 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     process, printed = running
     assert "question" in printed
     assert "answer    200" in printed
-    (verify,) = (line for line in printed.splitlines() if line.startswith("AWS_ENDPOINT_URL="))
-    verify = verify.replace(" python ", f" {sys.executable} ")
-    subprocess.run(verify, shell=True, cwd=ROOT, capture_output=True, check=True)
     curls = [line for line in printed.splitlines() if line.startswith("curl ")]
     answers = [
         json.loads(subprocess.run(line, shell=True, capture_output=True, text=True, check=True).stdout)
@@ -97,6 +95,10 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     assert answers[2]["status"] == "InService"
     exports = [line for line in printed.splitlines() if line.startswith("export ")]
     assert called_as_in_the_readme(exports)[0]["generated_text"]
+    (verify,) = (line for line in printed.splitlines() if line.startswith("python -m slipway verify "))
+    assert "FAILED" not in pasted(*exports, f"{verify} 2>&1")
+    assert pasted(*exports, "python -m slipway doctor gpt2").startswith(" READY  gpt2: ")
+    assert pasted(*exports, 'python -m slipway call gpt2 "A list is" --max-tokens 3').strip()
     family = family_of(process)
     assert len(family) >= 3, "the emulator, a model and a function"
     process.send_signal(signal.SIGINT)
@@ -109,8 +111,16 @@ def called_as_in_the_readme(exports: list[str]) -> Any:
     text = (ROOT / "README.md").read_text()
     (line,) = re.findall(r'^curl -sS --aws-sigv4 "aws:amz:\$AWS_REGION.*?generate"$', text, re.MULTILINE | re.DOTALL)
     line = re.sub("-d '.*?'", """-d '{"inputs": "A list is"}'""", line)
-    script = "\n".join([*exports, line])
-    return json.loads(subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout)
+    return json.loads(pasted(*exports, line))
+
+
+def pasted(*lines: str) -> str:
+    """The output of lines in a shell with the activated environment, and without credentials of its own."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+    return subprocess.run(
+        ["bash", "-ec", "\n".join(lines)], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
 
 
 def test_kill_9_leaves_nothing_behind(running: tuple[subprocess.Popen[str], str]) -> None:

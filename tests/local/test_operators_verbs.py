@@ -123,11 +123,14 @@ class TestStatus:
         assert "jobs        1 open" in page
         assert "instances   1 of 1: 1 x ml.g5.xlarge" in page
         assert "cost        about 1.41 USD an hour" in page
+        assert f"API         {api.url}" in page
 
     def test_an_unknown_name_names_the_nearest(self, slipway: Command) -> None:
         outcome = slipway("status", "gtp2")
         assert outcome.status == 2
-        assert outcome.stderr == "gtp2: there is no such stack in us-east-1 of account 111122223333; name gpt2.\n"
+        assert (
+            outcome.stderr == "gtp2: there is no such stack in us-east-1 of account 111122223333; did you mean gpt2?\n"
+        )
 
     def test_a_caller_without_permission_gets_one_sentence(self, slipway: Command, cloud: LocalCloud) -> None:
         outcome = slipway("status", NAME, caller=cloud.create_user("stranger", [statement("sts:*")]))
@@ -141,7 +144,7 @@ class TestCall:
         expected = api.call("POST", "/generate", BODY)[2][0]["generated_text"]
         outcome = slipway("call", NAME, "A list is", "--max-tokens", "3", *more)
         assert (outcome.status, outcome.stderr) == (0, "")
-        assert outcome.stdout == expected.strip("\n") + "\n"
+        assert outcome.stdout == expected.strip() + "\n"
 
     def test_json_is_the_whole_answer(self, slipway: Command, api: ApiClient) -> None:
         outcome = slipway("call", NAME, "A list is", "--max-tokens", "3", "--json")
@@ -161,6 +164,11 @@ class TestLogs:
         functions = slipway("logs", NAME, "functions", "--since", "1d").stdout
         (line,) = (line for line in functions.splitlines() if request_id in line and '"route"' in line)
         assert "  generate  {" in line
+        assert "_aws" not in functions
+        assert "START RequestId" not in functions
+        everything = slipway("logs", NAME, "functions", "--since", "99999d", "--all").stdout
+        assert '"_aws"' in everything
+        assert "START RequestId" in everything
         one = slipway("logs", NAME, "generate").stdout
         assert request_id in one
         assert "  generate  " not in one, "there is no other source to tell it from"
@@ -168,7 +176,7 @@ class TestLogs:
     def test_a_source_that_is_not_there_names_the_nearest(self, slipway: Command) -> None:
         outcome = slipway("logs", NAME, "genrate")
         assert outcome.status == 1
-        assert outcome.stderr == "genrate: gpt2 has no such log; name generate.\n"
+        assert outcome.stderr == "genrate: gpt2 has no such log; did you mean generate?\n"
 
     def test_it_follows(self, api: ApiClient, cloud: LocalCloud) -> None:
         environment = {

@@ -7,11 +7,12 @@ _MOST_SHOWN = 20
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """For example "one of ml.g5.xlarge, ml.g5.2xlarge"; a list too long to read is cut to the nearest five."""
+    """For example "one of ml.g5.xlarge, ml.g5.2xlarge"; of a list too long to read the nearest five, or one of many."""
     choices = sorted(known)
     near = difflib.get_close_matches(name, choices, n=5, cutoff=0.5)
-    if not near:
-        near = choices if len(choices) <= _MOST_SHOWN else difflib.get_close_matches(name, choices, n=5, cutoff=0)
+    if not near and len(choices) > _MOST_SHOWN:
+        return f"one of the {len(choices)} that are known, such as {choices[0]}"
+    near = near or choices
     if not near:
         return "one that exists (there is none yet)"
     return near[0] if len(near) == 1 else f"one of {', '.join(near)}"

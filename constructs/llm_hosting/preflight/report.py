@@ -54,14 +54,14 @@ class Quota:
 
 @dataclass(frozen=True)
 class Report:
-    """verdict: `refused` = it cannot work, `ready` = no rule objects.
+    """verdict: `refused` = it cannot work, `ready` = no rule objects, `not asked` = nor did AWS answer every question.
 
     passed: ids of the rules without a finding. not_checked: questions that only the account answers.
     account: id, region and caller, once they were asked.
     """
 
     name: str
-    verdict: Literal["refused", "ready"]
+    verdict: Literal["refused", "ready", "not asked"]
     findings: list[Finding]
     model: str = ""
     engine: str = ""

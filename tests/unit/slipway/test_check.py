@@ -106,12 +106,14 @@ def test_a_misspelt_name_is_offered_the_nearest(capsys: pytest.CaptureFixture[st
 
 def test_a_region_is_judged_where_the_file_names_none(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(write(HEALTHY), region="nonsense") == 1
-    assert "'nonsense' has no known account of AWS images" in words(capsys.readouterr().out)
+    said = words(capsys.readouterr().out)
+    assert "'nonsense' has no known account of AWS images" in said
+    assert "use one of the 44 that are known, such as af-south-1" in said
     assert check(write(HEALTHY), region="eu-west-1") == 0
     assert check(write(HEALTHY | {"region": "us-east-1"}), region="eu-west-1") == 2
 
 
-@pytest.mark.parametrize("name", ["nobody", "", "x" * 5000, "deployments/nobody.yaml", "a\0b"])
+@pytest.mark.parametrize("name", ["nobody", "", "x" * 5000, "a\0b"])
 def test_a_name_that_does_not_exist_is_wrong_use_and_the_others_are_named(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -121,6 +123,13 @@ def test_a_name_that_does_not_exist_is_wrong_use_and_the_others_are_named(
     problem = f"There is no deployment {name!r}" if name else "No deployment is named"
     assert f"{problem}. " in said.err
     assert "qwen3-4b" in said.err
+
+
+def test_a_path_that_does_not_exist_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check("/nowhere/nofile.yaml") == 2
+    assert capsys.readouterr().err == "There is no file '/nowhere/nofile.yaml'.\n"
+    assert check("deployments/gtp2.yaml") == 2
+    assert "Did you mean gpt2?" in capsys.readouterr().err
 
 
 def test_several_are_reported_one_after_another_and_counted(write: Any, capsys: pytest.CaptureFixture[str]) -> None:

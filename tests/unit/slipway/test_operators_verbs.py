@@ -1,22 +1,30 @@
 """The operator's verbs: bodies, causes in words, lines that tell, decisions of `verify`, wrong use of the command."""
 
+import json
 import sys
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from llm_hosting import DESCRIPTION_PREFIX
 from slipway.__main__ import main
+from slipway.call import Options, show_job
 from slipway.container_log import telling
 from slipway.deployed_api import Answer, DeployedApi
 from slipway.deployed_stack import DeployedStack
 from slipway.last_failure import cause_of, last_failure
 from slipway.prompt import request_body, text_of
+from slipway.status import show
 from slipway.verify import checks_of
 
 STACK_ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/chat/1a2b3c4d-5e6f-7a8b-9c0d-1e2f3a4b5c6d"
+
+
+def refusal(operation: str, code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code}}, operation)
 
 
 class Aws:
@@ -26,6 +34,7 @@ class Aws:
         self.status, self.ids = status, ids
         self.endpoint = {"EndpointConfigName": "Config-1A", "EndpointStatus": "InService"} | (endpoint or {})
         self.events: list[dict[str, Any]] = []
+        self.outputs = {"ApiUrl": "https://a1b2.execute-api.eu-west-1.amazonaws.com/v1/"}
         self.meta = SimpleNamespace(endpoint_url="https://apigateway.eu-west-1.amazonaws.com")
 
     @property
@@ -36,7 +45,7 @@ class Aws:
             "StackStatus": self.status,
             "Description": f"{DESCRIPTION_PREFIX}gpt2 on tgi",
             "CreationTime": datetime(2026, 11, 22, tzinfo=UTC),
-            "Outputs": [{"OutputKey": "ApiUrl", "OutputValue": "https://a1b2.execute-api.eu-west-1.amazonaws.com/v1/"}],
+            "Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in self.outputs.items()],
         }
         return DeployedStack(described, lambda service: self)
 
@@ -79,6 +88,12 @@ class Aws:
         groups = ("chat-1a2b3c4d", "chat-99887766")
         arn = "arn:aws:logs:eu-west-1:111122223333:log-group:/aws/sagemaker/Endpoints"
         return {"ResourceTagMappingList": [{"ResourceARN": f"{arn}/{name}"} for name in groups]}
+
+    def get_queue_url(self, QueueName: str) -> Any:
+        raise refusal("GetQueueUrl", "AWS.SimpleQueueService.NonExistentQueue")
+
+    def scan(self, **request: Any) -> Any:
+        raise refusal("Scan", "ResourceNotFoundException")
 
     def describe_log_groups(self, logGroupNamePrefix: str) -> Any:
         return {"logGroups": [{"logGroupName": logGroupNamePrefix, "storedBytes": 5}]}
@@ -149,6 +164,19 @@ def test_the_model_is_not_called_unless_the_stack_is_complete(status: str) -> No
     checks = looked(Aws(status=status))
     assert not checks["stack"][0]
     assert not [name for name in checks if name.startswith("POST")]
+
+
+def test_the_status_of_a_stack_without_its_queue_and_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """As after a destroy that failed."""
+    aws = Aws(status="DELETE_FAILED")
+    aws.outputs |= {"JobQueue": "queue", "JobDeadLetters": "letters", "JobTable": "table"}
+    assert show(aws.stack, as_json=False) == 0
+    page = capsys.readouterr().out.splitlines()
+    assert "queue       gone" in page
+    assert "jobs        the table is gone" in page
+    show(aws.stack, as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert (found["queue"], found["open_jobs"]) == ("gone", "gone")
 
 
 def test_the_reason_of_a_rollback_is_the_first_of_the_last_operation() -> None:
@@ -227,6 +255,15 @@ def test_the_text_of_an_answer_is_found_in_any_shape(answer: Any) -> None:
 
 def test_an_api_outside_this_machine_is_called_by_its_own_url() -> None:
     assert DeployedApi(Aws().stack).url == "https://a1b2.execute-api.eu-west-1.amazonaws.com/v1/"
+
+
+def test_a_large_output_that_cannot_be_fetched_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    job = {"id": "a1", "status": "succeeded", "output_url": "https://bucket/output"}
+    assert show_job(job, Options(), lambda url: Answer(403, "<Error>\nExpired</Error>")) == 1
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "The output of the job a1 was not to be had: 403 <Error> Expired</Error>\n")
+    assert show_job(job, Options(), lambda url: Answer(200, [{"generated_text": f"\n four of {url}"}])) == 0
+    assert capsys.readouterr().out == "four of https://bucket/output\n"
 
 
 def test_a_problem_is_one_line_whoever_answers() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
 
+from llm_hosting import DESCRIPTION_PREFIX
 from local_cloud.assembly import ROOT
 from slipway.aws_clients import clients_in
 from slipway.purge import ask_on_terminal, purge
@@ -41,6 +42,7 @@ class Account:
 
     def __init__(self, *, stack: str | None = None, arns: list[str] = ARNS, protected: bool = False) -> None:
         self.stack, self.arns = stack, arns
+        self.description = f"{DESCRIPTION_PREFIX}gpt2 on tgi"
         self.tables = {TABLE: {"TableStatus": "ACTIVE", "ItemCount": 12345, "TableSizeBytes": 3_400_000}}
         self.tables[TABLE]["DeletionProtectionEnabled"] = protected
         self.versions = {(f"output/{number}", "v1"): 1_000 for number in range(2_500)}
@@ -49,6 +51,7 @@ class Account:
         self.buckets = {BUCKET}
         self.groups = {LOG_GROUP: 1_200_000, f"{LOG_GROUP}-of-another": 7}
         self.locked: set[str] = set()
+        self.in_stack: list[str] = []
         self.refuses_to_delete_tables = False
         # Three versions: SageMaker went back to the second by itself, CloudFormation holds the third for deployed.
         self.endpoints = {"chat-1a2b3c4d": {"EndpointStatus": "InService", "EndpointConfigName": "Configuration-2"}}
@@ -58,7 +61,7 @@ class Account:
     def _list_stack_resources(self, StackName: str) -> Iterator[Any]:
         assert StackName == "chat"
         yield {"StackResourceSummaries": [{"PhysicalResourceId": HOSTING[2]}, {"LogicalResourceId": "NotMadeYet"}]}
-        yield {"StackResourceSummaries": [{"PhysicalResourceId": HOSTING[5]}]}
+        yield {"StackResourceSummaries": [{"PhysicalResourceId": each} for each in (HOSTING[5], *self.in_stack)]}
 
     def _listed(self, noun: str, kind: str, names: Iterable[str]) -> Iterator[Any]:
         for name in list(names):  # one on each page; ARNs are in lower case
@@ -96,7 +99,10 @@ class Account:
         if self.stack is None:
             message = f"Stack with id {StackName} does not exist"
             raise refusal("DescribeStacks", "ValidationError", message)
-        return {"Stacks": [{"StackStatus": self.stack}]}
+        return {"Stacks": [{"StackName": "chat", "StackStatus": self.stack, "Description": self.description}]}
+
+    def _describe_stacks(self) -> Iterator[Any]:
+        yield {"Stacks": []}
 
     def get_caller_identity(self) -> Any:
         return {"Account": "111122223333"}
@@ -215,8 +221,8 @@ def test_yes_removes_without_asking() -> None:
     assert not account.buckets
 
 
-@pytest.mark.parametrize("status", ["CREATE_COMPLETE", "DELETE_FAILED", "ROLLBACK_COMPLETE", "DELETE_IN_PROGRESS"])
-def test_nothing_is_removed_while_the_stack_exists(status: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("status", ["DELETE_FAILED", "ROLLBACK_COMPLETE"])
+def test_nothing_is_removed_while_a_failed_stack_exists(status: str, capsys: pytest.CaptureFixture[str]) -> None:
     account = Account(stack=status)
     assert purge("chat", account, None) == 1
     said = capsys.readouterr().err
@@ -224,24 +230,47 @@ def test_nothing_is_removed_while_the_stack_exists(status: str, capsys: pytest.C
     assert account.is_untouched
 
 
+def test_somebody_elses_stack_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account(stack="CREATE_COMPLETE")
+    account.description = "A shop"
+    assert purge("chat", account, None) == 2
+    assert "Slipway has not made the stack of that name" in capsys.readouterr().err
+    assert account.is_untouched
+
+
 def test_updates_leave_what_neither_the_stack_nor_its_endpoint_uses(capsys: pytest.CaptureFixture[str]) -> None:
     account = Account(stack="UPDATE_COMPLETE", arns=[*ARNS, *HOSTING])
+    account.in_stack = [TABLE, BUCKET, LOG_GROUP]
     assert purge("chat", account, Person("chat")) == 0
     assert account.configurations.keys() == {"Configuration-2", "Configuration-3"}
     assert account.models == {"Model-2", "Model-3", "Model-of-another"}
     assert account.endpoints
     assert account.is_untouched
     said = capsys.readouterr().out
-    assert "Left of updates of chat in eu-west-1" in said
+    assert "Left of earlier stacks and updates of chat in eu-west-1 of account 111122223333, whose stack stays" in said
     assert "endpoint configuration           Configuration-1  made 2026-11-22" in said
-    assert purge("chat", account, Person("chat")) == 1
-    assert "The stack chat still exists (UPDATE_COMPLETE)" in capsys.readouterr().err
+    assert purge("chat", account, Person("no")) == 0
+    said = capsys.readouterr().out
+    assert "Nothing of earlier stacks and updates of chat is left" in said
+    assert "its own resources go after `cdk destroy`" in said
+
+
+def test_earlier_stacks_leave_what_the_stack_does_not_have() -> None:
+    """As after a destroy and a deploy of the same name."""
+    account = Account(stack="CREATE_COMPLETE")
+    account.in_stack = ["chat-Table-2B", BUCKET]
+    assert purge("chat", account, Person("chat")) == 0
+    assert account.tables[TABLE]["TableStatus"] == "DELETING"
+    assert list(account.groups) == [f"{LOG_GROUP}-of-another"]
+    assert (account.buckets, len(account.versions)) == ({BUCKET}, 2_500)
 
 
 @pytest.mark.parametrize("status", ["UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_FAILED", "DELETE_FAILED"])
-def test_nothing_is_unused_while_a_stack_is_on_its_way(status: str) -> None:
+def test_nothing_is_unused_while_a_stack_is_on_its_way(status: str, capsys: pytest.CaptureFixture[str]) -> None:
     account = Account(stack=status, arns=HOSTING)
     assert purge("chat", account, None) == 1
+    is_busy = status.endswith("IN_PROGRESS")
+    assert ("wait until CloudFormation is done" if is_busy else "destroy it first") in capsys.readouterr().err
     assert len(account.configurations) == 3
 
 
