@@ -58,7 +58,7 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
             progress.end()
             print(f"\n  question  {PROMPT} ...")
             print(f"  answer    {status}: {text_of(answer) or answer}\n")
-            print(*_exports(cloud, client), sep="\n")
+            print(*_exports(cloud, client), "", sep="\n")
             print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
             print(f"\npython -m slipway verify {stacks[-1].name}\n")
             print("Ctrl-C stops it.", flush=True)
