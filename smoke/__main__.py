@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -70,7 +71,7 @@ def _run(given: argparse.Namespace) -> int:
             return 1
         if not given.local and not may_spend(where, sure=given.yes):
             return 1
-        answers = _answers(trial)
+        answers = answers_of(trial)
     report = given.report or Path(f"smoke-{region}-{started:%Y%m%d-%H%M}.md")
     report.write_text(page(where, started, answers))
     print(f"\n{report}: {sum(answer.good for answer in answers)} of {len(answers)} answers are as expected.")
@@ -94,7 +95,8 @@ def may_spend(where: str, *, sure: bool) -> bool:
     return input(f"Type {most:.2f} to spend it: ").strip() == f"{most:.2f}"
 
 
-def _answers(trial: Trial) -> list[Answer]:
+def answers_of(trial: Trial) -> list[Answer]:
+    """Destroys everything, whatever happens before."""
     answers: list[Answer] = []
     try:
         for answer in _life(trial):
@@ -106,6 +108,8 @@ def _answers(trial: Trial) -> list[Answer]:
         answers.append(Answer("Is everything deployed?", "yes", str(error), good=False))
     except KeyboardInterrupt:
         answers.append(Answer("Was it let run to its end?", "yes", "no: Ctrl-C", good=False))
+    except Exception as error:  # whatever it is, nothing may go on billing
+        answers.append(Answer("Did the smoke test itself work?", "yes", f"no: {place_of(error)}", good=False))
     print("destroying everything", flush=True)
     started = time.monotonic()
     trial.destroy()
@@ -114,6 +118,12 @@ def _answers(trial: Trial) -> list[Answer]:
     answers.append(Answer("Is everything gone after destroy and purge?", "it is", seen, not left))
     _say(answers[-1])
     return answers
+
+
+def place_of(error: Exception) -> str:
+    """The last line of the traceback, and the place that it names."""
+    *_, place, said = traceback.format_exception(error)
+    return " ".join(f"{said.strip()} ({place.strip()})".split())
 
 
 def _life(trial: Trial) -> Iterator[Answer]:

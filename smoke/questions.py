@@ -214,7 +214,7 @@ def rollback(trial: Trial) -> list[Answer]:
     """An alarm goes off during an update; then another update."""
     stack = trial.stack(REALTIME)
     before = (stack.endpoint or {})["EndpointConfigName"]
-    (alarm,) = (name for name in stack.resources["AWS::CloudWatch::Alarm"] if "RollbackAlarmsErrors" in name)
+    (alarm,) = (name for name in stack.resources["AWS::CloudWatch::Alarm"] if "RollbackAlarmsModelFailures" in name)
     with _switched_on(trial, alarm):
         exit_status = trial.deploy(REALTIME, turn=1)
     endpoint, stack = trial.settled(REALTIME), trial.stack(REALTIME)

@@ -2,15 +2,17 @@
 
 import io
 import sys
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from llm_hosting.catalog.instances import instances
 from local_cloud.assembly import ROOT
 from slipway.check import check
-from smoke.__main__ import may_spend
+from smoke.__main__ import answers_of, may_spend
 from smoke.report import Answer, page
 from smoke.trial import NAMES
 
@@ -49,6 +51,30 @@ def test_without_a_terminal_nothing_is_spent(
     monkeypatch.setattr(sys, "stdin", io.StringIO("2.30\n"))
     assert not may_spend("us-east-1 of account 111122223333", sure=False)
     assert "--yes" in capsys.readouterr().err
+
+
+class _BrokenTrial:
+    """A deploy that meets a fault of ours; nothing else is asked of it but to destroy."""
+
+    destroyed = False
+
+    def deploy(self, *names: str) -> int:
+        raise KeyError("Alarm")
+
+    def destroy(self) -> None:
+        self.destroyed = True
+
+    def left(self) -> list[str]:
+        return []
+
+
+def test_everything_is_destroyed_also_after_a_fault_of_the_smoke_test_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("smoke.__main__.calling_while_it_starts", lambda trial: nullcontext())
+    trial: Any = _BrokenTrial()
+    broken, gone = answers_of(trial)
+    assert trial.destroyed
+    assert (broken.good, gone.good) == (False, True)
+    assert "KeyError: 'Alarm'" in broken.seen
 
 
 def test_the_report_has_a_row_for_each_answer_and_marks_the_bad_ones() -> None:
