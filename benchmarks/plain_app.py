@@ -123,18 +123,27 @@ class PlainStack(cdk.Stack):
                 statistic=statistic,
                 period=cdk.Duration.minutes(1),
             )
-            alarm = cloudwatch.Alarm(
-                self,
-                prefix + name,
-                metric=metric,
-                threshold=threshold,
-                comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-                evaluation_periods=3,
-                datapoints_to_alarm=2,
-                treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-            )
-            alarms.append(alarm)
+            alarms.append(self.create_alarm(prefix + name, metric, threshold))
         return alarms
+
+    def create_alarm(
+        self,
+        construct_id: str,
+        metric: cloudwatch.IMetric,
+        threshold: float,
+        evaluation_periods: int = 3,
+        datapoints_to_alarm: int = 2,
+    ) -> cloudwatch.Alarm:
+        return cloudwatch.Alarm(
+            self,
+            construct_id,
+            metric=metric,
+            threshold=threshold,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+            evaluation_periods=evaluation_periods,
+            datapoints_to_alarm=datapoints_to_alarm,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
 
     def create_idle_alarm(self, dimensions: dict[str, str]) -> None:
         metrics = {
@@ -142,24 +151,17 @@ class PlainStack(cdk.Stack):
             "running": ("/aws/sagemaker/Endpoints", "CPUUtilization"),
         }
         count, hour = cloudwatch.Stats.SAMPLE_COUNT, cdk.Duration.hours(1)
-        cloudwatch.Alarm(
-            self,
-            "Idle",
-            metric=cloudwatch.MathExpression(
-                expression="IF(running > 0 AND FILL(calls, 0) < 1, 1, 0)",
-                period=hour,
-                using_metrics={
-                    name: cloudwatch.Metric(
-                        namespace=namespace, metric_name=metric, dimensions_map=dimensions, statistic=count, period=hour
-                    )
-                    for name, (namespace, metric) in metrics.items()
-                },
-            ),
-            threshold=0,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-            evaluation_periods=24,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        idle = cloudwatch.MathExpression(
+            expression="IF(running > 0 AND FILL(calls, 0) < 1, 1, 0)",
+            period=hour,
+            using_metrics={
+                name: cloudwatch.Metric(
+                    namespace=namespace, metric_name=metric, dimensions_map=dimensions, statistic=count, period=hour
+                )
+                for name, (namespace, metric) in metrics.items()
+            },
         )
+        self.create_alarm("Idle", idle, 0, evaluation_periods=24, datapoints_to_alarm=24)
 
     def create_configuration(self, model: sagemaker.CfnModel) -> sagemaker.CfnEndpointConfig:
         return sagemaker.CfnEndpointConfig(
@@ -290,16 +292,7 @@ class PlainStack(cdk.Stack):
             ("ServerErrors", api.metric_server_error(period=minute, statistic=cloudwatch.Stats.AVERAGE), 0.05),
             ("Throttles", cloudwatch.MathExpression(expression=total, using_metrics=throttles, period=minute), 0),
         ):
-            cloudwatch.Alarm(
-                self,
-                name,
-                metric=metric,
-                threshold=threshold,
-                comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-                evaluation_periods=3,
-                datapoints_to_alarm=2,
-                treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-            )
+            self.create_alarm(name, metric, threshold)
 
 
 app = cdk.App(builtin_cloud_formation_validation=False)

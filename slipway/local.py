@@ -21,9 +21,9 @@ from local_cloud.checks import TemplateError, check
 from local_cloud.cloud import LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
 from local_cloud.registry import put_image
+from slipway.container_log import last_words
 from slipway.prompt import text_of
 
-LAST_LINES = 20
 PROMPT = "A list of the functions that"
 QUESTIONS: dict[str, dict[str, Any]] = {
     "inputs": {"inputs": PROMPT, "parameters": {"temperature": 0.9, "max_new_tokens": 40}},
@@ -159,9 +159,8 @@ def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:
     logs = cloud.client("logs", region=stack.region)
     groups = logs.describe_log_groups(logGroupNamePrefix=f"/aws/sagemaker/Endpoints/{stack.name}-")["logGroups"]
     for group in (each["logGroupName"] for each in groups):
-        lines = [event["message"] for event in logs.filter_log_events(logGroupName=group)["events"]]
-        if lines:
-            print(f"The last lines of {group}:", *lines[-LAST_LINES:], sep="\n  ", file=sys.stderr)
+        if lines := last_words(group, logs):
+            print(f"The last lines of {group}:", *lines, sep="\n  ", file=sys.stderr)
 
 
 def _stay(cloud: LocalCloud) -> None:

@@ -131,9 +131,9 @@ def _rows(stack: DeployedStack, found: dict[str, Any]) -> Iterator[tuple[str, st
     yield "endpoint", f"{endpoint['name']}: {endpoint['status']}" if endpoint else "there is none"
     types = ", ".join(f"{number} x {name}" for name, number in count["types"].items())
     yield "instances", f"{count['current']} of {count['desired']}" + (f": {types}" if types else "")
-    price = found["usd_per_hour"]
-    cost = f"about {price:,.2f} USD an hour for the instances that run now" if count["current"] else "no instance runs"
-    yield "cost", "not known" if price is None else cost
+    prices = [instances()[name].price(number, number) for name, number in count["types"].items() if name in instances()]
+    running = " and ".join(filter(None, prices)) or "not known"
+    yield "cost", f"{running} for the instances that run now" if count["current"] else "no instance runs"
     if (queue := found["queue"]) == "gone":
         yield "queue", "gone"
     elif queue:

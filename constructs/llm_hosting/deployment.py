@@ -5,12 +5,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 REALTIME_TIMEOUT_IN_SECONDS = 60  # SageMaker's own limit on a call of a real-time endpoint
-# A new account may run 10 functions at once (check --account looks): most of them have to be left to callers.
+# A new account may run 10 functions at once (`doctor` looks): most of them have to be left to callers.
 _MOST_WORKERS_BY_DEFAULT = 4
 DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS = 29  # the most that API Gateway waits for a function, without a raised quota
-LogRetentionInDays = Literal[
-    1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653
-]  # some of the values that CloudWatch Logs takes
+# Some of the values that CloudWatch Logs takes.
+LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)]
 EnvironmentValue = Annotated[str, Field(max_length=1024)]
 InstanceType = Annotated[str, Field(min_length=1, max_length=64)]

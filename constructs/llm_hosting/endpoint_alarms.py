@@ -9,7 +9,7 @@ from constructs import Construct
 
 from .alarm_group import AlarmGroup
 
-NAMESPACE = "AWS/SageMaker"
+_NAMESPACE = "AWS/SageMaker"
 _NEARLY_ALL = 0.99
 
 
@@ -44,7 +44,7 @@ class EndpointAlarms(AlarmGroup):
         super().__init__(scope, construct_id, topic_arn=topic_arn)
         for spec in specs:
             metric = cloudwatch.Metric(
-                namespace=NAMESPACE,
+                namespace=_NAMESPACE,
                 metric_name=spec.metric_name,
                 dimensions_map=dimensions,
                 statistic=spec.statistic,
@@ -58,7 +58,7 @@ class EndpointAlarms(AlarmGroup):
         Real-time and asynchronous endpoints have both metrics; without requests, or instances, they have no data.
         """
         count, hour = cloudwatch.Stats.SAMPLE_COUNT, Duration.hours(1)
-        metrics = {"calls": (NAMESPACE, "ModelLatency"), "running": ("/aws/sagemaker/Endpoints", "CPUUtilization")}
+        metrics = {"calls": (_NAMESPACE, "ModelLatency"), "running": ("/aws/sagemaker/Endpoints", "CPUUtilization")}
         idle = cloudwatch.MathExpression(
             expression="IF(running > 0 AND FILL(calls, 0) < 1, 1, 0)",
             period=hour,

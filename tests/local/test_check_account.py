@@ -406,7 +406,6 @@ def test_the_command_asks_the_region_of_the_deployment_and_reports_unknowns(
 
 
 def test_doctor_ends_with_2_where_aws_could_not_be_asked(check: Checker) -> None:
-    """As `check --account` does."""
     wrong = Credentials("AKIAAAAAAAAAAAAAAAAA", "wrong")
     result = check.command(check.write(region=REGION), "--json", caller=wrong)
     report = json.loads(result.stdout)

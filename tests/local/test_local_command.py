@@ -24,10 +24,11 @@ GPT2 = ROOT / "deployments" / "gpt2.yaml"
 PATIENCE_IN_SECONDS = 180
 
 
-def start(deployment: str, port: int, *options: str) -> subprocess.Popen[str]:
+def start(deployment: str, port: int, *options: str, temporary: Path | None = None) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "slipway", "local", deployment, "--port", str(port), *options],
         cwd=ROOT,
+        env=os.environ | ({"TMPDIR": str(temporary)} if temporary else {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -131,8 +132,8 @@ def test_kill_9_leaves_nothing_behind(running: tuple[subprocess.Popen[str], str]
     assert_gone(family)
 
 
-def test_kill_9_while_the_emulator_starts_frees_its_port() -> None:
-    process = start("gpt2", port := free_port())
+def test_kill_9_while_the_emulator_starts_frees_its_port_and_leaves_no_log(tmp_path: Path) -> None:
+    process = start("gpt2", port := free_port(), temporary=tmp_path)
     read_until(process, "synthesizing gpt2")
     emulator = emulator_of(process)
     process.kill()
@@ -142,6 +143,7 @@ def test_kill_9_while_the_emulator_starts_frees_its_port() -> None:
     assert_gone([emulator])
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", port))
+    assert not list(tmp_path.glob("slipway-local-cloud-*.log"))
 
 
 def test_a_crash_of_the_emulator_is_told_in_one_sentence(running: tuple[subprocess.Popen[str], str]) -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 
 import pytest
 
@@ -26,7 +27,8 @@ def cdk(cloud: LocalCloud, assembly: Path) -> Cdk:
     command = [str(ROOT / "node_modules" / ".bin" / "cdk"), "--app", str(assembly), "--no-notices"]
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True)
+        # Without CI in the environment `cdk` writes all but its results to stderr, with it to stdout.
+        return subprocess.run([*command, *arguments], env=environment, stdout=PIPE, stderr=STDOUT, text=True)
 
     return run
 
@@ -35,13 +37,13 @@ def test_a_stack_is_deployed_compared_and_destroyed(cloud: LocalCloud, stacks: d
     stack = stacks["jobs-off"]
     cloudformation = cloud.client("cloudformation", region=stack.region)
     deployed = cdk("deploy", stack.name, "--require-approval", "never")
-    assert deployed.returncode == 0, deployed.stderr
+    assert deployed.returncode == 0, deployed.stdout
     (found,) = cloudformation.describe_stacks(StackName=stack.name)["Stacks"]
     outputs = {each["OutputKey"]: each["OutputValue"] for each in found["Outputs"]}
     assert connect(cloud, outputs, stack.region).call("POST", "/generate", {"inputs": "A list is"})[0] == 200
     compared = cdk("diff", stack.name, "--fail")
-    assert compared.returncode == 0, compared.stderr
-    assert "Number of stacks with differences: 0" in compared.stderr
+    assert compared.returncode == 0, compared.stdout
+    assert "Number of stacks with differences: 0" in compared.stdout
     destroyed = cdk("destroy", stack.name, "--force")
-    assert destroyed.returncode == 0, destroyed.stderr
+    assert destroyed.returncode == 0, destroyed.stdout
     assert all(each["StackName"] != stack.name for each in cloudformation.describe_stacks()["Stacks"])
