@@ -13,16 +13,14 @@ from .rows import Row
 
 
 def answer(request: Request, rows: Sequence[Row], model: LanguageModel) -> Any:
-    """For `inputs` and `prompt` an object for each sample, in a list for each text of a list; else a chat.completion."""
+    """For `messages` OpenAI's chat.completion; else an object for each sample, in a list for each text of a list."""
     if request.form == "messages":
         return _chat_completion(rows, model.name)
-    by_prompt = [
-        [
-            {"generated_text": (prompt if request.full_text else "") + row.text}
-            for row in rows[start : start + request.samples]
-        ]
-        for prompt, start in zip(request.prompts, range(0, len(rows), request.samples), strict=True)
-    ]
+    by_prompt = []
+    for index, prompt in enumerate(request.prompts):
+        own = rows[index * request.samples : (index + 1) * request.samples]
+        before = prompt if request.full_text else ""
+        by_prompt.append([{"generated_text": before + row.text} for row in own])
     return by_prompt if request.is_list else by_prompt[0]
 
 

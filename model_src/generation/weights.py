@@ -10,9 +10,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import botocore.session
 from huggingface_hub import HfApi, snapshot_download
-from huggingface_hub.utils import disable_progress_bars
+from huggingface_hub.utils.tqdm import disable_progress_bars
 
 _FORMATS = ("*.safetensors", "*.bin")  # the first that the repository has, as `python -m slipway stage` chooses
 _BESIDE_WEIGHTS = ("*.json", "*.txt", "*.model", "*.jinja")
@@ -103,6 +102,8 @@ def _download_from_s3(weights: str, folder: Path) -> None:
 
 
 def _client(service: str) -> Any:
+    import botocore.session  # only for weights and tokens that are in AWS
+
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     return botocore.session.get_session().create_client(service, region_name=region)
 
