@@ -1,0 +1,1 @@
+"""Text generation with transformers on CPUs."""
