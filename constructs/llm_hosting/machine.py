@@ -16,8 +16,6 @@ from .machine_network import MachineNetwork
 from .resolution import Resolution
 from .user_data import user_data
 
-# Amazon Linux 2023 of the day of the launch: a machine keeps it until it is replaced.
-_IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-{arch}"
 _ROOT_DEVICE = "/dev/xvda"  # of Amazon Linux
 _NO_DETAILED_MONITORING = "An alarm goes off when the machine's worker is unwell, which tells more than its CPU."
 _MAY_BE_TERMINATED = (
@@ -101,7 +99,7 @@ def _launch_data(
 ) -> ec2.CfnLaunchTemplate.LaunchTemplateDataProperty:
     template, hosting = ec2.CfnLaunchTemplate, resolution.deployment.hosting
     return template.LaunchTemplateDataProperty(
-        image_id=_IMAGE.format(arch=resolution.placements[0].instance.arch),
+        image_id=resolution.image,  # of the day of the launch, until the machine is replaced
         instance_type=hosting.instance_types[0],
         iam_instance_profile=template.IamInstanceProfileProperty(arn=profile_arn),
         instance_initiated_shutdown_behavior="stop",
@@ -115,7 +113,7 @@ def _launch_data(
                     encrypted=True,
                     kms_key_id=hosting.volume_kms_key_arn,
                     volume_type="gp3",
-                    volume_size=resolution.machine_volume_in_gb,
+                    volume_size=resolution.placements[0].disk_in_gb,
                     delete_on_termination=True,
                 ),
             )
