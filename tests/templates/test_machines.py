@@ -64,7 +64,7 @@ def test_a_machine_takes_tokens_of_imdsv2_from_itself_only_and_no_key(machine_te
 
 
 def test_its_disk_is_encrypted_and_goes_with_it_and_a_shutdown_stops_it(templates: dict[str, Template]) -> None:
-    expected = {
+    expected: dict[str, dict[str, Any]] = {
         "gpt2-ec2": {"VolumeSize": 17},
         "own-network": {
             "VolumeSize": 20,
