@@ -55,7 +55,8 @@ class Machine(Construct):
         }
 
         def content(signal_url: str) -> ec2.CfnLaunchTemplate.LaunchTemplateDataProperty:
-            script = user_data(code=code, variables=variables, number=number, signal_url=signal_url)
+            renewal = deployment.hosting.renewal
+            script = user_data(code=code, variables=variables, number=number, renewal=renewal, signal_url=signal_url)
             return _launch_data(resolution, network, number, profile.attr_arn, script)
 
         timeout = str(deployment.hosting.startup_timeout_in_seconds)

@@ -227,11 +227,12 @@ def test_another_content_of_the_launch_template_makes_another_wait_and_nothing_e
         "alarms": {"alarms": {"failed_job_rate": 0.5}, "logs": {"retention_in_days": 7}},
         "disk": {"hosting": {"volume_size_in_gb": 30}},
         "idle": {"hosting": {"idle_minutes": 5}},
+        "renewal": {"hosting": {"renewal": 1}},
         "timeout": {"hosting": {"startup_timeout_in_seconds": 1200}},
     }
     waits = waits_of(changes, tmp_path)
     assert waits["alarms"] == waits["plain"]
-    others = [waits[name] for name in ("plain", "disk", "idle", "timeout")]
+    others = [waits[name] for name in ("plain", "disk", "idle", "renewal", "timeout")]
     assert len({name for ids in others for name in ids}) == 2 * len(others), "each has a handle and a wait of its own"
 
 

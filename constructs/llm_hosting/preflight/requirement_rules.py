@@ -168,11 +168,14 @@ _NEEDED = (
 )
 
 _USELESS = (
-    _Requirement(
-        "hosting.idle_minutes",
-        lambda d: not _is_ec2(d) and "idle_minutes" in d.hosting.model_fields_set,
-        "has no effect with hosting.mode: {deployment.hosting.mode}",
-        "remove it, or use mode: ec2",
+    *(
+        _Requirement(
+            f"hosting.{name}",
+            lambda d, name=name: not _is_ec2(d) and name in d.hosting.model_fields_set,  # type: ignore[misc]
+            "has no effect with hosting.mode: {deployment.hosting.mode}",
+            "remove it, or use mode: ec2",
+        )
+        for name in ("idle_minutes", "renewal")
     ),
     _Requirement(
         "hosting.routing",
