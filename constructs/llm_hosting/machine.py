@@ -27,8 +27,8 @@ _MAY_BE_TERMINATED = (
 class Machine(Construct):
     """`id`: of the instance.
 
-    Another content of the launch template makes another instance. It has a wait of its own with a new id, because
-    CloudFormation can't update a wait condition, nor use a handle twice.
+    Another content makes another launch template, and hence another instance; nothing else does. Its wait has a new id,
+    too, because CloudFormation can't update a wait condition, nor use a handle twice.
 
     number: from 0 on. code: `s3://` address of the zip that the machine unpacks.
     """
@@ -62,12 +62,13 @@ class Machine(Construct):
         timeout = str(deployment.hosting.startup_timeout_in_seconds)
         digest = self._digest(content(""), timeout)
         handle = cdk.CfnWaitConditionHandle(self, f"Handle{digest}")
-        template = ec2.CfnLaunchTemplate(self, "Template", launch_template_data=content(handle.ref))
+        # Not another version of one template: CloudFormation has made versions of unchanged ones (aws-cdk#38069).
+        template = ec2.CfnLaunchTemplate(self, f"Template{digest}", launch_template_data=content(handle.ref))
         self.instance = ec2.CfnInstance(
             self,
             "Instance",
             launch_template=ec2.CfnInstance.LaunchTemplateSpecificationProperty(
-                launch_template_id=template.ref, version=template.attr_latest_version_number
+                launch_template_id=template.ref, version=template.attr_default_version_number
             ),
             propagate_tags_to_volume_on_creation=True,
         )

@@ -1,4 +1,4 @@
-"""`hosting.mode: ec2`: machines without a way in, set up at the deploy, made last, replaced by their content alone."""
+"""`hosting.mode: ec2`: machines without a way in, set up at the deploy, made last, replaced for their content alone."""
 
 import json
 import re
@@ -221,7 +221,7 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def test_another_content_of_the_launch_template_makes_another_wait_and_nothing_else_does(tmp_path: Path) -> None:
+def test_another_content_makes_another_machine_with_a_wait_of_its_own_and_nothing_else_does(tmp_path: Path) -> None:
     changes: dict[str, Changes] = {
         "plain": {},
         "alarms": {"alarms": {"failed_job_rate": 0.5}, "logs": {"retention_in_days": 7}},
@@ -230,14 +230,14 @@ def test_another_content_of_the_launch_template_makes_another_wait_and_nothing_e
         "renewal": {"hosting": {"renewal": 1}},
         "timeout": {"hosting": {"startup_timeout_in_seconds": 1200}},
     }
-    waits = waits_of(changes, tmp_path)
-    assert waits["alarms"] == waits["plain"]
-    others = [waits[name] for name in ("plain", "disk", "idle", "renewal", "timeout")]
-    assert len({name for ids in others for name in ids}) == 2 * len(others), "each has a handle and a wait of its own"
+    machines = machines_of(changes, tmp_path)
+    assert machines["alarms"] == machines["plain"]
+    others = [machines[name] for name in ("plain", "disk", "idle", "renewal", "timeout")]
+    assert len({name for ids in others for name in ids}) == 3 * len(others), "a template, a handle and a wait"
 
 
-def waits_of(changes: dict[str, Changes], folder: Path) -> dict[str, list[str]]:
-    """Ids of waits and their handles, of deployments on EC2 with these changes."""
+def machines_of(changes: dict[str, Changes], folder: Path) -> dict[str, list[str]]:
+    """Ids of launch templates, waits and their handles, of deployments on EC2 with these changes."""
     sources = Sources(functions=ROOT / "lambda_src", models=ROOT / "model_src")
     app = cdk.App(outdir=str(folder))
     for name, change in changes.items():
@@ -248,7 +248,9 @@ def waits_of(changes: dict[str, Changes], folder: Path) -> dict[str, list[str]]:
         Ec2Hosting(stack, "Default", resolution=resolution, sources=sources, store=store)
     return {
         stack.stack_name: sorted(
-            name for name, each in stack.template["Resources"].items() if "WaitCondition" in each["Type"]
+            name
+            for name, each in stack.template["Resources"].items()
+            if "WaitCondition" in each["Type"] or each["Type"] == "AWS::EC2::LaunchTemplate"
         )
         for stack in app.synth().stacks
     }

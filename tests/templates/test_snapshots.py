@@ -81,5 +81,5 @@ def masked(template: Template) -> Any:
     """Without hashes of code and artefacts, and of the API's methods and responses, which the template has itself."""
     text = re.sub(r"[0-9a-f]{64}", "<asset>", json.dumps(template))
     text = re.sub(r"(RoleArtefacts)[0-9a-f]{8}[0-9A-F]{8}", r"\1", text)
-    text = re.sub(r"(Machine\d+(?:Handle|SetUp))[0-9a-f]{8}[0-9A-F]{8}", r"\1", text)
+    text = re.sub(r"(Machine\d+(?:Handle|SetUp|Template))[0-9a-f]{8}[0-9A-F]{8}", r"\1", text)
     return json.loads(re.sub(r"(RestApiDeployment[0-9A-F]{8})[0-9a-f]{32}", r"\1", text))
