@@ -31,6 +31,12 @@ class Rates:
     model_refusal: float = 0.0
     model_crash: float = 0.0
     slow_answer: float = 0.0
+    no_capacity: float = 0.0
+    boot_hangs: float = 0.0
+    worker_killed: float = 0.0
+    worker_hangs: float = 0.0
+    machine_stopped: float = 0.0
+    machine_vanishes: float = 0.0
 
     @classmethod
     def harsh(cls) -> "Rates":
@@ -52,6 +58,12 @@ class Rates:
             model_refusal=0.03,
             model_crash=0.004,
             slow_answer=0.02,
+            no_capacity=0.3,
+            boot_hangs=0.15,
+            worker_killed=0.02,
+            worker_hangs=0.004,
+            machine_stopped=0.01,
+            machine_vanishes=0.002,
         )
 
 
