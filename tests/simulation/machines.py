@@ -1,24 +1,27 @@
 """The machines behind EC2's instances: boot, systemd, the model's server, and the shipped worker in a process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, cast
+
+import greenlet
 
 from inference_api import errors, runtime
 from inference_api.answer import Answer
+from inference_api.jobs.job import Job
 from inference_api.jobs.service import job_service
-from inference_api.machine.__main__ import LONG_POLL
 from inference_api.machine.parts import machine_rows
-from inference_api.machine.resident_worker import ResidentWorker
-from inference_api.settings import machine_settings
+from inference_api.machine.resident_worker import LONG_POLL, ResidentWorker
+from inference_api.settings import job_settings, machine_settings
 from simulation.aws.ec2 import RUNNING, Ec2, Instance
 from simulation.faults import Faults
 from simulation.functions import Functions, Invocation
-from simulation.model import Model, Run
 from simulation.model import Answer as ModelAnswer
-from simulation.scheduler import Scheduler, Signal
+from simulation.model import Model, Run
+from simulation.scheduler import Scheduler, Signal, Task
 
 WORKER = "resident_worker"
 _BOOT_IN_SECONDS = 60
@@ -50,7 +53,7 @@ class Server:
             answers.append(answer)
             end.set()
 
-        run = model.start(bytes(body), *fleet.invoked_attempt(), on_end)
+        run = model.start(bytes(body), *fleet.claims[fleet.scheduler.current()], on_end)
         self._ends.add(end)
         fleet.disturb(self._machine, run)
         try:
@@ -61,6 +64,7 @@ class Server:
         if answers and answers[0].status == 200:
             return Answer(answers[0].body, "application/json")
         if self._interrupted:
+            run.given_back = True
             raise errors.endpoint_not_ready("interrupted", ran=False)
         if not in_time:
             raise errors.model_timeout()
@@ -72,6 +76,19 @@ class Server:
         self._interrupted = True
         for end in [*self._ends]:
             end.set()
+
+
+@dataclass
+class _Worker(ResidentWorker):
+    """claims: job and attempt that each thread works on."""
+
+    claims: dict[Task, tuple[str, int]] = field(kw_only=True)
+
+    @contextmanager
+    def _holding(self, job: Job) -> Iterator[None]:
+        self.claims[cast(Task, greenlet.getcurrent())] = job.id, job.attempts
+        with super()._holding(job):
+            yield
 
 
 @dataclass
@@ -89,18 +106,19 @@ class _Machine:
 
 @dataclass
 class Machines:
-    """runs: of the models of all machines."""
+    """boots: a machine for each boot of an instance. left_early: workers that ended in the middle of a job."""
 
     ec2: Ec2
     functions: Functions
     random: Random
     faults: Faults
     new_model: Callable[[], Model]
-    invoked_attempt: Callable[[], tuple[str, int]]
     timeout: float
     count: int
     up: dict[str, _Machine] = field(default_factory=dict)
-    models: list[Model] = field(default_factory=list)
+    boots: list["_Machine"] = field(default_factory=list)
+    left_early: list[str] = field(default_factory=list)
+    claims: dict[Task, tuple[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.ec2.on_running, self.ec2.on_stop = self._boot, self._go_down
@@ -112,7 +130,7 @@ class Machines:
 
     @property
     def runs(self) -> list[Run]:
-        return [run for model in self.models for run in model.runs]
+        return [run for machine in self.boots for run in machine.model.runs]
 
     def launch(self) -> None:
         """As CloudFormation does; the API takes jobs once the first of them was ready."""
@@ -135,7 +153,7 @@ class Machines:
 
     def _boot(self, instance: Instance) -> None:
         machine = self.up[instance.id] = _Machine(instance, self.new_model(), self)
-        self.models.append(machine.model)
+        self.boots.append(machine)
         if self.faults.happens("boot hangs", self.faults.rates.boot_hangs):
             return
         seconds = self.random.uniform(0.5, 1.5) * _BOOT_IN_SECONDS
@@ -150,18 +168,19 @@ class Machines:
 
     def _work(self, machine: _Machine, context: Any) -> int:
         settings, current = machine_settings(), runtime.runtime()
-        machine.worker = ResidentWorker(
+        machine.worker = _Worker(
             number=machine.instance.number,
             instance_id=machine.instance.id,
             service=job_service(),
             rows=machine_rows(),
             queue=current.client("sqs", LONG_POLL),
-            queue_url=job_settings_url(),
+            queue_url=job_settings().queue_url,
             server=Server(machine, self.timeout),
             runtime=current,
             alongside=self.functions.alongside,
             idle_in_seconds=settings.idle_in_seconds,
             batch=settings.batch,
+            claims=self.claims,
         )
         return machine.worker.run()
 
@@ -171,6 +190,7 @@ class Machines:
         if not machine.is_up or machine.hangs:
             return
         if process.outcome == "returned" and process.result == 0:
+            self.left_early += [run.job for run, _ in machine.model.running.values()]
             self.ec2.stop(machine.instance)
         else:
             self.scheduler.call_later(_RESTART_IN_SECONDS, lambda: self._start_worker(machine))

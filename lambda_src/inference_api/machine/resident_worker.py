@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from botocore.config import Config
+
 from inference_api.http import place_of
 from inference_api.jobs import transitions, worker
 from inference_api.jobs.conditional_writes import PASSING_ERRORS
@@ -21,7 +23,13 @@ from inference_api.sqs import Message
 # The exit statuses. systemd powers the machine off after the first, and after no other.
 NO_WORK, INTERRUPTED = 0, 1
 
-LONG_POLL_IN_SECONDS = 20
+_WAIT_IN_SECONDS = 20  # the most that SQS allows
+# A client for such a wait.
+LONG_POLL = Config(
+    connect_timeout=5,
+    read_timeout=_WAIT_IN_SECONDS + 10,
+    retries={"mode": "standard", "total_max_attempts": 2},
+)
 _MOST_MESSAGES = 10  # of one ReceiveMessage
 _PING_EVERY_SECONDS = 2
 _LONGEST_PAUSE_IN_SECONDS = 30
@@ -131,7 +139,7 @@ class ResidentWorker:
         answer = self.queue.receive_message(
             QueueUrl=self.queue_url,
             MaxNumberOfMessages=min(most, _MOST_MESSAGES),
-            WaitTimeSeconds=LONG_POLL_IN_SECONDS,
+            WaitTimeSeconds=_WAIT_IN_SECONDS,
             AttributeNames=["ApproximateReceiveCount"],
         )
         messages = [_as_event(message) for message in answer.get("Messages", [])]

@@ -98,7 +98,9 @@ class Ec2:
         instance.history.append((self.scheduler.now, state))
         if state in (PENDING, STOPPING):
             seconds, then = (_START_IN_SECONDS, RUNNING) if state == PENDING else (_STOP_IN_SECONDS, STOPPED)
-            self.scheduler.call_later(self.random.uniform(0.5, 1.5) * seconds, lambda: self._go_on(instance, state, then))
+            self.scheduler.call_later(
+                self.random.uniform(0.5, 1.5) * seconds, lambda: self._go_on(instance, state, then)
+            )
 
     def _go_on(self, instance: Instance, state: str, then: str) -> None:
         if instance.state == state:
