@@ -39,7 +39,7 @@ from simulation.faults import Faults
 from simulation.functions import Functions, Handler, Invocation
 from simulation.gateway import ROUTES
 from simulation.machines import Machines
-from simulation.model import Model
+from simulation.model import Model, Run
 from simulation.scheduler import Scheduler
 from simulation.trial import Trial
 
@@ -129,6 +129,11 @@ class Deployment:
     def requests(self) -> list[Request]:
         """The requests to the asynchronous endpoint."""
         return self.async_endpoint.requests
+
+    @property
+    def runs(self) -> list[Run]:
+        """Of the model behind the endpoint, or on the machines."""
+        return [*self.model.runs, *self.machines.runs]
 
     def sweep(self) -> Invocation:
         """Start the sweeper, as the rule of the templates does each minute."""

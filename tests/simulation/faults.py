@@ -91,9 +91,11 @@ class Faults:
         if self.functions and function not in self.functions:
             return None
         rates = self.rates
+        # The death of a machine's worker takes several jobs with it.
+        crash = rates.crash / (10 if function == "resident_worker" else 1)
         kinds = [
-            (CRASH_BEFORE, rates.crash / 2),
-            (CRASH_AFTER, rates.crash / 2),
+            (CRASH_BEFORE, crash / 2),
+            (CRASH_AFTER, crash / 2),
             (ERROR, rates.error),
             (UNKNOWN, rates.unknown_outcome),
             (THROTTLED, rates.throttle),
