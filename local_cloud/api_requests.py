@@ -16,11 +16,15 @@ from .intrinsics import UNKNOWN, resolve
 
 
 class _Requests(NamedTuple):
-    """The operations that take the properties of a type; CloudFormation itself gives a value to `generated`."""
+    """The operations that take the properties of a type; CloudFormation itself gives a value to `generated`.
+
+    tagged: the kind of resource for which the property Tags becomes an entry of TagSpecifications.
+    """
 
     service: str
     operations: tuple[str, ...]
     generated: tuple[str, ...] = ()
+    tagged: str = ""
 
 
 TYPES = {
@@ -30,6 +34,8 @@ TYPES = {
     "AWS::ApplicationAutoScaling::ScalableTarget": _Requests("application-autoscaling", ("RegisterScalableTarget",)),
     "AWS::ApplicationAutoScaling::ScalingPolicy": _Requests("application-autoscaling", ("PutScalingPolicy",)),
     "AWS::CloudWatch::Alarm": _Requests("cloudwatch", ("PutMetricAlarm",), ("AlarmName",)),
+    "AWS::EC2::Instance": _Requests("ec2", ("RunInstances",), ("MaxCount", "MinCount"), tagged="instance"),
+    "AWS::EC2::LaunchTemplate": _Requests("ec2", ("CreateLaunchTemplate",), ("LaunchTemplateName",)),
     "AWS::Lambda::EventInvokeConfig": _Requests("lambda", ("PutFunctionEventInvokeConfig",)),
     "AWS::Lambda::EventSourceMapping": _Requests("lambda", ("CreateEventSourceMapping",)),
     "AWS::Lambda::Permission": _Requests("lambda", ("AddPermission",), ("StatementId",)),
@@ -59,6 +65,8 @@ def problems(resource_type: str, properties: dict[str, Any]) -> Iterator[str]:
     properties = dict.fromkeys(requests.generated, UNKNOWN) | properties
     if properties.pop(_TARGET, None):  # "<resource id>|<dimension>|<namespace>", the Ref of a scalable target
         properties |= dict.fromkeys(_TARGET_MEMBERS, UNKNOWN)
+    if requests.tagged and (tags := properties.pop("Tags", None)):
+        properties["TagSpecifications"] = [{"ResourceType": requests.tagged, "Tags": tags}]
     shapes = {operation: input_shape(requests.service, operation) for operation in requests.operations}
     for name in properties:
         if not any(member_of(name, shape) in shape.members for shape in shapes.values()):

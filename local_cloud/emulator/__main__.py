@@ -76,6 +76,7 @@ def _set_environment(port: int, state: Path) -> tuple[str, ...]:
 async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str, ...], state: Path) -> None:
     # Not earlier: the emulator reads the environment when it is imported.
     from local_cloud.emulator import ministack, services
+    from local_cloud.emulator.ec2 import operations
     from local_cloud.emulator.lambda_.functions import stop_functions
     from local_cloud.emulator.sagemaker import fleet
 
@@ -84,6 +85,7 @@ async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str
     stopped = asyncio.ensure_future(_stop_signal().wait())
     await asyncio.wait({server, stopped}, return_when=asyncio.FIRST_COMPLETED)
     stop_functions()
+    operations.power_off_all()
     # Off the loop: the containers' last lines are logged over HTTP.
     await asyncio.to_thread(fleet.stop_all_fleets)
     shutil.rmtree(state, ignore_errors=True)

@@ -57,6 +57,7 @@ def shortened(seconds: float) -> float:
 class _Sleeper:
     ends_at: float
     is_working: bool
+    is_chore: bool
     woken: threading.Event
 
 
@@ -81,9 +82,12 @@ def _count_work(change: int) -> None:
         _changed.notify_all()
 
 
-def sleep(seconds: float, *, in_work: bool = False) -> None:
-    """Sleep for so many seconds of time.time(); in_work: as part of work that an advance waits for."""
-    sleeper = _Sleeper(time.time() + seconds, in_work, threading.Event())
+def sleep(seconds: float, *, in_work: bool = False, is_chore: bool = False) -> None:
+    """Sleep for so many seconds of time.time().
+
+    in_work: as part of work that an advance waits for. is_chore: the work never ends, so that nobody waits for its end.
+    """
+    sleeper = _Sleeper(time.time() + seconds, in_work, is_chore, threading.Event())
     with _changed:
         _sleepers.append(sleeper)
         _count_work(-in_work)
@@ -96,7 +100,7 @@ def sleep(seconds: float, *, in_work: bool = False) -> None:
 def is_awaited() -> bool:
     """Whether work that an advance waits for, such as an update of an endpoint, waits for the clock itself."""
     with _changed:
-        return any(sleeper.is_working for sleeper in _sleepers)
+        return any(sleeper.is_working and not sleeper.is_chore for sleeper in _sleepers)
 
 
 def _wake(sleeper: _Sleeper) -> None:

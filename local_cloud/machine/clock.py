@@ -1,0 +1,59 @@
+"""The cloud's clock inside an instance: time.time() and time.sleep() follow it, and an advance waits for a sleeper."""
+
+import contextlib
+import mmap
+import os
+import socket
+import struct
+import threading
+import time
+
+# The clock's file, when the cloud started, its speed, and the port at which it wakes sleepers.
+SETTING = "SLIPWAY_LOCAL_INSTANCE_CLOCK"
+
+_real_time, _real_sleep = time.time, time.sleep
+_thread = threading.local()
+
+
+def setting(file: str, started: float, speed: float, port: int) -> str:
+    """The value of SETTING for the processes of an instance."""
+    return f"{port}|{started!r}|{speed!r}|{file}"
+
+
+def install() -> None:
+    """Replace time.time() and time.sleep() in this process."""
+    _, started, speed, file = os.environ[SETTING].split("|", 3)
+    with open(file, "rb") as opened:
+        ahead = mmap.mmap(opened.fileno(), 8, access=mmap.ACCESS_READ)
+
+    def now() -> float:
+        moved = _real_time() + float(struct.unpack("d", ahead[:8])[0])
+        return float(started) + (moved - float(started)) * float(speed)
+
+    time.time, time.sleep = now, sleep
+
+
+def sleep(seconds: float) -> None:
+    """Sleep for so many seconds of the cloud.
+
+    The cloud wakes the sleeper, and an advance goes on when this thread sleeps again or has ended.
+    """
+    try:
+        connection = _connection()
+        connection.sendall(f"{seconds}\n".encode())
+        if connection.recv(1):
+            return
+    except OSError:
+        pass
+    _thread.connection = None  # the cloud is gone, and this machine ends with it
+    _real_sleep(min(seconds, 1))
+
+
+def _connection() -> socket.socket:
+    connection: socket.socket | None = getattr(_thread, "connection", None)
+    if connection is None:
+        connection = socket.create_connection(("127.0.0.1", int(os.environ[SETTING].split("|")[0])))
+        with contextlib.suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _thread.connection = connection
+    return connection
