@@ -8,6 +8,8 @@ PORT ?= 4566
 JOBS ?= 100000
 SEEDS ?= 50
 PYTHON ?= python3
+# A test process has a local cloud of its own, in which the tests of a file run one after the other.
+SIDE_BY_SIDE = --numprocesses auto --maxprocesses 4 --dist loadfile
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 export UV_LINK_MODE := copy
 # As pip does, so that a proxy which inspects TLS is no obstacle.
@@ -52,10 +54,10 @@ synth: .venv/.ready node_modules/.ready  ## write DEPLOYMENT's template to cdk.o
 	@cdk synth --quiet -c deployment=$(DEPLOYMENT)
 
 test: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run all tests of the product
-	@python -m pytest
+	@python -m pytest $(SIDE_BY_SIDE)
 
 test-tools: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run the tests of our test tools: local cloud, model server, simulation
-	@python -m pytest tests/tools
+	@python -m pytest $(SIDE_BY_SIDE) tests/tools
 
 test-models: .venv-models/.ready  ## run the plain handler of model_src with real torch and transformers
 	@.venv-models/bin/python -m pytest --confcutdir tests/models tests/models

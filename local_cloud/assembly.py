@@ -1,5 +1,6 @@
 """Cloud assemblies: runs synth for deployments and reads its stacks, templates and assets."""
 
+import fcntl
 import hashlib
 import io
 import json
@@ -70,6 +71,13 @@ def synthesize(deployments: list[str], output: Path | None = None) -> Path:
     Returns the folder of the assembly. Raises SynthesisError when the app refuses.
     """
     output = output or ROOT / "cdk.out" / "local" / "-".join(Path(name).stem for name in deployments)
+    output.mkdir(parents=True, exist_ok=True)
+    with (output / "lock").open("w") as lock:  # of commands, and test processes, that run side by side
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _synthesize(deployments, output)
+
+
+def _synthesize(deployments: list[str], output: Path) -> Path:
     stamp, digest = output / "inputs.sha256", _digest(deployments)
     if stamp.is_file() and stamp.read_text() == digest:
         return output

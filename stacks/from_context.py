@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 import aws_cdk as cdk
-from aws_cdk import aws_lambda as lambda_
 
 from llm_hosting import ACCOUNT_SETTINGS, STAGING_PREFIX
 from llm_hosting.archive import handler_folders
@@ -15,6 +14,7 @@ from llm_hosting.finding import Finding
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
+from llm_hosting.sources import Sources
 from stacks.account_settings_stack import AccountSettingsStack
 from stacks.inference_stack import InferenceStack
 from stacks.staging_stack import StagingStack
@@ -71,8 +71,7 @@ def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded, root: Path) ->
         app,
         name,
         resolution=resolution,
-        code=lambda_.Code.from_asset(str(root / "lambda_src"), exclude=["**/__pycache__", "*.md"]),
-        model_src=root / "model_src",
+        sources=Sources(functions=root / "lambda_src", models=root / "model_src"),
         env=cdk.Environment(region=resolution.deployment.region),
     )
 

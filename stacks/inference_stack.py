@@ -1,6 +1,5 @@
 """One hosted model behind its API."""
 
-from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -16,12 +15,13 @@ from llm_hosting.inference_api import InferenceApi
 from llm_hosting.job_functions import JobFunctions
 from llm_hosting.job_store import JobStore
 from llm_hosting.resolution import Resolution
+from llm_hosting.sources import Sources
 
 
 class InferenceStack(cdk.Stack):
     """A hosted model, the REST API in front of it, jobs, and the functions between them.
 
-    code: of the functions. model_src: the folder with own handlers of models.
+    sources: of the functions, and of own code beside models.
     """
 
     def __init__(
@@ -30,8 +30,7 @@ class InferenceStack(cdk.Stack):
         construct_id: str,
         *,
         resolution: Resolution,
-        code: lambda_.Code,
-        model_src: Path,
+        sources: Sources,
         **kwargs: Any,
     ) -> None:
         deployment = resolution.deployment
@@ -42,12 +41,12 @@ class InferenceStack(cdk.Stack):
             self,
             "Default",  # adds nothing to logical ids
             resolution=resolution,
-            model_handler=model_src / deployment.serving.handler if deployment.serving.handler else None,
+            sources=sources,
             store=store,
         )
         handlers = Handlers(
-            code=code,
-            environment=function_environment(resolution, hosting, store),
+            code=lambda_.Code.from_asset(str(sources.functions), exclude=["**/__pycache__", "*.md"]),
+            environment=function_environment(resolution, hosting.environment, store),
             settings=deployment.api,
             log_settings=deployment.logs,
         )
@@ -63,7 +62,9 @@ class InferenceStack(cdk.Stack):
             "POST", "/generate", handler=hosting.generate_handler, timeout=api.hold_timeout, construct_id="Generate"
         )
         hosting.grant_generate(generate)
-        describe = api.add_function("GET", "/endpoint", handler="describe_endpoint", timeout=cdk.Duration.seconds(10))
+        describe = api.add_function(
+            "GET", "/endpoint", handler=hosting.describe_handler, timeout=cdk.Duration.seconds(10)
+        )
         hosting.grant_describe(describe)
 
         outputs = {"ApiUrl": api.url, **hosting.outputs}

@@ -1,7 +1,5 @@
 """`hosting.mode: async`: an endpoint with a queue of its own, and a recorder of the results that it announces."""
 
-from pathlib import Path
-
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
@@ -14,6 +12,7 @@ from .job_events import grant_announce
 from .job_queue import FAILURES_GO_BACK, JobQueue
 from .job_store import JobStore
 from .resolution import Resolution
+from .sources import Sources
 
 _RECORD_TIMEOUT = Duration.seconds(30)
 _RESULT_DELAY_IN_SECONDS = 300  # the sweeper ends jobs with unread results, but later
@@ -23,6 +22,7 @@ class AsyncHosting(Construct):
     """An AsyncEndpoint, a queue behind its topics, and the recorder that reads the queue."""
 
     generate_handler = "generate_by_job"
+    describe_handler = "describe_endpoint"
 
     def __init__(
         self,
@@ -30,15 +30,14 @@ class AsyncHosting(Construct):
         construct_id: str,
         *,
         resolution: Resolution,
-        model_handler: Path | None,
+        sources: Sources,
         store: JobStore | None,
     ) -> None:
         super().__init__(scope, construct_id)
         assert store, "preflight refuses an asynchronous endpoint without jobs"
         self._deployment, self._store = resolution.deployment, store
-        self._endpoint = AsyncEndpoint(
-            self, "Endpoint", resolution=resolution, model_handler=model_handler, store=store
-        )
+        handler = sources.model_handler(resolution.deployment.serving.handler)
+        self._endpoint = AsyncEndpoint(self, "Endpoint", resolution=resolution, model_handler=handler, store=store)
         self.queue = JobQueue(self, "ResultQueue", timeout=_RECORD_TIMEOUT)
         self.environment = self._endpoint.environment | {"JOB_QUEUE_URL": ""}
         self.outputs = self._endpoint.outputs

@@ -86,8 +86,13 @@ class Serving(Section):
         "sglang",
         "llama-cpp",
         "huggingface",
+        "transformers",
         "custom",
-    ] = Field("lmi-vllm", description="Engine of the container image; `custom` needs `image_uri`.")
+    ] = Field(
+        "lmi-vllm",
+        description="Engine of the container image; `custom` needs `image_uri`. `transformers`: no image, the one "
+        "engine of `hosting.mode: ec2`.",
+    )
     version: str | None = Field(
         None,
         description="Version of the engine's image, or how it begins (`2.0`: the newest of these in the catalog); "
@@ -175,19 +180,24 @@ class Scaling(Section):
 class Hosting(Section):
     """Where the container runs."""
 
-    mode: Literal["realtime", "async"] = Field(
+    mode: Literal["realtime", "async", "ec2"] = Field(
         "realtime",
         description="`realtime`: an endpoint that answers at once, within 60 s. `async`: one that takes jobs only, may "
-        "take an hour for each, and can scale to zero; POST /generate waits for its job.",
+        "take an hour for each, and can scale to zero; POST /generate waits for its job. `ec2`: as `async`, but on "
+        "machines of EC2, without SageMaker, which stop when idle and start for a job.",
     )
     instance_type: InstanceType | Annotated[list[InstanceType], Field(min_length=1, max_length=5)] = Field(
         description="SageMaker instance type of the catalog, for example `ml.g6.2xlarge`; or up to five, best first, "
-        "of which SageMaker takes the first that it has (instance pools)."
+        "of which SageMaker takes the first that it has (instance pools). `mode: ec2`: EC2's own name, `c7i.xlarge`."
     )
     instance_count: InstanceCount = InstanceCount()
     scaling: Scaling = Scaling()
     volume_size_in_gb: int | None = Field(
-        None, ge=1, le=512, description="EBS volume; null = SageMaker's default. Refused on types with an NVMe disk."
+        None,
+        ge=1,
+        le=512,
+        description="EBS volume; null = SageMaker's default. Refused on types with an NVMe disk. `mode: ec2`: each "
+        "machine's disk; null = room for system, packages and weights.",
     )
     volume_kms_key_arn: KmsKeyArn | None = Field(
         None,
@@ -198,7 +208,14 @@ class Hosting(Section):
         900, ge=60, le=3600, description="ModelDataDownloadTimeoutInSeconds: time to fetch `model.weights`."
     )
     startup_timeout_in_seconds: int = Field(
-        900, ge=60, le=3600, description="ContainerStartupHealthCheckTimeoutInSeconds: time until the model answers."
+        900,
+        ge=60,
+        le=3600,
+        description="ContainerStartupHealthCheckTimeoutInSeconds: time until the model answers. `mode: ec2`: time for "
+        "a machine's set-up at the deploy, and for each of its later starts.",
+    )
+    idle_minutes: int = Field(
+        30, ge=1, le=1440, description="`mode: ec2` only: minutes without work after which a machine stops itself."
     )
     inference_ami_version: (
         Literal[
@@ -250,6 +267,25 @@ class Hosting(Section):
     def instance_types(self) -> tuple[str, ...]:
         """All that may be taken, best first."""
         return (self.instance_type,) if isinstance(self.instance_type, str) else tuple(self.instance_type)
+
+
+class Vpc(Section):
+    """A network of the user's, whose subnets lead to the internet or to endpoints of all that a machine calls."""
+
+    vpc_id: str = Field(pattern=r"^vpc-[0-9a-f]{8,17}$", description="The VPC.")
+    subnet_ids: list[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")]] = Field(
+        min_length=1, max_length=16, description="Its subnets, which the machines take in turn."
+    )
+
+
+class Security(Section):
+    """Who reaches the machines, and where they stand."""
+
+    vpc: Vpc | None = Field(
+        None,
+        description="`hosting.mode: ec2` only: where the machines stand, without a public address; null = a VPC of "
+        "their own, with no way in and TCP 443 out.",
+    )
 
 
 class Throttle(Section):
@@ -328,7 +364,7 @@ class Jobs(Section):
         900,
         ge=1,
         le=3600,
-        description="`hosting.mode: async` only: time for one attempt; a real-time endpoint has 60 s.",
+        description="`hosting.mode: async` and `ec2` only: time for one attempt; a real-time endpoint has 60 s.",
     )
     max_concurrency: int | None = Field(
         None,
@@ -423,6 +459,7 @@ class Deployment(Section):
     model: Model
     serving: Serving = Serving()
     hosting: Hosting
+    security: Security = Security()
     api: Api = Api()
     jobs: Jobs = Jobs()
     alarms: Alarms = Alarms()

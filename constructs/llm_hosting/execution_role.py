@@ -9,9 +9,10 @@ from constructs import Construct
 
 from .acknowledgement import acknowledge
 from .container_image import ContainerImage
-from .deployment import Deployment, Model
+from .deployment import Deployment
 from .log_group import LogGroup
 from .model_archive import ModelArchive
+from .staged_weights import reading_weights
 
 
 class ExecutionRole(iam.Role):
@@ -49,7 +50,7 @@ class ExecutionRole(iam.Role):
         Other artefacts get another policy, not a change of this one: CloudFormation makes it before it updates the
         endpoint and deletes the old one afterwards, so instances of both fleets can start meanwhile.
         """
-        statements = [*image.pull_statements(), *self._weights(deployment.model)]
+        statements = [*image.pull_statements(), *reading_weights(self, deployment.model)]
         if archive:
             statements.append(archive.read_statement())
         if key := deployment.hosting.volume_kms_key_arn:  # whose own policy must allow it, too
@@ -61,22 +62,6 @@ class ExecutionRole(iam.Role):
     def allow_publishing(self, topic_arns: list[str]) -> None:
         """Let SageMaker announce results on these topics."""
         self.add_to_policy(iam.PolicyStatement(actions=["sns:Publish"], resources=topic_arns))
-
-    def _weights(self, model: Model) -> list[iam.PolicyStatement]:
-        if not model.weights:
-            return []
-        bucket, _, prefix = model.weights.removeprefix("s3://").partition("/")
-        bucket_arn = f"arn:{cdk.Aws.PARTITION}:s3:::{bucket}"
-        finding = f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::{bucket}/{prefix}*]"
-        reason = "SageMaker reads every object of the weights' prefix, and nothing else in the bucket."
-        acknowledge(self, {finding: reason})
-        statements = [
-            _statement(["s3:GetObject"], f"{bucket_arn}/{prefix}*"),
-            _statement(["s3:ListBucket"], bucket_arn, {"StringLike": {"s3:prefix": [f"{prefix}*"]}}),
-        ]
-        if model.weights_kms_key_arn:
-            statements.append(_statement(["kms:Decrypt"], model.weights_kms_key_arn))
-        return statements
 
     def _allow(self, actions: list[str], resource: str, conditions: dict[str, object] | None = None) -> None:
         self.add_to_policy(_statement(actions, resource, conditions))

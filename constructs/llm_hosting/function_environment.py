@@ -6,16 +6,15 @@ from collections.abc import Mapping
 import aws_cdk as cdk
 
 from .deployment import Deployment
-from .hosting_modes import HostingMode
 from .job_store import JobStore
 from .resolution import Resolution
 
 
-def function_environment(resolution: Resolution, hosting: HostingMode, store: JobStore | None) -> dict[str, str]:
-    """store: None where the deployment takes no jobs."""
+def function_environment(resolution: Resolution, of_mode: Mapping[str, str], store: JobStore | None) -> dict[str, str]:
+    """of_mode: what the hosting mode adds. store: None where the deployment takes no jobs."""
     deployment = resolution.deployment
     variables = {
-        **hosting.environment,
+        **of_mode,
         "MODEL_ID": deployment.model.id,
         "ENGINE": deployment.serving.engine,
         "ENGINE_VERSION": resolution.version,

@@ -9,6 +9,7 @@ from constructs import Construct
 
 from .alarm_group import AlarmGroup
 from .async_hosting import AsyncHosting
+from .ec2_hosting import Ec2Hosting
 from .handler_function import Handlers
 from .job_queue import JobQueue
 from .realtime_hosting import RealtimeHosting
@@ -17,11 +18,13 @@ from .realtime_hosting import RealtimeHosting
 class HostingMode(Protocol):
     """The model, and how requests and jobs reach it.
 
-    generate_handler: handler of POST /generate. environment: variables of every function. outputs: of the stack.
+    generate_handler: handler of POST /generate. describe_handler: of GET /endpoint. environment: variables of every
+    function. outputs: of the stack.
     queue: in front of the model or behind it; only where jobs are taken.
     """
 
     generate_handler: str
+    describe_handler: str
     environment: Mapping[str, str]
     outputs: Mapping[str, str]
 
@@ -50,4 +53,8 @@ class HostingMode(Protocol):
         """Seconds that the oldest job has waited for the model."""
 
 
-HOSTING_MODES: dict[str, Callable[..., HostingMode]] = {"realtime": RealtimeHosting, "async": AsyncHosting}
+HOSTING_MODES: dict[str, Callable[..., HostingMode]] = {
+    "realtime": RealtimeHosting,
+    "async": AsyncHosting,
+    "ec2": Ec2Hosting,
+}

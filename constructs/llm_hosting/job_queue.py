@@ -68,6 +68,10 @@ class JobQueue(Construct):
         """Let a function send messages."""
         self._allow(grantee, "SendMessage")
 
+    def grant_receive(self, grantee: iam.IGrantable) -> None:
+        """Let a machine take messages, keep them hidden while it works, and delete them."""
+        self._allow(grantee, "ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage")
+
     def grant_count(self, grantee: iam.IGrantable) -> None:
         """Let a function see how many messages there are."""
         self._allow(grantee, "GetQueueAttributes")

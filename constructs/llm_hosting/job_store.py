@@ -51,6 +51,10 @@ class JobStore(Construct):
         self._allow_rows(grantee, "GetItem", "UpdateItem")
         self.grant_read_results(grantee)
 
+    def grant_read_rows(self, grantee: iam.IGrantable) -> None:
+        """Let a function read rows by their key."""
+        self._allow_rows(grantee, "GetItem")
+
     def grant_list(self, grantee: iam.IGrantable) -> None:
         """Let a function find the jobs of an owner."""
         self._allow_index(grantee, "by_owner")

@@ -1,7 +1,5 @@
 """`hosting.mode: realtime`: an endpoint that answers at once, and a worker that feeds it the jobs of a queue."""
 
-from pathlib import Path
-
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
@@ -14,6 +12,7 @@ from .job_queue import FAILURES_GO_BACK, JobQueue
 from .job_store import JobStore
 from .realtime_endpoint import RealtimeEndpoint
 from .resolution import Resolution
+from .sources import Sources
 
 _WORK_TIMEOUT = Duration.seconds(90)  # a call of the endpoint may take 60 s
 
@@ -22,6 +21,7 @@ class RealtimeHosting(Construct):
     """A RealtimeEndpoint; where the deployment takes jobs, a queue before it and the worker between the two."""
 
     generate_handler = "generate"
+    describe_handler = "describe_endpoint"
 
     def __init__(
         self,
@@ -29,12 +29,13 @@ class RealtimeHosting(Construct):
         construct_id: str,
         *,
         resolution: Resolution,
-        model_handler: Path | None,
+        sources: Sources,
         store: JobStore | None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._deployment, self._store = resolution.deployment, store
-        self._endpoint = RealtimeEndpoint(self, "Endpoint", resolution=resolution, model_handler=model_handler)
+        handler = sources.model_handler(resolution.deployment.serving.handler)
+        self._endpoint = RealtimeEndpoint(self, "Endpoint", resolution=resolution, model_handler=handler)
         self._queue = JobQueue(self, "WorkQueue", timeout=_WORK_TIMEOUT) if store else None
         self.environment = self._endpoint.environment | ({"JOB_QUEUE_URL": self._queue.url} if self._queue else {})
         self.outputs = self._endpoint.outputs

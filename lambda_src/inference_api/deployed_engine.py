@@ -10,8 +10,12 @@ from inference_api.settings import settings
 
 
 def serves() -> bool:
-    """False also while nobody knows: then the container judges a body that the engine would refuse."""
-    return endpoint_status().runs(settings().endpoint_configuration) is True
+    """False also while nobody knows: then the container judges a body that the engine would refuse.
+
+    Without an endpoint there is no update between two engines.
+    """
+    configuration = settings().endpoint_configuration
+    return not configuration or endpoint_status().runs(configuration) is True
 
 
 def count_call(error: InvocationError | None) -> None:

@@ -20,6 +20,8 @@ _NAMES = {
     _FLAG: "do_sample return_full_text details decoder_input_details watermark ignore_eos",
     _TEXTS: "stop stop_sequences",
 }
+# Names that only some engines know: those with a range for them, which may be without bounds.
+_WHOLE_WHERE_RANGED = ("num_samples", "num_return_sequences", "length", "top_n")
 _KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 _BOUNDS = {
     "minimum": ("at least", ge),
@@ -35,7 +37,7 @@ def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: s
     Unknown names and nulls pass: the engine decides on them.
     """
     for name, value in parameters.items():
-        kind = _KINDS.get(name, _NUMBER if name in ranges else None)
+        kind = _KINDS.get(name) or (_ranged_kind(name) if name in ranges else None)
         if value is None or kind is None:
             continue
         field = prefix + name
@@ -46,6 +48,10 @@ def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: s
             if not holds(value, limit):
                 message = f"{field}: {json.dumps(value)[:40]} is refused by {engine}; it must be {words} {limit}."
                 raise EngineRuleError(400, "invalid_parameter", message, field=field)
+
+
+def _ranged_kind(name: str) -> str:
+    return _WHOLE_NUMBER if name in _WHOLE_WHERE_RANGED else _NUMBER
 
 
 def _is(value: Any, kind: str) -> bool:

@@ -10,12 +10,15 @@ from inference_api.generation_parameters import Ranges, check_parameters
 from inference_api.strict_json import read_strict_json
 
 _PROMPTS = ("inputs", "messages", "prompt")
-# The parameters that limit the length of an answer.
+# The parameters that limit the length of an answer, and those that ask for several; the last of each are the names of
+# one engine, which count where the engine has a range for them.
 _LENGTHS = {
     "inputs": ("max_new_tokens",),
     "messages": ("max_tokens", "max_completion_tokens"),
-    "prompt": ("max_tokens",),
+    "prompt": ("max_tokens", "length"),
 }
+_COPIES = ("n", "best_of", "num_samples", "num_return_sequences")
+_OF_ONE_ENGINE = ("length", "num_samples", "num_return_sequences")
 
 
 @dataclass(frozen=True)
@@ -82,19 +85,24 @@ def body_for_model(body: bytes, document: Mapping[str, Any], rules: RequestRules
     return json.dumps({name: value for name, value in document.items() if name != "model"}, ensure_ascii=False).encode()
 
 
-def answer_tokens(document: Mapping[str, Any]) -> int:
+def answer_tokens(document: Mapping[str, Any], ranges: Ranges) -> int:
     """The most tokens that the answers to a checked body can have. Raises ApiError 400 if the body sets no limit."""
     key = next(key for key in _PROMPTS if key in document)
     parameters, prefix = _parameters(document, key)
-    names = _LENGTHS[key]
+    # The engine's own name first: an error names it.
+    names = sorted((name for name in _LENGTHS[key] if _counts(name, ranges)), key=lambda name: name not in ranges)
     limits: list[int] = [parameters[name] for name in names if isinstance(parameters.get(name), int)]
     if not limits or min(limits) < 1:
         field = prefix + names[0]
         message = f"{field}: set it to at least 1; this service limits each caller's answer tokens per day."
         raise ApiError(400, "invalid_parameter", message, field=field)
     prompts = len(document[key]) if key != "messages" and isinstance(document[key], list) else 1
-    copies = max(1, *(int(parameters.get(name) or 1) for name in ("n", "best_of")))
+    copies = max(1, *(int(parameters.get(name) or 1) for name in _COPIES if _counts(name, ranges)))
     return max(limits) * prompts * copies
+
+
+def _counts(name: str, ranges: Ranges) -> bool:
+    return name in ranges or name not in _OF_ONE_ENGINE
 
 
 def _prompt_key(document: Mapping[str, Any], rules: RequestRules) -> str:

@@ -11,7 +11,7 @@ from inference_api.request_body import RequestRules
 
 @dataclass(frozen=True)
 class Settings:
-    """The deployment behind the API.
+    """The deployment behind the API. The endpoint's three are empty where there is none.
 
     endpoint_configuration: the EndpointConfig that the endpoint has once its update is done. engine_version: empty for
     an own image. longest_wait_in_seconds: of a caller, for the model or for a job's end.
@@ -89,3 +89,29 @@ def job_settings() -> JobSettings:
         limits=Limits(jobs["open_jobs"], jobs["answer_tokens_per_day"]),
         max_waiting=jobs["max_waiting"],
     )
+
+
+@dataclass(frozen=True)
+class MachineSettings:
+    """The machines of `hosting.mode: ec2`. batch: the jobs that one takes at once."""
+
+    count: int
+    idle_in_seconds: float
+    startup_timeout_in_seconds: int
+    batch: int
+
+
+@cache
+def machine_settings() -> MachineSettings:
+    """Raises KeyError or ValueError if the environment is not the template's."""
+    return MachineSettings(
+        count=int(os.environ["MACHINES"]),
+        idle_in_seconds=60 * float(os.environ["IDLE_MINUTES"]),
+        startup_timeout_in_seconds=int(os.environ["STARTUP_TIMEOUT_IN_SECONDS"]),
+        batch=int(os.environ["MAX_BATCH_SIZE"]),
+    )
+
+
+def machine_number() -> int:
+    """Of the machine that this process runs on."""
+    return int(os.environ["MACHINE_NUMBER"])

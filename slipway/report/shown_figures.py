@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from llm_hosting.catalog.instances import instances
+from llm_hosting.catalog.instances import types_for
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.report import Figures, Report
 
@@ -102,7 +102,7 @@ def _answer(figures: Figures, deployment: Deployment) -> _Texts:
 
 
 def _price(figures: Figures, deployment: Deployment) -> _Texts:
-    count, instance = deployment.hosting.instance_count, instances()[figures.instance_type]
+    count, instance = deployment.hosting.instance_count, types_for(deployment.hosting.mode)[figures.instance_type]
     if not instance.price():
         return _Texts("not known", "?")
     least = max(count.min, 1)

@@ -24,6 +24,7 @@ ENGINES: tuple[str, ...] = (
     "sglang",
     "llama-cpp",
     "huggingface",
+    "transformers",
     "custom",
 )
 
@@ -124,7 +125,7 @@ class Engine:
 
     name: str
     title: str
-    server: Literal["djl", "tgi", "vllm", "sglang", "llama-cpp", "huggingface", "own"]
+    server: Literal["djl", "tgi", "vllm", "sglang", "llama-cpp", "huggingface", "transformers", "own"]
     repository: str
     legacy: Legacy | None
     default_version: str

@@ -1,7 +1,7 @@
-"""SageMaker instance types for endpoints."""
+"""Instance types: SageMaker's for endpoints, and EC2's own, which are the same machines."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,7 @@ class Instance:
     compute_capability: NVIDIA's number for the generation: 7.5 for a T4, 8.6 for an A10G, 9.0 for an H100.
     volume_size_allowed: False where the type has a disk of its own, which SageMaker uses instead.
     usd_per_hour: from third-party snapshots: an indication, never a bill. ec2_usd_per_hour: of the same machine without
-    SageMaker, which is cheaper; only where the other is not known.
+    SageMaker, which is cheaper; of types for endpoints only.
     """
 
     type: str
@@ -58,3 +58,19 @@ def instances() -> dict[str, Instance]:
     """All known types by name."""
     rows = json.loads(Path(__file__).with_name("instances.json").read_text())["instances"]
     return {name: Instance(type=name, **row) for name, row in rows.items()}
+
+
+@cache
+def ec2_instances() -> dict[str, Instance]:
+    """EC2's own types by name, such as `c5.xlarge`: the machines behind the endpoint types, at EC2's price."""
+    return {
+        (name := each.type.removeprefix("ml.")): replace(
+            each, type=name, usd_per_hour=each.ec2_usd_per_hour, ec2_usd_per_hour=None
+        )
+        for each in instances().values()
+    }
+
+
+def types_for(mode: str) -> dict[str, Instance]:
+    """The types that `hosting.mode` takes, by name."""
+    return ec2_instances() if mode == "ec2" else instances()

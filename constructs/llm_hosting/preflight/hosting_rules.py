@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-from ..catalog.instances import instances
+from ..catalog.instances import types_for
 from ..finding import Finding
 from ..resolution import Resolution
 from ..resolution.parallelism import heads_divide
 from .nearest import nearest
 from .rule import error
 
+_CATALOG = "constructs/llm_hosting/catalog/instances.json"
 _SPLITS_HEADS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
 
 # Collectives of Neuron know some numbers of cores only (huggingface/optimum-neuron#424, #619).
@@ -21,14 +22,15 @@ _NEURON_TOPOLOGIES = {
 
 @error
 def known_instance_type(resolution: Resolution) -> Iterator[Finding]:
-    """`hosting.instance_type` is an endpoint type of the catalog."""
-    for name in resolution.deployment.hosting.instance_types:
-        if name not in instances():
-            yield Finding(
-                "hosting.instance_type",
-                f"{name!r} is not in the catalog of endpoint types",
-                f"use {nearest(name, instances())}, or add it to constructs/llm_hosting/catalog/instances.json",
-            )
+    """`hosting.instance_type` is in the catalog: an endpoint type (`ml.c5.xlarge`), or EC2's own with mode ec2."""
+    hosting = resolution.deployment.hosting
+    known, kind = types_for(hosting.mode), "EC2" if hosting.mode == "ec2" else "endpoint"
+    for name in hosting.instance_types:
+        if name in known:
+            continue
+        other = name.removeprefix("ml.") if hosting.mode == "ec2" else f"ml.{name}"
+        fix = f"use {other}" if other in known else f"use {nearest(name, known)}, or add it to {_CATALOG}"
+        yield Finding("hosting.instance_type", f"{name!r} is not in the catalog of {kind} types", fix)
 
 
 @error

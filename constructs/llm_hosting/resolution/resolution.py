@@ -1,18 +1,23 @@
 """A deployment after every question to the catalog is answered, once."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..catalog.engines import engine
-from ..catalog.instances import instances
+from ..catalog.instances import types_for
 from ..catalog.model_names import shape_of
 from ..deployment import Deployment
 from .container import Container
 from .image import cuda_of, host_image, image_version, needs_archive, schema_version
+from .memory import GB, weights_in_files
 from .parallelism import default_degree, parallel_devices
 from .placement import Placement
 from .variables import container_settings, is_read, model_id_of
 
+_SYSTEM_IN_GB = 16  # Amazon Linux takes 2, torch for CPU with its packages 2; logs and a second copy while it downloads
+_UNKNOWN_WEIGHTS = 16 * GB
+_MACHINE_BATCH = 4
 _LENGTHS = ("max_new_tokens", "max_tokens", "max_completion_tokens")
 
 
@@ -43,11 +48,23 @@ class Resolution:
     container: Container
     placements: tuple[Placement, ...]
 
+    @property
+    def machine_volume_in_gb(self) -> int:
+        """Disk of a machine of `hosting.mode: ec2`: room for the system and packages, and for the weights."""
+        weights = weights_in_files(self.container) or _UNKNOWN_WEIGHTS
+        return self.deployment.hosting.volume_size_in_gb or _SYSTEM_IN_GB + math.ceil(weights / GB)
+
+    @property
+    def machine_batch_size(self) -> int:
+        """Requests that a machine of `hosting.mode: ec2` takes at once."""
+        return self.deployment.serving.max_batch_size or _MACHINE_BATCH
+
 
 def resolve(deployment: Deployment) -> Resolution:
     """Answer for any deployment; parts that are not in the catalog are left out, and rules name them."""
     serving, hosting = deployment.serving, deployment.hosting
-    known = [instances()[name] for name in hosting.instance_types if name in instances()]
+    types = types_for(hosting.mode)
+    known = [types[name] for name in hosting.instance_types if name in types]
     machine = (known[0].kind, known[0].arch) if known else None
     version = image_version(serving, machine)
     deriving = version or engine(serving.engine).default(machine)

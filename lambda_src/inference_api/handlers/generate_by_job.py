@@ -28,7 +28,9 @@ def handler(request: Request) -> Response:
         raise errors.deadline_exceeded()
     if job.state == CANCELLED:
         raise errors.job_cancelled()
-    return accepted(job, service, retry_after(job, runtime().now(), asked=seconds, held=held))
+    until_ready = service.backend.seconds_until_ready
+    wait = retry_after(job, runtime().now(), asked=seconds, held=held, until_ready=until_ready)
+    return accepted(job, service, wait)
 
 
 def _answer(job: Job, output: Output, service: JobService) -> Response:

@@ -15,5 +15,6 @@ def handler(request: Request) -> Response:
     service, seconds = job_service(), seconds_to_wait(request, 0, settings().longest_wait_in_seconds)
     job = service.long_poll.find(request.path["id"], request.owner)
     job, held = service.long_poll.until_ended(job, started + seconds)
-    wait = retry_after(job, runtime().now(), asked=seconds, held=held)
+    until_ready = service.backend.seconds_until_ready
+    wait = retry_after(job, runtime().now(), asked=seconds, held=held, until_ready=until_ready)
     return Response(200, full(job, service), retry_after_in_seconds=wait)

@@ -15,4 +15,6 @@ def handler(request: Request) -> Response:
     service, seconds = job_service(), seconds_to_wait(request, 0, settings().longest_wait_in_seconds)
     job = service.submit(request)
     job, held = service.long_poll.until_ended(job, started + seconds)
-    return accepted(job, service, retry_after(job, runtime().now(), asked=seconds, held=held))
+    until_ready = service.backend.seconds_until_ready
+    wait = retry_after(job, runtime().now(), asked=seconds, held=held, until_ready=until_ready)
+    return accepted(job, service, wait)

@@ -1,4 +1,4 @@
-"""The backend of the job API: a queue with workers, or an asynchronous endpoint."""
+"""The backend of the job API: a queue with workers, machines that sleep, or an asynchronous endpoint."""
 
 from typing import Protocol
 
@@ -22,4 +22,8 @@ class JobBackend(Protocol):
 
     def end_without_output(self, job: Job, attempt: int, looked_at: float) -> Job:
         """End an attempt that had no output at `looked_at`, if it can't bring one any more."""
+        ...
+
+    def seconds_until_ready(self) -> int:
+        """Until the model is likely to begin with a queued job; 0 where it runs, or nobody can tell."""
         ...

@@ -66,7 +66,7 @@ class Completion:
 
         def decide(row: Job) -> Job | None:
             # After a write of unknown outcome, a claim of the same number may already be another's.
-            if row.attempts == attempt and row.lease_until != job.lease_until:
+            if row.attempts == attempt and row.claimed_at != job.claimed_at:
                 return None
             return transitions.give_back(row, attempt, self._runtime.now(), self._policy)
 

@@ -38,11 +38,11 @@ class Output(NamedTuple):
 class Job:
     """One job. Times are seconds of the epoch.
 
-    attempts: number of claims; `ended`: the attempts that can bring no output any more. sent: the queue holds a
-    message for it. marked: the last attempt that the asynchronous endpoint confirmed. output_key, failure_key: where
-    SageMaker says that it writes that attempt's output, or describes its failure. refused: the model refuses the
-    request. holds_slot: it counts against its owner's open jobs. announced: the event of its end is out. due_at: when
-    the sweeper looks at it next.
+    attempts: number of claims; claimed_at: of the last. `ended`: the attempts that can bring no output any more.
+    sent: the queue holds a message for it. marked: the last attempt that the asynchronous endpoint confirmed.
+    output_key, failure_key: where SageMaker says that it writes that attempt's output, or describes its failure.
+    refused: the model refuses the request. holds_slot: it counts against its owner's open jobs. announced: the
+    event of its end is out. due_at: when the sweeper looks at it next.
     """
 
     id: str
@@ -55,6 +55,7 @@ class Job:
     writer: str = ""
     attempts: int = 0
     ended: frozenset[int] = frozenset()
+    claimed_at: float = 0
     lease_until: float = 0
     sent: bool = False
     marked: int = 0

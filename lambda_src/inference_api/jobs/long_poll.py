@@ -1,12 +1,13 @@
 """Long polling: hold a caller until the job ends."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from hmac import compare_digest
 
 from inference_api import errors
 from inference_api.http import Request
 from inference_api.jobs.conditional_writes import PASSING_ERRORS
-from inference_api.jobs.job import Job, is_job_id
+from inference_api.jobs.job import ACCEPTED, Job, is_job_id
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces
 from inference_api.runtime import Runtime
@@ -20,16 +21,23 @@ def seconds_to_wait(request: Request, default: int, longest: int) -> int:
     return request.whole_number("wait", 0, longest, default)
 
 
-def retry_after(job: Job, now: float, *, asked: int, held: bool) -> int | None:
+def retry_after(
+    job: Job, now: float, *, asked: int, held: bool, until_ready: Callable[[], int] = lambda: 0
+) -> int | None:
     """Seconds until the caller should ask again; None for a job that has ended.
 
-    asked: seconds that the caller asked to wait. A caller that was held may ask again at once, one that found no place
-    after 3 s. A caller that does not wait learns of the end within 5 % of the job's time, at least 1 and at most 30 s.
+    asked: seconds that the caller asked to wait. until_ready: seconds until the model is likely to begin with a queued
+    job. A caller that was held may ask again at once, one that found no place after 3 s. A caller that does not wait
+    learns of the end within 5 % of the job's time, at least 1 and at most 30 s.
     """
     if not job.is_open:
         return None
+    if held:
+        return 0
+    if job.state == ACCEPTED and (wait := until_ready()):
+        return wait
     if asked:
-        return 0 if held else 3
+        return 3
     return round(min(max((now - job.accepted_at) / 20, 1), 30))
 
 

@@ -1,4 +1,4 @@
-"""The queue in front of a real-time endpoint: its messages are hints, the job's row is the truth."""
+"""The queue in front of workers: its messages are hints, the job's row is the truth."""
 
 import json
 from typing import Any
@@ -37,8 +37,7 @@ class QueueBackend:
 
     def dispatch(self, job: Job) -> None:
         """Send the job's message, then note that in its row."""
-        self._send(job, delay=0, waits=0)
-        self._table.change(job, transitions.note_sent)
+        self._hand_over(job)
 
     def dispatch_later(self, job: Job, waits: int) -> None:
         """Send the job's message with a delay that grows with the number of times that the job has waited."""
@@ -57,15 +56,27 @@ class QueueBackend:
         if job.sent and (is_last_look or self._is_empty()):
             job, _ = self._table.change(job, transitions.note_gone)
         if not job.sent:
-            self.dispatch(job)
+            self._hand_over(job)
 
     def end_without_output(self, job: Job, attempt: int, looked_at: float) -> Job:
         """The worker has ended if its lease was over at `looked_at`."""
         return self._completion.lose_attempt(job, attempt, looked_at) if looked_at >= job.lease_until else job
 
+    def seconds_until_ready(self) -> int:
+        """The endpoint runs."""
+        return 0
+
+    def count_waiting(self) -> int:
+        """Messages that could be received now, approximately."""
+        return self._counts("")[0]
+
     def hide(self, receipt: str, seconds: int) -> None:
         """Let a message that could not be handled come back after `seconds`."""
         self._client.change_message_visibility(QueueUrl=self._url, ReceiptHandle=receipt, VisibilityTimeout=seconds)
+
+    def _hand_over(self, job: Job) -> None:
+        self._send(job, delay=0, waits=0)
+        self._table.change(job, transitions.note_sent)
 
     def _send(self, job: Job, delay: int, waits: int) -> None:
         self._client.send_message(
@@ -76,6 +87,9 @@ class QueueBackend:
         )
 
     def _is_empty(self) -> bool:
-        names = [f"ApproximateNumberOfMessages{kind}" for kind in ("", "NotVisible", "Delayed")]
+        return not any(self._counts("", "NotVisible", "Delayed"))
+
+    def _counts(self, *kinds: str) -> list[int]:
+        names = [f"ApproximateNumberOfMessages{kind}" for kind in kinds]
         counts = self._client.get_queue_attributes(QueueUrl=self._url, AttributeNames=names)["Attributes"]
-        return not any(int(count) for count in counts.values())
+        return [int(count) for count in counts.values()]

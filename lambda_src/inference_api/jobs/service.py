@@ -16,10 +16,13 @@ from inference_api.jobs.completion import Completion
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job, Output
 from inference_api.jobs.long_poll import LongPoll
+from inference_api.jobs.machine_backend import MachineBackend
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces
+from inference_api.machine.parts import readiness, starter
+from inference_api.machine.readiness import Readiness
 from inference_api.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, OutOfTimeError, runtime
 from inference_api.settings import job_settings, settings
 
@@ -39,7 +42,7 @@ class JobService:
     long_poll: LongPoll
 
     def submit(self, request: Request) -> Job:
-        """Accept a job; refused before the endpoint's first service. Raises ApiError.
+        """Accept a job; refused before the model could first answer. Raises ApiError.
 
         An input in the bucket would keep CloudFormation from rolling a failed first deploy back.
         """
@@ -110,8 +113,10 @@ def _quick_files() -> JobFiles:
 
 
 @cache
-def first_service() -> FirstService:
+def first_service() -> FirstService | Readiness:
     """Apart from the service: only functions that submit jobs need its client, which is large."""
+    if settings().hosting_mode == "ec2":
+        return readiness()
     return FirstService(deployed_engine.endpoint_status())
 
 
@@ -127,11 +132,8 @@ def _backend(table: JobTable, files: JobFiles, completion: Completion) -> JobBac
             policy=jobs.policy,
             runtime=current,
         )
-    return QueueBackend(
-        current.client("sqs", STANDARD_RETRIES),
-        jobs.queue_url,
-        table=table,
-        completion=completion,
-        policy=jobs.policy,
-        runtime=current,
-    )
+    client = current.client("sqs", STANDARD_RETRIES)
+    parts: dict[str, Any] = {"table": table, "completion": completion, "policy": jobs.policy, "runtime": current}
+    if deployed.hosting_mode == "ec2":
+        return MachineBackend(client, jobs.queue_url, starter=starter(), readiness=readiness(), **parts)
+    return QueueBackend(client, jobs.queue_url, **parts)

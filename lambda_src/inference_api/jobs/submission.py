@@ -81,7 +81,7 @@ class Submission:
 
     def _tokens(self, document: Mapping[str, Any]) -> int:
         most = self._limits.answer_tokens_per_day
-        tokens = 0 if most is None else answer_tokens(document)
+        tokens = 0 if most is None else answer_tokens(document, self._rules.ranges)
         if most is not None and tokens > most:
             message = f"The body asks for {tokens} answer tokens; each caller has {most} a day. Ask for fewer."
             raise ApiError(400, "invalid_parameter", message)

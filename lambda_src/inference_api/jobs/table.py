@@ -160,8 +160,8 @@ class JobTable:
         last = page.get("LastEvaluatedKey")
         return sorted(mine, key=lambda job: (job.accepted_at, job.id), reverse=True), last and last["listed_at"]["S"]
 
-    def due(self, shard: int) -> Iterator[tuple[float, str]]:
-        """The jobs in a shard that are due by now, the longest overdue first: since when, and the id."""
+    def due(self, shard: int, within: float = 0) -> Iterator[tuple[float, str]]:
+        """The jobs in a shard that are due by now, or within seconds, the longest overdue first: when, and the id."""
         start: dict[str, Any] = {}
         while True:
             page = self._client.query(
@@ -170,7 +170,7 @@ class JobTable:
                 KeyConditionExpression="due_shard = :shard AND due_at <= :now",
                 ExpressionAttributeValues={
                     ":shard": {"S": items.due_shard(shard)},
-                    ":now": items.number(self._runtime.now()),
+                    ":now": items.number(self._runtime.now() + within),
                 },
                 **start,
             )

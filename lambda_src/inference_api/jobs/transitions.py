@@ -10,7 +10,7 @@ from inference_api.jobs.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITT
 from inference_api.jobs.policy import JobPolicy
 
 MAX_ATTEMPTS = 3
-# Longer than any function that holds a claim can run (90 s), with time for clocks that differ.
+# Longer than any function that holds a claim can run (90 s), with time for clocks that differ. A machine renews it.
 LEASE_IN_SECONDS = 120
 FIRST_LOOK_IN_SECONDS = 60
 LONGEST_LOOK_IN_SECONDS = 900
@@ -48,7 +48,17 @@ def claim(job: Job, now: float, policy: JobPolicy) -> Job | None:
         return None
     lease = now + LEASE_IN_SECONDS
     due_at = lease if job.due_at is None else min(job.due_at, lease)
-    return replace(job, state=SUBMITTED, attempts=job.attempts + 1, lease_until=lease, due_at=due_at)
+    attempts = job.attempts + 1
+    return replace(job, state=SUBMITTED, attempts=attempts, claimed_at=now, lease_until=lease, due_at=due_at)
+
+
+def renew(job: Job, claimed: Job, now: float) -> Job | None:
+    """The worker still works on the attempt that it has claimed. claimed: the row with its claim."""
+    if (job.attempts, job.claimed_at) != (claimed.attempts, claimed.claimed_at):
+        return None
+    if job.attempts in job.ended or not _is_tended(job):
+        return None
+    return replace(job, lease_until=now + LEASE_IN_SECONDS)
 
 
 def note_invoked(job: Job, attempt: int, output_key: str | None, failure_key: str | None) -> Job | None:

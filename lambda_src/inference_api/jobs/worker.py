@@ -1,9 +1,11 @@
 """The worker: claim the job that a message names, ask the model, record the answer."""
 
 import json
-from typing import Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
 
-from inference_api.endpoint_client import EndpointClient
+from inference_api.answer import Answer
 from inference_api.errors import InvocationError
 from inference_api.jobs import transitions
 from inference_api.jobs.job import ACCEPTED, Job, is_job_id
@@ -19,10 +21,24 @@ _FIRST_RETRY_IN_SECONDS = 15
 _LONGEST_RETRY_IN_SECONDS = 600
 
 
-def work_on(message: Message, service: JobService, endpoint: EndpointClient) -> None:
-    """Handle one message. If it raises, the message comes back after a while."""
+class Model(Protocol):
+    """An EndpointClient, or the model's server on this machine."""
+
+    def invoke(self, body: bytes) -> Answer:
+        """Raises InvocationError."""
+        ...
+
+
+Holding = Callable[[Job], AbstractContextManager[object]]
+
+
+def work_on(message: Message, service: JobService, model: Model, holding: Holding = nullcontext) -> None:
+    """Handle one message. If it raises, the message comes back after a while.
+
+    holding: entered with the row of a claim, for as long as the worker works on it.
+    """
     try:
-        _work(message, service, endpoint)
+        _work(message, service, model, holding)
     except Exception:
         received = int(message["attributes"]["ApproximateReceiveCount"])
         seconds = min(_FIRST_RETRY_IN_SECONDS * 2 ** (received - 1), _LONGEST_RETRY_IN_SECONDS)
@@ -30,7 +46,7 @@ def work_on(message: Message, service: JobService, endpoint: EndpointClient) -> 
         raise
 
 
-def _work(message: Message, service: JobService, endpoint: EndpointClient) -> None:
+def _work(message: Message, service: JobService, model: Model, holding: Holding) -> None:
     job_id, waits = _read(message["body"])
     job = service.table.get(job_id) if job_id else None
     if job is None:
@@ -40,7 +56,8 @@ def _work(message: Message, service: JobService, endpoint: EndpointClient) -> No
     body = service.files.get_input(job.id)
     job, claimed = service.table.change(job, _claim)
     if claimed:
-        _ask(job, body, waits, service, endpoint)
+        with holding(job):
+            _ask(job, body, waits, service, model)
 
 
 def _claim(job: Job) -> Job | None:
@@ -48,10 +65,10 @@ def _claim(job: Job) -> Job | None:
     return transitions.claim(job, runtime().now(), job_settings().policy) if job.state == ACCEPTED else None
 
 
-def _ask(job: Job, body: bytes, waits: int, service: JobService, endpoint: EndpointClient) -> None:
+def _ask(job: Job, body: bytes, waits: int, service: JobService, model: Model) -> None:
     attempt = job.attempts
     try:
-        answer = endpoint.invoke(body)
+        answer = model.invoke(body)
     except InvocationError as error:
         log({"job": job.id, "cause": f"{error.code} at InvokeEndpoint", "aws": error.cause})
         if error.ran:

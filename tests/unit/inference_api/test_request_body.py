@@ -20,6 +20,19 @@ RANGES = {
 }
 TGI = RequestRules(engine="tgi", bodies=("inputs",), ranges=RANGES, max_bytes=1000)
 LMI = RequestRules(engine="lmi-vllm", bodies=("inputs", "messages", "prompt"), ranges={}, max_bytes=1000)
+PUBLISHED = RequestRules(
+    engine="transformers",
+    bodies=("inputs", "prompt"),
+    ranges={
+        "num_samples": {"minimum": 1, "maximum": 16},
+        "num_return_sequences": {"minimum": 1, "maximum": 16},
+        "length": {"minimum": 1},
+        "top_n": {},
+        "temperature": {"minimum": 0},
+        "top_p": {"maximum": 1},
+    },
+    max_bytes=1000,
+)
 
 
 def serves() -> bool:
@@ -329,11 +342,58 @@ def test_any_body_at_all_is_taken_or_refused_in_our_shape(body: bytes) -> None:
     ],
 )
 def test_the_longest_answers_count_against_a_budget(document: dict[str, Any], tokens: int) -> None:
-    assert answer_tokens(document) == tokens
+    assert answer_tokens(document, {}) == tokens
+
+
+@pytest.mark.parametrize(
+    ("document", "tokens"),
+    [
+        ({"prompt": "x", "num_samples": 4, "length": 20}, 80),
+        ({"prompt": ["x", "y"], "num_samples": 4, "length": 20}, 160),
+        ({"inputs": "x", "parameters": {"max_new_tokens": 20, "num_return_sequences": 3}}, 60),
+    ],
+)
+def test_all_samples_of_a_published_request_count_against_a_budget(document: dict[str, Any], tokens: int) -> None:
+    assert answer_tokens(document, PUBLISHED.ranges) == tokens
+
+
+def test_a_published_request_under_a_budget_needs_its_own_limit() -> None:
+    with pytest.raises(ApiError) as caught:
+        answer_tokens({"prompt": "x"}, PUBLISHED.ranges)
+    assert caught.value.field == "length"
+
+
+def test_a_length_that_the_engine_does_not_know_limits_nothing() -> None:
+    with pytest.raises(ApiError) as caught:
+        answer_tokens({"prompt": "x", "length": 1}, {})
+    assert caught.value.field == "max_tokens"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"num_samples": value} for value in (0, 17, 1.5, "3", True)),
+        *({"length": value} for value in (0, 2.0, "20")),
+        *({"top_n": value} for value in ("many", 0.5)),
+        *({"temperature": value} for value in (-0.1, "hot")),
+        {"top_p": 1.1},
+    ],
+)
+def test_published_parameters_have_types_and_ranges(wrong: dict[str, Any]) -> None:
+    error = refusal(json.dumps({"prompt": "a"} | wrong).encode(), PUBLISHED)
+    assert (error["code"], error["field"]) == ("invalid_parameter", *wrong)
+
+
+def test_the_published_request_passes_with_all_its_names() -> None:
+    accept({"prompt": "a", "num_samples": 3, "length": 20, "temperature": 0, "top_p": 0, "top_n": -1}, PUBLISHED)
+
+
+def test_other_engines_judge_the_published_names_themselves() -> None:
+    accept({"prompt": "a", "num_samples": "3", "length": 0, "top_n": 0.5}, LMI)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"max_new_tokens": 0}, {"max_new_tokens": None}, None])
 def test_under_a_budget_an_answer_needs_a_limit(parameters: Any) -> None:
     with pytest.raises(ApiError) as caught:
-        answer_tokens({"inputs": "x", "parameters": parameters})
+        answer_tokens({"inputs": "x", "parameters": parameters}, {})
     assert caught.value.field == "parameters.max_new_tokens"

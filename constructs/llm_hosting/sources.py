@@ -1,0 +1,16 @@
+"""The folders with the code that a deployment ships."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Sources:
+    """functions: of the Lambda functions. models: of what runs beside a model, in its container or on its machine."""
+
+    functions: Path
+    models: Path
+
+    def model_handler(self, name: str | None) -> Path | None:
+        """The folder of an own model.py, `serving.handler`."""
+        return self.models / name if name else None

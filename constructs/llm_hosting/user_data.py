@@ -1,0 +1,23 @@
+"""The script that a machine of `hosting.mode: ec2` runs at its first start."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def user_data(*, code: str, variables: Mapping[str, str], number: int, signal_url: str) -> str:
+    """user_data.sh with these values, which may hold tokens of the CDK.
+
+    variables: one line each, NAME=value, as systemd reads it. Values hold no line break, and no backslash, which it
+    would take for an escape.
+    """
+    values = {
+        "@CODE@": code,
+        "@ENVIRONMENT@": "\n".join(f"{name}={variables[name]}" for name in sorted(variables)),
+        "@NUMBER@": str(number),
+        "@REGION@": variables["AWS_REGION"],
+        "@SIGNAL_URL@": signal_url,
+    }
+    script = Path(__file__).with_name("user_data.sh").read_text()
+    for placeholder, value in values.items():
+        script = script.replace(placeholder, value)
+    return script

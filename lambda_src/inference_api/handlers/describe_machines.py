@@ -1,0 +1,24 @@
+"""GET /endpoint where the model runs on machines that sleep."""
+
+from inference_api.http import Request, Response, answers
+from inference_api.jobs.job import timestamp
+from inference_api.machine.parts import readiness
+from inference_api.settings import job_settings, settings
+
+
+@answers
+def handler(request: Request) -> Response:
+    """GET /endpoint: the model, the status of its machines, and how long a start takes."""
+    deployed, found = settings(), readiness().describe()
+    since = found["since"]
+    description = {
+        "name": job_settings().deployment,
+        "invocation_url": None,
+        "model_id": deployed.model_id,
+        "engine": deployed.engine,
+        "engine_version": deployed.engine_version or None,
+        "status": found["status"],
+        "mode": deployed.hosting_mode,
+        "start": {"since": timestamp(since) if since else None, "usual_seconds": found["usual_seconds"]},
+    }
+    return Response(200, description)

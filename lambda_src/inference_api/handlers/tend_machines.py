@@ -1,0 +1,36 @@
+"""The tender, called every minute."""
+
+from functools import cache
+from typing import Any
+
+from inference_api.http import Event
+from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.service import job_service
+from inference_api.machine.parts import fleet, machine_rows, starter
+from inference_api.machine.tender import Tender
+from inference_api.machine.tender_plan import Limits
+from inference_api.runtime import runtime
+from inference_api.settings import job_settings, machine_settings
+
+
+def handler(event: Event, context: Any) -> dict[str, int]:
+    """Start a machine for waiting work, stop those that run without need."""
+    todo = tender().tend()
+    return {"started": len(todo.starts), "stopped": len(todo.stops)}
+
+
+@cache
+def tender() -> Tender:
+    machines, service = machine_settings(), job_service()
+    assert isinstance(service.backend, QueueBackend)
+    return Tender(
+        service.table,
+        service.backend,
+        machine_rows(),
+        fleet(),
+        starter(),
+        policy=job_settings().policy,
+        limits=Limits(machines.idle_in_seconds, machines.startup_timeout_in_seconds, machines.batch),
+        runtime=runtime(),
+        deployment=job_settings().deployment,
+    )

@@ -1,0 +1,78 @@
+"""The process on a machine: `python -m inference_api.machine`."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from threading import Event, Thread
+
+from botocore.config import Config
+
+from inference_api.jobs.service import job_service
+from inference_api.log import log
+from inference_api.machine.instance_metadata import instance_id
+from inference_api.machine.model_server import ModelServer
+from inference_api.machine.parts import machine_rows
+from inference_api.machine.resident_worker import LONG_POLL_IN_SECONDS, ResidentWorker
+from inference_api.runtime import runtime
+from inference_api.settings import job_settings, machine_number, machine_settings
+
+_LONG_POLL = Config(
+    connect_timeout=5,
+    read_timeout=LONG_POLL_IN_SECONDS + 10,
+    retries={"mode": "standard", "total_max_attempts": 2},
+)
+_PAUSE_IN_SECONDS = 2
+
+
+def main() -> int:
+    """The exit status of the worker."""
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    # Lambda sets both; botocore reads the second.
+    os.environ.setdefault("AWS_DEFAULT_REGION", os.environ["AWS_REGION"])
+    jobs, machines = job_settings(), machine_settings()
+    worker = ResidentWorker(
+        number=machine_number(),
+        instance_id=_own_id(),
+        service=job_service(),
+        rows=machine_rows(),
+        queue=runtime().client("sqs", _LONG_POLL),
+        queue_url=jobs.queue_url,
+        server=ModelServer(jobs.policy.invocation_timeout),
+        runtime=runtime(),
+        alongside=_alongside,
+        idle_in_seconds=machines.idle_in_seconds,
+        batch=machines.batch,
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: worker.interrupt())
+    return worker.run()
+
+
+def _own_id() -> str:
+    while True:
+        try:
+            return instance_id()
+        except OSError as error:
+            log({"cause": f"{type(error).__name__} at the metadata service"})
+            runtime().sleep(_PAUSE_IN_SECONDS)
+
+
+def _alongside(work: Callable[[], None], beat: Callable[[], None], seconds: float) -> None:
+    done = Event()
+
+    def run() -> None:
+        while not done.wait(seconds):
+            beat()
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        work()
+    finally:
+        done.set()
+        thread.join()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""The parts that functions see and start machines with, made once per process."""
+
+from functools import cache
+
+from inference_api.machine.fleet import ONE_START, Fleet
+from inference_api.machine.readiness import Readiness
+from inference_api.machine.rows import MachineRows
+from inference_api.machine.starter import Starter
+from inference_api.runtime import STANDARD_RETRIES, runtime
+from inference_api.settings import job_settings, machine_settings
+
+
+@cache
+def machine_rows() -> MachineRows:
+    client = runtime().client("dynamodb", STANDARD_RETRIES)
+    return MachineRows(client, job_settings().table, machine_settings().count)
+
+
+@cache
+def readiness() -> Readiness:
+    return Readiness(machine_rows(), runtime().now, machine_settings().startup_timeout_in_seconds)
+
+
+@cache
+def fleet() -> Fleet:
+    return Fleet(lambda: runtime().client("ec2", ONE_START), job_settings().deployment)
+
+
+@cache
+def starter() -> Starter:
+    return Starter(machine_rows(), fleet(), runtime(), job_settings().deployment)

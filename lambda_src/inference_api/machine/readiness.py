@@ -1,0 +1,72 @@
+"""Whether a machine takes jobs, and until when it is likely to, by the machines' rows."""
+
+from collections.abc import Callable
+from typing import Any
+
+from inference_api import errors
+from inference_api.jobs.conditional_writes import PASSING_ERRORS
+from inference_api.machine.row import USUAL_BOOT_IN_SECONDS, Machine
+from inference_api.machine.rows import MachineRows
+
+# A refusal such as a lack of capacity is shown for so long after the last one: the tender tries each minute.
+_REFUSAL_IN_SECONDS = 300
+_SHORTEST_WAIT_IN_SECONDS = 5
+
+
+class Readiness:
+    """boot_limit: seconds after which a machine that was started and not heard of has failed."""
+
+    def __init__(self, rows: MachineRows, clock: Callable[[], float], boot_limit: float) -> None:
+        self._rows, self._clock, self._boot_limit = rows, clock, boot_limit
+        self._has_begun = False
+
+    def demand(self) -> None:
+        """Raises ApiError 503 before the first answer of a model; rows that can't be read refuse nothing."""
+        if self._has_begun:
+            return
+        try:
+            self._has_begun = any(row.ready_at for row in self._rows.each())
+        except PASSING_ERRORS:
+            return
+        if not self._has_begun:
+            raise errors.endpoint_not_ready("no machine yet", ran=False)
+
+    def seconds_until_ready(self) -> int:
+        """0 while a machine takes jobs, or nobody can tell; else what is left of the usual boot."""
+        now = self._clock()
+        try:
+            rows = list(self._rows.each())
+        except PASSING_ERRORS:
+            return 0
+        if any(row.is_alive(now) for row in rows):
+            return 0
+        usual = usual_boot(rows)
+        asked_at = max((row.asked_at for row in rows), default=0)
+        left = usual - (now - asked_at)
+        return round(max(left if left > 0 else usual, _SHORTEST_WAIT_IN_SECONDS))
+
+    def describe(self) -> dict[str, Any]:
+        """status: the best of the machines. since: when the start was asked for; None unless one starts."""
+        now, rows = self._clock(), list(self._rows.each())
+        status = next(status for status, holds in self._statuses(rows, now).items() if holds)
+        since = max((row.asked_at for row in rows), default=0) if status == "Starting" else 0
+        return {"status": status, "since": since or None, "usual_seconds": round(usual_boot(rows))}
+
+    def _statuses(self, rows: list[Machine], now: float) -> dict[str, bool]:
+        """The first that holds counts."""
+        starting = [row for row in rows if row.asked_at > row.seen_at and row.asked_at > row.refused_at]
+        return {
+            "InService": any(row.is_alive(now) for row in rows),
+            "Starting": any(row.is_loading(now) for row in rows)
+            or any(now - row.asked_at <= self._boot_limit for row in starting)
+            or not any(row.ready_at for row in rows),
+            "Stopping": any(row.is_stopping(now) for row in rows),
+            "Failed": bool(starting)
+            or any(row.refused_at > row.seen_at and now - row.refused_at <= _REFUSAL_IN_SECONDS for row in rows),
+            "Stopped": True,
+        }
+
+
+def usual_boot(rows: list[Machine]) -> float:
+    """Seconds from a start to the model's first answer, as last measured."""
+    return max((row.boot_in_seconds for row in rows), default=0) or USUAL_BOOT_IN_SECONDS

@@ -1,0 +1,219 @@
+"""The worker on a machine: takes jobs from the queue, one batch after the other, and ends when there are none."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from inference_api.http import place_of
+from inference_api.jobs import transitions, worker
+from inference_api.jobs.conditional_writes import PASSING_ERRORS
+from inference_api.jobs.job import Job
+from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.service import JobService
+from inference_api.log import log
+from inference_api.machine import row as rows_of
+from inference_api.machine.row import BEAT_IN_SECONDS, BUSY, IDLE, LOADING, STOPPING, Machine
+from inference_api.machine.rows import MachineRows, ReplacedError
+from inference_api.runtime import Runtime
+from inference_api.sqs import Message
+
+# The exit statuses. systemd powers the machine off after the first, and after no other.
+NO_WORK, INTERRUPTED = 0, 1
+
+LONG_POLL_IN_SECONDS = 20
+_MOST_MESSAGES = 10  # of one ReceiveMessage
+_PING_EVERY_SECONDS = 2
+_LONGEST_PAUSE_IN_SECONDS = 30
+
+
+class Server(worker.Model, Protocol):
+    """The model's server on this machine."""
+
+    def is_ready(self) -> bool: ...
+
+    def interrupt(self) -> None: ...
+
+
+# Calls `beat` every so many seconds while `work` runs.
+Alongside = Callable[[Callable[[], None], Callable[[], None], float], None]
+
+
+@dataclass
+class ResidentWorker:
+    """queue: botocore's `sqs` with time for a long poll. batch: the jobs that the model takes at once."""
+
+    number: int
+    instance_id: str
+    service: JobService
+    rows: MachineRows
+    queue: Any
+    queue_url: str
+    server: Server
+    runtime: Runtime
+    alongside: Alongside
+    idle_in_seconds: float
+    batch: int
+
+    def __post_init__(self) -> None:
+        self._interrupted = self._replaced = False
+        self._row = self._earlier = Machine(self.number)
+        self._in_hand: dict[str, Job] = {}
+        self._failures = 0
+
+    def interrupt(self) -> None:
+        """The machine goes down: give back the jobs in hand, receive no more, and end. For a signal's handler."""
+        self._interrupted = True
+        self.server.interrupt()
+
+    def run(self) -> int:
+        """The exit status, once there is nothing to do any more."""
+        while not self._ended:
+            try:
+                self._register()
+                break
+            except PASSING_ERRORS as error:
+                self._pause(error)
+        while not self._ended:
+            try:
+                if self._turn():
+                    break
+                self._failures = 0
+            except ReplacedError:
+                log({"machine": self.number, "instance": self.instance_id, "cause": "replaced by another instance"})
+                self._replaced = True
+            except PASSING_ERRORS as error:
+                self._pause(error)
+        return INTERRUPTED if self._interrupted else NO_WORK
+
+    @property
+    def _ended(self) -> bool:
+        return self._interrupted or self._replaced
+
+    def _register(self) -> None:
+        self._earlier = self.rows.get(self.number)
+        row = rows_of.register(self._earlier, self.instance_id, self.runtime.now())
+        self.rows.register(row)
+        self._row = row
+
+    def _turn(self) -> bool:
+        """One batch, or a wait for one; whether there has been none for long enough."""
+        if not self.server.is_ready():
+            self._wait_for_the_model()
+            return False
+        if self._row.state == LOADING:
+            earlier, self._earlier = self._earlier, self._row
+            self._write(rows_of.begin_service(self._row, earlier, self.runtime.now()))
+        else:
+            self._beat(IDLE)
+        if messages := self._receive():
+            self._work(messages)
+            return False
+        if self.runtime.now() - self._row.busy_at < self.idle_in_seconds:
+            return False
+        return self._stop()
+
+    def _stop(self) -> bool:
+        """Say so first, then look once more: who sends a message and does not see it finds it taken here."""
+        self._beat(STOPPING)
+        if not (messages := self._receive()):
+            return not self._interrupted
+        self._work(messages)
+        return False
+
+    def _wait_for_the_model(self) -> None:
+        if self._row.state != LOADING or self.runtime.now() - self._row.seen_at >= BEAT_IN_SECONDS:
+            self._beat(LOADING)
+        self.runtime.sleep(_PING_EVERY_SECONDS)
+
+    def _receive(self) -> list[Message]:
+        """After an interruption the messages of the last call go back at once."""
+        answer = self.queue.receive_message(
+            QueueUrl=self.queue_url,
+            MaxNumberOfMessages=min(self.batch, _MOST_MESSAGES),
+            WaitTimeSeconds=LONG_POLL_IN_SECONDS,
+            AttributeNames=["ApproximateReceiveCount"],
+        )
+        messages = [_as_event(message) for message in answer.get("Messages", [])]
+        if not self._interrupted:
+            return messages
+        for message in messages:
+            self._put_back(message)
+        return []
+
+    def _work(self, messages: list[Message]) -> None:
+        """One batch, also of a machine that has been replaced."""
+
+        def work() -> None:
+            self.runtime.side_by_side(self._work_on, iter(messages), len(messages))
+
+        self._beat_and_renew()
+        self.alongside(work, self._beat_and_renew, BEAT_IN_SECONDS)
+        self._beat(IDLE)
+
+    def _work_on(self, message: Message) -> None:
+        """Raises nothing: the process outlives every job."""
+        try:
+            worker.work_on(message, self.service, self.server, self._holding)
+            self.queue.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["receiptHandle"])
+        except Exception as error:
+            log({"message": message["messageId"], "cause": place_of(error)})
+
+    @contextmanager
+    def _holding(self, job: Job) -> Iterator[None]:
+        self._in_hand[job.id] = job
+        try:
+            yield
+        finally:
+            del self._in_hand[job.id]
+
+    def _beat_and_renew(self) -> None:
+        """Raises nothing."""
+        for job in list(self._in_hand.values()):
+            self._renew(job)
+        try:
+            self._beat(BUSY)
+        except ReplacedError:
+            self._replaced = True
+        except Exception as error:
+            log({"machine": self.number, "cause": f"{place_of(error)} at a beat"})
+
+    def _renew(self, job: Job) -> None:
+        """The claim's lease, so that it is over soon after the death of this process. Raises nothing."""
+        try:
+            self.service.table.change(job, lambda row: transitions.renew(row, job, self.runtime.now()))
+        except Exception as error:
+            log({"job": job.id, "cause": f"{place_of(error)} at renewing"})
+
+    def _beat(self, state: str) -> None:
+        self._write(rows_of.beat(self._row, state, self.runtime.now()))
+
+    def _write(self, row: Machine) -> None:
+        """Every beat writes the whole row, so one that fails is made good by the next."""
+        self._row = row
+        self.rows.beat(row)
+
+    def _put_back(self, message: Message) -> None:
+        backend = self.service.backend
+        assert isinstance(backend, QueueBackend)
+        try:
+            backend.hide(message["receiptHandle"], 0)
+        except PASSING_ERRORS as error:
+            log({"message": message["messageId"], "cause": f"{type(error).__name__} at giving back"})
+
+    def _pause(self, error: Exception) -> None:
+        """Longer after each failure in a row, with jitter."""
+        log({"machine": self.number, "cause": place_of(error)})
+        longest = min(2**self._failures, _LONGEST_PAUSE_IN_SECONDS)
+        self._failures = min(self._failures + 1, 10)
+        self.runtime.sleep(self.runtime.random.uniform(longest / 2, longest))
+
+
+def _as_event(message: dict[str, Any]) -> Message:
+    """As Lambda's event source hands it over."""
+    return {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": message["Attributes"],
+    }

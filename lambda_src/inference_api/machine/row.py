@@ -1,0 +1,83 @@
+"""The row of a machine in the job table, and its changes as pure functions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+LOADING, IDLE, BUSY, STOPPING = "loading", "idle", "busy", "stopping"
+
+BEAT_IN_SECONDS = 20
+# Three beats may be lost, and clocks differ.
+ALIVE_IN_SECONDS = 90
+# Much longer than AWS is throttled: a machine that is silent for so long is taken for broken.
+SILENT_IN_SECONDS = 300
+USUAL_BOOT_IN_SECONDS = 120
+_LONGEST_BOOT_IN_SECONDS = 3600
+
+_TEXTS = ("instance_id", "state")
+_NUMBERS = ("seen_at", "ready_at", "busy_at", "boot_in_seconds", "asked_at", "refused_at")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine, as its worker last described it. Times are seconds of the epoch, 0 for never.
+
+    seen_at: the last beat. ready_at: when the model last answered; earlier instances count, too. busy_at: when it last
+    had work, or booted. boot_in_seconds: from the last start that was asked for to the model's first answer. asked_at:
+    when EC2 last took a start; refused_at: when it last refused one.
+    """
+
+    number: int
+    instance_id: str = ""
+    state: str = ""
+    seen_at: float = 0
+    ready_at: float = 0
+    busy_at: float = 0
+    boot_in_seconds: float = 0
+    asked_at: float = 0
+    refused_at: float = 0
+
+    def is_alive(self, now: float) -> bool:
+        """Whether it takes jobs."""
+        return self.state in (IDLE, BUSY) and self._is_heard(now)
+
+    def is_loading(self, now: float) -> bool:
+        """Whether its worker waits for the model."""
+        return self.state == LOADING and self._is_heard(now)
+
+    def is_stopping(self, now: float) -> bool:
+        return self.state == STOPPING and self._is_heard(now)
+
+    def _is_heard(self, now: float) -> bool:
+        return now - self.seen_at <= ALIVE_IN_SECONDS
+
+
+def machine_key(number: int) -> dict[str, Any]:
+    return {"pk": {"S": f"machine#{number}"}}
+
+
+def from_item(number: int, item: Mapping[str, Any]) -> Machine:
+    """Attributes that another version added are ignored."""
+    values: dict[str, Any] = {name: item[name]["S"] for name in _TEXTS if name in item}
+    return Machine(number, **values | {name: float(item[name]["N"]) for name in _NUMBERS if name in item})
+
+
+def register(row: Machine, instance_id: str, now: float) -> Machine:
+    """A worker begins: after a boot, or again on a machine whose last worker has just ended."""
+    again = row.instance_id == instance_id and now - row.seen_at <= SILENT_IN_SECONDS
+    return replace(row, instance_id=instance_id, state=LOADING, seen_at=now, busy_at=row.busy_at if again else now)
+
+
+def begin_service(row: Machine, earlier: Machine, now: float) -> Machine:
+    """The model answers. earlier: the row before the worker registered, for the time of the boot."""
+    was_asked_for = earlier.asked_at > earlier.seen_at
+    boot = min(max(now - earlier.asked_at, 1), _LONGEST_BOOT_IN_SECONDS) if was_asked_for else row.boot_in_seconds
+    return replace(row, state=IDLE, seen_at=now, ready_at=now, boot_in_seconds=boot)
+
+
+def beat(row: Machine, state: str, now: float) -> Machine:
+    """The worker is there. In every state but LOADING the model is, too."""
+    changed = replace(row, state=state, seen_at=now)
+    if state == LOADING:
+        return changed
+    return replace(changed, ready_at=now, busy_at=now if BUSY in (state, row.state) else row.busy_at)

@@ -1,0 +1,73 @@
+"""The tender: once a minute it starts a machine for waiting work, and stops those that run without need."""
+
+from itertools import chain, islice
+
+from inference_api.jobs.conditional_writes import PASSING_ERRORS
+from inference_api.jobs.items import DUE_SHARDS
+from inference_api.jobs.policy import JobPolicy
+from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.table import JobTable
+from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS
+from inference_api.log import log
+from inference_api.machine.fleet import Fleet
+from inference_api.machine.rows import MachineRows
+from inference_api.machine.starter import Starter
+from inference_api.machine.tender_plan import Limits, Plan, Work, plan
+from inference_api.metrics import emit
+from inference_api.runtime import Runtime
+
+# Rows that have ended stay in the index until they are announced. Behind so many of them there may be open ones.
+_MOST_ROWS = 200
+
+
+class Tender:
+    """Raises botocore's errors where it can't see or stop machines; the next minute does the rest."""
+
+    def __init__(
+        self,
+        table: JobTable,
+        queue: QueueBackend,
+        rows: MachineRows,
+        fleet: Fleet,
+        starter: Starter,
+        *,
+        policy: JobPolicy,
+        limits: Limits,
+        runtime: Runtime,
+        deployment: str,
+    ) -> None:
+        self._table, self._queue, self._rows, self._fleet, self._starter = table, queue, rows, fleet, starter
+        self._policy, self._limits, self._runtime, self._deployment = policy, limits, runtime, deployment
+
+    def tend(self) -> Plan:
+        """What was to be done."""
+        # The work first: a job that ends in between costs a minute of a machine, one that comes waits a minute.
+        work = self._work()
+        rows = {row.number: row for row in self._rows.each()}
+        now = self._runtime.now()
+        todo = plan(self._fleet.describe(), rows, work, self._limits, now)
+        emit(self._deployment, now, {"MachinesUnwell": todo.unwell})
+        for instance in todo.starts:
+            self._starter.start(instance.number, instance.id)
+        for instance, reason in todo.stops:
+            log({"machine": instance.number, "instance": instance.id, "cause": f"stopped: {reason}"})
+            try:
+                self._fleet.stop(instance.id)
+            except PASSING_ERRORS as error:
+                log({"machine": instance.number, "cause": f"{type(error).__name__} at StopInstances"})
+        return todo
+
+    def _work(self) -> Work:
+        """Read from the rows until one waits. Every open job is due within the longest time between two looks."""
+        now, looked_at, runs = self._runtime.now(), 0, False
+        due = chain.from_iterable(self._table.due(shard, LONGEST_LOOK_IN_SECONDS) for shard in range(DUE_SHARDS))
+        for _, job_id in islice(due, _MOST_ROWS):
+            looked_at += 1
+            job = self._table.get(job_id)
+            if job is None:
+                continue
+            if job.is_open and now <= self._policy.latest_start(job):
+                return Work(True, True, self._queue.count_waiting())
+            runs = runs or (job.holds_slot and job.may_be_running)
+        more = looked_at == _MOST_ROWS
+        return Work(more, more or runs, self._queue.count_waiting() if more else 0)

@@ -1,0 +1,1 @@
+"""Text generation with transformers on CPU, behind the container contract: GET /ping and POST /invocations."""

@@ -1,0 +1,39 @@
+"""The answer to a request, once its samples have ended: by the form of its body."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from .language_model import LanguageModel
+from .request import Request
+from .rows import Row
+
+
+def answer(request: Request, rows: Sequence[Row], model: LanguageModel) -> Any:
+    """For `messages` OpenAI's chat.completion; else an object for each sample, in a list for each text of a list."""
+    if request.form == "messages":
+        return _chat_completion(rows, model.name)
+    by_prompt = []
+    for index, prompt in enumerate(request.prompts):
+        own = rows[index * request.samples : (index + 1) * request.samples]
+        before = prompt if request.full_text else ""
+        by_prompt.append([{"generated_text": before + row.text} for row in own])
+    return by_prompt if request.is_list else by_prompt[0]
+
+
+def _chat_completion(rows: Sequence[Row], model_name: str) -> dict[str, Any]:
+    prompt, completion = len(rows[0].prompt), sum(len(row.tokens) for row in rows)
+    return {
+        "id": f"chatcmpl-{uuid.uuid4().hex}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model_name,
+        "choices": [
+            {"index": index, "message": {"role": "assistant", "content": row.text}, "finish_reason": row.ended}
+            for index, row in enumerate(rows)
+        ],
+        "usage": {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion},
+    }

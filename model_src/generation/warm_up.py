@@ -1,0 +1,32 @@
+"""The first answer of a loaded model: proves that it works, and measures what its key-value cache takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from .language_model import LanguageModel
+from .request import GREEDY
+from .rows import Row, decode
+
+_SHARE_OF_FREE_MEMORY = 0.6  # the rest is for a step's own tensors, and for a cache that grows by copying itself
+_MEMORY = Path("/proc/meminfo")
+
+
+def warm_up(model: LanguageModel) -> tuple[str, float]:
+    """A short greedy text, and for how many tokens of key-value cache this machine has memory.
+
+    Raises FloatingPointError.
+    """
+    prompt = model.tokens_of("prompt", "The", {}) or [0]
+    row = Row(prompt, 8, GREEDY, torch.Generator(), frozenset(), (), model.text_of)
+    decode(model, [row], lambda row: None)
+    return row.text, _free_bytes() * _SHARE_OF_FREE_MEMORY / model.cache_bytes_per_token()
+
+
+def _free_bytes() -> float:
+    for line in _MEMORY.read_text().splitlines() if _MEMORY.exists() else ():
+        if line.startswith("MemAvailable:"):
+            return float(line.split()[1]) * 1024
+    return float("inf")

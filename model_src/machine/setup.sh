@@ -1,0 +1,49 @@
+#!/bin/bash
+# Sets up the machine of hosting.mode ec2: Python, the model, two services. Run once by the user data; may be run again.
+#
+# $SLIPWAY_HOME (default /opt/slipway) already holds inference_api/, generation/, machine/, log/ and `environment`, the
+# services' variables as systemd reads them: NAME=value, a line each, no quotes.
+set -euo pipefail
+
+export SLIPWAY_HOME="${SLIPWAY_HOME:-/opt/slipway}"
+units=(slipway-model.service slipway-worker.service)
+
+step() { echo "$(date -u +%FT%TZ) $*"; }
+
+place() { # file of machine/ -> a copy that names this machine's folder and log group
+    sed -e "s|/opt/slipway|$SLIPWAY_HOME|g" -e "s|@LOG_GROUP@|$LOG_GROUP|g" "$SLIPWAY_HOME/machine/$1" >"$SLIPWAY_HOME/$1"
+}
+
+while IFS= read -r line; do
+    export "${line?}"
+done < <(grep -E '^[A-Za-z_]+=' "$SLIPWAY_HOME/environment")
+
+step "installing Amazon Linux's packages"
+# pip beside venv: right whether or not ensurepip comes with Python.
+dnf install -y -q python3.11 python3.11-pip amazon-cloudwatch-agent
+
+step "sending the logs to $LOG_GROUP"
+place cloudwatch-agent.json
+amazon-cloudwatch-agent-ctl -a fetch-config -m ec2 -s -c "file:$SLIPWAY_HOME/cloudwatch-agent.json"
+systemctl enable amazon-cloudwatch-agent.service
+
+step "installing torch for CPU and transformers"
+python3.11 -m venv "$SLIPWAY_HOME/venv"
+"$SLIPWAY_HOME/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-cache-dir --only-binary :all: \
+    --require-hashes -r "$SLIPWAY_HOME/machine/torch.txt" -r "$SLIPWAY_HOME/machine/requirements.txt"
+
+step "preparing the model $MODEL_ID"
+# -P: packages come from PYTHONPATH, not from the folder in which this runs.
+PYTHONPATH="${PYTHONPATH:+$PYTHONPATH:}$SLIPWAY_HOME" "$SLIPWAY_HOME/venv/bin/python" -P -m generation.prepare
+
+step "starting the services"
+id -u slipway >/dev/null 2>&1 || useradd --system --no-create-home --shell /sbin/nologin slipway
+for unit in "${units[@]}"; do
+    place "$unit"
+    systemctl link "$SLIPWAY_HOME/$unit"
+done
+systemctl enable "${units[@]}"
+systemctl restart "${units[@]}"
+curl -fsS --retry 300 --retry-delay 1 --retry-connrefused --retry-max-time 300 "http://127.0.0.1:${MODEL_PORT:-8080}/ping"
+
+step "ready"
