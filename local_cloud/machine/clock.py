@@ -3,6 +3,7 @@
 import contextlib
 import mmap
 import os
+import select
 import socket
 import struct
 import threading
@@ -12,7 +13,9 @@ import time
 SETTING = "SLIPWAY_LOCAL_INSTANCE_CLOCK"
 
 _real_time, _real_sleep = time.time, time.sleep
+_real_wait = threading.Event.wait
 _thread = threading.local()
+_LOOK_EVERY_SECONDS = 0.05  # in real time: how late the end of a wait may be noticed
 
 
 def setting(file: str, started: float, speed: float, port: int) -> str:
@@ -30,7 +33,8 @@ def install() -> None:
         moved = _real_time() + float(struct.unpack("d", ahead[:8])[0])
         return float(started) + (moved - float(started)) * float(speed)
 
-    time.time, time.sleep = now, sleep
+    time.time, time.sleep = now, sleep  # type: ignore[assignment]
+    threading.Event.wait = _wait  # type: ignore[method-assign]
 
 
 def sleep(seconds: float) -> None:
@@ -47,6 +51,22 @@ def sleep(seconds: float) -> None:
         pass
     _thread.connection = None  # the cloud is gone, and this machine ends with it
     _real_sleep(min(seconds, 1))
+
+
+def _wait(event: threading.Event, timeout: float | None = None) -> bool:
+    """As Event.wait, in seconds of the cloud."""
+    if timeout is None or event.is_set():
+        return _real_wait(event)
+    with contextlib.suppress(OSError):
+        connection = _connection()
+        connection.sendall(f"{timeout}\n".encode())
+        while not _real_wait(event, _LOOK_EVERY_SECONDS):
+            if select.select([connection], [], [], 0)[0]:
+                connection.recv(1)
+                return event.is_set()
+        connection.close()  # nobody needs to be woken any more
+    _thread.connection = None
+    return event.is_set()
 
 
 def _connection() -> socket.socket:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from local_cloud.machine import commands, python
 
 _ROOT = Path(__file__).parents[3]
 _CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
+_PUBLIC_ADDRESS = "203.0.113.25"  # of the block for documentation
 _NOWHERE = "http://127.0.0.1:9"  # the discard port, where nobody listens
 _SHUT_DOWN_SECONDS = 100
 # What the SSM agent needs before Fleet Manager calls its machine Online.
@@ -47,11 +49,16 @@ class Instance:
         for folder in ("etc", "opt", "root", "run", "tmp", "var/lib/cloud", "var/log"):
             (self.disk / folder).mkdir(parents=True)
         (self.disk / "var/lib/cloud/user-data").write_bytes(launch.user_data)
+        self._become("stopped")
         self.start()
 
     @property
     def state(self) -> str:
         return str(self.record["State"]["Name"])
+
+    @property
+    def volume_id(self) -> str:
+        return str(self.record["BlockDeviceMappings"][0]["Ebs"]["VolumeId"])
 
     @property
     def is_online(self) -> bool:
@@ -67,7 +74,7 @@ class Instance:
 
     def describe(self) -> dict[str, Any]:
         """For tests and for those who look for the processes."""
-        found = {
+        found: dict[str, Any] = {
             "id": self.id,
             "state": self.state,
             "disk": str(self.disk),
@@ -82,11 +89,13 @@ class Instance:
         return (self.disk / "run/init-port").read_text()
 
     def start(self) -> None:
-        """Of a stopped one, or a new one: pending, then running."""
+        """Of a stopped one: pending, then running; one that runs goes on."""
         with self._lock:
-            self._become("pending")
-            self.record["PublicIpAddress"] = "203.0.113.25" if self.launch.has_public_address else ""
-        self._work(self._run)
+            if self.state == "stopped":
+                self._become("pending")
+                self.record["LaunchTime"] = f"{datetime.fromtimestamp(clock.now(), UTC):%Y-%m-%dT%H:%M:%S.000Z}"
+                self.record["PublicIpAddress"] = _PUBLIC_ADDRESS if self.launch.has_public_address else ""
+                self._work(self._run)
 
     def stop(self) -> None:
         """Shut down the machine; its disk stays."""
@@ -129,6 +138,7 @@ class Instance:
         return result.returncode, result.stdout, result.stderr
 
     def _work(self, function: Any, *arguments: Any) -> None:
+        """On a thread of its own; an advance waits for its end."""
         clock.begin_work()
         ministack.in_background(self._until_done, function, *arguments, name=f"{function.__name__} {self.id}")
 

@@ -95,7 +95,7 @@ def _start_instances(parameters: Parameters) -> Answer:
     for each in found:
         if each.state == "stopped":
             check_capacity(each.launch.instance_type)
-    return _changes("StartInstancesResponse", found, lambda each: each.state == "stopped" and each.start())
+    return _changes("StartInstancesResponse", found, Instance.start)
 
 
 def _stop_instances(parameters: Parameters) -> Answer:

@@ -30,16 +30,21 @@ _REPLACED_BY = (
 )
 
 
+# What CloudFormation sends in another way.
+_OWN = ("PropagateTagsToVolumeOnCreation", "Tags")
+
+
 class InstanceFailedError(Exception):
     """An instance that does not run."""
 
 
 def _create_instance(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
-    request = {name: properties[name] for name in properties if name != "Tags"}
+    request = {name: properties[name] for name in properties if name not in _OWN}
     tags = [{"Key": str(tag["Key"]), "Value": str(tag["Value"])} for tag in properties.get("Tags") or []]
     (made,) = operations.run(request)
-    if tags:
-        _ec2._tags[made.id] = [*_ec2._tags.get(made.id, []), *tags]
+    _ec2._tags[made.id] = [*_ec2._tags.get(made.id, []), *tags]
+    if properties.get("PropagateTagsToVolumeOnCreation"):
+        _ec2._tags[made.volume_id] = _ec2._tags[made.id]
     return made.id, _attributes(made.id)
 
 
