@@ -16,6 +16,8 @@ from local_cloud.emulator import clock
 
 STATE_PREFIX = "slipway-local-cloud-"
 KEPT_FROM_HOST = ("PATH", "LANG", "LC_ALL")
+# Of machines of EC2: a model, and the Python that runs it.
+MODEL_SETTINGS = ("SLIPWAY_LOCAL_WEIGHTS", "SLIPWAY_LOCAL_MODEL_PYTHON")
 
 
 def main() -> None:
@@ -66,6 +68,7 @@ def _set_environment(port: int, state: Path) -> tuple[str, ...]:
         "STATE_DIR": str(state / "state"),
         clock.SETTING: str(clock.SPEED),
     }
+    settings |= {name: os.environ[name] for name in MODEL_SETTINGS if name in os.environ}
     host = {name: os.environ[name] for name in KEPT_FROM_HOST if name in os.environ}
     os.environ.clear()
     os.environ.update(host | settings | {"TMPDIR": str(state)})

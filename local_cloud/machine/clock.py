@@ -34,7 +34,7 @@ def install() -> None:
         return float(started) + (moved - float(started)) * float(speed)
 
     time.time, time.sleep = now, sleep  # type: ignore[assignment]
-    threading.Event.wait = _wait  # type: ignore[method-assign]
+    threading.Event.wait = _wait  # type: ignore[assignment,method-assign]
 
 
 def sleep(seconds: float) -> None:
@@ -44,7 +44,7 @@ def sleep(seconds: float) -> None:
     """
     try:
         connection = _connection()
-        connection.sendall(f"{seconds}\n".encode())
+        connection.sendall(_request(seconds))
         if connection.recv(1):
             return
     except OSError:
@@ -59,7 +59,7 @@ def _wait(event: threading.Event, timeout: float | None = None) -> bool:
         return _real_wait(event)
     with contextlib.suppress(OSError):
         connection = _connection()
-        connection.sendall(f"{timeout}\n".encode())
+        connection.sendall(_request(timeout))
         while not _real_wait(event, _LOOK_EVERY_SECONDS):
             if select.select([connection], [], [], 0)[0]:
                 connection.recv(1)
@@ -67,6 +67,10 @@ def _wait(event: threading.Event, timeout: float | None = None) -> bool:
         connection.close()  # nobody needs to be woken any more
     _thread.connection = None
     return event.is_set()
+
+
+def _request(seconds: float) -> bytes:
+    return f"{seconds} {os.environ['SLIPWAY_LOCAL_INSTANCE_ID']}\n".encode()
 
 
 def _connection() -> socket.socket:

@@ -90,7 +90,7 @@ def _give_the_model_its_port() -> None:
     def connect_here(own: socket.socket, address: Any) -> None:
         connect(own, ("127.0.0.1", int(os.environ["MODEL_PORT"])) if address == ("127.0.0.1", 8080) else address)
 
-    socket.socket.connect = connect_here  # type: ignore[method-assign]
+    socket.socket.connect = connect_here  # type: ignore[assignment,method-assign]
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ class Instance:
         self.id: str = record["InstanceId"]
         self._is_booted = False
         self._model_port = 0
+        self._has_news = threading.Event()
         self.disk = Path(tempfile.mkdtemp(prefix=f"{self.id}-"))
         self._lock = threading.RLock()
         self._process: subprocess.Popen[str] | None = None
@@ -179,25 +180,25 @@ class Instance:
                 text=True,
                 start_new_session=True,
             )
+            self._has_news.clear()
             self._become("running")
         if not hangs:
-            self._follow(self._process)
+            ministack.in_background(self._follow, self._process, name=f"machine {self.id}")
+            self._wait_for_boot()
+
+    def _wait_for_boot(self) -> None:
+        """An advance waits for the set-up, but for one that waits for the clock itself."""
+        sleepers.when_asleep[self.id] = self._has_news.set
+        self._has_news.wait()
+        sleepers.when_asleep.pop(self.id, None)
 
     def _follow(self, process: subprocess.Popen[str]) -> None:
-        """Wait for the end of the boot; the rest of the machine's life is watched by a thread of its own."""
+        """Hear of the end of the boot, and of the machine's: it may be shut down from inside, or killed."""
         assert process.stdout
         for line in process.stdout:
-            if line == "booted\n":
-                self._is_booted = True
-                break
-            if line == "off\n":
-                break
-        ministack.in_background(self._watch, process, name=f"machine {self.id}")
-
-    def _watch(self, process: subprocess.Popen[str]) -> None:
-        """The machine may end by itself: as shut down from inside, or without a word when it was killed."""
-        assert process.stdout
-        process.stdout.read()
+            self._is_booted = line == "booted\n"
+            self._has_news.set()
+        self._has_news.set()
         with self._lock:
             if self._process is process and self.state == "running":
                 terminates = self.launch.shutdown_behavior == "terminate"

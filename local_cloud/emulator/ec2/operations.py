@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import parse_qs
 
 from local_cloud.emulator import ministack
 from local_cloud.emulator.ec2 import faults, launch
@@ -12,19 +13,20 @@ from local_cloud.emulator.ec2.refusal import RefusedError
 _ec2 = ministack.internals(
     "ministack.services.ec2",
     "_ACTION_MAP",
-    "_cleanup_terminated",
     "_instance_xml",
     "_instances",
     "_launch_instances_internal",
     "_p",
     "_parse_lt_data",
     "_parse_member_list",
-    "_security_groups",
     "_tags",
     "_volumes",
     "_xml",
 )
-_iam_actions = ministack.internals("ministack.core.iam_actions", "access_denied_response", "extract_resource_arn")
+_app = ministack.internals("ministack.app", "SERVICE_HANDLERS")
+_iam_actions = ministack.internals("ministack.core.iam_actions", "access_denied_response")
+_iam_evaluator = ministack.internals("ministack.core.iam_evaluator", "AuthError", "enforce")
+_router = ministack.internals("ministack.core.router", "extract_access_key_id")
 _tagging = ministack.internals("ministack.services.tagging", "_RESOURCE_TAG_COLLECTORS")
 
 Parameters = dict[str, Any]
@@ -33,6 +35,7 @@ Answer = ministack.Answer
 instances: Any = ministack.scoped_store()
 # States from which an instance is started or stopped.
 _STARTABLE = ("pending", "running", "stopped")
+_ON_INSTANCES = ("ec2:StartInstances", "ec2:StopInstances", "ec2:TerminateInstances")
 _STOPPABLE = ("running", "stopping", "stopped")
 
 
@@ -144,6 +147,39 @@ def _answer(root: str, before: str, items: str) -> Answer:
     return answer
 
 
+def _authorizing_each(serve: Any) -> Any:
+    """MiniStack asks whether the caller may act on the first instance of a request; EC2 asks for each."""
+
+    async def handle(
+        method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
+    ) -> ministack.Answer:
+        parameters = parse_qs(body.decode()) if body else query
+        action = f"ec2:{_ec2._p(parameters, 'Action')}"
+        others = _ec2._parse_member_list(parameters, "InstanceId")[1:] if action in _ON_INSTANCES else []
+        for instance_id in others:
+            if refusal := _refusal(action, _arn(instance_id), headers, query):
+                return refusal
+        answer: Answer = await serve(method, path, headers, body, query)
+        return answer
+
+    return handle
+
+
+def _refusal(action: str, resource: str, headers: dict[str, str], query: dict[str, Any]) -> Answer | None:
+    key = _router.extract_access_key_id(headers, query)
+    denied = _iam_evaluator.enforce(key, action, "ec2", ministack.region(), resource_arn=resource)
+    if denied is None or isinstance(denied, _iam_evaluator.AuthError):
+        return None
+    refusal: Answer = _iam_actions.access_denied_response(
+        "ec2", action, denied.principal_arn, "-", headers=headers, resource_arn=resource
+    )
+    return refusal
+
+
+def _arn(instance_id: str) -> str:
+    return f"arn:aws:ec2:{ministack.region()}:{ministack.account_id()}:instance/{instance_id}"
+
+
 def _refusing(operation: Callable[[Parameters], Answer]) -> Callable[[Parameters], Answer]:
     def handle(parameters: Parameters) -> Answer:
         try:
@@ -157,8 +193,7 @@ def _refusing(operation: Callable[[Parameters], Answer]) -> Callable[[Parameters
 def _tags_of_instances() -> Iterator[tuple[str, list[dict[str, str]]]]:
     """For conditions on aws:ResourceTag."""
     for instance_id in _ec2._instances:
-        arn = f"arn:aws:ec2:{ministack.region()}:{ministack.account_id()}:instance/{instance_id}"
-        yield arn, _ec2._tags.get(instance_id, [])
+        yield _arn(instance_id), _ec2._tags.get(instance_id, [])
 
 
 def list_machines() -> list[dict[str, Any]]:
@@ -186,6 +221,7 @@ def install() -> None:
         ("RebootInstances", _reboot_instances),
     ):
         _ec2._ACTION_MAP[name] = _refusing(operation)
+    _app.SERVICE_HANDLERS["ec2"] = _authorizing_each(_app.SERVICE_HANDLERS["ec2"])
     _tagging._RESOURCE_TAG_COLLECTORS["ec2"] = _tags_of_instances
     ministack.register_view("/_slipway/machines", list_machines)
     ministack.register_command("POST", "/_slipway/machines", _set_boot_seconds)

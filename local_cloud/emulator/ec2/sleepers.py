@@ -3,11 +3,14 @@
 import contextlib
 import socket
 import threading
+from collections.abc import Callable
 
 from local_cloud.emulator import clock
 
 # In real seconds: an advance waits no longer for a process that does something else after its sleep.
 _LONGEST_WORK = 1.0
+# Of an instance: called when one of its processes sleeps for the next time.
+when_asleep: dict[str, Callable[[], None]] = {}
 _listener: socket.socket | None = None
 
 
@@ -27,11 +30,14 @@ def _accept(listener: socket.socket) -> None:
 
 
 def _serve(connection: socket.socket) -> None:
-    """One thread of a process: each line is a number of seconds of the cloud, answered by a byte when they are over."""
+    """One thread of a process: a line of seconds and its instance is answered by a byte when they are over."""
     with connection, contextlib.suppress(OSError):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        while seconds := _next(connection):
+        while line := _next(connection):
+            seconds, instance_id = line.decode().split()
             clock.begin_work()
+            if told := when_asleep.pop(instance_id, None):
+                told()
             clock.sleep(clock.shortened(float(seconds)), in_work=True, is_chore=True)
             try:
                 connection.sendall(b".")
