@@ -73,6 +73,7 @@ def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded, root: Path) ->
         resolution=resolution,
         code=lambda_.Code.from_asset(str(root / "lambda_src"), exclude=["**/__pycache__", "*.md"]),
         model_src=root / "model_src",
+        playground=root / "playground",
         env=cdk.Environment(region=resolution.deployment.region),
     )
 

@@ -15,13 +15,14 @@ from llm_hosting.hosting_modes import HOSTING_MODES
 from llm_hosting.inference_api import InferenceApi
 from llm_hosting.job_functions import JobFunctions
 from llm_hosting.job_store import JobStore
+from llm_hosting.playground import Playground
 from llm_hosting.resolution import Resolution
 
 
 class InferenceStack(cdk.Stack):
     """A hosted model, the REST API in front of it, jobs, and the functions between them.
 
-    code: of the functions. model_src: the folder with own handlers of models.
+    code: of the functions. model_src: the folder with own handlers of models. playground: the page's folder.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class InferenceStack(cdk.Stack):
         resolution: Resolution,
         code: lambda_.Code,
         model_src: Path,
+        playground: Path,
         **kwargs: Any,
     ) -> None:
         deployment = resolution.deployment
@@ -65,6 +67,9 @@ class InferenceStack(cdk.Stack):
         hosting.grant_generate(generate)
         describe = api.add_function("GET", "/endpoint", handler="describe_endpoint", timeout=cdk.Duration.seconds(10))
         hosting.grant_describe(describe)
+        if deployment.api.playground:
+            files = lambda_.Code.from_asset(str(playground), exclude=["**/__pycache__"])
+            Playground(self, "Playground", api=api, auth=deployment.api.auth, code=files, handlers=handlers)
 
         outputs = {"ApiUrl": api.url, **hosting.outputs}
         if api.api_key:
