@@ -23,7 +23,8 @@ async function start() {
   try {
     config = (await call("GET", "playground/config.json")).content;
   } catch (error) {
-    return showError(error);
+    at("about").textContent = error.message;
+    return;
   }
   at("model").textContent = config.model_id;
   document.title = `${config.model_id} · Slipway playground`;
@@ -41,6 +42,7 @@ async function start() {
   listen();
   apply(fromFragment() ?? {});
   showHistory();
+  delete document.body.dataset.loading;
   if (!isUnsigned() && (!needsKey || at("key").value)) showEndpoint();
 }
 
@@ -414,7 +416,7 @@ function setBusy(isBusy) {
 }
 
 function showError(error, part) {
-  const box = at("error"), name = controlOf(error.field, config ? kind() : "text", config ?? { bodies: [] });
+  const box = at("error"), name = controlOf(error.field, kind(), config);
   const facts = [error.code, error.status > 200 && `HTTP ${error.status}`, part?.job && `job ${part.job}`].filter(Boolean);
   box.replaceChildren(make("p", "", error.message), make("p", "facts", facts.join(" · ")));
   if (error.requestId) {

@@ -51,7 +51,7 @@ class StandInApi(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}/v1/"
 
     def __enter__(self) -> "StandInApi":
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
