@@ -226,6 +226,7 @@ async function generate() {
   showProgress();
   watchEndpoint(run);
   await Promise.all(run.parts.map((part) => answer(part, run)));
+  await run.cancelling;
   clearInterval(tick);
   run.isOver = true;
   run.took = (performance.now() - run.began) / 1000;
@@ -269,8 +270,7 @@ async function answerByJob(part, run) {
     pause = found.retryAfter;
   }
   if (job.status === "succeeded") return finish(part, job.output, job.output_url);
-  if (job.status === "cancelled") run.isCancelled = true;
-  throw new ApiError(200, { error: { code: job.status, ...job.error } });
+  throw new ApiError(200, { error: { code: job.status, message: `The job is ${job.status}.`, ...job.error } });
 }
 
 function finish(part, output, link) {
@@ -322,13 +322,14 @@ function wakeAll(run) {
   for (const end of [...(run.wake ?? [])]) end();
 }
 
-async function cancel() {
+function cancel() {
   if (!run || run.isCancelled) return;
   run.isCancelled = true;
+  const open = run.parts.filter((part) => part.job && OPEN.includes(part.state));
+  run.cancelling = Promise.all(open.map((part) => cancelJob(part, run)));
   run.stop.abort();
   wakeAll(run);
   showProgress();
-  await Promise.all(run.parts.filter((part) => part.job && OPEN.includes(part.state)).map((part) => cancelJob(part, run)));
 }
 
 async function cancelJob(part, run) {

@@ -59,7 +59,11 @@ def _watch(page: Page, host: str, troubles: list[str]) -> None:
         if urlsplit(request.url).netloc != host:
             troubles.append(f"asked {request.url}")
 
+    def look_at_dialog(dialog: Any) -> None:
+        troubles.append("a dialog")
+        dialog.dismiss()
+
     page.on("console", look_at_message)
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("request", look_at_request)
-    page.on("dialog", lambda dialog: (troubles.append("a dialog"), dialog.dismiss()))
+    page.on("dialog", look_at_dialog)

@@ -5,9 +5,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from browser.conftest import Visit
-from support.stand_in_api import StandInApi
+from support.stand_in_api import Answerer, StandInApi
 
-ANSWERS = {"POST generate": lambda _: (200, {}, [{"generated_text": "w" * 400}])}
+ANSWERS: dict[str, Answerer] = {"POST generate": lambda _: (200, {}, [{"generated_text": "w" * 400}])}
 ERROR = {"error": {"code": "c", "message": "m" * 300, "field": "parameters.top_p"}}
 SCHEMES = ("light", "dark")
 
@@ -31,7 +31,7 @@ def with_an_error(page: Page, api: StandInApi) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_axe_finds_nothing_serious(visit: Visit, scheme: str) -> None:
-    with StandInApi(dict(ANSWERS), jobs=False, auth="api-key") as api:
+    with StandInApi(ANSWERS, jobs=False, auth="api-key") as api:
         page = visit(api.url, color_scheme=scheme, bypass_csp=True)  # axe evaluates texts
         page.get_by_label("API key").fill("k")
         found = violations(page)
@@ -50,7 +50,7 @@ def violations(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("width", [360, 1800])
 def test_nothing_is_wider_than_the_screen(visit: Visit, width: int) -> None:
-    with StandInApi(dict(ANSWERS), jobs=False, auth="api-key") as api:
+    with StandInApi(ANSWERS, jobs=False, auth="api-key") as api:
         page = visit(api.url, viewport={"width": width, "height": 740})
         page.get_by_label("API key").fill("k")
         with_answers(page)
@@ -75,7 +75,7 @@ def test_who_wants_no_motion_gets_none(visit: Visit) -> None:
 
 
 def test_everything_is_done_with_the_keyboard_alone(visit: Visit) -> None:
-    with StandInApi(dict(ANSWERS), jobs=False) as api:
+    with StandInApi(ANSWERS, jobs=False) as api:
         page = visit(api.url)
         keys = page.keyboard
         keys.press("Tab")

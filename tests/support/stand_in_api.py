@@ -3,7 +3,7 @@
 import contextlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -44,9 +44,11 @@ class StandInApi(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, answers: dict[str, Answerer], **config: Any) -> None:
+    def __init__(self, answers: Mapping[str, Answerer], **config: Any) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answers: dict[str, Answerer] = {"GET endpoint": lambda _: (200, {}, {"status": "InService"})} | answers
+        self.answers: dict[str, Answerer] = {"GET endpoint": lambda _: (200, {}, {"status": "InService"})} | dict(
+            answers
+        )
         self.config, self.calls = CONFIG | config, list[Call]()
         self.url = f"http://127.0.0.1:{self.server_port}/v1/"
 
