@@ -35,8 +35,9 @@ ALLOWED: dict[str, set[str]] = {
         *DECLARATIONS,
         *RESOLVED,
         *OF_FILES,
-        *("boto3", "botocore", "llm_hosting", "local_cloud"),
+        *("boto3", "botocore", "llm_hosting", "local_cloud", "playground"),
     },
+    "playground": set(),
 }
 LAYERS = {*ALLOWED, *CDK, "boto3", "botocore"}
 SOURCE_ROOTS = (ROOT / "constructs", ROOT / "lambda_src", ROOT)
@@ -50,7 +51,7 @@ def dotted(path: Path) -> str:
 
 MODULES = {
     dotted(path): path
-    for folder in ("constructs", "stacks", "lambda_src", "local_cloud", "slipway")
+    for folder in ("constructs", "stacks", "lambda_src", "local_cloud", "playground", "slipway")
     for path in sorted((ROOT / folder).rglob("*.py"))
 }
 
@@ -155,8 +156,10 @@ def test_every_handler_is_named_by_a_stack_or_construct_and_exists() -> None:
     sources = [*(ROOT / "stacks").glob("*.py"), *(ROOT / "constructs" / "llm_hosting").glob("*.py")]
     named = set(re.findall(r'handler ?= ?"(\w+)"', "".join(path.read_text() for path in sources)))
     folder = ROOT / "lambda_src" / "inference_api" / "handlers"
-    assert named == {path.stem for path in folder.glob("*.py")} - {"__init__"}
-    for name in named:
+    handlers = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    assert named == handlers | {"serve"}
+    assert callable(importlib.import_module("playground.serve").handler)
+    for name in handlers:
         assert callable(importlib.import_module(f"inference_api.handlers.{name}").handler)
 
 
