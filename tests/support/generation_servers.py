@@ -64,11 +64,11 @@ class GenerationServer:
 
 
 @contextlib.contextmanager
-def generation_server(home: Path, **more: str) -> Iterator[GenerationServer]:
-    """Serves home/model; the server answers when the block begins."""
+def generation_server(home: Path, python: Path = Path(sys.executable), **more: str) -> Iterator[GenerationServer]:
+    """Serves home/model; the server answers when the block begins. python: one that has torch."""
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "generation"],
+            [python, "-P", "-m", "generation"],
             env=variables(home, MODEL_PORT="0", **more),
             stdout=log,
             stderr=log,
