@@ -44,7 +44,7 @@ def _row(figure: str, taken: list[Round]) -> Row:
 
 
 def _script(home: Path) -> Callable[[], float]:
-    command = [PYTHON, SCRIPT, "answer", home / "model", PROMPT, str(LENGTH)]
+    command = [str(PYTHON), str(SCRIPT), "answer", str(home / "model"), PROMPT, str(LENGTH)]
     variables = environment(**ONE_THREAD)
     return lambda: _seconds(lambda: subprocess.run(command, env=variables, check=True, capture_output=True))
 
