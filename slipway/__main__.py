@@ -59,12 +59,14 @@ def _add_local(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
         from slipway import local
 
-        return local.run(given.deployment, given.port, given.clock_speed)
+        return local.run(given.deployment, given.port, given.clock_speed, given.weights)
 
     local = _add(commands, "local", "deploy on this machine, answer a request, stay until Ctrl-C", run, "gpt2")
     local.add_argument("deployment", type=_one_name, help=_FILE)
     local.add_argument("--port", type=_port, default=4566, help="port on 127.0.0.1 (default 4566)")
     local.add_argument("--clock-speed", type=_speed, default=1, help="the cloud's clock runs so many times as fast")
+    weights = "folder with a Hugging Face model that really answers; for deployments with hosting.mode: ec2"
+    local.add_argument("--weights", type=Path, metavar="PATH", help=weights)
 
 
 def _add_check(commands: Any) -> None:

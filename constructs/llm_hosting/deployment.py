@@ -217,6 +217,13 @@ class Hosting(Section):
     idle_minutes: int = Field(
         30, ge=1, le=1440, description="`mode: ec2` only: minutes without work after which a machine stops itself."
     )
+    renewal: int = Field(
+        0,
+        ge=0,
+        le=1_000_000,
+        description="`mode: ec2` only: another number replaces the machines at the next deploy, by new ones with that "
+        "day's Amazon Linux.",
+    )
     inference_ami_version: (
         Literal[
             "al2-ami-sagemaker-inference-gpu-2",
