@@ -56,7 +56,7 @@ SLOW_MODEL: dict[str, Any] = {"rates": Rates(), "habits": Habits(intruded=1.0), 
 FEW_PLACES: dict[str, Any] = {"rates": Rates(), "owners": 2, "max_waiting": 4, "habits": Habits(waiting=1.0)}
 FEW_SLOTS: dict[str, Any] = {"rates": Rates(), "owners": 2, "open_jobs": 10}
 PAST_RETENTION: dict[str, Any] = {"rates": Rates(), "after_retention": True, "jobs": 30}
-HANGING_WORKERS: dict[str, Any] = {"rates": Rates(worker_hangs=0.3)}
+HANGING_BOOTS: dict[str, Any] = {"rates": Rates(boot_hangs=0.5), "arrivals": 1200}
 LONG_JOBS: dict[str, Any] = {"rates": Rates(), "median": 200.0, "longest": 280.0, "jobs": 20}
 CONFUSED_WORKERS: dict[str, Any] = {
     "rates": Rates(unknown_outcome=0.3, throttle=0.4, duplicate_message=1.0),
@@ -213,17 +213,17 @@ EXPLORED = [
         at_once=2,
     ),
     Mutant("machines never stop themselves", STOPS, ResidentWorker._turn, "return self._stop()", "return False", EC2),
-    Mutant("the tender starts nothing", STARTS, tender_plan.plan, "stopped[:1] if more else []", "[]", EC2),
+    Mutant("the tender starts nothing", ENDS_IN_TIME, tender_plan.plan, "stopped[:1] if more else []", "[]", EC2),
 ]
 TRIED = [
     Mutant(
-        "silent machines run on",
+        "boots that hang go on for ever",
         STOPS,
         tender_plan._problem,
-        "now - row.seen_at > SILENT_IN_SECONDS",
-        "False",
+        '"its worker never began" if now - instance.launched_at > limits.boot else None',
+        "None",
         EC2,
-        HANGING_WORKERS,
+        HANGING_BOOTS,
     ),
     Mutant(
         "leases are not renewed",
@@ -241,6 +241,7 @@ TRIED = [
         "_is_forgotten(instance, row, work, limits, now)",
         "row and row.state == 'busy'",
         EC2,
+        LONG_JOBS,
     ),
     Mutant(
         "a claim is given back although the call may have run",
