@@ -192,3 +192,8 @@ def test_a_pass_holds_as_many_rows_as_the_cache_has_room_for(model: LanguageMode
     assert [[rows.index(each) for each in group] for group in passes(rows, 29)] == [[0, 1], [2, 3, 4], [5]]
     assert [len(group) for group in passes(rows, 1)] == [1] * 6
     assert [len(group) for group in passes(rows, 360)] == [6]
+
+
+def test_the_first_of_several_stop_sequences_cuts() -> None:
+    stops = ("three", "two", "never")
+    assert Row([1], 9, GREEDY, torch.Generator(), frozenset(), stops, lambda _: "one two three").text == "one "
