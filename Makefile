@@ -1,6 +1,6 @@
 # Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth test test-tools test-models check format snapshot reference pictures recordings bench smoke chaos requirements clean
+.PHONY: help setup local synth chromium test test-tools test-models check format snapshot reference pictures recordings bench smoke chaos requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml)))slipway-account-settings
@@ -53,7 +53,10 @@ local: .venv/.ready .venv-cloud/.ready  ## deploy DEPLOYMENT (default qwen3-4b) 
 synth: .venv/.ready node_modules/.ready  ## write DEPLOYMENT's template to cdk.out/
 	@cdk synth --quiet -c deployment=$(DEPLOYMENT)
 
-test: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run all tests of the product
+chromium: .venv/.ready  # for tests/browser; CHROMIUM names one that is installed elsewhere
+	@PYTHONPATH=tests python -m support.chromium
+
+test: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## run all tests of the product
 	@python -m pytest $(SIDE_BY_SIDE)
 
 test-tools: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run the tests of our test tools: local cloud, model server, simulation
@@ -79,8 +82,8 @@ reference: .venv/.ready  ## write deployments/schema.json and the generated page
 pictures: .venv/.ready  ## draw the diagrams in docs/pictures/ from a template and from the life of a job
 	@python -m pictures
 
-recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## record make local and make test for the README
-	@python -m pictures make-local make-test
+recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## record make local, make test and the playground
+	@python -m pictures make-local make-test playground-light playground-dark
 
 bench: .venv/.ready .venv-cloud/.ready  ## measure what docs/performance.md promises
 	@python -m benchmarks

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from botocore.credentials import Credentials
+
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_file import DeploymentError
@@ -23,6 +25,9 @@ from local_cloud.cloud import MODEL_PYTHON, LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
 from local_cloud.registry import put_image
 from slipway.container_log import last_words
+from slipway.deployed_api import DeployedApi
+from slipway.deployed_stack import find_stack
+from slipway.playground import SigningProxy
 from slipway.prompt import text_of
 
 PROMPT = "A list of the functions that"
@@ -73,8 +78,10 @@ def run(deployment: str, port: int, clock_speed: float, weights: Path | None = N
             print(*_exports(cloud, client), "", sep="\n")
             print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
             print(f"\npython -m slipway verify {stacks[-1].name}\n")
-            print("Ctrl-C stops it.", flush=True)
-            _stay(cloud)
+            with _playground(cloud, stacks[-1].name, region) as proxy:
+                print(f"playground  {proxy.url}\n")
+                print("Ctrl-C stops it.", flush=True)
+                _stay(cloud)
     except KeyboardInterrupt:
         progress.end()
         print("\nstopped: every process is gone")
@@ -183,6 +190,13 @@ def _exports(cloud: LocalCloud, client: ApiClient) -> list[str]:
 def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> list[str]:
     calls = [("POST", "/generate", question), ("POST", "/jobs?wait=25", question), ("GET", "/endpoint", None)]
     return [client.curl(*call) for call in calls if takes_jobs or not call[1].startswith("/jobs")]
+
+
+def _playground(cloud: LocalCloud, name: str, region: str) -> SigningProxy:
+    """The page, whether the deployment serves one itself or not; its calls are the deployer's, as those above."""
+    stack = find_stack(name, lambda service: cloud.client(service, region=region))
+    key = Credentials(cloud.deployer.access_key_id, cloud.deployer.secret_access_key)
+    return SigningProxy(stack, DeployedApi(stack, key))
 
 
 def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:

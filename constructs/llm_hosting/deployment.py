@@ -334,6 +334,9 @@ class Api(Section):
     tracing: bool = Field(False, description="AWS X-Ray for the API and its functions.")
     memory_in_mb: int = Field(512, ge=256, le=10240, description="Memory of each function; CPU grows with it.")
     architecture: Literal["arm64", "x86_64"] = Field("arm64", description="Processor of the functions.")
+    playground: bool = Field(
+        False, description="A page to try the model at the API's own URL; anybody may load it, its calls need the key."
+    )
 
     @property
     def function_timeout_in_seconds(self) -> int:

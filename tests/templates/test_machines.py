@@ -238,7 +238,7 @@ def test_another_content_makes_another_machine_with_a_wait_of_its_own_and_nothin
 
 def machines_of(changes: dict[str, Changes], folder: Path) -> dict[str, list[str]]:
     """Ids of launch templates, waits and their handles, of deployments on EC2 with these changes."""
-    sources = Sources(functions=ROOT / "lambda_src", models=ROOT / "model_src")
+    sources = Sources(functions=ROOT / "lambda_src", models=ROOT / "model_src", playground=ROOT / "playground")
     app = cdk.App(outdir=str(folder))
     for name, change in changes.items():
         merged = {section: {**ON_EC2.get(section, {}), **change.get(section, {})} for section in {**ON_EC2, **change}}
