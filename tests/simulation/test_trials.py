@@ -232,7 +232,7 @@ def noted_gone(rows: list[Row]) -> list[Row]:
 
 
 def test_a_machine_that_is_stopped_in_a_job_gives_it_back_uncounted() -> None:
-    rates = Rates(machine_stopped=0.3)
+    rates = Rates(machine_stopped=0.1)
     habits = Habits(cancelled=0, refused=0)
     world = run(Trial(mode="ec2", jobs=60, arrivals=1200, seed=2, rates=rates, outages=0, habits=habits))
     assert world.faults.injected["machine stopped in a job"] > 5
