@@ -346,6 +346,14 @@ def test_a_stack_waits_for_the_signal_of_its_machine(cloud: LocalCloud) -> None:
         create(cloud, "failed", waited_for(FAILURE))
 
 
+def test_a_failure_elsewhere_ends_the_wait(cloud: LocalCloud) -> None:
+    cloud.client("logs", region=REGION).create_log_group(logGroupName="/taken")
+    broken = resource("Logs::LogGroup", {"LogGroupName": "/taken"}, DependsOn="Machine")
+    with pytest.raises(StackFailedError) as failed:
+        create(cloud, "beside", waited_for("true", timeout=43_200) | {"Broken": broken})
+    assert "Resource creation cancelled" in failed.value.reasons
+
+
 def test_a_command_fails_as_ordered(cloud: LocalCloud) -> None:
     order_fault(cloud, "command_fails", command="dnf")
     with pytest.raises(StackFailedError, match="no such model"):
