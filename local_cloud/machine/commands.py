@@ -137,10 +137,13 @@ def _systemctl(arguments: list[str]) -> None:
         ask_init("stop", *names)
 
 
-def ask_init(verb: str, *names: str, port: str = "") -> Any:
-    """What the first process of a machine, by default of this one, answers to systemctl. Raises CommandError."""
+def ask_init(verb: str, *names: str, port: str = "", timeout: float | None = None) -> Any:
+    """What the first process of a machine, by default of this one, answers to systemctl.
+
+    timeout: seconds, None = as long as it takes. Raises CommandError; OSError where there is no such process.
+    """
     address = ("127.0.0.1", int(port or os.environ["SLIPWAY_LOCAL_INIT_PORT"]))
-    with socket.create_connection(address) as connection:
+    with socket.create_connection(address, timeout) as connection:
         connection.sendall(json.dumps([verb, *names]).encode() + b"\n")
         answer = json.loads(connection.makefile().read())
     if "error" in answer:

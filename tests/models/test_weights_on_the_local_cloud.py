@@ -14,17 +14,8 @@ def test_real_weights_answer_through_the_api(weights: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [
-        str(ROOT / ".venv/bin/python"),
-        "-m",
-        "slipway",
-        "local",
-        "gpt2-ec2",
-        "--port",
-        str(port),
-        "--weights",
-        str(weights),
-    ]
+    python, options = str(ROOT / ".venv/bin/python"), ["--port", str(port), "--weights", str(weights)]
+    command = [python, "-m", "slipway", "local", "gpt2-ec2", *options]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout
         printed = ""

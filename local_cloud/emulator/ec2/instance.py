@@ -26,6 +26,7 @@ _CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "s
 _PUBLIC_ADDRESS = "203.0.113.25"  # of the block for documentation
 _NOWHERE = "http://127.0.0.1:9"  # the discard port, where nobody listens
 _SHUT_DOWN_SECONDS = 100
+_ANSWER_SECONDS = 5
 # What the SSM agent needs before Fleet Manager calls its machine Online.
 _AGENT_ACTIONS = ("ssm:UpdateInstanceInformation", "ssmmessages:CreateControlChannel", "ssmmessages:OpenControlChannel")
 
@@ -83,7 +84,7 @@ class Instance:
             "services": {},
         }
         with contextlib.suppress(OSError, ValueError):
-            found["services"] = commands.ask_init("pids", port=self._init_port())
+            found["services"] = commands.ask_init("pids", port=self._init_port(), timeout=_ANSWER_SECONDS)
         return found
 
     def _init_port(self) -> str:

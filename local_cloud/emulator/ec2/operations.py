@@ -1,5 +1,6 @@
 """The operations that launch, start, stop and end instances, with EC2's states and refusals."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import parse_qs
@@ -196,8 +197,10 @@ def _tags_of_instances() -> Iterator[tuple[str, list[dict[str, str]]]]:
         yield _arn(instance_id), _ec2._tags.get(instance_id, [])
 
 
-def list_machines() -> list[dict[str, Any]]:
-    return [each.describe() for _, _, each in ministack.in_all_scopes(instances) if each.state != "terminated"]
+async def list_machines() -> list[dict[str, Any]]:
+    """Off the loop, as each machine is asked for its processes."""
+    found = [each for _, _, each in ministack.in_all_scopes(instances) if each.state != "terminated"]
+    return [await asyncio.to_thread(each.describe) for each in found]
 
 
 def power_off_all() -> None:
