@@ -22,6 +22,8 @@ from local_cloud.cloud import LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
 from local_cloud.registry import put_image
 from slipway.container_log import last_words
+from slipway.deployed_stack import existing_stack
+from slipway.hosting.hosting import hosting_of
 from slipway.prompt import text_of
 
 PROMPT = "A list of the functions that"
@@ -155,11 +157,10 @@ def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> 
 
 
 def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:
-    """Of the model's containers: the logs end with the local cloud, and the reason often stands there."""
-    logs = cloud.client("logs", region=stack.region)
-    groups = logs.describe_log_groups(logGroupNamePrefix=f"/aws/sagemaker/Endpoints/{stack.name}-")["logGroups"]
-    for group in (each["logGroupName"] for each in groups):
-        if lines := last_words(group, logs):
+    """Of the model's log: it ends with the local cloud, and the reason often stands there."""
+    if found := existing_stack(stack.name, lambda service: cloud.client(service, region=stack.region)):
+        group = hosting_of(found).log_group
+        if lines := last_words(group, found.clients("logs")):
             print(f"The last lines of {group}:", *lines, sep="\n  ", file=sys.stderr)
 
 

@@ -1,6 +1,6 @@
 """`hosting.mode: ec2`: machines that take jobs from a queue, stop themselves when idle, and are started for a job."""
 
-from aws_cdk import Aws, Duration
+from aws_cdk import Aws, Duration, RemovalPolicy, Tags
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
@@ -18,6 +18,7 @@ from .machine_role import MachineRole
 from .machines import Machines
 from .resolution import Resolution
 from .sources import Sources
+from .unique_name import unique_name
 
 _HIDDEN = Duration.seconds(30)  # SQS hides a message six times as long; the worker on a machine prolongs it
 _TEND_TIMEOUT = Duration.seconds(50)
@@ -62,7 +63,14 @@ class Ec2Hosting(Construct):
             "STARTUP_TIMEOUT_IN_SECONDS": str(deployment.hosting.startup_timeout_in_seconds),
             "MAX_BATCH_SIZE": str(resolution.machine_batch_size),
         }
-        log_group = LogGroup(self, "MachineLogGroup", settings=deployment.logs)
+        log_group = LogGroup(
+            self,
+            "MachineLogGroup",
+            settings=deployment.logs,
+            name=f"/slipway/machines/{unique_name()}",
+            removal_policy=RemovalPolicy.RETAIN,  # a set-up that failed says why there
+        )
+        Tags.of(log_group).add(DEPLOYMENT_TAG, Aws.STACK_NAME)
         role = MachineRole(self, "MachineRole", model=deployment.model, log_group=log_group)
         store.grant_work(role)
         self.queue.grant_receive(role)
