@@ -1,6 +1,6 @@
 # Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth test test-tools test-models check format snapshot reference pictures recordings bench smoke chaos requirements clean
+.PHONY: help setup local synth chromium test test-tools test-models check format snapshot reference pictures recordings bench smoke chaos requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml)))slipway-account-settings
@@ -53,13 +53,16 @@ local: .venv/.ready .venv-cloud/.ready  ## deploy DEPLOYMENT (default qwen3-4b) 
 synth: .venv/.ready node_modules/.ready  ## write DEPLOYMENT's template to cdk.out/
 	@cdk synth --quiet -c deployment=$(DEPLOYMENT)
 
-test: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run all tests of the product
+chromium: .venv/.ready  # for tests/browser; CHROMIUM names one that is installed elsewhere
+	@PYTHONPATH=tests python -m support.chromium
+
+test: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## run all tests of the product
 	@python -m pytest $(SIDE_BY_SIDE)
 
 test-tools: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run the tests of our test tools: local cloud, model server, simulation
 	@python -m pytest $(SIDE_BY_SIDE) tests/tools
 
-test-models: .venv-models/.ready  ## run the plain handler of model_src with real torch and transformers
+test-models: .venv-models/.ready  ## run model_src/transformers and model_src/generation with real torch and transformers
 	@.venv-models/bin/python -m pytest --confcutdir tests/models tests/models
 
 check: .venv/.ready node_modules/.ready  ## ruff, mypy, and CloudFormation's own validation of every template
@@ -92,7 +95,7 @@ chaos: .venv/.ready  ## JOBS (default 100000) under random faults in virtual tim
 	@PYTHONPATH=tests python -m simulation --jobs $(JOBS) --seeds $(SEEDS)
 
 requirements: .venv/.ready  ## refresh all pinned versions
-	@for file in requirements requirements-dev local_cloud/requirements tests/models/requirements; do \
+	@for file in requirements requirements-dev local_cloud/requirements tests/models/requirements model_src/machine/requirements; do \
 	  uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade $$file.in -o $$file.txt; done
 
 clean:  ## remove everything that was installed or generated

@@ -16,11 +16,17 @@ from .intrinsics import UNKNOWN, resolve
 
 
 class _Requests(NamedTuple):
-    """The operations that take the properties of a type; CloudFormation itself gives a value to `generated`."""
+    """The operations that take the properties of a type; CloudFormation itself gives a value to `generated`.
+
+    tagged: the kind of resource for which the property Tags becomes an entry of TagSpecifications.
+    own: properties that CloudFormation acts on itself.
+    """
 
     service: str
     operations: tuple[str, ...]
     generated: tuple[str, ...] = ()
+    tagged: str = ""
+    own: tuple[str, ...] = ()
 
 
 TYPES = {
@@ -30,6 +36,10 @@ TYPES = {
     "AWS::ApplicationAutoScaling::ScalableTarget": _Requests("application-autoscaling", ("RegisterScalableTarget",)),
     "AWS::ApplicationAutoScaling::ScalingPolicy": _Requests("application-autoscaling", ("PutScalingPolicy",)),
     "AWS::CloudWatch::Alarm": _Requests("cloudwatch", ("PutMetricAlarm",), ("AlarmName",)),
+    "AWS::EC2::Instance": _Requests(
+        "ec2", ("RunInstances",), ("MaxCount", "MinCount"), "instance", ("PropagateTagsToVolumeOnCreation",)
+    ),
+    "AWS::EC2::LaunchTemplate": _Requests("ec2", ("CreateLaunchTemplate",), ("LaunchTemplateName",)),
     "AWS::Lambda::EventInvokeConfig": _Requests("lambda", ("PutFunctionEventInvokeConfig",)),
     "AWS::Lambda::EventSourceMapping": _Requests("lambda", ("CreateEventSourceMapping",)),
     "AWS::Lambda::Permission": _Requests("lambda", ("AddPermission",), ("StatementId",)),
@@ -57,8 +67,11 @@ def problems(resource_type: str, properties: dict[str, Any]) -> Iterator[str]:
     """What is wrong with the resolved properties of one of `TYPES`."""
     requests = TYPES[resource_type]
     properties = dict.fromkeys(requests.generated, UNKNOWN) | properties
+    properties = {name: value for name, value in properties.items() if name not in requests.own}
     if properties.pop(_TARGET, None):  # "<resource id>|<dimension>|<namespace>", the Ref of a scalable target
         properties |= dict.fromkeys(_TARGET_MEMBERS, UNKNOWN)
+    if requests.tagged and (tags := properties.pop("Tags", None)):
+        properties["TagSpecifications"] = [{"ResourceType": requests.tagged, "Tags": tags}]
     shapes = {operation: input_shape(requests.service, operation) for operation in requests.operations}
     for name in properties:
         if not any(member_of(name, shape) in shape.members for shape in shapes.values()):

@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ from .assembly import ROOT
 
 ACCOUNT = "111122223333"
 PYTHON = ROOT / ".venv-cloud" / "bin" / "python"
+MODEL_PYTHON = ROOT / ".venv-models" / "bin" / "python"  # with torch and transformers, for real weights
 START_TIMEOUT_IN_SECONDS = 120
 
 
@@ -46,7 +48,8 @@ class LocalCloud:
 
     _program: tuple[str, ...] = ("-m", "local_cloud.emulator")
 
-    def __init__(self, *, port: int, clock_speed: float = 1) -> None:
+    def __init__(self, *, port: int, clock_speed: float = 1, weights: Path | None = None) -> None:
+        """weights: a folder with a Hugging Face model for machines of EC2; None = the text generator."""
         if not PYTHON.exists():
             raise LocalCloudError(f"{PYTHON.parent.parent.name} is missing: run `make setup`.")
         _demand_free(port)
@@ -56,7 +59,7 @@ class LocalCloud:
         self._process = subprocess.Popen(
             [str(PYTHON), *self._program, "--port", str(port)],
             cwd=ROOT,
-            env={"PATH": "/usr/bin:/bin", "SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed)},
+            env={"PATH": "/usr/bin:/bin", "SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed)} | _model_settings(weights),
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=subprocess.STDOUT,
@@ -153,6 +156,12 @@ class LocalCloud:
         iam.put_user_policy(UserName=user, PolicyName="Policy", PolicyDocument=policy)
         key = iam.create_access_key(UserName=user)["AccessKey"]
         return Credentials(key["AccessKeyId"], key["SecretAccessKey"])
+
+
+def _model_settings(weights: Path | None) -> dict[str, str]:
+    if weights is None:
+        return {}
+    return {"SLIPWAY_LOCAL_WEIGHTS": str(weights.resolve()), "SLIPWAY_LOCAL_MODEL_PYTHON": str(MODEL_PYTHON)}
 
 
 def _demand_free(port: int) -> None:

@@ -38,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_verify,
         _add_status,
         _add_call,
+        _add_playground,
         _add_logs,
         _add_list,
         _add_purge,
@@ -59,12 +60,14 @@ def _add_local(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
         from slipway import local
 
-        return local.run(given.deployment, given.port, given.clock_speed)
+        return local.run(given.deployment, given.port, given.clock_speed, given.weights)
 
     local = _add(commands, "local", "deploy on this machine, answer a request, stay until Ctrl-C", run, "gpt2")
     local.add_argument("deployment", type=_one_name, help=_FILE)
     local.add_argument("--port", type=_port, default=4566, help="port on 127.0.0.1 (default 4566)")
     local.add_argument("--clock-speed", type=_speed, default=1, help="the cloud's clock runs so many times as fast")
+    weights = "folder with a Hugging Face model that really answers; for deployments with hosting.mode: ec2"
+    local.add_argument("--weights", type=Path, metavar="PATH", help=weights)
 
 
 def _add_check(commands: Any) -> None:
@@ -154,6 +157,17 @@ def _add_call(commands: Any) -> None:
     call.add_argument("--max-tokens", type=_whole_number, metavar="N", help="of the answer (default: the deployment's)")
     call.add_argument("--timeout", type=_whole_number, default=1800, help=_TIMEOUT)
     call.add_argument("--json", action="store_true", help="the whole answer")
+
+
+def _add_playground(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import playground
+
+        return playground.run(given.deployment, given.region, given.port)
+
+    text = "a page to try the model, and a URL for any HTTP client: signs its calls, on this machine only"
+    page = _add_deployed(commands, "playground", text, run, "qwen3-4b")
+    page.add_argument("--port", type=_port, default=0, help="port on 127.0.0.1 (default: a free one)")
 
 
 def _add_logs(commands: Any) -> None:

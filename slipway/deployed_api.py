@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,28 +38,37 @@ class Answer:
 
 
 class DeployedApi:
-    """The API of a complete stack. Raises boto3's errors where AWS or the API can't be reached."""
+    """The API of a complete stack. Raises boto3's errors where AWS or the API can't be reached.
 
-    def __init__(self, stack: DeployedStack) -> None:
+    credentials: botocore's, None = as boto3 finds them.
+    """
+
+    def __init__(self, stack: DeployedStack, credentials: Any = None) -> None:
         self.url = str(stack.api_url)
         self._region, self._key = stack.region, _key(stack)
+        # Kept, as they refresh themselves before they expire.
+        self._credentials = credentials or boto3.Session().get_credentials()
 
     def call(self, method: str, path: str, body: Any = None) -> Answer:
         """path: below the stage, with any query percent-encoded."""
         data = None if body is None else json.dumps(body).encode()
-        headers = {"content-type": "application/json"} if data else {}
-        request = AWSRequest(method=method, url=f"{self.url}{path.lstrip('/')}", data=data, headers=headers)
+        return _answer(self.send(method, path, data, {"content-type": "application/json"} if data else {}))
+
+    def send(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> Any:
+        """As `call`, with any bytes; botocore's AWSResponse."""
+        request = AWSRequest(method=method, url=f"{self.url}{path.lstrip('/')}", data=data, headers=dict(headers))
         if self._key:
             request.headers["x-api-key"] = self._key
-        elif credentials := boto3.Session().get_credentials():
-            SigV4Auth(credentials.get_frozen_credentials(), "execute-api", self._region).add_auth(request)
+        elif self._credentials:
+            frozen = self._credentials.get_frozen_credentials()
+            SigV4Auth(frozen, "execute-api", self._region).add_auth(request)
         else:
             raise NoCredentialsError
         return _send(request)
 
     def fetch(self, url: str) -> Answer:
         """The file behind a link that the API gave."""
-        return _send(AWSRequest(method="GET", url=url))
+        return _answer(_send(AWSRequest(method="GET", url=url)))
 
     def ended(self, job: dict[str, Any], seconds: float) -> dict[str, Any]:
         """The job after its end, or as it is after so many seconds."""
@@ -74,9 +84,12 @@ class DeployedApi:
         return job
 
 
-def _send(request: AWSRequest) -> Answer:
+def _send(request: AWSRequest) -> Any:
     http = URLLib3Session(timeout=_TIMEOUTS_IN_SECONDS, proxies=get_environ_proxies(request.url))
-    response = http.send(request.prepare())
+    return http.send(request.prepare())
+
+
+def _answer(response: Any) -> Answer:
     try:
         content = json.loads(response.content)
     except ValueError:

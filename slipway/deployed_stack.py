@@ -103,11 +103,16 @@ class DeployedStack:
         return [functions.get_function_configuration(FunctionName=name) for name in names]
 
     @cached_property
+    def variables(self) -> dict[str, str]:
+        """The environment of the functions, which is the same for all but for what the playground's has on top."""
+        name = self.resources["AWS::Lambda::Function"][0]
+        function = self.clients("lambda").get_function_configuration(FunctionName=name)
+        return dict(function["Environment"]["Variables"])
+
+    @property
     def bodies(self) -> list[str]:
         """The prompts that the engine takes: `inputs`, `messages`, `prompt`."""
-        name = self.resources["AWS::Lambda::Function"][0]  # the environment is the same for all
-        function = self.clients("lambda").get_function_configuration(FunctionName=name)
-        return list(json.loads(function["Environment"]["Variables"]["REQUEST_SCHEMA"])["bodies"])
+        return list(json.loads(self.variables["REQUEST_SCHEMA"])["bodies"])
 
 
 def deployed_stacks(clients: Clients) -> Iterator[DeployedStack]:

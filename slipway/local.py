@@ -7,7 +7,10 @@ import signal
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+from botocore.credentials import Credentials
 
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.archive import handler_folders
@@ -18,29 +21,42 @@ from llm_hosting.resolution.description import describe
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import ROOT, Stack, SynthesisError, read_stacks, synthesize
 from local_cloud.checks import TemplateError, check
-from local_cloud.cloud import LocalCloud, LocalCloudError
+from local_cloud.cloud import MODEL_PYTHON, LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
 from local_cloud.registry import put_image
 from slipway.container_log import last_words
-from slipway.deployed_stack import existing_stack
+from slipway.deployed_api import DeployedApi
+from slipway.deployed_stack import existing_stack, find_stack
 from slipway.hosting.hosting import hosting_of
+from slipway.playground import SigningProxy
 from slipway.prompt import text_of
 
 PROMPT = "A list of the functions that"
 QUESTIONS: dict[str, dict[str, Any]] = {
     "inputs": {"inputs": PROMPT, "parameters": {"temperature": 0.9, "max_new_tokens": 40}},
+    "prompt": {"prompt": PROMPT, "num_samples": 2, "length": 40, "temperature": 0.9, "top_p": 0.9, "top_n": 40},
     "messages": {"messages": [{"role": "user", "content": PROMPT}], "max_tokens": 40, "seed": 7},
 }
 
 
-def run(deployment: str, port: int, clock_speed: float) -> int:
-    """Returns the exit status: 0 after Ctrl-C, 1 after a problem, which was printed, 2 for an unknown deployment."""
+class WeightsError(Exception):
+    """--weights can't be used; the message is one sentence for its user."""
+
+
+def run(deployment: str, port: int, clock_speed: float, weights: Path | None = None) -> int:
+    """weights: a folder with a model that answers in place of the text generator.
+
+    Returns the exit status: 0 after Ctrl-C, 1 after a problem, which was printed, 2 for an unknown deployment."""
     signal.signal(signal.SIGTERM, _interrupt)
     progress = _Progress()
     try:
         path = find(deployment, ROOT / "deployments")
         resolution, findings = load(path, handler_folders(ROOT / "model_src"))
-        with LocalCloud(port=port, clock_speed=clock_speed) as cloud:  # starts while the app synthesizes
+        if weights:
+            _check_weights(weights, resolution.deployment.hosting.mode)
+        with LocalCloud(
+            port=port, clock_speed=clock_speed, weights=weights
+        ) as cloud:  # starts while the app synthesizes
             print(*describe(path.stem, resolution, findings), sep="\n", file=sys.stderr)
             progress(f"synthesizing {deployment}")
             stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, deployment]))
@@ -50,7 +66,7 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
             check(*stacks)
             progress("starting the emulator")
             cloud.wait_until_ready()
-            if not resolution.deployment.serving.image_uri:
+            if resolution.image and not resolution.deployment.serving.image_uri:
                 put_image(cloud, resolution.image, region)  # `doctor` looks for it
             outputs = _deploy(cloud, stacks, progress)
             client = connect(cloud, outputs, region, caller=cloud.deployer)
@@ -63,8 +79,10 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
             print(*_exports(cloud, client), "", sep="\n")
             print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
             print(f"\npython -m slipway verify {stacks[-1].name}\n")
-            print("Ctrl-C stops it.", flush=True)
-            _stay(cloud)
+            with _playground(cloud, stacks[-1].name, region) as proxy:
+                print(f"playground  {proxy.url}\n")
+                print("Ctrl-C stops it.", flush=True)
+                _stay(cloud)
     except KeyboardInterrupt:
         progress.end()
         print("\nstopped: every process is gone")
@@ -72,6 +90,7 @@ def run(deployment: str, port: int, clock_speed: float) -> int:
     except (
         UnknownDeploymentError,
         DeploymentError,
+        WeightsError,
         SynthesisError,
         LocalCloudError,
         TemplateError,
@@ -129,7 +148,25 @@ def _question(stacks: list[Stack]) -> dict[str, Any]:
         if resource["Type"] == "AWS::Lambda::Function"
     )
     schema = next(json.loads(names["REQUEST_SCHEMA"]) for names in functions if "REQUEST_SCHEMA" in names)
+    if "num_samples" in schema["parameters"]:
+        return QUESTIONS["prompt"]
     return QUESTIONS["inputs" if "inputs" in schema["bodies"] else "messages"]
+
+
+def _check_weights(weights: Path, mode: str) -> None:
+    """Raises WeightsError."""
+    if mode != "ec2":
+        raise WeightsError(
+            f"--weights is for deployments with hosting.mode: ec2, and this one has {mode}; leave it out."
+        )
+    if not (weights / "config.json").is_file():
+        raise WeightsError(
+            f"--weights: {weights} holds no Hugging Face model (config.json is missing); name its folder."
+        )
+    if not MODEL_PYTHON.exists():
+        raise WeightsError(
+            "--weights runs the model in .venv-models, which is missing: run `make .venv-models/.ready`."
+        )
 
 
 def _exports(cloud: LocalCloud, client: ApiClient) -> list[str]:
@@ -154,6 +191,13 @@ def _exports(cloud: LocalCloud, client: ApiClient) -> list[str]:
 def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> list[str]:
     calls = [("POST", "/generate", question), ("POST", "/jobs?wait=25", question), ("GET", "/endpoint", None)]
     return [client.curl(*call) for call in calls if takes_jobs or not call[1].startswith("/jobs")]
+
+
+def _playground(cloud: LocalCloud, name: str, region: str) -> SigningProxy:
+    """The page, whether the deployment serves one itself or not; its calls are the deployer's, as those above."""
+    stack = find_stack(name, lambda service: cloud.client(service, region=region))
+    key = Credentials(cloud.deployer.access_key_id, cloud.deployer.secret_access_key)
+    return SigningProxy(stack, DeployedApi(stack, key))
 
 
 def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:

@@ -14,6 +14,7 @@ from llm_hosting.hosting_modes import HOSTING_MODES
 from llm_hosting.inference_api import InferenceApi
 from llm_hosting.job_functions import JobFunctions
 from llm_hosting.job_store import JobStore
+from llm_hosting.playground import Playground
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
 
@@ -21,7 +22,7 @@ from llm_hosting.sources import Sources
 class InferenceStack(cdk.Stack):
     """A hosted model, the REST API in front of it, jobs, and the functions between them.
 
-    sources: of the functions, and of own code beside models.
+    sources: of the functions, of what runs beside models, of the page.
     """
 
     def __init__(
@@ -66,6 +67,9 @@ class InferenceStack(cdk.Stack):
             "GET", "/endpoint", handler=hosting.describe_handler, timeout=cdk.Duration.seconds(10)
         )
         hosting.grant_describe(describe)
+        if deployment.api.playground:
+            files = lambda_.Code.from_asset(str(sources.playground), exclude=["**/__pycache__"])
+            Playground(self, "Playground", api=api, auth=deployment.api.auth, code=files, handlers=handlers)
 
         outputs = {"ApiUrl": api.url, **hosting.outputs}
         if api.api_key:

@@ -217,6 +217,13 @@ class Hosting(Section):
     idle_minutes: int = Field(
         30, ge=1, le=1440, description="`mode: ec2` only: minutes without work after which a machine stops itself."
     )
+    renewal: int = Field(
+        0,
+        ge=0,
+        le=1_000_000,
+        description="`mode: ec2` only: another number replaces the machines at the next deploy, by new ones with that "
+        "day's Amazon Linux.",
+    )
     inference_ami_version: (
         Literal[
             "al2-ami-sagemaker-inference-gpu-2",
@@ -327,6 +334,9 @@ class Api(Section):
     tracing: bool = Field(False, description="AWS X-Ray for the API and its functions.")
     memory_in_mb: int = Field(512, ge=256, le=10240, description="Memory of each function; CPU grows with it.")
     architecture: Literal["arm64", "x86_64"] = Field("arm64", description="Processor of the functions.")
+    playground: bool = Field(
+        False, description="A page to try the model at the API's own URL; anybody may load it, its calls need the key."
+    )
 
     @property
     def function_timeout_in_seconds(self) -> int:

@@ -20,7 +20,9 @@ from .resolution import Resolution
 from .sources import Sources
 from .unique_name import unique_name
 
-_HIDDEN = Duration.seconds(30)  # SQS hides a message six times as long; the worker on a machine prolongs it
+_HIDDEN = Duration.seconds(
+    30
+)  # SQS hides a message six times as long; one that comes back while its job runs is deleted
 _TEND_TIMEOUT = Duration.seconds(50)
 _FIVE_MINUTES = Duration.minutes(5)
 _FAILED_TENDS = 2  # of five

@@ -19,18 +19,22 @@ _TRACING_ANYWHERE = "xray:PutTraceSegments and xray:PutTelemetryRecords know no 
 
 @dataclass(frozen=True)
 class Handlers:
-    """Shared by all functions of a deployment: code, environment, settings, logs."""
+    """Shared by all functions of a deployment: code, environment, settings, logs.
+
+    package: of the handlers within the code, with a dot after it.
+    """
 
     code: lambda_.Code
     environment: dict[str, str]
     settings: Api
     log_settings: Logs
+    package: str = "inference_api.handlers."
 
 
 class HandlerFunction(Construct):
     """`function` is the CDK function; constructs grant it access to their resources.
 
-    handler: a module in `inference_api.handlers`.
+    handler: a module in the package of the handlers.
     failures: why the function needs no dead-letter queue, for cdk-nag.
     memory_in_mb: None = `api.memory_in_mb`.
     calls_itself: the function writes into its own queue; Lambda would stop such a loop after 16 turns.
@@ -60,7 +64,7 @@ class HandlerFunction(Construct):
             runtime=lambda_.Runtime.PYTHON_3_14,
             architecture=_ARCHITECTURES[settings.architecture],
             memory_size=memory_in_mb or settings.memory_in_mb,
-            handler=f"inference_api.handlers.{handler}.handler",
+            handler=f"{handlers.package}{handler}.handler",
             code=handlers.code,
             timeout=timeout,
             environment=handlers.environment,

@@ -125,15 +125,24 @@ class InferenceApi(Construct):
             memory_in_mb=memory_in_mb,
         ).function
         auth = self._settings.auth
-        gateway_timeout = cdk.Duration.seconds(self._settings.timeout_in_seconds)
         route = self._api.root.resource_for_path(path).add_method(
             method,
-            apigateway.LambdaIntegration(function, timeout=gateway_timeout, allow_test_invoke=False),
+            self._integration(function),
             authorization_type=apigateway.AuthorizationType.IAM if auth == "iam" else apigateway.AuthorizationType.NONE,
             api_key_required=auth == "api-key",
         )
         self._acknowledge_auth(route)
         return function
+
+    def add_open_route(self, path: str, function: lambda_.Function, *, reason: str) -> None:
+        """GET without authorization. reason: why that is safe, for cdk-nag."""
+        open_ = {"authorization_type": apigateway.AuthorizationType.NONE, "api_key_required": False}
+        route = self._api.root.resource_for_path(path).add_method("GET", self._integration(function), **open_)
+        acknowledge(route, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), reason))
+
+    def _integration(self, function: lambda_.Function) -> apigateway.LambdaIntegration:
+        timeout = cdk.Duration.seconds(self._settings.timeout_in_seconds)
+        return apigateway.LambdaIntegration(function, timeout=timeout, allow_test_invoke=False)
 
     def _stage_options(self) -> apigateway.StageOptions:
         destination = log_format = None

@@ -16,8 +16,6 @@ from .machine_network import MachineNetwork
 from .resolution import Resolution
 from .user_data import user_data
 
-# Amazon Linux 2023 of the day of the launch: a machine keeps it until it is replaced.
-_IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-{arch}"
 _ROOT_DEVICE = "/dev/xvda"  # of Amazon Linux
 _NO_DETAILED_MONITORING = "An alarm goes off when the machine's worker is unwell, which tells more than its CPU."
 _MAY_BE_TERMINATED = (
@@ -29,8 +27,8 @@ _MAY_BE_TERMINATED = (
 class Machine(Construct):
     """`id`: of the instance.
 
-    Another content of the launch template makes another instance. It has a wait of its own with a new id, because
-    CloudFormation can't update a wait condition, nor use a handle twice.
+    Another content makes another launch template, and hence another instance; nothing else does. Its wait has a new id,
+    too, because CloudFormation can't update a wait condition, nor use a handle twice.
 
     number: from 0 on. code: `s3://` address of the zip that the machine unpacks.
     """
@@ -57,18 +55,20 @@ class Machine(Construct):
         }
 
         def content(signal_url: str) -> ec2.CfnLaunchTemplate.LaunchTemplateDataProperty:
-            script = user_data(code=code, variables=variables, number=number, signal_url=signal_url)
+            renewal = deployment.hosting.renewal
+            script = user_data(code=code, variables=variables, number=number, renewal=renewal, signal_url=signal_url)
             return _launch_data(resolution, network, number, profile.attr_arn, script)
 
         timeout = str(deployment.hosting.startup_timeout_in_seconds)
         digest = self._digest(content(""), timeout)
         handle = cdk.CfnWaitConditionHandle(self, f"Handle{digest}")
-        template = ec2.CfnLaunchTemplate(self, "Template", launch_template_data=content(handle.ref))
+        # Not another version of one template: CloudFormation has made versions of unchanged ones (aws-cdk#38069).
+        template = ec2.CfnLaunchTemplate(self, f"Template{digest}", launch_template_data=content(handle.ref))
         self.instance = ec2.CfnInstance(
             self,
             "Instance",
             launch_template=ec2.CfnInstance.LaunchTemplateSpecificationProperty(
-                launch_template_id=template.ref, version=template.attr_latest_version_number
+                launch_template_id=template.ref, version=template.attr_default_version_number
             ),
             propagate_tags_to_volume_on_creation=True,
         )
@@ -101,7 +101,7 @@ def _launch_data(
 ) -> ec2.CfnLaunchTemplate.LaunchTemplateDataProperty:
     template, hosting = ec2.CfnLaunchTemplate, resolution.deployment.hosting
     return template.LaunchTemplateDataProperty(
-        image_id=_IMAGE.format(arch=resolution.placements[0].instance.arch),
+        image_id=resolution.image,  # of the day of the launch, until the machine is replaced
         instance_type=hosting.instance_types[0],
         iam_instance_profile=template.IamInstanceProfileProperty(arn=profile_arn),
         instance_initiated_shutdown_behavior="stop",
@@ -115,7 +115,7 @@ def _launch_data(
                     encrypted=True,
                     kms_key_id=hosting.volume_kms_key_arn,
                     volume_type="gp3",
-                    volume_size=resolution.machine_volume_in_gb,
+                    volume_size=resolution.placements[0].disk_in_gb,
                     delete_on_termination=True,
                 ),
             )

@@ -6,10 +6,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Sources:
-    """functions: of the Lambda functions. models: of what runs beside a model, in its container or on its machine."""
+    """functions: of the Lambda functions. models: of what runs beside a model, in its container or on its machine.
+
+    playground: the page that the API serves.
+    """
 
     functions: Path
     models: Path
+    playground: Path
 
     def model_handler(self, name: str | None) -> Path | None:
         """The folder of an own model.py, `serving.handler`."""

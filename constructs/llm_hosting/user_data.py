@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def user_data(*, code: str, variables: Mapping[str, str], number: int, signal_url: str) -> str:
+def user_data(*, code: str, variables: Mapping[str, str], number: int, renewal: int, signal_url: str) -> str:
     """user_data.sh with these values, which may hold tokens of the CDK.
 
     variables: one line each, NAME=value, as systemd reads it. Values hold no line break, and no backslash, which it
@@ -14,6 +14,7 @@ def user_data(*, code: str, variables: Mapping[str, str], number: int, signal_ur
         "@CODE@": code,
         "@ENVIRONMENT@": "\n".join(f"{name}={variables[name]}" for name in sorted(variables)),
         "@NUMBER@": str(number),
+        "@RENEWAL@": str(renewal),
         "@REGION@": variables["AWS_REGION"],
         "@SIGNAL_URL@": signal_url,
     }

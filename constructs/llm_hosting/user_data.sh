@@ -1,5 +1,6 @@
 #!/bin/bash
 # First start of a machine of hosting.mode ec2: sets it up, and tells CloudFormation how that went.
+# Renewal @RENEWAL@: another number makes another launch template, hence another machine.
 export SLIPWAY_HOME="${SLIPWAY_HOME:-/opt/slipway}" AWS_REGION='@REGION@'
 metadata="${AWS_EC2_METADATA_SERVICE_ENDPOINT:-http://169.254.169.254}"
 mkdir -p "$SLIPWAY_HOME/log"

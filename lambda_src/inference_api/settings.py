@@ -110,8 +110,3 @@ def machine_settings() -> MachineSettings:
         startup_timeout_in_seconds=int(os.environ["STARTUP_TIMEOUT_IN_SECONDS"]),
         batch=int(os.environ["MAX_BATCH_SIZE"]),
     )
-
-
-def machine_number() -> int:
-    """Of the machine that this process runs on."""
-    return int(os.environ["MACHINE_NUMBER"])

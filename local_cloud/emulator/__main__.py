@@ -16,6 +16,8 @@ from local_cloud.emulator import clock
 
 STATE_PREFIX = "slipway-local-cloud-"
 KEPT_FROM_HOST = ("PATH", "LANG", "LC_ALL")
+# Of machines of EC2: a model, and the Python that runs it.
+MODEL_SETTINGS = ("SLIPWAY_LOCAL_WEIGHTS", "SLIPWAY_LOCAL_MODEL_PYTHON")
 
 
 def main() -> None:
@@ -66,6 +68,7 @@ def _set_environment(port: int, state: Path) -> tuple[str, ...]:
         "STATE_DIR": str(state / "state"),
         clock.SETTING: str(clock.SPEED),
     }
+    settings |= {name: os.environ[name] for name in MODEL_SETTINGS if name in os.environ}
     host = {name: os.environ[name] for name in KEPT_FROM_HOST if name in os.environ}
     os.environ.clear()
     os.environ.update(host | settings | {"TMPDIR": str(state)})
@@ -76,6 +79,7 @@ def _set_environment(port: int, state: Path) -> tuple[str, ...]:
 async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str, ...], state: Path) -> None:
     # Not earlier: the emulator reads the environment when it is imported.
     from local_cloud.emulator import ministack, services
+    from local_cloud.emulator.ec2 import operations
     from local_cloud.emulator.lambda_.functions import stop_functions
     from local_cloud.emulator.sagemaker import fleet
 
@@ -84,6 +88,7 @@ async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str
     stopped = asyncio.ensure_future(_stop_signal().wait())
     await asyncio.wait({server, stopped}, return_when=asyncio.FIRST_COMPLETED)
     stop_functions()
+    operations.power_off_all()
     # Off the loop: the containers' last lines are logged over HTTP.
     await asyncio.to_thread(fleet.stop_all_fleets)
     shutil.rmtree(state, ignore_errors=True)

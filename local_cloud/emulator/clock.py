@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
 SETTING = "SLIPWAY_LOCAL_CLOCK_SPEED"
 SPEED = float(os.environ.get(SETTING, "1"))
@@ -53,14 +53,23 @@ def shortened(seconds: float) -> float:
     return seconds / SPEED
 
 
+class Bell(Protocol):
+    """An event of threading, or of asyncio."""
+
+    def set(self) -> None: ...
+
+
 @dataclass(eq=False)
-class _Sleeper:
+class Sleeper:
+    """Somebody who waits for the clock."""
+
     ends_at: float
     is_working: bool
-    woken: threading.Event
+    is_chore: bool
+    woken: Bell
 
 
-_sleepers: list[_Sleeper] = []
+_sleepers: list[Sleeper] = []
 _work_in_progress = 0
 _changed = threading.Condition()
 
@@ -81,13 +90,17 @@ def _count_work(change: int) -> None:
         _changed.notify_all()
 
 
-def sleep(seconds: float, *, in_work: bool = False) -> None:
-    """Sleep for so many seconds of time.time(); in_work: as part of work that an advance waits for."""
-    sleeper = _Sleeper(time.time() + seconds, in_work, threading.Event())
+def sleep(seconds: float, *, in_work: bool = False, is_chore: bool = False) -> None:
+    """Sleep for so many seconds of time.time().
+
+    in_work: as part of work that an advance waits for. is_chore: the work never ends, so that nobody waits for its end.
+    """
+    woken = threading.Event()
+    sleeper = Sleeper(time.time() + seconds, in_work, is_chore, woken)
     with _changed:
         _sleepers.append(sleeper)
         _count_work(-in_work)
-    while (left := sleeper.ends_at - time.time()) > 0 and not sleeper.woken.wait(left):
+    while (left := sleeper.ends_at - time.time()) > 0 and not woken.wait(left):
         pass
     with _changed:
         _wake(sleeper)
@@ -96,10 +109,26 @@ def sleep(seconds: float, *, in_work: bool = False) -> None:
 def is_awaited() -> bool:
     """Whether work that an advance waits for, such as an update of an endpoint, waits for the clock itself."""
     with _changed:
-        return any(sleeper.is_working for sleeper in _sleepers)
+        return any(sleeper.is_working and not sleeper.is_chore for sleeper in _sleepers)
 
 
-def _wake(sleeper: _Sleeper) -> None:
+def stop_at(moment: float, woken: Bell) -> Sleeper:
+    """Let an advance stop at a moment of time.time() and set `woken`, unless the sleeper is forgotten before."""
+    sleeper = Sleeper(moment, True, True, woken)
+    with _changed:
+        _sleepers.append(sleeper)
+    return sleeper
+
+
+def forget(sleeper: Sleeper) -> bool:
+    """Whether an advance has woken it, so that it counts as work in progress, until end_work()."""
+    with _changed:
+        if is_asleep := sleeper in _sleepers:
+            _sleepers.remove(sleeper)
+    return not is_asleep
+
+
+def _wake(sleeper: Sleeper) -> None:
     """Its work counts as in progress from now, although its thread has yet to wake."""
     if sleeper in _sleepers:
         _sleepers.remove(sleeper)

@@ -106,14 +106,14 @@ def client_as_role(service: str, role_arn: str) -> Any:
     )
 
 
-def session_of_role(role_arn: str) -> dict[str, str]:
+def session_of_role(role_arn: str, session_name: str = "SageMaker") -> dict[str, str]:
     """The variables with which an SDK talks to this emulator as the role."""
     account, role_name = role_arn.split(":")[4], role_arn.rsplit("/", 1)[-1]
-    digest = hashlib.sha256(role_arn.encode()).hexdigest()
+    digest = hashlib.sha256(f"{role_arn}/{session_name}".encode()).hexdigest()
     key_id, secret = f"ASIA{digest[:16].upper()}", digest[16:56]
     session = {
-        "Arn": f"arn:aws:sts::{account}:assumed-role/{role_name}/SageMaker",
-        "UserId": f"{role_name}:SageMaker",
+        "Arn": f"arn:aws:sts::{account}:assumed-role/{role_name}/{session_name}",
+        "UserId": f"{role_name}:{session_name}",
         "SecretAccessKey": secret,
         "SessionToken": digest,
     }

@@ -1,4 +1,4 @@
-"""Service Quotas of SageMaker's instances and of API Gateway's timeout; increases are granted at once."""
+"""Service Quotas of SageMaker's instances, of EC2's vCPUs and of API Gateway's timeout; raised for the asking."""
 
 import hashlib
 import json
@@ -14,6 +14,8 @@ _PAGE = 100
 _USAGES = ("endpoint", "training job", "transform job", "notebook instance")
 
 _TIMEOUT = "Maximum integration timeout in milliseconds"
+_VCPUS = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"
+_CODES = {_TIMEOUT: "L-E5AE38E3", _VCPUS: "L-1216C47A"}
 
 # Changed quotas of each account and region, by name.
 applied: Any = ministack.scoped_store()
@@ -31,8 +33,10 @@ def _defaults(service: str) -> dict[str, int]:
     """SageMaker's are made up, roughly those of a new account: nobody publishes them."""
     if service == "apigateway":
         return {_TIMEOUT: 29_000}
+    if service == "ec2":
+        return {_VCPUS: 5}
     if service != "sagemaker":
-        message = "The local cloud knows the quotas of sagemaker and apigateway only."
+        message = "The local cloud knows the quotas of sagemaker, ec2 and apigateway only."
         raise _RefusedError("NoSuchResourceException", message)
     rows = json.loads(Path(__file__).with_name("endpoint_quotas.json").read_text())["instances"]
     return {f"{name} for {usage} usage": count for name, count in rows.items() for usage in _USAGES}
@@ -85,7 +89,7 @@ def _quota(service: str, name: str, value: int) -> dict[str, Any]:
 
 
 def _code(name: str) -> str:
-    return "L-E5AE38E3" if name == _TIMEOUT else f"L-{hashlib.sha256(name.encode()).hexdigest()[:8].upper()}"
+    return _CODES.get(name) or f"L-{hashlib.sha256(name.encode()).hexdigest()[:8].upper()}"
 
 
 _OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {

@@ -18,6 +18,9 @@ from local_cloud.emulator import (
     stack_creation,
 )
 from local_cloud.emulator.application_autoscaling import templates as scaling_templates
+from local_cloud.emulator.ec2 import long_polls, remote_commands
+from local_cloud.emulator.ec2 import operations as ec2_operations
+from local_cloud.emulator.ec2 import templates as ec2_templates
 from local_cloud.emulator.sagemaker import async_location, control_plane, gauges, runtime
 from local_cloud.emulator.sagemaker import templates as hosting_templates
 
@@ -42,6 +45,10 @@ def install(emulator_only: tuple[str, ...]) -> None:
         cloudwatch,
         hosting_templates,
         scaling_templates,
+        ec2_operations,
+        ec2_templates,
+        remote_commands,
+        long_polls,
         servicequotas,
         faults,
         stack_creation,

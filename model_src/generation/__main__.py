@@ -1,7 +1,7 @@
 """Serves the model of $SLIPWAY_HOME/model on loopback.
 
-MODEL_PORT (8080), MODEL_ID: named in answers, MAX_BATCH_SIZE: requests at once (4), MAX_MODEL_LEN: a shorter context
-than the model's own.
+Variables: MODEL_PORT (8080), MODEL_ID: named in answers, MAX_BATCH_SIZE: requests at once (4), MAX_MODEL_LEN: a shorter
+context than the model's own.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
     server = Server(int(os.environ.get("MODEL_PORT") or 8080))
     threading.Thread(target=server.serve_forever, daemon=True).start()  # /ping says 503 while the model loads
+    logging.info("listening on port %d", server.server_port)
     started = time.monotonic()
     folder = Path(os.environ.get("SLIPWAY_HOME") or "/opt/slipway") / "model"
     try:

@@ -80,6 +80,10 @@ class _Handler(BaseHTTPRequestHandler):
                 return False
         return True
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the standard library refuses, such as other methods: as JSON too."""
+        self._refuse(code, message or "the request is refused")
+
     def _refuse(self, status: int, error: str) -> None:
         """Without reading a body that may come, hence the end of the connection."""
         self.close_connection = True

@@ -37,15 +37,21 @@ def fetch(home: Path, variables: Mapping[str, str]) -> Path:
         return folder
     _remove(folder)
     if weights and not weights.startswith("s3://"):
-        folder.symlink_to(Path(weights).resolve(strict=True))
+        folder.symlink_to(_model(Path(weights).resolve(), source))
         return folder
     part.mkdir(parents=True, exist_ok=True)
     if weights:
         _download_from_s3(weights, part)
     else:
         _download_from_hub(variables["MODEL_ID"], variables.get("MODEL_REVISION") or "main", _token(variables), part)
-    (part / ".source").write_text(source)
+    (_model(part, source) / ".source").write_text(source)
     part.rename(folder)  # last, so that a broken download is never taken for a model
+    return folder
+
+
+def _model(folder: Path, source: str) -> Path:
+    if not (folder / "config.json").is_file():
+        raise WeightsError(f"{source} has no config.json, so it is no model of transformers")
     return folder
 
 

@@ -38,7 +38,11 @@ class Account:
 
 def is_used(check: str, deployment: Deployment) -> bool:
     """Whether a check, by its id, concerns the deployment."""
+    on_ec2 = deployment.hosting.mode == "ec2"
     used = {
+        "image-in-registry": not on_ec2,
+        "instance-type-offered": on_ec2,
+        "machine-network": deployment.security.vpc is not None,
         "weights-in-bucket": deployment.model.weights is not None,
         "cloudwatch-role": deployment.api.access_logs,
         "scaling-role": deployment.hosting.instance_count.is_scaled,

@@ -14,7 +14,9 @@ from slipway.account.endpoint_quota import service_quota
 from slipway.account.function_concurrency import function_concurrency
 from slipway.account.gateway_timeout import gateway_timeout
 from slipway.account.image_registry import image_in_registry
+from slipway.account.instance_type_offered import instance_type_offered
 from slipway.account.log_role import cloudwatch_role
+from slipway.account.machine_network import machine_network
 from slipway.account.scaling_role import scaling_role
 from slipway.account.weights_in_bucket import weights_in_bucket
 from slipway.aws_errors import sentence
@@ -27,6 +29,8 @@ CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = 
     "weights-in-bucket": weights_in_bucket,
     "cloudwatch-role": cloudwatch_role,
     "scaling-role": scaling_role,
+    "instance-type-offered": instance_type_offered,
+    "machine-network": machine_network,
     "function-concurrency": function_concurrency,
     "gateway-timeout": gateway_timeout,
 }

@@ -11,6 +11,7 @@ from llm_hosting.deployment import Deployment
 from llm_hosting.finding import Finding, Level
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
+from slipway.account.machine_quota import machine_quota
 from slipway.aws_errors import sentence
 
 _FIELD = "hosting.instance_type"
@@ -20,6 +21,9 @@ _MOST_ENDPOINTS = 100  # each takes two calls
 
 def service_quota(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
     """The quota has room for the deployment's instances beside those of other endpoints."""
+    if deployment.hosting.mode == "ec2":
+        yield from machine_quota(deployment, report, account)
+        return
     quotas = {f"{name} for endpoint usage": name for name in deployment.hosting.instance_types}
     values = _values(list(quotas), account.clients("service-quotas"))
     used: Counter[str] = Counter()

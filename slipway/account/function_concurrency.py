@@ -35,5 +35,7 @@ def _needs(deployment: Deployment) -> dict[str, int]:
     if deployment.hosting.mode == "realtime":
         needs["calls of the model"] = deployment.model_places
     if deployment.jobs.enabled:
-        needs |= {"held callers": deployment.jobs.max_waiting, "workers": deployment.most_workers, "sweeper": 1}
+        # Machines run jobs themselves, and have one function that tends them.
+        workers = {"tender": 1} if deployment.hosting.mode == "ec2" else {"workers": deployment.most_workers}
+        needs |= {"held callers": deployment.jobs.max_waiting, **workers, "sweeper": 1}
     return needs

@@ -9,7 +9,7 @@ from slipway.hosting.machine import Machine, age
 _TEMPLATE_TAGS = ("aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version")  # set by EC2 at the launch
 _HEARD_IN_SECONDS = 90  # a worker writes each 20 s
 _BOOT_IN_SECONDS = 300  # until a worker has begun; it waits for the model afterwards
-_REPLACE = "change a setting of the machines, such as hosting.idle_minutes, and deploy: CloudFormation replaces them"
+_REPLACE = "raise hosting.renewal by one and deploy: CloudFormation makes new machines"
 
 
 def machines(own: list[Machine], wanted: list[str], usual_start_in_seconds: int) -> Check:
@@ -26,25 +26,24 @@ def machines(own: list[Machine], wanted: list[str], usual_start_in_seconds: int)
 
 
 def configuration(own: list[Machine], templates: list[str], ec2: Any) -> Check:
-    """Instances are launched from the last version of a launch template of the stack, and are of its type."""
+    """Instances are launched by a launch template of the stack, and are of its type."""
     types: dict[tuple[str, ...], str] = {}
     for each in templates:
-        (last,) = ec2.describe_launch_template_versions(LaunchTemplateId=each, Versions=["$Latest"])[
-            "LaunchTemplateVersions"
-        ]
-        types[each, str(last["VersionNumber"])] = last["LaunchTemplateData"]["InstanceType"]
+        found = ec2.describe_launch_template_versions(LaunchTemplateId=each, Versions=["$Default"])
+        (version,) = found["LaunchTemplateVersions"]
+        types[each, str(version["VersionNumber"])] = version["LaunchTemplateData"]["InstanceType"]
     problems = []
     for machine in own:
         launched = tuple(machine.tags.get(name, "?") for name in _TEMPLATE_TAGS)
         if launched not in types:
-            last_ones = " or ".join(" version ".join(each) for each in types) or "none"
-            problems.append(f"{machine.id} is of {' version '.join(launched)}; the stack's is {last_ones}")
+            asked_for = " or ".join(map(_version, types)) or "none"
+            problems.append(f"{machine.id} is of {_version(launched)}; the stack's is {asked_for}")
         elif machine.type != types[launched]:
             problems.append(f"{machine.id} is a {machine.type}, not the stack's {types[launched]}")
     if problems:
         return Check("configuration", False, "; ".join(problems), _REPLACE)
     kinds = ", ".join(sorted(set(types.values())))
-    return Check("configuration", True, f"{kinds}, by the last version of the stack's launch template")
+    return Check("configuration", True, f"{kinds}, by the stack's launch template")
 
 
 def access(own: list[Machine], ec2: Any) -> Check:
@@ -94,6 +93,10 @@ def agents(own: list[Machine], ssm: Any) -> Check:
     if missing := [each for each in running if each not in online]:
         return Check("SSM agent", True, f"not Online on {', '.join(missing)}: no session gets in, jobs go on")
     return Check("SSM agent", True, f"Online on {', '.join(running)}")
+
+
+def _version(template: tuple[str, ...]) -> str:
+    return " version ".join(template)
 
 
 def _openings(machine: Machine, open_groups: set[str]) -> Iterator[str]:

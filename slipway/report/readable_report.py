@@ -131,7 +131,8 @@ def _rest(report: Report, *, verbose: bool) -> Iterator[tuple[Text, RenderableTy
     if report.account:
         yield Text("account"), Text(report.account)
     if report.quotas:
-        names = ", ".join(f"{quota.instances} of {quota.name!r}" for quota in report.quotas)
+        unit = " vCPU" if report.mode == "ec2" else ""
+        names = ", ".join(f"{quota.instances}{unit} of {quota.name!r}" for quota in report.quotas)
         yield Text("quota"), Text(f"{names}: an update runs old and new instances side by side")
     for rule, reason in report.silenced.items():
         yield Text("silenced"), Text(f"{rule}: {reason}")

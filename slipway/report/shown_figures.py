@@ -84,6 +84,8 @@ def _start(figures: Figures) -> _Texts:
     if figures.start_in_seconds is None:
         return _Texts(f"not known; the timeout is {timeout}", f"? of {timeout}")
     seconds = f"{figures.start_in_seconds:,.0f}"
+    if figures.asleep_usd_per_month is not None:
+        return _Texts(f"about {seconds} s from asleep; the set-up at the deploy may take {timeout}", f"{seconds} s")
     return _Texts(f"about {seconds} s; the timeout is {timeout}", f"{seconds} of {timeout}")
 
 
@@ -109,4 +111,8 @@ def _price(figures: Figures, deployment: Deployment) -> _Texts:
     how_many = (
         f"{count.min} to {count.max} instances" if count.is_scaled else "one" if least == 1 else f"{least} instances"
     )
-    return _Texts(f"{instance.price(least, count.max)} for {how_many}", instance.price(least, count.max))
+    price = instance.price(least, count.max)
+    if figures.asleep_usd_per_month is not None:
+        asleep = f"{figures.asleep_usd_per_month * least:.2f} USD a month for the disk"
+        return _Texts(f"{price} for {how_many} while awake; asleep {asleep}", price)
+    return _Texts(f"{price} for {how_many}", price)

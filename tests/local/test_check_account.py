@@ -247,6 +247,70 @@ class TestQuota:
         assert "3 of 'ml.g6e.xlarge for endpoint usage'" in found.message
 
 
+MACHINE: dict[str, Any] = {
+    "model": {"id": "openai-community/gpt2"},
+    "serving": {"engine": "transformers"},
+    "hosting": {"mode": "ec2", "instance_type": "c5.xlarge"},
+}
+
+
+@pytest.mark.usefixtures("prepared")
+class TestMachines:
+    def test_need_vcpus_and_as_many_again_for_an_update(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        found = check(**MACHINE).of("service-quota")
+        assert (found.level, found.field) == ("warning", "hosting.instance_type")
+        assert f"the account {ACCOUNT} may run 5 vCPU of CPU types on EC2 in {REGION}; an update" in found.message
+        larger = MACHINE | {"hosting": MACHINE["hosting"] | {"instance_type": "c5.2xlarge"}}
+        found = check(**larger).of("service-quota")
+        assert (found.level, "and the machines have 8; ask Service Quotas for 16" in found.message) == ("error", True)
+        quotas = bare_cloud.client("service-quotas", region=REGION)
+        quotas.request_service_quota_increase(ServiceCode="ec2", QuotaCode="L-1216C47A", DesiredValue=8)
+        assert "service-quota" in check(**MACHINE).passed
+
+    def test_pull_no_image_and_have_a_tender_instead_of_workers(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        reserve(bare_cloud, "eu-west-2", left=10)
+        asked = check(**MACHINE, in_region="eu-west-2", jobs={"max_waiting": 20})
+        assert "up to 22 (20 held callers, 1 tender, 1 sweeper)" in asked.of("function-concurrency").message
+        assert not {"image-in-registry", "machine-network"} & {
+            *asked.passed,
+            *(each.rule for each in asked.report.findings),
+        }
+
+    def test_need_subnets_that_lead_out_without_a_public_address(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        ec2 = bare_cloud.client("ec2", region=REGION)
+        vpc = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
+        other = ec2.create_vpc(CidrBlock="10.2.0.0/16")["Vpc"]["VpcId"]
+        closed, public, private = (subnet_of(ec2, vpc, number) for number in range(3))
+        gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+        route_out(ec2, vpc, public, GatewayId=gateway)
+        address = ec2.allocate_address(Domain="vpc")["AllocationId"]
+        nat = ec2.create_nat_gateway(SubnetId=public, AllocationId=address)["NatGateway"]["NatGatewayId"]
+        route_out(ec2, vpc, private, NatGatewayId=nat)
+
+        def asked_of(vpc_id: str, *subnets: str) -> Asked:
+            return check(**MACHINE, security={"vpc": {"vpc_id": vpc_id, "subnet_ids": list(subnets)}})
+
+        assert "machine-network" in asked_of(vpc, private).passed
+        found = asked_of(vpc, closed).of("machine-network")
+        assert (found.level, found.field) == ("error", "security.vpc.subnet_ids")
+        assert f"{closed} has no route to the internet" in found.message
+        assert f"{public} leads out by an internet gateway" in asked_of(vpc, public).of("machine-network").message
+        assert f"{private} is in {vpc}, not in {other}" in asked_of(other, private).of("machine-network").message
+        missing = "subnet-0123456789abcdef0"
+        assert f"{missing} does not exist in {REGION}" in asked_of(vpc, missing).of("machine-network").message
+
+
+def subnet_of(ec2: Any, vpc: str, number: int) -> str:
+    return str(ec2.create_subnet(VpcId=vpc, CidrBlock=f"10.1.{number}.0/24")["Subnet"]["SubnetId"])
+
+
+def route_out(ec2: Any, vpc: str, subnet: str, **target: str) -> None:
+    """A route table of the subnet's own, whose default route has this target."""
+    table = ec2.create_route_table(VpcId=vpc)["RouteTable"]["RouteTableId"]
+    ec2.create_route(RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", **target)
+    ec2.associate_route_table(RouteTableId=table, SubnetId=subnet)
+
+
 @pytest.mark.usefixtures("prepared")
 class TestFunctions:
     def test_that_may_not_all_run_at_once_are_counted(self, check: Checker, bare_cloud: LocalCloud) -> None:

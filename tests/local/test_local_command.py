@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
+import requests
 
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import LocalCloud, LocalCloudError, free_port
@@ -100,6 +101,9 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     assert "FAILED" not in pasted(*exports, f"{verify} 2>&1")
     assert pasted(*exports, "python -m slipway doctor gpt2").startswith(" READY  gpt2: ")
     assert pasted(*exports, 'python -m slipway call gpt2 "A list is" --max-tokens 3').strip()
+    (page,) = re.findall("^playground  (http://127.0.0.1:.*/)$", printed, re.MULTILINE)
+    assert "<title>Slipway playground</title>" in requests.get(page, timeout=30).text
+    assert requests.post(f"{page}generate", json={"inputs": "A list is"}, timeout=60).json()[0]["generated_text"]
     family = family_of(process)
     assert len(family) >= 3, "the emulator, a model and a function"
     process.send_signal(signal.SIGINT)

@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from slipway.deployed_stack import UnknownStackError, find_stack
 from support.command import Command, Outcome, command_on
 from support.deployed_stacks import Apis, resource_ids
 from support.known_deployments import ACCOUNT_SETTINGS
+from support.patience import PATIENCE_IN_SECONDS
 from support.small_stacks import statement
 
 NAME = "gpt2"
@@ -34,6 +37,16 @@ def slipway(
     api: ApiClient, cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
     return command_on(cloud, api.region, monkeypatch, capsys)
+
+
+def environment_of(cloud: LocalCloud, api: ApiClient) -> dict[str, str]:
+    """Of a command in a process of its own."""
+    return {
+        "AWS_ENDPOINT_URL": cloud.url,
+        "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": cloud.deployer.secret_access_key,
+        "AWS_REGION": api.region,
+    }
 
 
 def endpoint_name(api: ApiClient) -> str:
@@ -158,6 +171,40 @@ class TestCall:
         assert outcome.stderr.startswith("400 ")
 
 
+class TestPlayground:
+    def test_a_curl_line_works_unsigned_no_secret_is_printed_and_ctrl_c_ends_it(
+        self, api: ApiClient, cloud: LocalCloud
+    ) -> None:
+        with subprocess.Popen(
+            [sys.executable, "-m", "slipway", "playground", NAME],
+            cwd=ROOT,
+            env=os.environ | environment_of(cloud, api),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process:
+            assert process.stdout
+            lines = [process.stdout.readline() for _ in range(5)]
+            (curl,) = (line for line in lines if line.startswith("curl "))
+            answer = subprocess.run(curl, shell=True, capture_output=True, text=True, check=True).stdout
+            assert json.loads(answer)["status"] == "InService"
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE_IN_SECONDS) == 130
+            printed = "".join(lines) + process.stdout.read()
+        assert "Ctrl-C stops it" in printed
+        assert "Traceback" not in printed
+        assert cloud.deployer.access_key_id not in printed
+        assert cloud.deployer.secret_access_key not in printed
+
+    def test_a_taken_port_is_told_in_one_sentence(self, slipway: Command) -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            outcome = slipway("playground", NAME, "--port", str(taken.getsockname()[1]))
+        assert outcome.status == 2
+        assert "can't be used: Address already in use; name another with --port." in outcome.stderr
+
+
 class TestLogs:
     def test_container_functions_and_api_have_theirs(self, slipway: Command, api: ApiClient) -> None:
         request_id = api.call("POST", "/generate", BODY)[1]["x-request-id"]
@@ -181,17 +228,11 @@ class TestLogs:
         assert outcome.stderr == "genrate: gpt2 has no such log; did you mean generate?\n"
 
     def test_it_follows(self, api: ApiClient, cloud: LocalCloud) -> None:
-        environment = {
-            "AWS_ENDPOINT_URL": cloud.url,
-            "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
-            "AWS_SECRET_ACCESS_KEY": cloud.deployer.secret_access_key,
-            "AWS_REGION": api.region,
-        }
         api.call("POST", "/generate", BODY)
         with subprocess.Popen(
             [sys.executable, "-m", "slipway", "logs", NAME, "generate", "--follow"],
             cwd=ROOT,
-            env=os.environ | environment,
+            env=os.environ | environment_of(cloud, api),
             stdout=subprocess.PIPE,
             text=True,
         ) as following:

@@ -3,7 +3,6 @@
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
-from pydoc_data.topics import topics
 from typing import Any
 
 import pytest
@@ -13,28 +12,11 @@ from local_cloud.model_server.djl.own_handler import OwnHandler
 from support.served_handlers import HANDLERS, ask, served
 
 torch = importlib.import_module("torch")
-tokenizers = importlib.import_module("tokenizers")
 transformers = importlib.import_module("transformers")
 
 HANDLER = HANDLERS / "transformers"
-END = "<|endoftext|>"
 PROMPTS = ["The value of", "A class definition is an executable statement that binds", "def"]
 GREEDY = {"max_new_tokens": 8, "do_sample": False}
-
-
-@pytest.fixture(scope="session")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with tokenizer and model as `save_pretrained` writes them; the same one each time."""
-    folder = tmp_path_factory.mktemp("weights")
-    pieces = tokenizers.ByteLevelBPETokenizer()
-    pieces.train_from_iterator([topics["class"], topics["assignment"]], vocab_size=400, special_tokens=[END])
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=pieces._tokenizer, eos_token=END, bos_token=END)
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(1)
-    size = {"n_layer": 2, "n_head": 2, "n_embd": 32, "n_positions": 64, "vocab_size": len(tokenizer)}
-    ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
-    transformers.GPT2LMHeadModel(transformers.GPT2Config(**size, **ends)).save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="session")

@@ -21,10 +21,12 @@ from inference_api.handlers import (
     run_job,
     submit_job,
     sweep_jobs,
+    tend_machines,
 )
 from simulation.aws.async_endpoint import AsyncEndpoint, Request
 from simulation.aws.client import Client
 from simulation.aws.dynamodb import DynamoDb
+from simulation.aws.ec2 import Ec2
 from simulation.aws.events import EventBus
 from simulation.aws.realtime_endpoint import RealtimeEndpoint
 from simulation.aws.s3 import Bucket
@@ -36,7 +38,8 @@ from simulation.event_source import EventSource
 from simulation.faults import Faults
 from simulation.functions import Functions, Handler, Invocation
 from simulation.gateway import ROUTES
-from simulation.model import Model
+from simulation.machines import Machines
+from simulation.model import Model, Run
 from simulation.scheduler import Scheduler
 from simulation.trial import Trial
 
@@ -49,6 +52,7 @@ HANDLERS: dict[str, Handler] = {
     "sweep_jobs": sweep_jobs.handler,
     "record_result": record_result.handler,
     "run_job": run_job.handler,
+    "tend_machines": tend_machines.handler,
 }
 # As in the templates; a test compares them. Timeouts in seconds.
 TIMEOUTS = {
@@ -60,12 +64,15 @@ TIMEOUTS = {
     "sweep_jobs": 60,
     "record_result": 30,
     "run_job": 90,
+    "tend_machines": 50,
 }
 INDEXES = {"by_owner": ("owner", "listed_at"), "by_due": ("due_shard", "due_at")}
 VISIBILITY_IN_TIMEOUTS = 6
 MAX_RECEIVES = 10
 BATCHES = {"record_result": 10, "run_job": 1}
 MOST_RECORDERS = 4
+VISIBILITY_OF_MACHINES = 180
+MACHINE_BATCH = 4
 
 
 class Deployment:
@@ -80,7 +87,7 @@ class Deployment:
         self.bucket = Bucket("job-files", scheduler, self._new_random())
         self.bus = EventBus(scheduler, faults)
         self.functions = Functions(scheduler, self._new_random(), faults, trial.clock_skew)
-        handlers = HANDLERS | ({"generate": generate_by_job.handler} if trial.mode == "async" else {})
+        handlers = HANDLERS | ({} if trial.mode == "realtime" else {"generate": generate_by_job.handler})
         for name, handler in handlers.items():
             limit = trial.answer_within if name in ROUTES.values() else TIMEOUTS[name]
             self.functions.add(name, handler, limit)
@@ -91,18 +98,15 @@ class Deployment:
             scheduler,
             self._new_random(),
             faults,
-            VISIBILITY_IN_TIMEOUTS * TIMEOUTS[consumer],
+            VISIBILITY_OF_MACHINES if trial.mode == "ec2" else VISIBILITY_IN_TIMEOUTS * TIMEOUTS[consumer],
             MAX_RECEIVES,
             self.dead_letters,
         )
+        concurrency = {"async": MOST_RECORDERS, "realtime": trial.capacity, "ec2": 0}[trial.mode]
         self.event_source = EventSource(
-            self.messages,
-            self.functions.by_name[consumer],
-            BATCHES[consumer],
-            MOST_RECORDERS if trial.mode == "async" else trial.capacity,
-            scheduler,
+            self.messages, self.functions.by_name[consumer], BATCHES[consumer], concurrency, scheduler
         )
-        self.model = Model(scheduler, self._new_random(), faults, median=trial.median, longest=trial.longest)
+        self.model = self._new_model()
         self.async_endpoint = AsyncEndpoint(
             "model",
             scheduler,
@@ -117,15 +121,27 @@ class Deployment:
         self.realtime_endpoint = RealtimeEndpoint(
             "model", scheduler, self._new_random(), faults, self.model, trial.capacity, self._invoked_attempt
         )
+        chance, timeout = Random(trial.seed), trial.invocation_timeout
+        self.ec2 = Ec2(scheduler, chance, faults)
+        self.machines = Machines(self.ec2, self.functions, chance, faults, self._new_model, timeout, trial.machines)
 
     @property
     def requests(self) -> list[Request]:
         """The requests to the asynchronous endpoint."""
         return self.async_endpoint.requests
 
+    @property
+    def runs(self) -> list[Run]:
+        """Of the model behind the endpoint, or on the machines."""
+        return [*self.model.runs, *self.machines.runs]
+
     def sweep(self) -> Invocation:
         """Start the sweeper, as the rule of the templates does each minute."""
         return self.functions.by_name["sweep_jobs"].start({"source": "aws.events", "detail-type": "Scheduled Event"})
+
+    def tend(self) -> Invocation:
+        """Start the tender, as another rule does each minute."""
+        return self.functions.by_name["tend_machines"].start({"source": "aws.events"})
 
     @contextmanager
     def as_runtime(self) -> Iterator[None]:
@@ -161,6 +177,7 @@ class Deployment:
             "s3": self.bucket,
             "events": self.bus,
             "sqs": self.messages,
+            "ec2": self.ec2,
             "sagemaker-runtime": self.async_endpoint if self.trial.mode == "async" else self.realtime_endpoint,
         }
         return Client(service, services[service], config, self.functions, self._new_random(), self.faults)
@@ -176,13 +193,13 @@ class Deployment:
         jobs = {
             "retention_in_seconds": trial.retention,
             "deadline_in_seconds": trial.deadline,
-            "invocation_timeout_in_seconds": trial.invocation_timeout if trial.mode == "async" else 60,
+            "invocation_timeout_in_seconds": 60 if trial.mode == "realtime" else trial.invocation_timeout,
             "max_waiting": trial.max_waiting,
             "open_jobs": trial.open_jobs,
             "answer_tokens_per_day": trial.answer_tokens_per_day,
         }
         return {
-            "ENDPOINT_CONFIGURATION": "configuration",
+            "ENDPOINT_CONFIGURATION": "" if trial.mode == "ec2" else "configuration",
             "ENDPOINT_NAME": self.async_endpoint.name,
             "ENDPOINT_URL": "https://simulated",
             "MODEL_ID": "simulated",
@@ -197,7 +214,15 @@ class Deployment:
             "JOB_BUCKET": self.bucket.name,
             "JOB_QUEUE_URL": "" if trial.mode == "async" else self.messages.url,
             "JOB_SETTINGS": json.dumps(jobs),
+            "MACHINES": str(trial.machines),
+            "IDLE_MINUTES": str(trial.idle / 60),
+            "STARTUP_TIMEOUT_IN_SECONDS": str(trial.startup),
+            "MAX_BATCH_SIZE": str(MACHINE_BATCH),
         }
+
+    def _new_model(self) -> Model:
+        trial = self.trial
+        return Model(self.scheduler, self._new_random(), self.faults, median=trial.median, longest=trial.longest)
 
     def _new_random(self) -> Random:
         return Random(self._random.random())

@@ -31,6 +31,12 @@ class Rates:
     model_refusal: float = 0.0
     model_crash: float = 0.0
     slow_answer: float = 0.0
+    no_capacity: float = 0.0
+    boot_hangs: float = 0.0
+    worker_killed: float = 0.0
+    worker_hangs: float = 0.0
+    machine_stopped: float = 0.0
+    machine_vanishes: float = 0.0
 
     @classmethod
     def harsh(cls) -> "Rates":
@@ -52,6 +58,12 @@ class Rates:
             model_refusal=0.03,
             model_crash=0.004,
             slow_answer=0.02,
+            no_capacity=0.3,
+            boot_hangs=0.15,
+            worker_killed=0.02,
+            worker_hangs=0.004,
+            machine_stopped=0.01,
+            machine_vanishes=0.002,
         )
 
 
@@ -79,9 +91,11 @@ class Faults:
         if self.functions and function not in self.functions:
             return None
         rates = self.rates
+        # The death of a machine's worker takes several jobs with it.
+        crash = rates.crash / (10 if function == "resident_worker" else 1)
         kinds = [
-            (CRASH_BEFORE, rates.crash / 2),
-            (CRASH_AFTER, rates.crash / 2),
+            (CRASH_BEFORE, crash / 2),
+            (CRASH_AFTER, crash / 2),
             (ERROR, rates.error),
             (UNKNOWN, rates.unknown_outcome),
             (THROTTLED, rates.throttle),

@@ -109,34 +109,62 @@ class Functions:
         return not seconds or self.now() + seconds <= self.current().answer_by
 
     def side_by_side(self, work: Callable[[Any], None], items: Iterator[Any], most: int) -> None:
-        """Threads of the running function, as in `Runtime`. A death in one of them is the death of all."""
-        invocation = self.current()
-        threads, freed = invocation.threads, Signal(self.scheduler)
+        """Threads of the running function, as in `Runtime`."""
+        running: list[Signal] = []
 
-        def run(item: Any) -> None:
-            nonlocal freed
+        def wait_for_one() -> None:
+            if not any(end.is_set for end in running):
+                freed = Signal(self.scheduler)
+                for end in running:
+                    end.then(freed.set)
+                freed.wait()
+            running[:] = [end for end in running if not end.is_set]
+
+        try:
+            for item in items:
+                running.append(self.thread(partial(work, item)).finished)
+                running[:] = [end for end in running if not end.is_set]
+                if len(running) == most:
+                    wait_for_one()
+        finally:
+            while running:
+                wait_for_one()
+
+    def alongside(self, work: Callable[[], None], beat: Callable[[], None], seconds: float) -> None:
+        """Calls `beat` in a thread of the running function, every so many seconds until `work` has ended."""
+        done = Signal(self.scheduler)
+
+        def run() -> None:
+            while not done.wait(seconds):
+                beat()
+
+        thread = self.thread(run)
+        try:
+            work()
+        finally:
+            done.set()
+            thread.finished.wait()
+
+    def thread(self, work: Callable[[], None]) -> Task:
+        """A thread of the running function. A death in one of them is the death of all."""
+        invocation = self.current()
+
+        def run() -> None:
             died = True
             try:
-                work(item)
+                work()
                 died = False
             finally:
                 if invocation.ended_at is None:
-                    threads.remove(self.scheduler.current())
+                    invocation.threads.remove(self.scheduler.current())
                     del self.running[self.scheduler.current()]
-                    freed.set()
                 if died and invocation.task:
                     invocation.task.kill()
 
-        for item in items:
-            thread = self.scheduler.spawn(partial(run, item))
-            threads.append(thread)
-            self.running[thread] = invocation
-            while len(threads) == most:
-                freed = Signal(self.scheduler)
-                freed.wait()
-        while threads:
-            freed = Signal(self.scheduler)
-            freed.wait()
+        thread = self.scheduler.spawn(run)
+        invocation.threads.append(thread)
+        self.running[thread] = invocation
+        return thread
 
     def start(self, function: Function, event: Any) -> Invocation:
         invocation = Invocation(function, event, self.scheduler.now)

@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 @dataclass
 class Run:
-    """One run of the model for an attempt of a job; answer is None until the end."""
+    """One run of the model for an attempt of a job; answer is None until the end. given_back: it did not count."""
 
     prompt: str
     job: str
@@ -35,6 +35,7 @@ class Run:
     ended_at: float = 0.0
     answer: Answer | None = None
     end: Timer | None = None
+    given_back: bool = False
 
 
 @dataclass

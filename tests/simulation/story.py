@@ -25,7 +25,7 @@ def _rows(world: World, job: str) -> Iterator[tuple[float, str]]:
 
 
 def _runs(world: World, job: str) -> Iterator[tuple[float, str]]:
-    for run in world.deployment.model.runs:
+    for run in world.deployment.runs:
         if run.job == job:
             yield run.started_at, f"model    begins attempt {run.attempt}"
             if run.ended_at:

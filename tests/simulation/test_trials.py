@@ -76,7 +76,7 @@ def test_a_healthy_deployment_needs_no_sweeper(mode: str) -> None:
     assert set(ends(world)) <= {"SUCCEEDED", "CANCELLED", "FAILED"}  # failed: refused by the model itself
     assert world.log.metrics["JobsEndedBySweeper"] == 0
     assert world.log.metrics["JobsEnded"] == world.log.metrics["JobsAccepted"] == len(world.history.rows)
-    assert max(Counter(run.job for run in world.deployment.model.runs).values()) == 1
+    assert max(Counter(run.job for run in world.deployment.runs).values()) == 1
     assert {outcome for _, outcome in world.deployment.functions.outcomes} == {"returned"}
 
 
@@ -148,7 +148,7 @@ def test_two_sweepers_at_once_revive_each_stuck_job_once(mode: str) -> None:
     assert world.deployment.functions.outcomes["submit_job", "crashed"] > 60
     assert set(ends(world)) == {"SUCCEEDED", "FAILED"}  # failed: refused by the model itself
     # With an asynchronous endpoint the submitter may have died between the call and its note in the row.
-    assert max(Counter(run.job for run in world.deployment.model.runs).values()) == (2 if mode == "async" else 1)
+    assert max(Counter(run.job for run in world.deployment.runs).values()) == (2 if mode == "async" else 1)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -201,7 +201,7 @@ def test_a_burst_waits_forty_minutes_and_each_job_runs_once() -> None:
     """Never more in flight than the capacity; no job runs twice, fails, or is sent again early."""
     world = run(BURST)
     accepted = {job: rows[0].at for job, rows in world.history.rows.items()}
-    runs = world.deployment.model.runs
+    runs = world.deployment.runs
     assert ends(world) == {"SUCCEEDED": BURST.jobs}
     assert world.deployment.event_source.most_running == world.deployment.model.most_running == BURST.capacity
     assert world.deployment.realtime_endpoint.refused == 0

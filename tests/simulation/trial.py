@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from simulation.callers import Habits
 from simulation.faults import Rates
 
-MODES = ("async", "realtime")
+MODES = ("async", "realtime", "ec2")
 COMPOSITIONS = ("folder", "no slashes", "behind the name")
 
 
@@ -14,7 +14,8 @@ class Trial:
     """Times in seconds. The same settings give the same history, call by call.
 
     answer_within: the timeout of functions that answer callers. composition: how the asynchronous endpoint makes an
-    output's key of path, extension and name.
+    output's key of path, extension and name. machines: each takes four jobs at once, stops itself after `idle` seconds
+    without work, and has `startup` seconds to begin.
     """
 
     mode: str
@@ -35,6 +36,9 @@ class Trial:
     answer_tokens_per_day: int | None = None
     max_waiting: int = 50
     capacity: int = 16
+    machines: int = 2
+    idle: float = 30.0
+    startup: int = 600
     composition: str = "folder"
     median: float = 3.0
     longest: float = 40.0

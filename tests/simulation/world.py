@@ -6,6 +6,7 @@ from functools import partial
 from math import inf
 from random import Random
 
+from simulation.aws.ec2 import STOPPED, TERMINATED
 from simulation.callers import Callers
 from simulation.deployment import Deployment
 from simulation.faults import Faults
@@ -17,6 +18,7 @@ from simulation.trial import Trial
 
 START = 1_795_219_200.0  # 2026-11-21, midnight
 SWEEP_EVERY = 60.0
+_SET_UP_IN_SECONDS = 400
 _DAY_IN_SECONDS = 86_400
 # After the last deadline: half of it with faults, so that late ends meet faults, too.
 _GRACE = 40 * SWEEP_EVERY
@@ -36,6 +38,7 @@ class World:
         chance = Random(self.random.random())
         self.callers = Callers(self.scheduler, chance, gateway, self.history, trial.habits, trial.owners)
         self.sweeps: list[Invocation] = []
+        self.tends: list[Invocation] = []
         self.unknown_ids: list[str] = []
         self._quiet = False
         self.deployment.table.observers.append(self.history.observe)
@@ -46,6 +49,8 @@ class World:
         """Run the trial to its end, by default past the retention of its jobs."""
         trial = self.trial
         with self.deployment.as_runtime(), redirect_stdout(self.log):
+            if trial.mode == "ec2":
+                self._set_up_machines()
             self.callers.submit_all(trial.jobs, trial.arrivals)
             self._plan_outages()
             self._send_unknown_messages()
@@ -59,8 +64,24 @@ class World:
 
     @property
     def unknown_messages_delivered(self) -> int:
-        lost = self.deployment.messages.lost
-        return sum(not any(job in body for body in lost) for job in self.unknown_ids)
+        messages = self.deployment.messages
+        missing = [job for job in self.unknown_ids if any(job in body for body in messages.lost) or messages.holds(job)]
+        return len(self.unknown_ids) - len(missing)
+
+    def _set_up_machines(self) -> None:
+        """As a deploy does, without faults."""
+        self.faults.on = False
+        self.deployment.machines.launch()
+        self.scheduler.run(_SET_UP_IN_SECONDS)
+        self.faults.on = True
+        self.scheduler.spawn(self._tend_each_minute)
+
+    def _tend_each_minute(self) -> None:
+        while not self._quiet:
+            self.scheduler.sleep(SWEEP_EVERY)
+            self.tends.append(self.deployment.tend())
+            if self.faults.happens("two tenders at once", self.trial.rates.double_sweep):
+                self.deployment.tend()
 
     def _sweep_each_minute(self) -> None:
         while not self._quiet:
@@ -118,7 +139,13 @@ class World:
 
     def _is_quiet(self) -> bool:
         deployment = self.deployment
-        if self.callers.unfinished or deployment.functions.running or deployment.messages.size:
+        if self.callers.unfinished:
+            return False
+        if self.trial.mode == "ec2":
+            # A message of a job that has ended may lie in the queue while the machines sleep.
+            if any(instance.state not in (STOPPED, TERMINATED) for instance in deployment.ec2.instances.values()):
+                return False
+        elif deployment.functions.running or deployment.messages.size:
             return False
         return not any("due_at" in item for item in deployment.table.items.values())
 

@@ -7,7 +7,7 @@ from hypothesis.strategies import SearchStrategy
 from pydantic import BaseModel
 
 from llm_hosting.catalog.engines import ENGINES, EngineVersion, engine
-from llm_hosting.catalog.instances import instances
+from llm_hosting.catalog.instances import ec2_instances, instances
 from llm_hosting.catalog.models import model_shapes
 from llm_hosting.deployment import Deployment, Hosting, Model
 from llm_hosting.resolution.variables import VARIABLE_ALIASES
@@ -71,7 +71,7 @@ PATHS = ["/opt/ml/model", "gpt2", "Qwen/Qwen3-0.6B", "test::MPI=/opt/ml/model", 
 environments = st.dictionaries(
     st.sampled_from(VARIABLES), st.sampled_from([*WORDS, *MORE_WORDS, *PATHS]) | st.text(max_size=8), max_size=3
 )
-instance_types = st.sampled_from([*instances(), *MADE_UP_TYPES])
+instance_types = st.sampled_from([*instances(), *ec2_instances(), *MADE_UP_TYPES])
 
 
 def images() -> SearchStrategy[str]:
@@ -133,7 +133,7 @@ def _hosting() -> SearchStrategy[dict[str, Any]]:
         inference_ami_version=_one_of(Hosting, "inference_ami_version"),
         scaling=st.builds(lambda requests: {"concurrent_requests_per_instance": requests}, st.integers(1, 10_000)),
     )
-    modes = st.sampled_from([{}, {"mode": "async"}, ASYNC])
+    modes = st.sampled_from([{}, {"mode": "async"}, ASYNC, {"mode": "ec2"}])
     return st.builds(lambda name, mode, rest: {"instance_type": name, **mode, **rest}, types, modes, settings)
 
 

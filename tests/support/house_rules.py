@@ -12,7 +12,13 @@ Resource = dict[str, Any]
 
 FORCED_TO_ANY_RESOURCE = {
     "cloudwatch:PutMetricData",
+    "ec2:DescribeInstances",
     "ecr:GetAuthorizationToken",
+    "ssm:UpdateInstanceInformation",
+    "ssmmessages:CreateControlChannel",
+    "ssmmessages:CreateDataChannel",
+    "ssmmessages:OpenControlChannel",
+    "ssmmessages:OpenDataChannel",
     "xray:PutTelemetryRecords",
     "xray:PutTraceSegments",
 }
@@ -24,6 +30,8 @@ BELOW_A_FOLDER = {
     "s3:ListMultipartUploadParts",
     "s3:PutObject",
 }
+# Instances have ids that nobody knows before; a condition on the stack's tag leaves its own ones.
+ON_TAGGED_INSTANCES = {"ec2:StartInstances", "ec2:StopInstances"}
 # Names that are not physical, or unique only within their parent.
 SCOPED_NAMES = {
     ("AWS::ApiGateway::Stage", "StageName"),
@@ -95,7 +103,7 @@ def no_wildcard_actions(template: Template) -> list[str]:
 
 
 def no_free_resources(template: Template) -> list[str]:
-    """A `*` only for actions without narrower resources, and for the files below a folder."""
+    """A `*` only for actions without narrower resources, for the files below a folder, for the stack's instances."""
     violations = []
     for statement in _allowing(template):
         if "NotAction" in statement or "NotResource" in statement:
@@ -103,9 +111,10 @@ def no_free_resources(template: Template) -> list[str]:
             continue
         free = [text for each in _list(statement.get("Resource", [])) if "*" in (text := json.dumps(each))]
         below_folders = all(text.count("*") == 1 and re.search(r"/[^/*\"]+/\*\"", text) for text in free)
-        for action in _list(statement["Action"]):
-            if free and action not in FORCED_TO_ANY_RESOURCE and not (action in BELOW_A_FOLDER and below_folders):
-                violations.append(action)
+        tag = statement.get("Condition", {}).get("StringEquals", {}).get("aws:ResourceTag/slipway:deployment")
+        allowed = FORCED_TO_ANY_RESOURCE | (BELOW_A_FOLDER if below_folders else set())
+        allowed |= ON_TAGGED_INSTANCES if tag == STACK_NAME else set()
+        violations += [action for action in _list(statement["Action"]) if free and action not in allowed]
     return violations
 
 

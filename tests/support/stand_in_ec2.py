@@ -63,7 +63,7 @@ class StandInEc2:
         return {"SecurityGroups": [{"GroupId": "sg-1", "IpPermissions": self.inbound}]}
 
     def describe_launch_template_versions(self, LaunchTemplateId: str, Versions: list[str]) -> Any:
-        assert (LaunchTemplateId, Versions) == ("lt-1", ["$Latest"])
+        assert (LaunchTemplateId, Versions) == ("lt-1", ["$Default"])
         return {"LaunchTemplateVersions": [{"VersionNumber": 3, "LaunchTemplateData": {"InstanceType": "c5.xlarge"}}]}
 
     def describe_instance_information(self, Filters: Any) -> Any:

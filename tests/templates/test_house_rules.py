@@ -97,6 +97,7 @@ HASTY = {
         (no_free_resources, _policy("sagemaker:InvokeEndpoint", "arn:x:sagemaker:::endpoint/*")),
         (no_free_resources, _policy("s3:GetObject", "arn:x:s3:::bucket/*")),
         (no_free_resources, _policy("s3:DeleteObject", "arn:x:s3:::bucket/input/*")),
+        (no_free_resources, _policy("ec2:StartInstances", "arn:x:ec2:::instance/*")),
         (no_open_resource_policies, _queue_policy("*", {})),
         (no_open_resource_policies, _queue_policy(SNS, {"StringEquals": {"aws:SourceAccount": "1"}})),
         (no_open_resource_policies, _queue_policy({"AWS": "arn:x"}, {"ArnEquals": {"aws:SourceArn": "arn:x"}})),

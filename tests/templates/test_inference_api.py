@@ -1,11 +1,12 @@
 """The template's REST API: authorization, limits, answers of the gateway, functions."""
 
 import json
+from typing import Any
 
 import pytest
 
 from inference_api.http import Response
-from support.template_parts import Template, all_of, functions, logical_id, properties
+from support.template_parts import Template, all_of, functions, logical_id, properties, referred
 
 
 @pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "qwen3-4b-async"])
@@ -30,9 +31,54 @@ def test_only_the_word_none_opens_the_api(templates: dict[str, Template]) -> Non
         name
         for name, template in templates.items()
         for method in all_of(template, "ApiGateway::Method")
-        if method["AuthorizationType"] == "NONE" and not method["ApiKeyRequired"]
+        if method["AuthorizationType"] == "NONE"
+        and not method["ApiKeyRequired"]
+        and called_handler(template, method) != "serve"
     }
     assert opened == {"open"}
+
+
+def called_handler(template: Template, method: dict[str, Any]) -> str:
+    """The handler of the function behind a method."""
+    (arn,) = (part for part in method["Integration"]["Uri"]["Fn::Join"][1] if "Fn::GetAtt" in part)
+    return str(referred(template, arn)["Handler"].split(".")[-2])
+
+
+def test_only_the_playgrounds_own_files_are_open_beside_routes_that_need_a_key(templates: dict[str, Template]) -> None:
+    template = templates["playground"]
+    paths = {name: each["Properties"].get("PathPart") for name, each in template["Resources"].items()}
+    opened = {
+        (method["HttpMethod"], called_handler(template, method), paths.get(method["ResourceId"].get("Ref", ""), "/"))
+        for method in all_of(template, "ApiGateway::Method")
+        if not method["ApiKeyRequired"]
+    }
+    assert opened == {("GET", "serve", "/"), ("GET", "serve", "{file}")}
+
+
+def test_the_playgrounds_function_may_do_nothing_and_knows_no_secret(templates: dict[str, Template]) -> None:
+    template = templates["playground"]
+    function = functions(template)["serve"]
+    actions = {
+        action
+        for policy in all_of(template, "IAM::Policy")
+        if {"Ref": logical_id(function["Role"])} in policy["Roles"]
+        for statement in policy["PolicyDocument"]["Statement"]
+        for action in statement["Action"]
+    }
+    assert actions == {"logs:CreateLogStream", "logs:PutLogEvents"}
+    assert function["Environment"]["Variables"]["AUTH"] == "api-key"
+    assert not any(each["Type"] == "AWS::ApiGateway::ApiKey" for each in _referred_in(template, function))
+
+
+def _referred_in(template: Template, function: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every resource that the function's environment names."""
+    values = [value for value in function["Environment"]["Variables"].values() if isinstance(value, dict)]
+    text = json.dumps(values)
+    return [each for name, each in template["Resources"].items() if f'"{name}"' in text]
+
+
+def test_there_is_no_playground_unless_the_deployment_asks_for_it(templates: dict[str, Template]) -> None:
+    assert {name for name, template in templates.items() if "serve" in functions(template)} == {"playground"}
 
 
 def test_every_api_takes_modern_tls_for_its_own_name_only(templates: dict[str, Template]) -> None:

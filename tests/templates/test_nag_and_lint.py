@@ -17,7 +17,10 @@ from local_cloud.checks import TemplateError, lint
 # Standard, opt-in and absent from the CDK's account facts, China, GovCloud.
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2", "af-south-1", "cn-north-1", "us-gov-west-1"]
 
-IN_ALL_REGIONS = ("qwen3-4b", "qwen3-4b-async", "with-api-key", "slipway-account-settings", "slipway-staging-isolated")
+IN_ALL_REGIONS = (
+    *("qwen3-4b", "qwen3-4b-async", "gpt2-ec2", "with-api-key"),
+    *("slipway-account-settings", "slipway-staging-isolated"),
+)
 
 
 def test_both_packs_of_nag_ran_and_left_nothing_open(nag_report: dict[str, Any]) -> None:

@@ -62,6 +62,30 @@ ASYNC: dict[str, Grants] = IN_BOTH_MODES | {
     "record_result": COLLECT | ANNOUNCE | HEAR | DESCRIBE,
     "sweep_jobs": SWEEP | INVOKE_ASYNC | {"s3:GetObject": {"bucket/input/*", "bucket/output/*", "bucket/failure/*"}},
 }
+START: Grants = {"ec2:StartInstances": {"instance/*"}}
+SUBMIT_TO_MACHINES: Grants = CHANGE_ROWS | READ_RESULTS | {"s3:PutObject": {"bucket/input/*"}} | SEND | START
+EC2: dict[str, Grants] = {name: IN_BOTH_MODES[name] for name in ("poll_job", "list_jobs", "cancel_job")} | {
+    "describe_machines": READ_ROW,
+    "generate_by_job": SUBMIT_TO_MACHINES,
+    "submit_job": SUBMIT_TO_MACHINES,
+    "sweep_jobs": SWEEP | SEND | START | {"sqs:GetQueueAttributes": {"queue"}},
+    "tend_machines": CHANGE_ROWS
+    | START
+    | {
+        "ec2:DescribeInstances": {"*"},
+        "ec2:StopInstances": {"instance/*"},
+        "dynamodb:Query": {"table/index/by_due"},
+        "sqs:GetQueueAttributes": {"queue"},
+    },
+}
+MACHINE: Grants = (
+    CHANGE_ROWS
+    | ANNOUNCE
+    | SEND
+    | {f"sqs:{action}": {"queue"} for action in ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility")}
+    | {"s3:PutObject": {"bucket/output/*"}, "ssm:UpdateInstanceInformation": {"*"}}
+    | {f"ssmmessages:{verb}{end}Channel": {"*"} for verb in ("Create", "Open") for end in ("Control", "Data")}
+)
 WITHOUT_JOBS: dict[str, Grants] = {name: REALTIME[name] for name in ("generate", "describe_endpoint")}
 
 
@@ -104,6 +128,7 @@ def grants(template: Template, role: str) -> tuple[Grants, set[str]]:
     [
         ("gpt2", REALTIME),
         ("async", ASYNC),
+        ("gpt2-ec2", EC2),
         ("jobs-off", WITHOUT_JOBS),
     ],
 )
@@ -144,3 +169,13 @@ def test_a_real_time_endpoint_sees_nothing_of_jobs(templates: dict[str, Template
     template = templates["gpt2"]
     found, _ = grants(template, logical_id(properties(template, "SageMaker::Model")["ExecutionRoleArn"]))
     assert not any(action.startswith(("s3:", "sns:", "dynamodb:", "sqs:")) for action in found)
+
+
+def test_a_machine_does_what_the_worker_does_and_takes_sessions(templates: dict[str, Template]) -> None:
+    template = templates["gpt2-ec2"]
+    found, log_groups = grants(template, properties(template, "IAM::InstanceProfile")["Roles"][0]["Ref"])
+    objects = found.pop("s3:GetObject")
+    assert found == MACHINE
+    assert {each for each in objects if not each.endswith(".zip")} == {"bucket/input/*"}
+    assert len(objects) == 2, "the code, by the hash of its content"
+    assert [template["Resources"][name]["Properties"].get("LogGroupName") for name in log_groups] == [None]

@@ -11,7 +11,7 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGING
 from support.template_parts import Template, properties
 
-FIRST_OF_MODE = {"realtime": "qwen3-4b", "async": "qwen3-4b-async"}
+FIRST_OF_MODE = {"realtime": "qwen3-4b", "async": "qwen3-4b-async", "ec2": "gpt2-ec2"}
 WHOLE = [*FIRST_OF_MODE.values(), ACCOUNT_SETTINGS, STAGING]
 
 
@@ -34,6 +34,8 @@ def test_the_template_differs_from_the_first_of_its_mode_as_accepted(
 
 def mode(template: Template) -> str:
     """`hosting.mode` of the deployment."""
+    if any(each["Type"] == "AWS::EC2::Instance" for each in template["Resources"].values()):
+        return "ec2"
     configuration = properties(template, "SageMaker::EndpointConfig")
     return "async" if "AsyncInferenceConfig" in configuration else "realtime"
 
@@ -79,4 +81,5 @@ def masked(template: Template) -> Any:
     """Without hashes of code and artefacts, and of the API's methods and responses, which the template has itself."""
     text = re.sub(r"[0-9a-f]{64}", "<asset>", json.dumps(template))
     text = re.sub(r"(RoleArtefacts)[0-9a-f]{8}[0-9A-F]{8}", r"\1", text)
+    text = re.sub(r"(Machine\d+(?:Handle|SetUp|Template))[0-9a-f]{8}[0-9A-F]{8}", r"\1", text)
     return json.loads(re.sub(r"(RestApiDeployment[0-9A-F]{8})[0-9a-f]{32}", r"\1", text))

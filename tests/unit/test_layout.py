@@ -35,8 +35,9 @@ ALLOWED: dict[str, set[str]] = {
         *DECLARATIONS,
         *RESOLVED,
         *OF_FILES,
-        *("boto3", "botocore", "llm_hosting", "local_cloud"),
+        *("boto3", "botocore", "llm_hosting", "local_cloud", "playground"),
     },
+    "playground": set(),
 }
 LAYERS = {*ALLOWED, *CDK, "boto3", "botocore"}
 SOURCE_ROOTS = (ROOT / "constructs", ROOT / "lambda_src", ROOT)
@@ -50,7 +51,7 @@ def dotted(path: Path) -> str:
 
 MODULES = {
     dotted(path): path
-    for folder in ("constructs", "stacks", "lambda_src", "local_cloud", "slipway")
+    for folder in ("constructs", "stacks", "lambda_src", "local_cloud", "playground", "slipway")
     for path in sorted((ROOT / folder).rglob("*.py"))
 }
 
@@ -155,14 +156,16 @@ def test_every_handler_is_named_by_a_stack_or_construct_and_exists() -> None:
     sources = [*(ROOT / "stacks").glob("*.py"), *(ROOT / "constructs" / "llm_hosting").glob("*.py")]
     named = set(re.findall(r'handler ?= ?"(\w+)"', "".join(path.read_text() for path in sources)))
     folder = ROOT / "lambda_src" / "inference_api" / "handlers"
-    assert named == {path.stem for path in folder.glob("*.py")} - {"__init__"}
-    for name in named:
+    handlers = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    assert named == handlers | {"serve"}
+    assert callable(importlib.import_module("playground.serve").handler)
+    for name in handlers:
         assert callable(importlib.import_module(f"inference_api.handlers.{name}").handler)
 
 
 def test_the_functions_get_exactly_the_environment_they_read() -> None:
     constructs = ROOT / "constructs" / "llm_hosting"
-    names = ("function_environment", "hosted_model", "realtime_hosting", "async_hosting")
+    names = ("function_environment", "hosted_model", "realtime_hosting", "async_hosting", "ec2_hosting")
     given = set(re.findall(r'"([A-Z_]{5,})":', "".join((constructs / f"{name}.py").read_text() for name in names)))
     read = set(re.findall(r'"([A-Z_]{5,})"', (ROOT / "lambda_src" / "inference_api" / "settings.py").read_text()))
     assert given == read

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 # The compute capability with which they begin.
 BLACKWELL, HOPPER, ADA, AMPERE, TURING, VOLTA, MAXWELL = 10.0, 9.0, 8.9, 8.0, 7.5, 7.0, 5.0
@@ -56,16 +56,37 @@ class Instance:
 @cache
 def instances() -> dict[str, Instance]:
     """All known types by name."""
-    rows = json.loads(Path(__file__).with_name("instances.json").read_text())["instances"]
-    return {name: Instance(type=name, **row) for name, row in rows.items()}
+    return {name: Instance(type=name, **row) for name, row in _data()["instances"].items()}
+
+
+@dataclass(frozen=True)
+class MachinePrices:
+    """Beside the hours of an EC2 machine: indications for us-east-1. The volume bills asleep, too, the address not."""
+
+    volume_usd_per_gb_and_month: float
+    address_usd_per_hour: float
+
+
+@cache
+def machine_prices() -> MachinePrices:
+    """Of the gp3 volume and the public address of a machine."""
+    return MachinePrices(**_data()["machines"])
 
 
 @cache
 def ec2_instances() -> dict[str, Instance]:
-    """EC2's own types by name, such as `c5.xlarge`: the machines behind the endpoint types, at EC2's price."""
+    """EC2's own types by name, such as `c5.xlarge`: the machines behind the endpoint types, at EC2's price.
+
+    Their disk is the EBS volume: an instance store loses its content with each stop.
+    """
     return {
         (name := each.type.removeprefix("ml.")): replace(
-            each, type=name, usd_per_hour=each.ec2_usd_per_hour, ec2_usd_per_hour=None
+            each,
+            type=name,
+            usd_per_hour=each.ec2_usd_per_hour,
+            ec2_usd_per_hour=None,
+            local_nvme_in_gb=None,
+            volume_size_allowed=True,
         )
         for each in instances().values()
     }
@@ -74,3 +95,9 @@ def ec2_instances() -> dict[str, Instance]:
 def types_for(mode: str) -> dict[str, Instance]:
     """The types that `hosting.mode` takes, by name."""
     return ec2_instances() if mode == "ec2" else instances()
+
+
+@cache
+def _data() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(Path(__file__).with_name("instances.json").read_text())
+    return data

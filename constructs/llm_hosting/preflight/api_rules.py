@@ -34,6 +34,18 @@ def open_to_the_internet(resolution: Resolution) -> Iterator[Finding]:
         )
 
 
+@warning
+def playground_needs_a_key(resolution: Resolution) -> Iterator[Finding]:
+    """A browser has no AWS credentials to sign with, and must get none."""
+    api = resolution.deployment.api
+    if api.playground and api.auth == "iam":
+        yield Finding(
+            "api.playground",
+            "true with api.auth: iam serves a page that can't call the model",
+            "use `python -m slipway playground <name>`, which needs no setting and signs its calls, or auth: api-key",
+        )
+
+
 @error
 def arns_are_in_region(resolution: Resolution) -> Iterator[Finding]:
     """Alarms notify topics, and SageMaker uses keys, of their own region only."""

@@ -13,6 +13,8 @@ from ..resolution.memory import GB, weights_in_files
 _FASTEST, _FASTEST_ON_SMALL, _HUB, _S3, _LOAD = 1.25 * GB, 0.5 * GB, 0.25 * GB, 0.8 * GB, 0.5 * GB
 _SMALL_VCPU = 16
 _LEAST_START_IN_SECONDS, _CONTAINER_START_IN_SECONDS = 30, 60
+_MACHINE_START_IN_SECONDS = 120  # as the functions assume until one was measured: EC2, Linux, Python's imports
+_VOLUME = 0.125 * GB  # per second, of a gp3 volume as it comes (EBS User Guide)
 _COMPILE_IN_SECONDS = 600  # TensorRT-LLM builds its engine at the start: minutes for 7B, a quarter of an hour for 70B
 _WARM_UP_IN_SECONDS = {"djl": 60, "vllm": 90, "tgi": 30, "sglang": 90}
 # Share of the memory bandwidth that decoding reaches; OPT-30B on ml.g5.24xlarge: 0.57 (DeepSpeed, AWS 2022).
@@ -78,6 +80,11 @@ def load_in_seconds(placement: Placement) -> Estimate:
     warm_up = _COMPILE_IN_SECONDS if is_compiled else _WARM_UP_IN_SECONDS.get(container.server, 0)
     likely = _CONTAINER_START_IN_SECONDS + size / _LOAD + warm_up
     return Estimate(_LEAST_START_IN_SECONDS, likely, f"loaded at {_LOAD / GB * 1000:.0f} MB/s")
+
+
+def boot_in_seconds(placement: Placement) -> float:
+    """Of a machine of EC2 that was stopped, from the call to the model's first answer: usual, not the least."""
+    return _MACHINE_START_IN_SECONDS + (weights_in_files(placement.container) or 0) / _VOLUME
 
 
 def answer_time_in_seconds(placement: Placement) -> AnswerTime | None:

@@ -78,7 +78,7 @@ def accelerator_is_used(resolution: Resolution) -> Iterator[Finding]:
         if instance.kind == "cpu" and _platform(container) == "gpu" and _runs_on_cpu_too(container):
             problem = f"{instance.type!r} has no accelerator, so {container.engine} computes on its CPUs, slowly"
             yield Finding("hosting.instance_type", problem, f"use {_INSTEAD['gpu']}")
-        elif _platform(container) == "cpu" and instance.kind != "cpu":
+        elif _platform(container) == "cpu" and instance.kind != "cpu" and container.server != "transformers":
             yield Finding(
                 "hosting.instance_type",
                 f"{instance.type!r} has {instance.accelerator}, which this image is not built to use",

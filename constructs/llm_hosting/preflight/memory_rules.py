@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ..catalog.instances import Instance, instances
+from ..catalog.instances import Instance, types_for
 from ..catalog.versions import is_before
 from ..finding import Finding
 from ..resolution import Placement, Resolution, resolve
@@ -14,6 +14,7 @@ _CLOSE = 0.92  # of the available memory
 _TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
 _CHECKS_CONTEXT_FROM = "0.2.7"  # from here on vLLM ends when its cache can't hold one request of the whole context
 _ROOT_DISK_IN_GB = 30
+_SYSTEM_IN_GB = 4  # Amazon Linux 2, torch for CPU and its packages 2
 
 
 @error
@@ -107,15 +108,17 @@ def memory_share_is_possible(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def weights_fit_disk(resolution: Resolution) -> Iterator[Finding]:
-    """Weights are downloaded before they are loaded."""
+    """Weights are downloaded before they are loaded; a machine of EC2 holds its system and packages beside them."""
     container, size = resolution.container, weights_in_files(resolution.container)
+    beside = _SYSTEM_IN_GB if resolution.deployment.hosting.mode == "ec2" else 0
+    packages = f" and the {beside} GB of system and packages" if beside else ""
     for placement in resolution.placements:
-        instance, disk = placement.instance, _disk_in_gb(placement)
-        if size is not None and disk is not None and size > disk * GB * margin(container):
+        instance, disk = placement.instance, placement.disk_in_gb
+        if size is not None and disk is not None and size > (disk - beside) * GB * margin(container):
             volume = instance.volume_size_allowed
             yield Finding(
                 "hosting.volume_size_in_gb" if volume else "hosting.instance_type",
-                f"{disk} GB of disk on {instance.type} do not hold the {in_gb(size)} of {container.model_id}",
+                f"{disk} GB of disk on {instance.type} do not hold the {in_gb(size)} of {container.model_id}{packages}",
                 "set hosting.volume_size_in_gb above it" if volume else "use a larger type of the family",
             )
 
@@ -133,7 +136,7 @@ def weights_need_a_volume(resolution: Resolution) -> Iterator[Finding]:
         return
     for placement in resolution.placements:
         instance = placement.instance
-        if instance.volume_size_allowed and _disk_in_gb(placement) is None and size > _ROOT_DISK_IN_GB * GB:
+        if instance.volume_size_allowed and placement.disk_in_gb is None and size > _ROOT_DISK_IN_GB * GB:
             yield Finding(
                 "hosting.volume_size_in_gb",
                 f"is not set, and SageMaker's default of about {_ROOT_DISK_IN_GB} GB on {instance.type} does not hold "
@@ -167,7 +170,8 @@ def _contexts_too_long(resolution: Resolution) -> Iterator[Finding]:
 def _roomier(resolution: Resolution, placement: Placement) -> str:
     """The cheapest type that gives the model its memory and breaks no law that is kept now, with its price."""
     broken = _broken(resolution)
-    candidates = [each for each in instances().values() if each.kind == placement.instance.kind and each.price()]
+    types = types_for(resolution.deployment.hosting.mode).values()
+    candidates = [each for each in types if each.kind == placement.instance.kind and each.price()]
     for instance in sorted(candidates, key=lambda each: each.usd_per_hour or each.ec2_usd_per_hour or 0):
         if _fits(Placement(resolution.container, instance)) and _broken(_moved(resolution, instance)) <= broken:
             return f"a type with more memory, such as {instance.type} ({instance.price()})"
@@ -191,10 +195,6 @@ def _broken(resolution: Resolution) -> set[str]:
     """Ids of the laws that it breaks, without those of this module, which look for a type themselves."""
     laws = [rule for rule in RULES if rule.level == "error" and rule.law.__module__ != __name__]
     return {rule.id for rule in laws if rule.findings(resolution)}
-
-
-def _disk_in_gb(placement: Placement) -> int | None:
-    return placement.instance.local_nvme_in_gb or placement.container.deployment.hosting.volume_size_in_gb
 
 
 def _tokens_needed_at_once(placement: Placement) -> int | None:
@@ -225,7 +225,8 @@ def _too_large(placement: Placement) -> str:
 
 
 def _larger(resolution: Resolution, placement: Placement) -> str:
-    return f"use {_more_degree(placement)}{_roomier(resolution, placement)}, or quantized weights"
+    quantized = "" if resolution.deployment.hosting.mode == "ec2" else ", or quantized weights"
+    return f"use {_more_degree(placement)}{_roomier(resolution, placement)}{quantized}"
 
 
 def _more_degree(placement: Placement) -> str:

@@ -188,7 +188,8 @@ def gated_model_needs_token(resolution: Resolution) -> Iterator[Finding]:
 def token_is_readable(resolution: Resolution) -> Iterator[Finding]:
     """A secret in a container's environment is plain text for everyone who may describe the model."""
     model = resolution.deployment.model
-    if model.hub_token_secret_arn and model.weights is None:
+    is_given = model.hub_token_secret_arn is not None and model.weights is None
+    if is_given and resolution.deployment.hosting.mode != "ec2":  # a machine reads the secret itself
         yield Finding(
             "model.hub_token_secret_arn",
             "puts the token into the container's environment, readable for everyone who may describe the model",

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..catalog.instances import machine_prices
 from ..finding import LEVELS, Finding
 from ..resolution import Placement, Resolution
 from ..resolution.memory import GB, weights_in_files
-from .estimates import answer_time_in_seconds, start_in_seconds
+from .estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
 from .rule import RULES
 
+VCPU_QUOTA = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"  # L-1216C47A of EC2, in vCPUs
 COPIES_DURING_UPDATE = 2  # blue and green fleets run side by side until the old one ends
 
 
@@ -18,8 +20,10 @@ class Figures:
     """One instance type beside the model's needs; sizes in GB (10^9 bytes), None = public facts do not say.
 
     devices: accelerators of the instance, on Neuron their cores; 0 on CPU types.
+    start_in_seconds: of a container from its first byte of weights; of a machine of EC2 from asleep.
     degree: devices per copy of the model; copies: of the model on one instance.
     memory_in_gb, weights_in_gb, overhead_in_gb: per accelerator. cache_in_kb_per_token: there, too.
+    asleep_usd_per_month: of the disk of a stopped machine of EC2; None = an endpoint, or not known.
     cached_tokens: of all requests together; requests_at_full_length: of `context` tokens each.
     """
 
@@ -42,11 +46,15 @@ class Figures:
     answer_in_seconds: float | None
     host_image: str | None
     usd_per_hour: float | None
+    asleep_usd_per_month: float | None = None
 
 
 @dataclass(frozen=True)
 class Quota:
-    """The service quota of SageMaker that a deployment needs, for an update with two fleets side by side."""
+    """The service quota that a deployment needs, for an update with old and new instances side by side.
+
+    instances: of SageMaker; with EC2, whose quota counts them, vCPUs.
+    """
 
     name: str
     instances: int
@@ -84,6 +92,8 @@ NOT_CHECKED = (
     "weights-in-bucket: region, objects and completeness of the prefix",
     "cloudwatch-role: whether API Gateway may write its access logs",
     "scaling-role: whether Application Auto Scaling has its role in the account",
+    "instance-type-offered: whether EC2 has the type in the region and its zones",
+    "machine-network: whether the subnets exist and lead to the internet",
     "function-concurrency: whether Lambda may run enough functions at once",
     "gateway-timeout: whether API Gateway may wait for a function that long",
 )
@@ -118,13 +128,18 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
 
 def _quotas(resolution: Resolution) -> Iterator[Quota]:
     most = resolution.deployment.hosting.instance_count.max * COPIES_DURING_UPDATE
+    if resolution.deployment.hosting.mode == "ec2":
+        yield from (Quota(VCPU_QUOTA, most * placement.instance.vcpu) for placement in resolution.placements)
+        return
     for name in resolution.deployment.hosting.instance_types:
         yield Quota(f"{name} for endpoint usage", most)
 
 
 def _figures(placement: Placement, host_image: str | None) -> Figures:
-    need, start, answer = placement.memory, start_in_seconds(placement), answer_time_in_seconds(placement)
+    need, answer = placement.memory, answer_time_in_seconds(placement)
     instance, hosting = placement.instance, placement.container.deployment.hosting
+    sleeps, disk = hosting.mode == "ec2", placement.disk_in_gb
+    start = boot_in_seconds(placement) if sleeps else start_in_seconds(placement).likely
     has = f"{instance.accelerator_count} x {instance.accelerator}" if instance.accelerator else f"{instance.vcpu} vCPU"
     return Figures(
         instance_type=instance.type,
@@ -140,12 +155,13 @@ def _figures(placement: Placement, host_image: str | None) -> Figures:
         context=need.context,
         requests_at_full_length=_rounded(need.requests_at_full_length),
         download_in_gb=_gb(weights_in_files(placement.container)),
-        disk_in_gb=instance.local_nvme_in_gb or hosting.volume_size_in_gb,
-        start_in_seconds=_rounded(start.likely),
+        disk_in_gb=disk,
+        start_in_seconds=_rounded(start),
         start_timeout_in_seconds=hosting.startup_timeout_in_seconds,
         answer_in_seconds=_rounded(answer.likely) if answer else None,
         host_image=host_image,
         usd_per_hour=instance.usd_per_hour,
+        asleep_usd_per_month=round(disk * machine_prices().volume_usd_per_gb_and_month, 2) if sleeps and disk else None,
     )
 
 

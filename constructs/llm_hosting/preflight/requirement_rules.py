@@ -32,6 +32,10 @@ def _is_async(deployment: Deployment) -> bool:
     return deployment.hosting.mode == "async"
 
 
+def _is_ec2(deployment: Deployment) -> bool:
+    return deployment.hosting.mode == "ec2"
+
+
 def _routes_by_prefix(deployment: Deployment) -> bool:
     return deployment.hosting.routing == "prefix-aware"
 
@@ -48,6 +52,18 @@ _NEEDED = (
         lambda d: _is_async(d) and not d.jobs.enabled,
         "false is refused with hosting.mode: async, which takes nothing but jobs",
         "use true, or mode: realtime",
+    ),
+    _Requirement(
+        "jobs.enabled",
+        lambda d: _is_ec2(d) and not d.jobs.enabled,
+        "false is refused with hosting.mode: ec2, whose machines take nothing but jobs",
+        "use true, or mode: realtime",
+    ),
+    _Requirement(
+        "security.vpc",
+        lambda d: not _is_ec2(d) and d.security.vpc is not None,
+        "is refused with hosting.mode: {deployment.hosting.mode}, whose container runs in SageMaker's network",
+        "remove it, or use mode: ec2",
     ),
     _Requirement(
         "jobs.invocation_timeout_in_seconds",
@@ -152,15 +168,26 @@ _NEEDED = (
 )
 
 _USELESS = (
+    *(
+        _Requirement(
+            f"hosting.{name}",
+            lambda d, name=name: not _is_ec2(d) and name in d.hosting.model_fields_set,  # type: ignore[misc]
+            "has no effect with hosting.mode: {deployment.hosting.mode}",
+            "remove it, or use mode: ec2",
+        )
+        for name in ("idle_minutes", "renewal")
+    ),
     _Requirement(
         "hosting.routing",
-        lambda d: _routes_by_prefix(d) and d.hosting.instance_count.max == 1,
+        lambda d: _routes_by_prefix(d) and d.hosting.instance_count.max == 1 and not _is_ec2(d),
         "{value} has no effect with one instance",
         "make hosting.instance_count.max larger, or remove it",
     ),
     _Requirement(
         "hosting.routing_prefix_in_bytes",
-        lambda d: not _routes_by_prefix(d) and "routing_prefix_in_bytes" in d.hosting.model_fields_set,
+        lambda d: (
+            not _is_ec2(d) and not _routes_by_prefix(d) and "routing_prefix_in_bytes" in d.hosting.model_fields_set
+        ),
         "has no effect with hosting.routing: {deployment.hosting.routing}",
         "use hosting.routing: prefix-aware, or remove it",
     ),
@@ -178,7 +205,7 @@ _USELESS = (
     ),
     _Requirement(
         "hosting.update_wait_in_seconds",
-        lambda d: d.hosting.update_wait_in_seconds < _ALARM_REACTION_IN_SECONDS,
+        lambda d: not _is_ec2(d) and d.hosting.update_wait_in_seconds < _ALARM_REACTION_IN_SECONDS,
         "{value} is too short for the alarms, so a bad update is not rolled back",
         f"use {_ALARM_REACTION_IN_SECONDS} or more",
     ),
@@ -205,7 +232,7 @@ def settings_have_an_effect(resolution: Resolution) -> Iterator[Finding]:
     if not deployment.jobs.enabled:
         for name in sorted(deployment.jobs.model_fields_set - {"enabled"}):
             yield Finding(f"jobs.{name}", "has no effect with jobs.enabled: false", "remove it")
-    if not deployment.hosting.instance_count.is_scaled:
+    if not deployment.hosting.instance_count.is_scaled and not _is_ec2(deployment):
         # With a fixed count the concurrency of an instance still bounds jobs, and the requests of one prefix.
         is_bound = deployment.jobs.enabled or _routes_by_prefix(deployment)
         used = {"concurrent_requests_per_instance"} if is_bound else set()

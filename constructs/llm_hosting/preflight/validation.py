@@ -15,6 +15,7 @@ from . import (  # noqa: F401  (registers the rules)
     hosting_rules,
     huggingface_rules,
     image_rules,
+    machine_rules,
     memory_rules,
     model_rules,
     option_rules,

@@ -183,8 +183,9 @@ class Container:
     @property
     def sagemaker_downloads(self) -> bool:
         """Whether the weights are the model data, which SageMaker fetches before it starts the container."""
-        serving = self.deployment.serving
-        return self.deployment.model.weights is not None and not needs_archive(serving, self.version)
+        deployment = self.deployment
+        has_model_data = deployment.hosting.mode != "ec2" and deployment.model.weights is not None
+        return has_model_data and not needs_archive(deployment.serving, self.version)
 
     @cached_property
     def shape(self) -> ModelShape | None:

@@ -3,31 +3,46 @@
 from collections.abc import Iterable
 
 from ..catalog.instances import Instance
+from ..deployment import Hosting
 from ..finding import Finding
 from .resolution import Resolution
 
 
 def describe(name: str, resolution: Resolution, findings: Iterable[Finding]) -> list[str]:
     """Of a resolution without errors; findings: warnings and questions to print with it."""
-    deployment, hosting = resolution.deployment, resolution.deployment.hosting
-    count, instance = hosting.instance_count, resolution.placements[0].instance
-    counts = f"{count.min} to {count.max}" if count.is_scaled else f"{count.min}"
-    price = instance.price(max(count.min, 1), count.max) or "an unknown rate"
-    if count.min:
-        cost = f"{price} until the stack is destroyed: the count never reaches zero"
-    else:
-        cost = f"{price} while jobs run: the count goes to zero when idle, and the next job waits for a start"
-    catalog_image = deployment.serving.image_uri is None
-    others = f", else {', '.join(hosting.instance_types[1:])}" if hosting.instance_types[1:] else ""
+    deployment = resolution.deployment
+    is_machine = deployment.hosting.mode == "ec2"
+    from_catalog = deployment.serving.image_uri is None and not is_machine
+    host_image = "" if is_machine else f", host image {resolution.inference_ami_version or 'by default'}"
     return [
         f"{name}: {deployment.model.id} on {deployment.serving.engine} {resolution.version or 'of an own image'}",
-        f"  image     {resolution.image}{' from the image account of the region' if catalog_image else ''}",
-        f"  instance  {counts} x {instance.type} ({_hardware(instance)}), "
-        f"host image {resolution.inference_ami_version or 'by default'}{others}",
-        f"  endpoint  {name}-<first 8 characters of the stack id>",
-        f"  cost      {cost}",
+        f"  image     {resolution.image}{' from the image account of the region' if from_catalog else ''}",
+        f"  instance  {_instances(resolution)}{host_image}{_others(deployment.hosting)}",
+        *([] if is_machine else [f"  endpoint  {name}-<first 8 characters of the stack id>"]),
+        f"  cost      {_cost(resolution)}",
         *(f"  {each.level:<9} {each.field}: {each.message}" for each in findings if each.level != "note"),
     ]
+
+
+def _instances(resolution: Resolution) -> str:
+    count, instance = resolution.deployment.hosting.instance_count, resolution.placements[0].instance
+    counts = f"{count.min} to {count.max}" if count.is_scaled else f"{count.min}"
+    return f"{counts} x {instance.type} ({_hardware(instance)})"
+
+
+def _others(hosting: Hosting) -> str:
+    return f", else {', '.join(hosting.instance_types[1:])}" if hosting.instance_types[1:] else ""
+
+
+def _cost(resolution: Resolution) -> str:
+    hosting, instance = resolution.deployment.hosting, resolution.placements[0].instance
+    count = hosting.instance_count
+    price = instance.price(max(count.min, 1), count.max) or "an unknown rate"
+    if hosting.mode == "ec2":
+        return f"{price} while there is work, and {hosting.idle_minutes} minutes longer; then the disk alone"
+    if count.min:
+        return f"{price} until the stack is destroyed: the count never reaches zero"
+    return f"{price} while jobs run: the count goes to zero when idle, and the next job waits for a start"
 
 
 def _hardware(instance: Instance) -> str:

@@ -8,6 +8,8 @@ from ..deployment import Hosting, Serving
 
 GPU_4_1_FAMILIES = {"g4dn", "g5", "g6", "g6e", "g7", "g7e", "p4d", "p4de", "p5", "p5e", "p5en"}
 # sagemaker-serve 1.27.0's list; g7 and g7e from aws-samples/sagemaker-genai-hosting-examples (2026-08)
+# Public parameter of Amazon Linux (its User Guide, "Launch the latest Amazon Linux AMI"); + x86_64 or arm64.
+_MACHINE_IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-"
 
 
 def image_version(serving: Serving, machine: Machine | None) -> EngineVersion | None:
@@ -15,6 +17,16 @@ def image_version(serving: Serving, machine: Machine | None) -> EngineVersion | 
     if serving.image_uri:
         return find_image(serving.image_uri, serving.engine)
     return engine(serving.engine).version(serving.version, machine)
+
+
+def container_image(serving: Serving, version: EngineVersion | None) -> str:
+    """The image of the deployment, or of the catalog's version; empty = neither is known."""
+    return serving.image_uri or (f"{version.repository}:{version.tag}" if version and version.tag else "")
+
+
+def machine_image(instances: list[Instance]) -> str:
+    """Amazon Linux 2023 for the processor, as EC2 finds it at the launch; empty = the type is not known."""
+    return f"{_MACHINE_IMAGE}{instances[0].arch}" if instances else ""
 
 
 def schema_version(serving: Serving, version: EngineVersion | None, machine: Machine | None) -> EngineVersion:

@@ -235,7 +235,10 @@ def _share_on_gpus(container: Container, instance: Instance) -> float | None:
 
 
 def _type_in_memory(container: Container) -> str:
-    """16 bits unless the file or the image asks for 32."""
+    """16 bits unless the file or the image asks for 32; our own server takes 32 but for weights stored as bfloat16."""
+    stored = container.shape.dtype if container.shape else None
+    if container.server == "transformers" and stored not in (None, "bf16"):
+        return "fp32"
     default = container.version.default_dtype if container.version else None
     return container.dtype or default or "fp16"
 
@@ -244,7 +247,9 @@ def _per_token(container: Container, degree: int, stages: int) -> float | None:
     shape = container.shape
     if shape is None or not shape.layers:
         return None
-    size = 1 if container.kv_cache_type.startswith("fp8") else 2
+    size = 1.0 if container.kv_cache_type.startswith("fp8") else 2.0
+    if container.server == "transformers":
+        size = BYTES_PER_PARAMETER[_type_in_memory(container)]
     latent = shape.latent_size or (_LATENT_SIZE if shape.architecture.startswith(_LATENT) else 0)
     if latent and not is_before(container.vllm, _KEEPS_LATENT_FROM):
         return shape.layers * latent * size / stages

@@ -1,11 +1,12 @@
 """A container on one instance type: degree, copies, memory."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..catalog.instances import Instance
 from .container import COUNT, Container
-from .memory import Memory, estimate
+from .memory import GB, Memory, estimate, weights_in_files
 from .parallelism import default_degree, parallel_devices
 
 _PIPELINE = (
@@ -14,6 +15,9 @@ _PIPELINE = (
     "SM_VLLM_PIPELINE_PARALLEL_SIZE",
     "SM_SGLANG_PP_SIZE",
 )
+# Amazon Linux takes 2 GB and torch for CPU with its packages 2; as much again for logs and updates, and room to spare.
+_ROOM_FOR_SYSTEM_IN_GB = 16
+_UNKNOWN_WEIGHTS = 16 * GB
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,18 @@ class Placement:
     def copies(self) -> int:
         """Copies of the model on one instance."""
         return max(1, self.devices // self.shards) if self.devices else 1
+
+    @property
+    def disk_in_gb(self) -> int | None:
+        """The type's own disk, or the volume: on a machine of EC2 with room for its system and the weights.
+
+        None = SageMaker's default.
+        """
+        hosting = self.container.deployment.hosting
+        if hosting.mode != "ec2":
+            return self.instance.local_nvme_in_gb or hosting.volume_size_in_gb
+        weights = weights_in_files(self.container) or _UNKNOWN_WEIGHTS
+        return hosting.volume_size_in_gb or _ROOM_FOR_SYSTEM_IN_GB + math.ceil(weights / GB)
 
     @cached_property
     def memory(self) -> Memory:

@@ -1,6 +1,5 @@
 """A deployment after every question to the catalog is answered, once."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,14 +8,19 @@ from ..catalog.instances import types_for
 from ..catalog.model_names import shape_of
 from ..deployment import Deployment
 from .container import Container
-from .image import cuda_of, host_image, image_version, needs_archive, schema_version
-from .memory import GB, weights_in_files
+from .image import (
+    container_image,
+    cuda_of,
+    host_image,
+    image_version,
+    machine_image,
+    needs_archive,
+    schema_version,
+)
 from .parallelism import default_degree, parallel_devices
 from .placement import Placement
 from .variables import container_settings, is_read, model_id_of
 
-_SYSTEM_IN_GB = 16  # Amazon Linux takes 2, torch for CPU with its packages 2; logs and a second copy while it downloads
-_UNKNOWN_WEIGHTS = 16 * GB
 _MACHINE_BATCH = 4
 _LENGTHS = ("max_new_tokens", "max_tokens", "max_completion_tokens")
 
@@ -26,7 +30,8 @@ class Resolution:
     """Everything that constructs, functions, rules and reports ask of a deployment.
 
     image: `repository:tag` in AWS's image account, or the whole URI when the deployment names one; empty = the catalog
-    has no such version. version: of the engine; empty for an own image.
+    has no such version. With `hosting.mode: ec2` the machine's image, by SSM parameter. version: of the engine; empty
+    for an own image.
     cuda: in the container, None = none or not named. inference_ami_version: the host image, None = the default.
     derived: variables that follow from settings, also where an explicit one wins.
     environment: of the container in the template. properties: lines of the serving.properties in an archive; None = the
@@ -47,12 +52,6 @@ class Resolution:
     parameters: Mapping[str, Mapping[str, float]]
     container: Container
     placements: tuple[Placement, ...]
-
-    @property
-    def machine_volume_in_gb(self) -> int:
-        """Disk of a machine of `hosting.mode: ec2`: room for the system and packages, and for the weights."""
-        weights = weights_in_files(self.container) or _UNKNOWN_WEIGHTS
-        return self.deployment.hosting.volume_size_in_gb or _SYSTEM_IN_GB + math.ceil(weights / GB)
 
     @property
     def machine_batch_size(self) -> int:
@@ -78,7 +77,7 @@ def resolve(deployment: Deployment) -> Resolution:
     container = Container(deployment, version, known[0].kind if known else "gpu", read)
     return Resolution(
         deployment=deployment,
-        image=serving.image_uri or (f"{version.repository}:{version.tag}" if version and version.tag else ""),
+        image=machine_image(known) if hosting.mode == "ec2" else container_image(serving, version),
         version="" if serving.image_uri or version is None else version.label,
         cuda=cuda,
         inference_ami_version=host_image(hosting, known, cuda),

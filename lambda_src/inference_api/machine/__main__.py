@@ -6,22 +6,15 @@ import sys
 from collections.abc import Callable
 from threading import Event, Thread
 
-from botocore.config import Config
-
 from inference_api.jobs.service import job_service
 from inference_api.log import log
 from inference_api.machine.instance_metadata import instance_id
 from inference_api.machine.model_server import ModelServer
 from inference_api.machine.parts import machine_rows
-from inference_api.machine.resident_worker import LONG_POLL_IN_SECONDS, ResidentWorker
+from inference_api.machine.resident_worker import LONG_POLL, ResidentWorker
 from inference_api.runtime import runtime
-from inference_api.settings import job_settings, machine_number, machine_settings
+from inference_api.settings import job_settings, machine_settings
 
-_LONG_POLL = Config(
-    connect_timeout=5,
-    read_timeout=LONG_POLL_IN_SECONDS + 10,
-    retries={"mode": "standard", "total_max_attempts": 2},
-)
 _PAUSE_IN_SECONDS = 2
 
 
@@ -32,11 +25,11 @@ def main() -> int:
     os.environ.setdefault("AWS_DEFAULT_REGION", os.environ["AWS_REGION"])
     jobs, machines = job_settings(), machine_settings()
     worker = ResidentWorker(
-        number=machine_number(),
+        number=int(os.environ["MACHINE_NUMBER"]),
         instance_id=_own_id(),
         service=job_service(),
         rows=machine_rows(),
-        queue=runtime().client("sqs", _LONG_POLL),
+        queue=runtime().client("sqs", LONG_POLL),
         queue_url=jobs.queue_url,
         server=ModelServer(jobs.policy.invocation_timeout),
         runtime=runtime(),

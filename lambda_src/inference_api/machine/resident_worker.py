@@ -1,9 +1,11 @@
-"""The worker on a machine: takes jobs from the queue, one batch after the other, and ends when there are none."""
+"""The worker on a machine: takes jobs from the queue, a few side by side, and ends when there are none for long."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from botocore.config import Config
 
 from inference_api.http import place_of
 from inference_api.jobs import transitions, worker
@@ -21,7 +23,13 @@ from inference_api.sqs import Message
 # The exit statuses. systemd powers the machine off after the first, and after no other.
 NO_WORK, INTERRUPTED = 0, 1
 
-LONG_POLL_IN_SECONDS = 20
+_WAIT_IN_SECONDS = 20  # the most that SQS allows
+# A client for such a wait.
+LONG_POLL = Config(
+    connect_timeout=5,
+    read_timeout=_WAIT_IN_SECONDS + 10,
+    retries={"mode": "standard", "total_max_attempts": 2},
+)
 _MOST_MESSAGES = 10  # of one ReceiveMessage
 _PING_EVERY_SECONDS = 2
 _LONGEST_PAUSE_IN_SECONDS = 30
@@ -97,7 +105,7 @@ class ResidentWorker:
         self._row = row
 
     def _turn(self) -> bool:
-        """One batch, or a wait for one; whether there has been none for long enough."""
+        """Wait for work, and do all that comes without a break; whether there has been none for long enough."""
         if not self.server.is_ready():
             self._wait_for_the_model()
             return False
@@ -106,7 +114,7 @@ class ResidentWorker:
             self._write(rows_of.begin_service(self._row, earlier, self.runtime.now()))
         else:
             self._beat(IDLE)
-        if messages := self._receive():
+        if messages := self._receive(self.batch):
             self._work(messages)
             return False
         if self.runtime.now() - self._row.busy_at < self.idle_in_seconds:
@@ -116,7 +124,7 @@ class ResidentWorker:
     def _stop(self) -> bool:
         """Say so first, then look once more: who sends a message and does not see it finds it taken here."""
         self._beat(STOPPING)
-        if not (messages := self._receive()):
+        if not (messages := self._receive(self.batch)):
             return not self._interrupted
         self._work(messages)
         return False
@@ -126,12 +134,12 @@ class ResidentWorker:
             self._beat(LOADING)
         self.runtime.sleep(_PING_EVERY_SECONDS)
 
-    def _receive(self) -> list[Message]:
+    def _receive(self, most: int) -> list[Message]:
         """After an interruption the messages of the last call go back at once."""
         answer = self.queue.receive_message(
             QueueUrl=self.queue_url,
-            MaxNumberOfMessages=min(self.batch, _MOST_MESSAGES),
-            WaitTimeSeconds=LONG_POLL_IN_SECONDS,
+            MaxNumberOfMessages=min(most, _MOST_MESSAGES),
+            WaitTimeSeconds=_WAIT_IN_SECONDS,
             AttributeNames=["ApproximateReceiveCount"],
         )
         messages = [_as_event(message) for message in answer.get("Messages", [])]
@@ -142,14 +150,20 @@ class ResidentWorker:
         return []
 
     def _work(self, messages: list[Message]) -> None:
-        """One batch, also of a machine that has been replaced."""
+        """Each job that ends makes room for the next, so that a long one holds up no other."""
 
         def work() -> None:
-            self.runtime.side_by_side(self._work_on, iter(messages), len(messages))
+            self.runtime.side_by_side(self._work_on, self._and_more(messages), self.batch)
 
         self._beat_and_renew()
         self.alongside(work, self._beat_and_renew, BEAT_IN_SECONDS)
         self._beat(IDLE)
+
+    def _and_more(self, messages: list[Message]) -> Iterator[Message]:
+        """Asked for the next message when there is room for it."""
+        yield from messages
+        while not self._ended and self.server.is_ready() and ((more := self._receive(1)) or self._in_hand):
+            yield from more
 
     def _work_on(self, message: Message) -> None:
         """Raises nothing: the process outlives every job."""

@@ -40,11 +40,12 @@ _THROTTLES = {
     "sqs": ("RequestThrottled", 403),
     "sagemaker-runtime": ("ThrottlingException", 400),
     "events": ("ThrottlingException", 400),
+    "ec2": ("RequestLimitExceeded", 503),
 }
 # The first calls of each operation; later every tenth.
 CHECKED_CALLS = 300
 _DEFAULT_ATTEMPTS = {"dynamodb": 4}
-_MEAN_LATENCY = {"dynamodb": 0.006, "s3": 0.03, "sqs": 0.01, "sagemaker-runtime": 0.02, "events": 0.02}
+_MEAN_LATENCY = {"dynamodb": 0.006, "s3": 0.03, "sqs": 0.01, "sagemaker-runtime": 0.02, "events": 0.02, "ec2": 0.3}
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any
 
 from simulation.aws.errors import Refusal
 from simulation.faults import Faults
-from simulation.scheduler import Scheduler
+from simulation.scheduler import Scheduler, Signal
 
 
 @dataclass
@@ -48,6 +48,7 @@ class Queue:
         self._waiting: list[tuple[float, int, Message]] = []
         self._ready: list[Message] = []
         self._flights: dict[str, _Flight] = {}
+        self._polls: list[Signal] = []
 
     @property
     def url(self) -> str:
@@ -68,6 +69,27 @@ class Queue:
             raise Refusal("MessageNotInflight", "The message is not in flight")
         flight.back_at = self.scheduler.now + request["VisibilityTimeout"]
         self.scheduler.call_later(request["VisibilityTimeout"], lambda: self._come_back(request["ReceiptHandle"]))
+        return {}
+
+    def receive_message(self, **request: Any) -> dict[str, Any]:
+        """A long poll ends with the first message."""
+        self._check(request)
+        end, asked = self.scheduler.now + request["WaitTimeSeconds"], request["AttributeNames"]
+        while not (found := self.receive(request["MaxNumberOfMessages"])) and self.scheduler.now < end:
+            arrived = Signal(self.scheduler)
+            self._polls.append(arrived)
+            arrived.wait(end - self.scheduler.now)
+        return {
+            "Messages": [
+                {"MessageId": message.id, "ReceiptHandle": handle, "Body": message.body}
+                | ({"Attributes": {asked[0]: str(message.receives)}} if asked else {})
+                for handle, message in found.items()
+            ]
+        }
+
+    def delete_message(self, **request: Any) -> dict[str, Any]:
+        self._check(request)
+        self.delete(request["ReceiptHandle"])
         return {}
 
     def get_queue_attributes(self, **request: Any) -> dict[str, Any]:
@@ -126,6 +148,12 @@ class Queue:
         """Messages that are not deleted."""
         return len(self._ready) + len(self._waiting) + len(self._flights)
 
+    def holds(self, text: str) -> bool:
+        """Whether a message with this text is not deleted."""
+        kept = [*self._ready, *(message for _, _, message in self._waiting)]
+        kept += [flight.message for flight in self._flights.values()]
+        return any(text in message.body for message in kept)
+
     def _send(self, message: Message, delay: float) -> None:
         delay += self.random.expovariate(1 / 0.02)
         if self.faults.happens(f"message slow: {self.name}", self.faults.rates.slow_message):
@@ -136,15 +164,20 @@ class Queue:
     def _arrive(self, message: Message) -> None:
         while self._waiting and self._waiting[0][0] <= self.scheduler.now:
             heapq.heappop(self._waiting)
-        self._ready.append(message)
-        self.on_arrival()
+        self._make_ready(message)
 
     def _come_back(self, handle: str) -> None:
         flight = self._flights.get(handle)
         if flight and flight.back_at <= self.scheduler.now + 1e-9:
             del self._flights[handle]
-            self._ready.append(flight.message)
-            self.on_arrival()
+            self._make_ready(flight.message)
+
+    def _make_ready(self, message: Message) -> None:
+        self._ready.append(message)
+        self.on_arrival()
+        polls, self._polls = self._polls, []
+        for poll in polls:
+            poll.set()
 
     def _check(self, request: dict[str, Any]) -> None:
         if request["QueueUrl"] != self.url:

@@ -10,9 +10,15 @@ from typing import Any
 
 from inference_api import runtime
 from inference_api.jobs import transitions
+from inference_api.machine import parts
+from inference_api.machine.row import SILENT_IN_SECONDS, machine_key
+from simulation.aws.ec2 import RUNNING as RUNNING_MACHINE
+from simulation.aws.ec2 import STOPPED
+from simulation.aws.ec2 import STOPPING as STOPPING_MACHINE
 from simulation.deployment import Deployment, clear_caches
 from simulation.exploration.functions import RETENTION_IN_SECONDS, BrokenError, Functions
-from simulation.exploration.replay import Chance, Replay
+from simulation.exploration.machine_turn import INSTANCE
+from simulation.exploration.replay import TURN, Chance, Replay
 from simulation.exploration.services import Services
 from simulation.exploration.settling import broken_at_rest
 from simulation.exploration.state import (
@@ -88,6 +94,7 @@ class Exploration:
             invocation_timeout=timeout,
             open_jobs=scope.slots,
             retention=RETENTION_IN_SECONDS,
+            machines=1,
         )
         self._replay, self._steps = Replay(), dict[State, list[Step]]()
         self.services = Services(scope.mode)
@@ -95,9 +102,10 @@ class Exploration:
 
     def run(self) -> Found:
         """Search until an invariant is broken, or all states or `most_states` are found."""
-        started, found, start = time.process_time(), Found(), State()
-        reached_by: dict[State, tuple[State, str] | None] = {start: None}
+        started, found = time.process_time(), Found()
         with self._runtime():
+            start = self._start()
+            reached_by: dict[State, tuple[State, str] | None] = {start: None}
             queue = [start]
             for state in queue:
                 if len(queue) >= self.scope.most_states:
@@ -119,6 +127,15 @@ class Exploration:
                     break
         found.states, found.seconds = len(reached_by), time.process_time() - started
         return found
+
+    def _start(self) -> State:
+        """Machines have been set up, and one waits for work."""
+        if self.scope.mode != "ec2":
+            return State()
+        parts.readiness()._has_begun = True  # no step of its own: whether it asks depends on the process
+        times = {name: {"N": f"{START:.3f}"} for name in ("seen_at", "ready_at", "busy_at")}
+        row = machine_key(0) | {"instance_id": {"S": INSTANCE}, "state": {"S": "idle"}} | times
+        return self.services.put(State(machine=RUNNING_MACHINE), "machine#0", row)
 
     def steps(self, state: State) -> list[Step]:
         """The possible steps, each with the state after it or the invariant that it breaks."""
@@ -165,13 +182,20 @@ class Exploration:
             assert row
             if self.scope.jobs == 1 or row.is_open:
                 yield "cancel", "cancel_job", _event("DELETE", "/jobs/{id}", job=job), "", state
-            if row.is_open and job in state.queued and running.count("run_job") < self.scope.workers:
+            works = self.scope.mode != "ec2" and running.count("run_job") < self.scope.workers
+            if row.is_open and job in state.queued and works:
                 message = _message({"job": job, "waits": 0})
                 yield "worker", "run_job", message, job, state.without_message(job)
                 yield "worker, message comes again", "run_job", message, "", state
         due = any((row := self.services.row(state, job)) and row.has("due_at") for job in self.services.jobs(state))
         if due and running.count("sweep_jobs") < self.scope.sweepers:
             yield "sweep", "sweep_jobs", {}, "", state
+        if self.scope.mode == "ec2" and state.submissions:
+            if "tend_machines" not in running:
+                yield "tend", "tend_machines", {}, "", state
+            if state.machine == RUNNING_MACHINE and TURN not in running:
+                event = {"row": self.services.item(state, "machine#0"), "boots": state.boots}
+                yield "turn", TURN, event, "", state._replace(boots=False)
         for (job, number), fate in state.fates if self.scope.mode == "async" else ():
             if fate in (OUTPUT, REFUSED, FAILED) and "record_result" not in running:
                 yield f"record {number}", "record_result", _message(_notification(job, number, fate)), "", state
@@ -189,6 +213,9 @@ class Exploration:
             held = any(job in task.before for task in state.tasks)
             if row and row.number("lease_until") and not held:
                 yield "lease over", self.services.rewrite(state, job, lease_until={"N": "0.000"})
+        if self.scope.mode == "ec2":
+            yield from self._outside_of_machines(state)
+            return
         if state.submissions and state.phase == CLAIMS:
             yield "too late for another attempt", state._replace(phase=TOO_LATE)
         elif state.phase == TOO_LATE and not state.tasks:
@@ -196,6 +223,19 @@ class Exploration:
             yield "all attempts over", state._replace(phase=LAST_MOMENTS, fates=fates)
         elif state.phase == LAST_MOMENTS:
             yield "deadline", state._replace(phase=OVERDUE)
+
+    def _outside_of_machines(self, state: State) -> Iterator[tuple[str, State]]:
+        """EC2, and time that passes: no beats while a machine is down, and the pause after a start."""
+        row = self.services.item(state, "machine#0") or {}
+        if state.machine == RUNNING_MACHINE:
+            yield "stopped from outside", self.functions.down(state)
+        if state.machine == STOPPING_MACHINE:
+            yield "machine down", state._replace(machine=STOPPED)
+        long_ago = {"N": f"{START - SILENT_IN_SECONDS:.3f}"}
+        if state.machine != RUNNING_MACHINE and row["seen_at"] != long_ago:
+            yield "silence", self.services.put(state, "machine#0", row | {"seen_at": long_ago})
+        if "asked_at" in row and row["asked_at"] != long_ago:
+            yield "pause over", self.services.put(state, "machine#0", row | {"asked_at": long_ago})
 
     def _check(self, state: State) -> None:
         rows = [row for job in self.services.jobs(state) if (row := self.services.row(state, job))]

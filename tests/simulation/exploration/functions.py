@@ -2,13 +2,19 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from inference_api.machine.row import from_item
+from simulation.aws.ec2 import RUNNING as RUNNING_MACHINE
+from simulation.aws.ec2 import STOPPED
+from simulation.aws.ec2 import STOPPING as STOPPING_MACHINE
 from simulation.aws.errors import Refusal
 from simulation.exploration.histories import Histories, Supply
-from simulation.exploration.replay import Call, Replay, Returned
+from simulation.exploration.machine_turn import INSTANCE
+from simulation.exploration.replay import TURN, Call, Replay, Returned
 from simulation.exploration.services import ANSWER, BUCKET, Body, Services, failure_key, output_key
 from simulation.exploration.state import OUTPUT, OVER, RUNNING, Attempt, State, Task
 from simulation.invariants.changes import (
@@ -22,6 +28,7 @@ from simulation.model import CANARY
 Outcome = tuple[str, State]  # how the call ended, and the state afterwards
 
 RETENTION_IN_SECONDS = 7200
+LAUNCHED_AT = 999.0  # before every beat, and never long ago
 _READS_OF_TABLE = ("get_item", "batch_get_item", "query")
 _READS_OF_BUCKET = ("get_object", "list_objects_v2")
 _QUEUE_COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
@@ -54,7 +61,10 @@ class Functions:
 
     def attempt_asked_for(self, state: State, task: Task) -> Attempt:
         """The job in the worker's message, and its attempt by the table."""
-        job = json.loads(json.loads(self.event_of(task))["Records"][0]["body"])["job"]
+        if self.function_of(task) == TURN:
+            job = task.holds
+        else:
+            job = json.loads(json.loads(self.event_of(task))["Records"][0]["body"])["job"]
         row = self.services.row(state, job)
         return job, row.attempts if row else 0
 
@@ -85,6 +95,48 @@ class Functions:
                 yield from self._invoke(state, task)
             case "invoke_endpoint_async":
                 yield from self._invoke_async(state, task, call)
+            case "receive_message":
+                yield from self._receive(state, task)
+            case "delete_message":
+                yield from self._answered("", state, task._replace(holds=""), {})
+            case "start_instances" | "stop_instances":
+                yield from self._ask_ec2(state, task, call)
+
+    def _receive(self, state: State, task: Task) -> Iterator[Outcome]:
+        """A long poll finds a message if there is one."""
+        for job in state.queued:
+            message = {
+                "MessageId": "1",
+                "ReceiptHandle": "1",
+                "Body": json.dumps({"job": job, "waits": 0}),
+                "Attributes": {"ApproximateReceiveCount": "1"},
+            }
+            after, holder = state.without_message(job), task._replace(holds=job)
+            yield from self._answered(" finds one", after, holder, {"Messages": [message]})
+        if not state.queued:
+            yield from self._answered(" finds none", state, task, {})
+
+    def _ask_ec2(self, state: State, task: Task, call: Call) -> Iterator[Outcome]:
+        changed = {"InstanceId": INSTANCE, "PreviousState": {"Name": state.machine}}
+        if call.operation == "stop_instances":
+            after = self.down(state) if state.machine == RUNNING_MACHINE else state
+            yield from self._answered("", after, task, {"StoppingInstances": [changed]})
+        elif state.machine == STOPPING_MACHINE:
+            yield from self._answered(" refused", state, task, _refused_start("IncorrectInstanceState"))
+        else:
+            boots = state.boots or state.machine == STOPPED
+            after = state._replace(machine=RUNNING_MACHINE, boots=boots)
+            yield from self._answered("", after, task, {"StartingInstances": [changed]})
+            if state.machine == STOPPED:
+                error = _refused_start("InsufficientInstanceCapacity")
+                yield from self._answered(" no capacity", state, task, error)
+
+    def down(self, state: State) -> State:
+        """The machine goes down, and its worker with it."""
+        for task in state.tasks:
+            if self.function_of(task) == TURN:
+                state = self.died(state.minus(task), task)
+        return state._replace(machine=STOPPING_MACHINE)
 
     def _write(self, state: State, task: Task, call: Call, text: str) -> Iterator[Outcome]:
         """One write of the table.
@@ -204,7 +256,9 @@ class Functions:
         yield "", state.plus(task)
 
     def died(self, state: State, task: Task) -> State:
-        """The state after the death of a task that is not in it: its message comes back."""
+        """The state after the death of a task that is not in it: its message comes back. systemd restarts a worker."""
+        if self.function_of(task) == TURN:
+            state = state._replace(boots=True)
         return state.with_message(task.holds) if task.holds else state
 
     def _announce(self, state: State, call: Call) -> State:
@@ -226,6 +280,8 @@ class Functions:
             return {"Attributes": {"ApproximateNumberOfMessagesDelayed": "0"} | counts}
         if call.operation == "change_message_visibility":
             return {}
+        if call.operation == "describe_instances":
+            return _described(state.machine)
         if call.operation == "put_object" and call.arguments["Key"].startswith("input/"):
             return {"ETag": "etag", "VersionId": "1"}
         if call.operation == "put_item" and call.arguments["Item"]["pk"]["S"].startswith(("output#", "error#")):
@@ -237,9 +293,31 @@ class Functions:
         accepted = function == "submit_job" and result and result["statusCode"] in (200, 202)
         if accepted and self.services.row(state, json.loads(result["body"])["id"]) is None:
             raise BrokenError("i1_an_accepted_job_exists", "a job is accepted without a row")
+        if accepted and self.mode == "ec2" and self._saw_a_machine(task):
+            state = state._replace(trusted=_with(state.trusted, json.loads(result["body"])["id"]))
+        if function == TURN:
+            return self._end_of_turn(state, task, result)
         if task.holds and (result is None or result["batchItemFailures"]):
             return state.with_message(task.holds)
         return state
+
+    def _saw_a_machine(self, task: Task) -> bool:
+        """Whether the one that sent a message saw the machine alive at its first look afterwards."""
+        contents = [answer.content for answer in self._histories[task.history].answers]
+        rows = [content["Item"] for content in contents if isinstance(content, dict) and "Item" in content]
+        machine = next((row for row in rows if row["pk"]["S"].startswith("machine#")), None)
+        return machine is not None and from_item(0, machine).is_alive(self.times[0])
+
+    def _end_of_turn(self, state: State, task: Task, result: Any) -> State:
+        if task.holds:
+            state = state.with_message(task.holds)
+        if result is None or not result["ended"]:
+            return state
+        if forgotten := sorted({*state.queued} & {*state.trusted}):
+            raise BrokenError(
+                "i11_waiting_work_gets_a_machine", f"the machine goes down although it was seen alive for {forgotten}"
+            )
+        return self.down(state)
 
     def _changed_job(self, call: Call) -> str:
         """The job of a write with the condition that the row has not changed."""
@@ -261,6 +339,17 @@ class Functions:
 
 def _throttled() -> ClientError:
     return Refusal("ThrottlingException", "Rate exceeded").for_caller("InvokeEndpoint")
+
+
+def _refused_start(code: str) -> ClientError:
+    return Refusal(code).for_caller("StartInstances")
+
+
+def _described(state: str) -> dict[str, Any]:
+    tags = [{"Key": "slipway:machine", "Value": "0"}]
+    launched = datetime.fromtimestamp(LAUNCHED_AT, UTC)
+    instance = {"InstanceId": INSTANCE, "LaunchTime": launched, "State": {"Name": state}, "Tags": tags}
+    return {"Reservations": [{"Instances": [instance]}]}
 
 
 def _refused(call: Call, item: dict[str, Any] | None) -> ClientError:

@@ -9,6 +9,10 @@ from typing import Any, NamedTuple
 from botocore.config import Config
 
 from simulation.deployment import HANDLERS
+from simulation.exploration import machine_turn
+
+TURN = "machine_turn"
+_HANDLERS = {**HANDLERS, TURN: machine_turn.handler}
 
 
 class Call(NamedTuple):
@@ -72,7 +76,7 @@ class Replay:
         self._answers, self._position, self._began_at, self._job_number = answers, 0, began_at, job_number
         try:
             with redirect_stdout(self._log):
-                return Returned(HANDLERS[function](event, self)), self._supplied
+                return Returned(_HANDLERS[function](event, self)), self._supplied
         except _Paused as paused:
             return paused.call, self._supplied
         except Exception:

@@ -67,8 +67,11 @@ class Services:
 
     def rewrite(self, state: State, job: str, **changes: Any) -> State:
         """The state after a change of the row by time."""
-        item = {**(self.item(state, f"job#{job}") or {}), **changes}
-        return state._replace(items=self._with(dict(state.items), f"job#{job}", item))
+        return self.put(state, f"job#{job}", {**(self.item(state, f"job#{job}") or {}), **changes})
+
+    def put(self, state: State, pk: str, item: Mapping[str, Any]) -> State:
+        """The state with another item in place of one."""
+        return state._replace(items=self._with(dict(state.items), pk, item))
 
     def read_table(self, state: State, call: Call, text: str) -> Any:
         return self._cached(("read", state.items, text), lambda: self._table_call(state.items, call)[0])
@@ -123,7 +126,7 @@ class Services:
         if row.state == "CANCELLED":
             item.pop("error_code", None)
             item.pop("refused", None)
-        leased = row.is_open or (row.holds_slot and self._mode == "realtime")
+        leased = row.is_open or (row.holds_slot and self._mode != "async")
         if not leased or len(row.ended) >= row.attempts:
             item.pop("lease_until", None)
         return item

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from simulation.aws.ec2 import RUNNING as RUNNING_MACHINE
+from simulation.aws.ec2 import STOPPED
 from simulation.exploration.functions import BrokenError
 from simulation.exploration.services import Services
 from simulation.exploration.state import CLAIMS, OUTPUT, OVER, OVERDUE, REFUSED, RUNNING, State
@@ -10,7 +12,10 @@ Steps = Callable[[State], list[tuple[str, State | BrokenError]]]
 
 # Taken in this order while they change the state; the first outcome of a call is the good one.
 _GOOD_STEPS = ("record", "model", "worker", "lease over", "sweep")
+# A sweep first: a machine that finds no message stops, and is started, again and again.
+_GOOD_STEPS_OF_MACHINES = ("sweep", "turn", "machine down", "tend", "lease over", "silence")
 _MOST_STEPS = 100
+_TURNS = 5  # messages of jobs that have ended come first
 
 
 def broken_at_rest(state: State, steps: Steps, services: Services, max_attempts: int) -> BrokenError | None:
@@ -21,6 +26,8 @@ def broken_at_rest(state: State, steps: Steps, services: Services, max_attempts:
         after = _undisturbed(_undisturbed(state, steps, ("sweep",), 1), steps, ("sweep",), 1)
         if not all(_is_settled(after, job, services) for job in services.jobs(state)):
             return BrokenError("i1_every_job_ends_in_time", "two sweeps after its deadline a job is not settled")
+    if state.machine and (broken := _broken_machine(state, steps, services)):
+        return broken
     if state.phase == CLAIMS:
         return next(
             filter(
@@ -32,6 +39,20 @@ def broken_at_rest(state: State, steps: Steps, services: Services, max_attempts:
     return None
 
 
+def _broken_machine(state: State, steps: Steps, services: Services) -> BrokenError | None:
+    """The next tender starts a stopped machine for a job, and a machine without one stops itself."""
+    rows = [row for job in services.jobs(state) if (row := services.row(state, job))]
+    if state.machine == STOPPED and any(row.is_open for row in rows):
+        invariant, story = "i11_waiting_work_gets_a_machine", "the tender starts none for an open job"
+        kept = _undisturbed(state, steps, ("tend",), 2).machine == STOPPED
+    elif state.machine == RUNNING_MACHINE and not any(row.is_open or row.holds_slot for row in rows):
+        invariant, story = "i11_no_machine_runs_without_work", "it does not stop itself"
+        kept = _undisturbed(state, steps, ("turn",), _TURNS).machine == RUNNING_MACHINE
+    else:
+        return None
+    return BrokenError(invariant, story) if kept else None
+
+
 def _broken_before_deadline(
     state: State, job: str, steps: Steps, services: Services, max_attempts: int
 ) -> BrokenError | None:
@@ -41,7 +62,8 @@ def _broken_before_deadline(
     fates = [state.fate((job, number)) for number in range(1, row.attempts + 1) if number not in row.ended]
     bringing = RUNNING in fates or OUTPUT in fates
     refused = row.flag("refused") or REFUSED in [state.fate((job, n)) for n in range(1, row.attempts + 1)]
-    after = services.row(_undisturbed(state, steps, _GOOD_STEPS, _MOST_STEPS), job)
+    good = _GOOD_STEPS_OF_MACHINES if state.machine else _GOOD_STEPS
+    after = services.row(_undisturbed(state, steps, good, _MOST_STEPS), job)
     end = after.state if after else "deleted"
     if row.flag("refused") and not bringing and OVER not in fates and None not in fates and end != "FAILED":
         return BrokenError("i1_every_job_ends_in_time", f"a refused job waits for its deadline: {end}")

@@ -25,6 +25,7 @@ class State(NamedTuple):
     """Two states are equal if no later step can tell them apart.
 
     items: the table's items as numbers, by key. announced: jobs with an event. submissions: the number started.
+    machine: EC2's state of the only one. boots: its worker's process is new. trusted: jobs whose sender saw it alive.
     """
 
     items: tuple[tuple[str, int], ...] = ()
@@ -34,6 +35,9 @@ class State(NamedTuple):
     announced: tuple[str, ...] = ()
     phase: int = CLAIMS
     submissions: int = 0
+    machine: str = ""
+    boots: bool = False
+    trusted: tuple[str, ...] = ()
 
     def plus(self, task: Task) -> "State":
         return self._replace(tasks=tuple(sorted((*self.tasks, task))))

@@ -7,7 +7,7 @@ from math import inf
 
 from simulation.aws.realtime_endpoint import MAX_SECONDS
 from simulation.history import Row
-from simulation.invariants import callers, ends, limits, messages, outputs, side_effects
+from simulation.invariants import callers, ends, limits, machines, messages, outputs, side_effects
 from simulation.invariants.changes import (
     CHECKED_AT_CHANGES,
     Broken,
@@ -22,7 +22,7 @@ from simulation.world import World
 Busy = dict[str, list[tuple[int, float, float]]]  # of each job: attempt, begin and end
 
 # Importing them registers their invariants.
-MODULES = (callers, ends, limits, messages, outputs, side_effects)
+MODULES = (callers, ends, limits, machines, messages, outputs, side_effects)
 NAMES = {*INVARIANTS, *CHECKED_AT_CHANGES}
 
 
@@ -92,4 +92,7 @@ def _busy(world: World) -> Busy:
         busy[request.job].append((request.attempt, request.received_at, request.over_at))
     for run in world.deployment.model.runs if world.trial.mode == "realtime" else []:
         busy[run.job].append((run.attempt, run.started_at, min(run.ended_at, run.started_at + MAX_SECONDS)))
+    for run in world.deployment.machines.runs:
+        if not run.given_back:
+            busy[run.job].append((run.attempt, run.started_at, run.ended_at))
     return busy

@@ -84,7 +84,7 @@ def test_settings_of_a_refused_mode_are_not_judged(tmp_path: Path) -> None:
     content = {**MINIMAL, "hosting": hosting, "jobs": {"invocation_timeout_in_seconds": 600}}
     text = problems(written(tmp_path, content))
     assert "1 problem" in text
-    assert "hosting.mode: 'asynch' is not allowed; use 'realtime' or 'async'." in text
+    assert "hosting.mode: 'asynch' is not allowed; use 'realtime', 'async' or 'ec2'." in text
 
 
 def test_a_deadline_is_not_judged_by_a_refused_timeout(tmp_path: Path) -> None:

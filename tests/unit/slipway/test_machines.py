@@ -129,7 +129,7 @@ def test_a_machine_at_work_passes_each_check() -> None:
     checks = looked(one(rows={0: row()}))
     assert [name for name, (good, _) in checks.items() if not good] == ["stack"], checks
     assert checks["machines"] == (True, "1 of 1: i-1 is running")
-    assert checks["configuration"] == (True, "c5.xlarge, by the last version of the stack's launch template")
+    assert checks["configuration"] == (True, "c5.xlarge, by the stack's launch template")
     assert checks["access"] == (True, "IMDSv2 only, no inbound rule, no key pair, encrypted disks")
     assert checks["workers"] == (True, "i-1 is busy, heard of 12 s ago")
     assert checks["SSM agent"] == (True, "Online on i-1")

@@ -84,7 +84,7 @@ def test_an_image_is_named_once_per_engine_and_fits_sagemaker() -> None:
         images = Counter((version.repository, version.tag) for version in engine(name).versions.values())
         assert [image for image, times in images.items() if times > 1] == []
         assert all(len(f"{repository}:{tag}") < 200 for repository, tag in images)
-    assert {known.name for known, version in versions() if version.tag is None} == {"custom"}
+    assert {known.name for known, version in versions() if version.tag is None} == {"custom", "transformers"}
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_setting_reaches_the_container_under_a_name_of_its_kind() -> None:
         for variable in version.variables.values():
             assert all(re.fullmatch(r"[A-Z][A-Z0-9_]+", name) for name in (variable.name, *variable.also))
         assert all(re.fullmatch(r"[A-Z][A-Z0-9_]+", name) for name in version.constants), (known.name, version.label)
-        assert "model" in version.variables or known.name == "custom"
+        assert "model" in version.variables or known.name in ("custom", "transformers")
 
 
 def test_every_dtype_and_quantization_that_a_version_takes_has_its_word() -> None:

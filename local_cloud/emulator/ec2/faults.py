@@ -1,0 +1,66 @@
+"""Faults of machines, ordered by tests: no capacity, a boot that hangs, a command that fails."""
+
+import threading
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from local_cloud.emulator import ministack
+
+PATH = "/_slipway/machine-faults"
+KINDS = ("no_capacity", "boot_hangs", "command_fails")
+
+
+@dataclass
+class MachineFault:
+    """A fault in the next `count` starts of machines; of command_fails, `command` is the one that fails."""
+
+    fault: str
+    count: int = 1
+    command: str = ""
+    injected: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        if self.fault not in KINDS:
+            raise ValueError(f"fault: {self.fault!r} is not one of {', '.join(KINDS)}.")
+        if bool(self.command) != (self.fault == "command_fails") or "/" in self.command:
+            raise ValueError("command: command_fails needs the name of a command, the others take none.")
+
+
+_lock = threading.Lock()
+_faults: list[MachineFault] = []
+
+
+def take(kind: str) -> MachineFault | None:
+    """The fault of this kind that hits now, counted as injected."""
+    with _lock:
+        for fault in _faults:
+            if fault.fault == kind and fault.injected < fault.count:
+                fault.injected += 1
+                return fault
+    return None
+
+
+def _order(request: Any) -> dict[str, Any]:
+    if not isinstance(request, dict) or not {"fault"} <= set(request) <= {"fault", "count", "command"}:
+        raise ValueError("A fault of a machine is an object with fault, count, command.")
+    with _lock:
+        _faults.append(MachineFault(**request))
+    return _show()
+
+
+def _show() -> dict[str, Any]:
+    with _lock:
+        return {"faults": [asdict(fault) for fault in _faults]}
+
+
+def _clear(_: Any) -> dict[str, Any]:
+    shown = _show()
+    with _lock:
+        _faults.clear()
+    return shown
+
+
+def install() -> None:
+    ministack.register_command("POST", PATH, _order)
+    ministack.register_view(PATH, _show)
+    ministack.register_command("DELETE", PATH, _clear)

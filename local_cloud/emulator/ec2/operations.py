@@ -1,0 +1,227 @@
+"""The operations that launch, start, stop and end instances, with EC2's states and refusals."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs
+
+from local_cloud.emulator import ministack
+from local_cloud.emulator.ec2 import faults, launch
+from local_cloud.emulator.ec2 import instance as instances_of
+from local_cloud.emulator.ec2.instance import Instance, check_capacity
+from local_cloud.emulator.ec2.refusal import RefusedError
+
+_ec2 = ministack.internals(
+    "ministack.services.ec2",
+    "_ACTION_MAP",
+    "_instance_xml",
+    "_instances",
+    "_launch_instances_internal",
+    "_p",
+    "_parse_lt_data",
+    "_parse_member_list",
+    "_tags",
+    "_volumes",
+    "_xml",
+)
+_app = ministack.internals("ministack.app", "SERVICE_HANDLERS")
+_iam_actions = ministack.internals("ministack.core.iam_actions", "access_denied_response")
+_iam_evaluator = ministack.internals("ministack.core.iam_evaluator", "AuthError", "enforce")
+_router = ministack.internals("ministack.core.router", "extract_access_key_id")
+_tagging = ministack.internals("ministack.services.tagging", "_RESOURCE_TAG_COLLECTORS")
+
+Parameters = dict[str, Any]
+Answer = ministack.Answer
+
+instances: Any = ministack.scoped_store()
+# States from which an instance is started or stopped.
+_STARTABLE = ("pending", "running", "stopped")
+_ON_INSTANCES = ("ec2:StartInstances", "ec2:StopInstances", "ec2:TerminateInstances")
+_STOPPABLE = ("running", "stopping", "stopped")
+
+
+def run(request: dict[str, Any], count: int = 1) -> list[Instance]:
+    """Launch instances; the request has the names of the API. Raises RefusedError."""
+    wanted = launch.resolve(request)
+    check_capacity(wanted.instance_type)
+    profile = wanted.profile and {"Arn": wanted.profile["Arn"], "Id": wanted.profile["InstanceProfileId"]}
+    records = _ec2._launch_instances_internal(
+        wanted.image_id, wanted.instance_type, wanted.subnet_id, count, sg_ids=wanted.group_ids, iam_profile=profile
+    )
+    return [_made(record, wanted) for record in records]
+
+
+def _made(record: dict[str, Any], wanted: launch.Launch) -> Instance:
+    (mapping,) = record["BlockDeviceMappings"]
+    volume = {name: value for name, value in wanted.volume.items() if name != "DeleteOnTermination"}
+    _ec2._volumes[mapping["Ebs"]["VolumeId"]].update(volume)
+    mapping["Ebs"]["DeleteOnTermination"] = wanted.volume["DeleteOnTermination"]
+    record["Architecture"] = wanted.architecture
+    if wanted.tags:
+        _ec2._tags[record["InstanceId"]] = wanted.tags
+    made = instances[record["InstanceId"]] = Instance(record, wanted)
+    return made
+
+
+def find(instance_id: str) -> Instance:
+    """Raises RefusedError for an unknown one."""
+    if instance_id not in instances or instance_id not in _ec2._instances:
+        raise RefusedError("InvalidInstanceID.NotFound", f"The instance ID '{instance_id}' does not exist")
+    found: Instance = instances[instance_id]
+    return found
+
+
+def _run_instances(parameters: Parameters) -> Answer:
+    request = _ec2._parse_lt_data({f"Given.{name}": value for name, value in parameters.items()}, prefix="Given")
+    for name in ("SubnetId", "IamInstanceProfile.Name", "IamInstanceProfile.Arn"):
+        if value := _ec2._p(parameters, name):
+            request |= {"IamInstanceProfile": {name.rpartition(".")[2]: value}} if "." in name else {name: value}
+    template = {
+        name: value
+        for name in ("LaunchTemplateId", "LaunchTemplateName", "Version")
+        if (value := _ec2._p(parameters, f"LaunchTemplate.{name}"))
+    }
+    least, most = (int(_ec2._p(parameters, name) or 1) for name in ("MinCount", "MaxCount"))
+    if least > most:
+        raise RefusedError("InvalidParameterCombination", "MinCount must not exceed MaxCount.")
+    made = run(request | {"LaunchTemplate": template}, most)
+    items = "".join(_ec2._instance_xml(each.record) for each in made)
+    return _answer("RunInstancesResponse", f"<reservationId>r-{made[0].id[2:]}</reservationId>", items)
+
+
+def _start_instances(parameters: Parameters) -> Answer:
+    found = _named(parameters)
+    for each in found:
+        if each.state not in _STARTABLE:
+            raise RefusedError(
+                "IncorrectInstanceState", f"The instance '{each.id}' is not in a state from which it can be started."
+            )
+    for each in found:
+        if each.state == "stopped":
+            check_capacity(each.launch.instance_type)
+    return _changes("StartInstancesResponse", found, Instance.start)
+
+
+def _stop_instances(parameters: Parameters) -> Answer:
+    found = _named(parameters)
+    for each in found:
+        if each.state not in _STOPPABLE:
+            raise RefusedError(
+                "IncorrectInstanceState", f"This instance '{each.id}' is not in a state from which it can be stopped."
+            )
+    return _changes("StopInstancesResponse", found, Instance.stop)
+
+
+def _terminate_instances(parameters: Parameters) -> Answer:
+    return _changes("TerminateInstancesResponse", _named(parameters), Instance.terminate)
+
+
+def _reboot_instances(parameters: Parameters) -> Answer:
+    raise RefusedError("UnsupportedOperation", "The local cloud's instances are stopped and started, not rebooted.")
+
+
+def _named(parameters: Parameters) -> list[Instance]:
+    ids = _ec2._parse_member_list(parameters, "InstanceId")
+    if not ids:
+        raise RefusedError("MissingParameter", "The request must contain the parameter InstanceId")
+    return [find(each) for each in ids]
+
+
+def _changes(root: str, found: list[Instance], change: Callable[[Instance], Any]) -> Answer:
+    before = [dict(each.record["State"]) for each in found]
+    for each in found:
+        change(each)
+    items = "".join(
+        f"<item><instanceId>{each.id}</instanceId>{_state('previousState', old)}"
+        f"{_state('currentState', each.record['State'])}</item>"
+        for each, old in zip(found, before, strict=True)
+    )
+    return _answer(root, "", items)
+
+
+def _state(tag: str, state: dict[str, Any]) -> str:
+    return f"<{tag}><code>{state['Code']}</code><name>{state['Name']}</name></{tag}>"
+
+
+def _answer(root: str, before: str, items: str) -> Answer:
+    answer: Answer = _ec2._xml(200, root, f"{before}<instancesSet>{items}</instancesSet>")
+    return answer
+
+
+def _authorizing_each(serve: Any) -> Any:
+    """MiniStack asks whether the caller may act on the first instance of a request; EC2 asks for each."""
+
+    async def handle(
+        method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
+    ) -> ministack.Answer:
+        parameters = parse_qs(body.decode()) if body else query
+        action = f"ec2:{_ec2._p(parameters, 'Action')}"
+        others = _ec2._parse_member_list(parameters, "InstanceId")[1:] if action in _ON_INSTANCES else []
+        for instance_id in others:
+            if refusal := _refusal(action, _arn(instance_id), headers, query):
+                return refusal
+        answer: Answer = await serve(method, path, headers, body, query)
+        return answer
+
+    return handle
+
+
+def _refusal(action: str, resource: str, headers: dict[str, str], query: dict[str, Any]) -> Answer | None:
+    key = _router.extract_access_key_id(headers, query)
+    denied = _iam_evaluator.enforce(key, action, "ec2", ministack.region(), resource_arn=resource)
+    if denied is None or isinstance(denied, _iam_evaluator.AuthError):
+        return None
+    refusal: Answer = _iam_actions.access_denied_response(
+        "ec2", action, denied.principal_arn, "-", headers=headers, resource_arn=resource
+    )
+    return refusal
+
+
+def _arn(instance_id: str) -> str:
+    return f"arn:aws:ec2:{ministack.region()}:{ministack.account_id()}:instance/{instance_id}"
+
+
+def _refusing(operation: Callable[[Parameters], Answer]) -> Callable[[Parameters], Answer]:
+    def handle(parameters: Parameters) -> Answer:
+        try:
+            return operation(parameters)
+        except RefusedError as error:
+            return error.answer()
+
+    return handle
+
+
+def _tags_of_instances() -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """For conditions on aws:ResourceTag."""
+    for instance_id in _ec2._instances:
+        yield _arn(instance_id), _ec2._tags.get(instance_id, [])
+
+
+def list_machines() -> list[dict[str, Any]]:
+    return [each.describe() for _, _, each in ministack.in_all_scopes(instances) if each.state != "terminated"]
+
+
+def power_off_all() -> None:
+    for _, _, each in ministack.in_all_scopes(instances):
+        each.power_off()
+
+
+def _set_boot_seconds(request: Any) -> dict[str, float]:
+    instances_of.boot_seconds = float(request["boot_seconds"])
+    return {"boot_seconds": instances_of.boot_seconds}
+
+
+def install() -> None:
+    launch.install()
+    faults.install()
+    for name, operation in (
+        ("RunInstances", _run_instances),
+        ("StartInstances", _start_instances),
+        ("StopInstances", _stop_instances),
+        ("TerminateInstances", _terminate_instances),
+        ("RebootInstances", _reboot_instances),
+    ):
+        _ec2._ACTION_MAP[name] = _refusing(operation)
+    _app.SERVICE_HANDLERS["ec2"] = _authorizing_each(_app.SERVICE_HANDLERS["ec2"])
+    _tagging._RESOURCE_TAG_COLLECTORS["ec2"] = _tags_of_instances
+    ministack.register_view("/_slipway/machines", list_machines)
+    ministack.register_command("POST", "/_slipway/machines", _set_boot_seconds)

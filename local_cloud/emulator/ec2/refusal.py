@@ -1,0 +1,17 @@
+"""A refusal by EC2: its code and its words."""
+
+from local_cloud.emulator import ministack
+
+_ec2 = ministack.internals("ministack.services.ec2", "_error", "_esc")
+
+
+class RefusedError(Exception):
+    """A request that EC2 refuses; `status` is 500 where EC2 itself can't serve it."""
+
+    def __init__(self, code: str, message: str, status: int = 400) -> None:
+        super().__init__(f"{message} (Service: Ec2, Status Code: {status}, Error Code: {code})")
+        self.code, self.message, self.status = code, message, status
+
+    def answer(self) -> ministack.Answer:
+        answer: ministack.Answer = _ec2._error(self.code, _ec2._esc(self.message), self.status)
+        return answer

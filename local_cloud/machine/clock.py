@@ -1,0 +1,83 @@
+"""The cloud's clock inside an instance: time.time() and time.sleep() follow it, and an advance waits for a sleeper."""
+
+import contextlib
+import mmap
+import os
+import select
+import socket
+import struct
+import threading
+import time
+
+# The clock's file, when the cloud started, its speed, and the port at which it wakes sleepers.
+SETTING = "SLIPWAY_LOCAL_INSTANCE_CLOCK"
+
+_real_time, _real_sleep = time.time, time.sleep
+_real_wait = threading.Event.wait
+_thread = threading.local()
+_LOOK_EVERY_SECONDS = 0.05  # in real time: how late the end of a wait may be noticed
+
+
+def setting(file: str, started: float, speed: float, port: int) -> str:
+    """The value of SETTING for the processes of an instance."""
+    return f"{port}|{started!r}|{speed!r}|{file}"
+
+
+def install() -> None:
+    """Replace time.time() and time.sleep() in this process."""
+    _, started, speed, file = os.environ[SETTING].split("|", 3)
+    with open(file, "rb") as opened:
+        ahead = mmap.mmap(opened.fileno(), 8, access=mmap.ACCESS_READ)
+
+    def now() -> float:
+        moved = _real_time() + float(struct.unpack("d", ahead[:8])[0])
+        return float(started) + (moved - float(started)) * float(speed)
+
+    time.time, time.sleep = now, sleep  # type: ignore[assignment]
+    threading.Event.wait = _wait  # type: ignore[assignment,method-assign]
+
+
+def sleep(seconds: float) -> None:
+    """Sleep for so many seconds of the cloud.
+
+    The cloud wakes the sleeper, and an advance goes on when this thread sleeps again or has ended.
+    """
+    try:
+        connection = _connection()
+        connection.sendall(_request(seconds))
+        if connection.recv(1):
+            return
+    except OSError:
+        pass
+    _thread.connection = None  # the cloud is gone, and this machine ends with it
+    _real_sleep(min(seconds, 1))
+
+
+def _wait(event: threading.Event, timeout: float | None = None) -> bool:
+    """As Event.wait, in seconds of the cloud."""
+    if timeout is None or event.is_set():
+        return _real_wait(event)
+    with contextlib.suppress(OSError):
+        connection = _connection()
+        connection.sendall(_request(timeout))
+        while not _real_wait(event, _LOOK_EVERY_SECONDS):
+            if select.select([connection], [], [], 0)[0]:
+                connection.recv(1)
+                return event.is_set()
+        connection.close()  # nobody needs to be woken any more
+    _thread.connection = None
+    return event.is_set()
+
+
+def _request(seconds: float) -> bytes:
+    return f"{seconds} {os.environ['SLIPWAY_LOCAL_INSTANCE_ID']}\n".encode()
+
+
+def _connection() -> socket.socket:
+    connection: socket.socket | None = getattr(_thread, "connection", None)
+    if connection is None:
+        connection = socket.create_connection(("127.0.0.1", int(os.environ[SETTING].split("|")[0])))
+        with contextlib.suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _thread.connection = connection
+    return connection

@@ -1,0 +1,97 @@
+"""The Python of a machine: the cloud's own interpreter, on the cloud's clock, with stand-ins for what pip installs.
+
+Run as a script with the arguments of the interpreter; `-m venv` and `-m pip` are not run but imitated.
+"""
+
+import os
+import runpy
+import shlex
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parent.parent
+STAND_INS = FOLDER / "stand_ins"
+# A folder with a Hugging Face model, and the interpreter that has torch and transformers: the real server runs there.
+WEIGHTS, MODEL_PYTHON = "SLIPWAY_LOCAL_WEIGHTS", "SLIPWAY_LOCAL_MODEL_PYTHON"
+_WITH_VALUE = ("-W", "-X")
+
+
+def main() -> None:
+    options, program = _split(sys.argv[1:])
+    module = program[1] if program[:1] == ["-m"] else ""
+    if module == "venv":
+        _make_environment(Path(program[-1]))
+    elif module == "pip":
+        print("recorded, not run: pip", shlex.join(program[2:]))
+    elif module == "generation" and WEIGHTS in os.environ and not _runs_on(os.environ[MODEL_PYTHON]):
+        python = os.environ[MODEL_PYTHON]
+        os.execv(python, [python, "-P", __file__, *options, *program])
+    else:
+        _run(options, program, module)
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The interpreter's options, and the program with its arguments."""
+    place = 0
+    while place < len(arguments) and arguments[place].startswith("-") and arguments[place] not in ("-m", "-c", "-"):
+        place += 2 if arguments[place] in _WITH_VALUE else 1
+    return arguments[:place], arguments[place:]
+
+
+def _make_environment(folder: Path) -> None:
+    programs = folder / "bin"
+    programs.mkdir(parents=True, exist_ok=True)
+    for name, module in {"python": "", "python3": "", "python3.11": "", "pip": "-m pip "}.items():
+        write_program(programs / name, f'exec {shlex.join([sys.executable, "-P", __file__])} {module}"$@"')
+
+
+def write_program(path: Path, line: str) -> None:
+    """Make a program of one line of shell."""
+    path.unlink(missing_ok=True)
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
+
+
+def _runs_on(python: str) -> bool:
+    return Path(sys.prefix) == Path(python).parent.parent
+
+
+def _run(options: list[str], program: list[str], module: str) -> None:
+    own = sys.path[:]
+    if "-P" not in options and "PYTHONSAFEPATH" not in os.environ:
+        own.insert(0, "" if module else str(Path(program[0]).parent) if program else "")
+    is_real_server = module == "generation" and WEIGHTS in os.environ
+    sys.path[:] = [*([] if is_real_server else [str(STAND_INS)]), *own, str(ROOT)]
+    from local_cloud.machine import clock
+
+    clock.install()
+    _give_the_model_its_port()
+    if module:
+        sys.argv = program[1:]
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    elif program[:1] == ["-c"]:
+        sys.argv = ["-c", *program[2:]]
+        exec(compile(program[1], "<string>", "exec"), {"__name__": "__main__"})
+    elif program[:1] in ([], ["-"]):
+        sys.argv = program or ["-"]
+        exec(compile(sys.stdin.read(), "<stdin>", "exec"), {"__name__": "__main__"})
+    else:
+        sys.argv = program
+        runpy.run_path(program[0], run_name="__main__")
+
+
+def _give_the_model_its_port() -> None:
+    """Several machines share this loopback: connections to the model's port go to that of this machine's model."""
+    connect = socket.socket.connect
+
+    def connect_here(own: socket.socket, address: Any) -> None:
+        connect(own, ("127.0.0.1", int(os.environ["MODEL_PORT"])) if address == ("127.0.0.1", 8080) else address)
+
+    socket.socket.connect = connect_here  # type: ignore[assignment,method-assign]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Serves the playground's page: the function of GET / and GET /playground/{file}, and part of the signing proxy."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+INDEX, CONFIG = "index.html", "config.json"
+_FOLDER = Path(__file__).parent
+_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-cache",  # kept, but asked for again: an update must not meet last week's script
+}
+
+Answer = tuple[int, dict[str, str], str]
+
+
+def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    """API Gateway's event -> the page, one of its files, or its configuration; never a secret."""
+    gateway, asked = event["requestContext"], {k.lower(): v for k, v in (event.get("headers") or {}).items()}
+    name = (event.get("pathParameters") or {}).get("file", INDEX)
+    status, headers, body = answer(name, config(os.environ), asked.get("if-none-match"))
+    # The links of the page are relative, and without the slash they would miss the stage.
+    if name == INDEX and event["resource"] == "/" and not gateway["path"].endswith("/"):
+        status, body = 308, ""
+        headers = {"location": gateway["path"].rpartition("/")[2] + "/", "cache-control": "no-store"}
+    return {"statusCode": status, "headers": headers | {"x-request-id": gateway["requestId"]}, "body": body}
+
+
+def config(variables: Mapping[str, str]) -> dict[str, Any]:
+    """What the page knows of the deployment, from the variables of any of its functions."""
+    schema = json.loads(variables["REQUEST_SCHEMA"])
+    return {
+        "auth": variables.get("AUTH"),
+        "mode": variables["HOSTING_MODE"],
+        "engine": variables["ENGINE"],
+        "model_id": variables["MODEL_ID"],
+        "bodies": schema["bodies"],
+        "parameters": schema["parameters"],
+        "jobs": "JOB_TABLE" in variables,
+        "longest_wait_in_seconds": int(variables["LONGEST_WAIT_IN_SECONDS"]),
+        "deployment": variables.get("DEPLOYMENT_NAME"),
+        "region": variables.get("AWS_REGION"),
+        "signed_by_proxy": False,
+    }
+
+
+def answer(name: str, settings: Mapping[str, Any], known: str | None) -> Answer:
+    """Status, headers and body of a file of the page. known: the ETag that the browser has."""
+    if name == CONFIG:
+        kind, body = "application/json", json.dumps(settings)
+    elif name in _files():
+        kind, body = _files()[name]
+    else:
+        error = {"code": "no_such_file", "message": "The playground has no such file: open the URL of the API."}
+        headers = {"content-type": "application/json", **_HEADERS, "cache-control": "no-store"}
+        return 404, headers, json.dumps({"error": error})
+    etag = f'"{hashlib.sha256(body.encode()).hexdigest()[:32]}"'
+    headers = {"content-type": f"{kind}; charset=utf-8", "etag": etag, **_HEADERS}
+    return (304, headers, "") if known == etag else (200, headers, body)
+
+
+@cache
+def _files() -> dict[str, tuple[str, str]]:
+    """Content type and text by name; a name is looked up here and never made into a path."""
+    return {each.name: (_TYPES[each.suffix], each.read_text()) for each in _FOLDER.iterdir() if each.suffix in _TYPES}

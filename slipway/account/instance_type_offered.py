@@ -1,0 +1,42 @@
+"""Whether EC2 has the machines' type where they shall stand."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from llm_hosting.deployment import Deployment
+from llm_hosting.finding import Finding
+from llm_hosting.preflight.report import Report
+from slipway.account.account import Account
+
+_FIELD = "hosting.instance_type"
+_OWN_SUBNETS = 2  # of a VPC that the stack makes
+
+
+def instance_type_offered(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
+    """A launch in a zone that lacks the type fails, and the deploy with it."""
+    name, ec2 = deployment.hosting.instance_types[0], account.clients("ec2")
+    pages = ec2.get_paginator("describe_instance_type_offerings").paginate(
+        LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": [name]}]
+    )
+    offered = sorted({each["Location"] for page in pages for each in page["InstanceTypeOfferings"]})
+    if not offered:
+        yield Finding(_FIELD, f"EC2 has no {name} in {account.region}", "use another type, or another region")
+        return
+    if missing := [zone for zone in _zones(deployment, ec2) if zone not in offered]:
+        fix = f"use another type, or security.vpc with subnets in {', '.join(offered)}"
+        yield Finding(_FIELD, f"EC2 has no {name} in {', '.join(missing)}, where machines would stand", fix)
+
+
+def _zones(deployment: Deployment, ec2: Any) -> list[str]:
+    """Of the machines: they take the subnets in turn."""
+    machines = deployment.hosting.instance_count.max
+    if vpc := deployment.security.vpc:
+        used = vpc.subnet_ids[:machines]
+        subnets = ec2.describe_subnets(Filters=[{"Name": "subnet-id", "Values": used}])["Subnets"]
+        return sorted({subnet["AvailabilityZone"] for subnet in subnets})
+    # Fn::GetAZs gives the zones with a default subnet, or all where there is none (CloudFormation User Guide).
+    subnets = ec2.describe_subnets(Filters=[{"Name": "default-for-az", "Values": ["true"]}])["Subnets"]
+    zones = {subnet["AvailabilityZone"] for subnet in subnets}
+    if not zones:
+        zones = {zone["ZoneName"] for zone in ec2.describe_availability_zones()["AvailabilityZones"]}
+    return sorted(zones)[: min(machines, _OWN_SUBNETS)]

@@ -1,0 +1,39 @@
+"""The account's quota of vCPUs that EC2 runs on demand."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from llm_hosting.deployment import Deployment
+from llm_hosting.finding import Finding
+from llm_hosting.preflight.report import COPIES_DURING_UPDATE, VCPU_QUOTA, Report
+from slipway.account.account import Account
+
+_FIELD = "hosting.instance_type"
+_QUOTA = {"ServiceCode": "ec2", "QuotaCode": "L-1216C47A"}
+
+
+def machine_quota(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
+    """The quota has room for the machines, and for as many again while an update replaces them.
+
+    It counts every running instance of the account; the others are not asked for.
+    """
+    for wanted in report.quotas:
+        needed, quota = wanted.instances // COPIES_DURING_UPDATE, _value(account.clients("service-quotas"))
+        has = f"the account {account.id} may run {quota} vCPU of CPU types on EC2 in {account.region}"
+        fix = f"ask Service Quotas for {wanted.instances} of {VCPU_QUOTA!r} (L-1216C47A)"
+        if quota < needed:
+            yield Finding(_FIELD, f"{has}, and the machines have {needed}", fix)
+        elif quota < wanted.instances:
+            yield Finding(_FIELD, f"{has}; an update, with old and new side by side, would fail", fix, level="warning")
+
+
+def _value(quotas: Any) -> int:
+    try:
+        found = quotas.get_service_quota(**_QUOTA)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "NoSuchResourceException":
+            raise
+        found = quotas.get_aws_default_service_quota(**_QUOTA)  # it was never raised
+    return int(found["Quota"]["Value"])

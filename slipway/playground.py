@@ -1,0 +1,156 @@
+"""`python -m slipway playground`: the page and a signing proxy on 127.0.0.1, for browsers and any HTTP client.
+
+The browser never holds AWS credentials. A web page elsewhere can't use the proxy: its URL holds a random token, and
+requests under another host name (DNS rebinding) or from another origin are refused.
+"""
+
+import json
+import re
+import secrets
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from playground import serve
+from slipway.aws_errors import sentence
+from slipway.call import refusal
+from slipway.deployed_api import DeployedApi
+from slipway.deployed_stack import DeployedStack, with_stack
+
+_LARGEST_BODY = 10 * 1024 * 1024  # API Gateway's own limit
+_READ_TIMEOUT_IN_SECONDS = 30  # of a client that sends its request
+# Of the API's routes: no dots, escapes or empty segments that could name anything else after signing.
+_PATH = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*(\?[A-Za-z0-9_.~%&=+-]*)?")
+_ASKED = ("accept", "content-type", "idempotency-key")
+_ANSWERED = ("cache-control", "content-type", "location", "retry-after", "x-content-type-options", "x-request-id")
+
+
+def run(name: str, region: str | None, port: int) -> int:
+    """Serve until Ctrl-C. The exit status: 2 where the deployment can't be called or the port is taken."""
+    return with_stack(name, region, lambda stack: _serve(stack, port))
+
+
+def _serve(stack: DeployedStack, port: int) -> int:
+    if problem := refusal(stack, as_job=False):
+        print(problem, file=sys.stderr)
+        return 2
+    try:
+        proxy = SigningProxy(stack, DeployedApi(stack), port)
+    except OSError as error:
+        print(f"Port {port} on 127.0.0.1 can't be used: {error.strerror}; name another with --port.", file=sys.stderr)
+        return 2
+    with proxy:
+        print(f"{stack.name}: {proxy.url}\n")
+        print(f"curl -sS {proxy.url}endpoint\n")
+        print("Whoever has this URL on this machine calls with your credentials. Ctrl-C stops it.", flush=True)
+        threading.Event().wait()
+    return 0
+
+
+class SigningProxy(ThreadingHTTPServer):
+    """Serves in a thread of its own while the context is open. `url` ends in a slash. Raises OSError for a taken port.
+
+    port: 0 = a free one.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, stack: DeployedStack, api: DeployedApi, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.api, self.token = api, secrets.token_urlsafe(24)
+        self.host = f"127.0.0.1:{self.server_port}"
+        self.url = f"http://{self.host}/{self.token}/"
+        self.settings = serve.config(stack.variables) | {
+            "auth": "api-key" if "ApiKeyId" in stack.outputs else "iam",
+            "deployment": stack.name,
+            "region": stack.region,
+            "api_url": api.url,
+            "signed_by_proxy": True,
+        }
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: a browser that leaves breaks its connection."""
+
+    def __enter__(self) -> "SigningProxy":
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: SigningProxy
+    timeout = _READ_TIMEOUT_IN_SECONDS
+
+    def do_GET(self) -> None:
+        if (path := self._own_path()) is None:
+            return
+        name = serve.INDEX if path == "" else path.removeprefix("playground/")
+        if path == "" or name != path:
+            status, headers, body = serve.answer(name, self.server.settings, self.headers.get("if-none-match"))
+            self._answer(status, headers, body.encode())
+        else:
+            self._forward(path, None)
+
+    def do_POST(self) -> None:
+        length = self.headers.get("content-length", "")
+        if "transfer-encoding" in self.headers or not (length.isascii() and length.isdecimal()):
+            self._refuse(411, "length_required", "Send the body with a content-length.")
+        elif int(length) > _LARGEST_BODY:
+            self._refuse(413, "body_too_large", "The body is too large: send a shorter prompt.")
+        else:
+            data = self.rfile.read(int(length))  # also of a request that is refused, which else breaks its connection
+            if (path := self._own_path()) is not None:
+                self._forward(path, data)
+
+    def do_DELETE(self) -> None:
+        if (path := self._own_path()) is not None:
+            self._forward(path, None)
+
+    def _own_path(self) -> str | None:
+        """The path behind the token; None for a request that was refused."""
+        hosts, origins = self.headers.get_all("host", []), self.headers.get_all("origin", [])
+        own, (token, slash, path) = self.server.host, self.path.removeprefix("/").partition("/")
+        if hosts != [own] or any(origin != f"http://{own}" for origin in origins):
+            self._refuse(403, "foreign_origin", f"Only requests to http://{own}, from no other page, are taken.")
+        elif not slash or not secrets.compare_digest(token.encode(), self.server.token.encode()):
+            self._refuse(403, "wrong_token", "Use the URL that the command printed, token included.")
+        else:
+            return path
+        return None
+
+    def _forward(self, path: str, data: bytes | None) -> None:
+        if not _PATH.fullmatch(path):
+            self._refuse(404, "no_such_route", "The API has no such route.")
+            return
+        headers = {name: self.headers[name] for name in _ASKED if name in self.headers}
+        try:
+            response = self.server.api.send(self.command, path, data, headers)
+        except (BotoCoreError, ClientError) as error:
+            self._refuse(502, "api_unreachable", sentence(error))
+            return
+        given = {name: response.headers[name] for name in _ANSWERED if name in response.headers}
+        self._answer(response.status_code, given, response.content)
+
+    def _refuse(self, status: int, code: str, message: str) -> None:
+        error = json.dumps({"error": {"code": code, "message": message}})
+        self._answer(status, {"content-type": "application/json", "x-content-type-options": "nosniff"}, error.encode())
+
+    def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self.send_response(status)
+        for name, value in (headers | {"content-length": str(len(body))}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Of http.server itself, for what is no request it knows."""
+        self._refuse(code, "bad_request", "Use GET, POST or DELETE.")
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing: the paths hold the token."""

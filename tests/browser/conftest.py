@@ -1,0 +1,69 @@
+"""One Chromium for the run; every page that a test opens is watched for what no page of ours may do."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from support import chromium
+from support.patience import PATIENCE_IN_SECONDS
+
+Visit = Callable[..., Page]
+expect.set_options(timeout=1000 * PATIENCE_IN_SECONDS)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=chromium.demand(), args=chromium.arguments())
+
+
+@pytest.fixture
+def troubles() -> list[str]:
+    """Requests to another origin, breaches of the policy, errors of scripts; the test fails if there are any."""
+    return []
+
+
+@pytest.fixture
+def visit(browser: Browser, troubles: list[str]) -> Iterator[Visit]:
+    """Open a URL in a profile of its own. Options: those of Playwright's contexts; clock: stands still."""
+    contexts: list[BrowserContext] = []
+
+    def open_page(url: str, *, clock: bool = False, **options: Any) -> Page:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        context.set_default_timeout(1000 * PATIENCE_IN_SECONDS)
+        page = context.new_page()
+        _watch(page, urlsplit(url).netloc, troubles)
+        if clock:
+            page.clock.install()
+        page.goto(url)
+        expect(page.locator("#model")).not_to_have_text("Playground")  # it has its configuration
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def _watch(page: Page, host: str, troubles: list[str]) -> None:
+    def look_at_message(message: Any) -> None:
+        # A status of 4xx or 5xx is an error to the console, too.
+        if message.type in ("error", "warning") and not message.text.startswith("Failed to load resource"):
+            troubles.append(message.text)
+
+    def look_at_request(request: Any) -> None:
+        if urlsplit(request.url).netloc != host:
+            troubles.append(f"asked {request.url}")
+
+    def look_at_dialog(dialog: Any) -> None:
+        troubles.append("a dialog")
+        dialog.dismiss()
+
+    page.on("console", look_at_message)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("request", look_at_request)
+    page.on("dialog", look_at_dialog)

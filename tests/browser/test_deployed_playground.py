@@ -1,0 +1,158 @@
+"""The playground on a deployed stack: the page at the API's own URL, and the signing proxy, tried and attacked."""
+
+import http.client
+import json
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+from botocore.credentials import Credentials
+from playwright.sync_api import Page, expect
+
+from browser.conftest import Visit
+from local_cloud.api_client import ApiClient
+from local_cloud.cloud import LocalCloud
+from slipway.deployed_api import DeployedApi
+from slipway.deployed_stack import find_stack
+from slipway.playground import SigningProxy
+from support.deployed_stacks import Apis
+
+NAME = "playground"
+BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 8}}
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script> A list of"
+
+
+@pytest.fixture(scope="module")
+def api(apis: Apis) -> ApiClient:
+    """With its key."""
+    return apis(NAME)
+
+
+@pytest.fixture(scope="module")
+def proxy(api: ApiClient, cloud: LocalCloud) -> Iterator[SigningProxy]:
+    key = Credentials(cloud.deployer.access_key_id, cloud.deployer.secret_access_key)
+    stack = find_stack(NAME, lambda service: cloud.client(service, region=api.region))
+    with SigningProxy(stack, DeployedApi(stack, key)) as running:
+        yield running
+
+
+def raw(proxy: SigningProxy, target: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], Any]:
+    """Sent as it stands; a header that is given replaces http.client's own."""
+    where = urlsplit(proxy.url)
+    connection = http.client.HTTPConnection(where.netloc, timeout=60)
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.putrequest(method, target, skip_host="host" in given)
+    for name, value in given.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, {name.lower(): value for name, value in answer.getheaders()}, json.loads(content)
+
+
+def ask(page: Page) -> list[str]:
+    """The texts of two samples."""
+    page.locator("#generate").click()
+    expect(page.locator("#phase")).to_have_text("Done")
+    return page.locator(".sample .written").all_text_contents()
+
+
+def test_the_page_asks_the_deployed_model_with_a_key_that_it_checks(visit: Visit, api: ApiClient) -> None:
+    page = visit(api.url)
+    expect(page.locator("#model")).to_have_text("openai-community/gpt2")
+    page.get_by_label("API key").fill("not-the-key-of-this-api")
+    for name, value in {"prompt": HOSTILE, "samples": "2", "length": "12", "seed": "7"}.items():
+        page.locator(f"#{name}").fill(value)
+    page.locator("#generate").click()
+    expect(page.get_by_role("alert")).to_contain_text("Send a valid key of this API in the header x-api-key.")
+    expect(page.locator("#key")).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("API key").fill(str(api.api_key))
+    texts = ask(page)
+    expect(page.locator("#endpoint-status")).to_have_text("InService")
+    asked = {"max_new_tokens": 12, "do_sample": True, "temperature": 0.8}
+    for text, seed in zip(texts, (7, 8), strict=True):
+        body = {"inputs": HOSTILE, "parameters": {**asked, "seed": seed}}
+        assert text == api.call("POST", "/generate", body)[2][0]["generated_text"]
+
+
+def test_the_page_behind_the_proxy_asks_for_no_key_and_its_curl_line_works(visit: Visit, proxy: SigningProxy) -> None:
+    page = visit(proxy.url)
+    expect(page.locator("#sign-in")).to_be_hidden()
+    for name, value in {"prompt": HOSTILE, "samples": "2", "length": "12", "seed": "7"}.items():
+        page.locator(f"#{name}").fill(value)
+    texts = ask(page)
+    page.locator("#code summary").click()
+    shown = page.locator("#snippet").inner_text()
+    answer = subprocess.run(shown, shell=True, capture_output=True, text=True, check=True).stdout
+    assert json.loads(answer)["output"][0]["generated_text"] == texts[0]
+
+
+def test_any_client_calls_through_the_proxy_and_gets_what_the_api_says(proxy: SigningProxy, api: ApiClient) -> None:
+    answer = requests.post(f"{proxy.url}generate", json={"inputs": ""}, timeout=60)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "empty_input")
+    assert len(answer.headers["x-request-id"]) > 10
+    assert requests.get(f"{proxy.url}nothing", timeout=60).json()["error"]["code"] == "no_such_route"
+    job = requests.post(f"{proxy.url}jobs?wait=25", json=BODY, timeout=60).json()
+    assert requests.delete(f"{proxy.url}jobs/{job['id']}", timeout=60).json()["error"]["code"] == "job_ended"
+    assert str(api.api_key) not in requests.get(f"{proxy.url}playground/config.json", timeout=60).text
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"host": "evil.example"}, "foreign_origin"),
+        ({"host": "localhost"}, "foreign_origin"),
+        ({"origin": "http://evil.example"}, "foreign_origin"),
+        ({"origin": "null"}, "foreign_origin"),
+    ],
+)
+def test_a_foreign_host_or_origin_is_refused_though_it_has_the_token(
+    proxy: SigningProxy, headers: dict[str, str], code: str
+) -> None:
+    status, _, answer = raw(proxy, f"/{proxy.token}/endpoint", **headers)
+    assert (status, answer["error"]["code"]) == (403, code)
+
+
+@pytest.mark.parametrize("target", ["/", "/endpoint", "//evil/endpoint", "/wrong/endpoint", "http://evil.example/x"])
+def test_no_call_without_the_token_is_taken(proxy: SigningProxy, target: str) -> None:
+    assert raw(proxy, target)[0] == 403
+
+
+@pytest.mark.parametrize(
+    "path", ["../endpoint", "/evil", "..%2fendpoint", "jobs/..", "a/./b", "jobs//x", "jobs/", "@evil"]
+)
+def test_no_path_leads_out_of_the_api(proxy: SigningProxy, path: str) -> None:
+    status, _, answer = raw(proxy, f"/{proxy.token}/{path}")
+    assert (status, answer["error"]["code"]) == (404, "no_such_route")
+
+
+@pytest.mark.parametrize("file", ["serve.py", "..%2fserve.py", "../serve.py"])
+def test_only_the_pages_own_files_are_served(proxy: SigningProxy, file: str) -> None:
+    assert raw(proxy, f"/{proxy.token}/playground/{file}")[0] == 404
+
+
+def test_a_body_without_a_length_and_an_unknown_method_are_refused(proxy: SigningProxy) -> None:
+    assert raw(proxy, f"/{proxy.token}/generate", "POST", transfer_encoding="chunked")[0] == 411
+    assert raw(proxy, f"/{proxy.token}/generate", "POST", content_length="99999999")[0] == 413
+    assert raw(proxy, f"/{proxy.token}/generate", "PUT")[2]["error"]["code"] == "bad_request"
+
+
+def test_the_page_needs_no_key_and_the_model_does(api: ApiClient) -> None:
+    page = requests.get(api.url, timeout=60)
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert requests.get(f"{api.url}playground/config.json", timeout=60).json()["auth"] == "api-key"
+    assert requests.get(f"{api.url}playground/style.css", timeout=60).status_code == 200
+    for path in ("endpoint", "jobs"):
+        assert requests.get(f"{api.url}{path}", timeout=60).status_code == 403
+    assert requests.post(f"{api.url}generate", json=BODY, timeout=60).status_code == 403
+    missing = requests.get(f"{api.url}playground/serve.py", timeout=60)
+    assert (missing.status_code, missing.json()["error"]["code"]) == (404, "no_such_file")
+
+
+def test_the_stage_without_its_slash_leads_to_the_page(api: ApiClient) -> None:
+    found = requests.get(api.url.rstrip("/"), timeout=60)
+    assert (found.status_code, found.url, len(found.history)) == (200, api.url, 1)

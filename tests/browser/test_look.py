@@ -1,0 +1,134 @@
+"""The page for everybody: axe, keyboard, 360 px, dark, no shift; and the guard that watches every page."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from browser.conftest import Visit
+from support.stand_in_api import Answerer, StandInApi
+
+ANSWERS: dict[str, Answerer] = {"POST generate": lambda _: (200, {}, [{"generated_text": "w" * 400}])}
+ERROR = {"error": {"code": "c", "message": "m" * 300, "field": "parameters.top_p"}}
+SCHEMES = ("light", "dark")
+
+
+def with_answers(page: Page) -> None:
+    page.locator("#prompt").fill("Far")
+    page.locator("#samples").fill("3")
+    page.locator("#length").fill("wrong")
+    page.locator("#length").fill("9")
+    page.locator("#generate").click()
+    expect(page.locator("#phase")).to_have_text("Done")
+    page.locator("#code summary").click()
+    page.locator("#history summary").click()
+
+
+def with_an_error(page: Page, api: StandInApi) -> None:
+    api.answers["POST generate"] = lambda _: (400, {}, ERROR)
+    page.locator("#generate").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing_serious(visit: Visit, scheme: str) -> None:
+    with StandInApi(ANSWERS, jobs=False, auth="api-key") as api:
+        page = visit(api.url, color_scheme=scheme, bypass_csp=True)  # axe evaluates texts
+        page.get_by_label("API key").fill("k")
+        found = violations(page)
+        with_answers(page)
+        found += violations(page)
+        with_an_error(page, api)
+        page.get_by_label("Chat").check()
+        found += violations(page)
+    assert found == []
+
+
+def violations(page: Page) -> list[str]:
+    report = Axe().run(page).response["violations"]
+    return [f"{each['id']}: {each['nodes'][0]['html']}" for each in report if each["impact"] in ("serious", "critical")]
+
+
+@pytest.mark.parametrize("width", [360, 1800])
+def test_nothing_is_wider_than_the_screen(visit: Visit, width: int) -> None:
+    with StandInApi(ANSWERS, jobs=False, auth="api-key") as api:
+        page = visit(api.url, viewport={"width": width, "height": 740})
+        page.get_by_label("API key").fill("k")
+        with_answers(page)
+        with_an_error(page, api)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_dark_and_light_follow_the_reader(visit: Visit) -> None:
+    with StandInApi({}) as api:
+        grounds = {
+            scheme: visit(api.url, color_scheme=scheme).evaluate("getComputedStyle(document.body).backgroundColor")
+            for scheme in SCHEMES
+        }
+    assert grounds["dark"] == "rgb(12, 21, 24)"
+    assert grounds["light"] == "rgb(242, 245, 246)"
+
+
+def test_who_wants_no_motion_gets_none(visit: Visit) -> None:
+    with StandInApi({}) as api:
+        page = visit(api.url, reduced_motion="reduce")
+        assert page.locator("#picture rect").first.evaluate("bar => getComputedStyle(bar).transitionDuration") == "0s"
+
+
+def test_everything_is_done_with_the_keyboard_alone(visit: Visit) -> None:
+    with StandInApi(ANSWERS, jobs=False) as api:
+        page = visit(api.url)
+        keys = page.keyboard
+        keys.press("Tab")
+        keys.press("Enter")  # the link that skips to the prompt
+        expect(page.locator("#prompt")).to_be_focused()
+        keys.type("Far")
+        while not page.locator("#temperature").evaluate("control => control === document.activeElement"):
+            keys.press("Tab")
+        keys.press("ArrowUp")
+        expect(page.locator("#temperature")).to_have_value("0.85")
+        keys.press("Control+Enter")
+        expect(page.locator("#phase")).to_have_text("Done")
+        assert api.called("POST generate")[0].body["parameters"]["temperature"] == 0.85
+        while not page.get_by_role("button", name="Copy sample 1").evaluate("it => it === document.activeElement"):
+            keys.press("Tab")
+        page.locator("#code summary").focus()
+        keys.press("Enter")
+        keys.press("Tab")
+        expect(page.get_by_role("tab", name="curl")).to_be_focused()
+        keys.press("ArrowRight")
+        expect(page.get_by_role("tab", name="Python")).to_be_focused()
+        expect(page.locator("#snippet")).to_contain_text("urllib.request")
+
+
+COUNT_SHIFTS = """
+window.shifts = 0;
+new PerformanceObserver((list) => { for (const each of list.getEntries()) window.shifts += each.value; })
+  .observe({ type: "layout-shift", buffered: true });
+"""
+
+
+def test_nothing_on_the_screen_moves_by_itself(visit: Visit) -> None:
+    """The sum of Chromium's layout shifts, from the first paint over a wrong value to the answer."""
+    with StandInApi({"POST generate": lambda _: (200, {}, [{"generated_text": "w"}])}, jobs=False) as api:
+        page = visit(api.url)
+        page.add_init_script(COUNT_SHIFTS)
+        page.reload()
+        expect(page.locator("#endpoint-status")).to_have_text("InService")
+        page.locator("#length").fill("wrong")
+        expect(page.locator("#length-hint")).to_have_text("Not a number.")
+        page.locator("#length").fill("9")
+        page.locator("#prompt").fill("Far")
+        page.locator("#generate").click()
+        expect(page.locator("#phase")).to_have_text("Done")
+        assert page.evaluate("window.shifts") < 0.02
+
+
+def test_the_guard_sees_a_breach_of_the_policy_and_a_foreign_request(visit: Visit, troubles: list[str]) -> None:
+    with StandInApi({}) as api:
+        page = visit(api.url)
+        page.evaluate("document.body.setAttribute('style', 'color: red')")
+        page.evaluate("fetch('http://127.0.0.2/').catch(() => 0)")
+        page.evaluate("try { document.body.innerHTML = '<b>x</b>' } catch (error) { console.error(error.message) }")
+    assert len([each for each in troubles if "Content Security Policy" in each]) >= 2
+    assert any("TrustedHTML" in each for each in troubles)
+    troubles.clear()

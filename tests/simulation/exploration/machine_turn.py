@@ -1,0 +1,49 @@
+"""One turn of the shipped worker on the only machine, as a step of the exploration."""
+
+from typing import Any
+
+from inference_api.endpoint_client import EndpointClient
+from inference_api.jobs.conditional_writes import PASSING_ERRORS
+from inference_api.jobs.service import job_service
+from inference_api.machine.parts import machine_rows
+from inference_api.machine.resident_worker import LONG_POLL, ResidentWorker
+from inference_api.machine.row import from_item
+from inference_api.runtime import runtime
+from inference_api.settings import job_settings
+
+INSTANCE = "i-1"
+
+
+class _Server(EndpointClient):
+    """Ready at once; asked like the endpoint, whose outcomes it has."""
+
+    def is_ready(self) -> bool:
+        return True
+
+    def interrupt(self) -> None:
+        """No step of the exploration: trials interrupt."""
+
+
+def handler(event: Any, context: Any) -> dict[str, bool]:
+    """row: the worker's own, in memory. boots: it is a new process. The worker never waits to be idle long enough."""
+    current = runtime()
+    worker = ResidentWorker(
+        number=0,
+        instance_id=INSTANCE,
+        service=job_service(),
+        rows=machine_rows(),
+        queue=current.client("sqs", LONG_POLL),
+        queue_url=job_settings().queue_url,
+        server=_Server(current.client("sagemaker-runtime", LONG_POLL), "machine", clock=current.now),
+        runtime=current,
+        alongside=lambda work, beat, seconds: work(),
+        idle_in_seconds=0,
+        batch=1,
+    )
+    worker._row = from_item(0, event["row"])
+    try:
+        if event["boots"]:
+            worker._register()
+        return {"ended": worker._turn()}
+    except PASSING_ERRORS:
+        return {"ended": False}

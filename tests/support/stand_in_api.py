@@ -1,0 +1,94 @@
+"""An API with the shapes of ours that does what a test tells it: states that the local cloud can't reach quickly."""
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from playground import serve
+
+Reply = tuple[int, dict[str, str], Any]  # status, headers, JSON
+Answerer = Callable[["Call"], Reply]
+CONFIG: dict[str, Any] = {
+    "auth": "none",
+    "mode": "realtime",
+    "engine": "lmi-vllm",
+    "model_id": "openai-community/gpt2",
+    "bodies": ["inputs", "messages", "prompt"],
+    "parameters": {"temperature": {"minimum": 0}, "max_new_tokens": {"minimum": 1, "maximum": 1023}},
+    "jobs": True,
+    "longest_wait_in_seconds": 25,
+    "deployment": "gpt2",
+    "region": "us-east-1",
+    "signed_by_proxy": False,
+}
+
+
+class Call:
+    """A request as it arrived; headers by lower-case name."""
+
+    def __init__(self, method: str, path: str, headers: dict[str, str], body: Any) -> None:
+        self.method, self.path, self.headers, self.body = method, path, headers, body
+
+    @property
+    def route(self) -> str:
+        """Method and path without query, the id of a job left out."""
+        path = self.path.partition("?")[0]
+        return f"{self.method} jobs/" if path.startswith("jobs/") else f"{self.method} {path}"
+
+
+class StandInApi(ThreadingHTTPServer):
+    """`url` ends in a slash. answers: by route, such as `POST jobs`. calls: all but those for the page's files."""
+
+    daemon_threads = True
+
+    def __init__(self, answers: Mapping[str, Answerer], **config: Any) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers: dict[str, Answerer] = {"GET endpoint": lambda _: (200, {}, {"status": "InService"})} | dict(
+            answers
+        )
+        self.config, self.calls = CONFIG | config, list[Call]()
+        self.url = f"http://127.0.0.1:{self.server_port}/v1/"
+
+    def __enter__(self) -> "StandInApi":
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+    def called(self, route: str) -> list[Call]:
+        return [call for call in self.calls if call.route == route]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: StandInApi
+
+    def do_GET(self) -> None:
+        path = self.path.removeprefix("/v1/")
+        if path == "" or path.startswith("playground/"):
+            name = path.removeprefix("playground/") or serve.INDEX
+            self._send(*serve.answer(name, self.server.config, None))
+            return
+        data = self.rfile.read(int(self.headers.get("content-length", 0)))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        call = Call(self.command, path, headers, json.loads(data) if data else None)
+        self.server.calls.append(call)
+        status, own, body = self.server.answers[call.route](call)
+        self._send(status, {"content-type": "application/json", "x-request-id": "r-1"} | own, json.dumps(body))
+
+    do_POST = do_DELETE = do_GET
+
+    def _send(self, status: int, headers: dict[str, str], text: str) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        with contextlib.suppress(ConnectionError):  # the browser gave the call up
+            self.wfile.write(text.encode())
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""

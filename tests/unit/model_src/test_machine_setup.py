@@ -1,0 +1,108 @@
+"""machine/setup.sh as a real process; the commands of the machine only write down how they were called."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from local_cloud.assembly import ROOT
+
+COMMANDS = ("dnf", "amazon-cloudwatch-agent-ctl", "systemctl", "python3.11", "id", "useradd", "curl")
+# `-m venv FOLDER` makes a Python that writes down its own calls, and one variable that it got.
+RECORD = """#!/bin/bash
+echo "$(basename "$0") $*" >>"$CALLS"
+case "$*" in
+  "$FAILING"*) exit 3 ;;
+  "-u slipway") exit 1 ;;
+  "-m venv "*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python" ;;
+  *generation.prepare) printf '%s' "$RULES" >"$CALLS.rules"; printf '%s' "$PYTHONPATH" >"$CALLS.path" ;;
+esac
+"""
+RULES = '{"bodies": ["inputs"], "at most": "$5 & `x`"}'
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """$SLIPWAY_HOME as the user data leaves it."""
+    home = tmp_path / "opt" / "slipway"  # not the default, which is also part of it
+    shutil.copytree(ROOT / "model_src" / "machine", home / "machine")
+    (home / "environment").write_text(
+        f"MODEL_ID=openai-community/gpt2\nLOG_GROUP=/slipway/gpt2\nRULES={RULES}\n# no=variable\n"
+    )
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    for name in COMMANDS:
+        (commands / name).write_text(RECORD)
+        (commands / name).chmod(0o755)
+    return home
+
+
+def set_up(home: Path, failing: str = "nothing") -> tuple[int, list[str]]:
+    """Exit status and all calls."""
+    calls = home.parent / "calls"
+    calls.write_text("")
+    path = f"{home.parent.parent / 'commands'}:/usr/bin:/bin"
+    environment = {"SLIPWAY_HOME": str(home), "PATH": path, "CALLS": str(calls), "FAILING": failing}
+    done = subprocess.run(["bash", home / "machine" / "setup.sh"], env=environment, capture_output=True, text=True)
+    return done.returncode, calls.read_text().splitlines()
+
+
+def test_the_services_start_after_the_model_has_answered_and_again_at_each_boot(home: Path) -> None:
+    status, calls = set_up(home)
+    assert status == 0
+    units = "slipway-model.service slipway-worker.service"
+    expected = [
+        "dnf install",
+        "python -m pip",
+        "python -P -m generation.prepare",
+        "useradd",
+        f"systemctl enable {units}",
+    ]
+    expected += [f"systemctl restart {units}", "curl "]
+    places = [next(place for place, call in enumerate(calls) if call.startswith(start)) for start in expected]
+    assert places == sorted(places)
+    assert "--require-hashes" in calls[places[1]]
+    for unit in units.split():
+        assert f"systemctl link {home}/{unit}" in calls
+        assert f"={home}/venv/bin/python -P -m " in (home / unit).read_text()
+
+
+def test_it_may_be_run_again(home: Path) -> None:
+    first, units = set_up(home), (home / "slipway-worker.service").read_text()
+    assert (set_up(home), (home / "slipway-worker.service").read_text()) == (first, units)
+
+
+def test_variables_arrive_as_they_are_written(home: Path) -> None:
+    set_up(home)
+    assert (home.parent / "calls.rules").read_text() == RULES
+    assert (home.parent / "calls.path").read_text() == str(home)
+
+
+def test_the_agent_sends_each_log_to_the_log_group(home: Path) -> None:
+    set_up(home)
+    config = json.loads((home / "cloudwatch-agent.json").read_text())
+    logs = config["logs"]["logs_collected"]["files"]["collect_list"]
+    assert {each["log_group_name"] for each in logs} == {"/slipway/gpt2"}
+    assert {each["file_path"] for each in logs} == {
+        str(home / "log" / f"{name}.log") for name in ("setup", "model", "worker")
+    }
+    written = "".join((home / f"slipway-{name}.service").read_text() for name in ("model", "worker"))
+    assert all(f"append:{home}/log/{name}.log" in written for name in ("model", "worker"))
+
+
+@pytest.mark.parametrize("failing", ["install", "-m venv", "-m pip", "-P -m generation.prepare", "restart", "-fsS"])
+def test_a_step_that_fails_ends_the_set_up(home: Path, failing: str) -> None:
+    status, calls = set_up(home, failing)
+    assert status != 0
+    assert failing in calls[-1]
+
+
+def test_the_lock_holds_all_that_torch_needs() -> None:
+    """torch.txt is kept by hand and names no dependencies; pip refuses what has no hash."""
+    locked = (ROOT / "model_src" / "machine" / "requirements.txt").read_text().splitlines()
+    names = {line.partition("==")[0] for line in locked if "==" in line}
+    assert names >= {"filelock", "fsspec", "jinja2", "networkx", "setuptools", "sympy", "typing-extensions"}
+    assert names >= {"botocore", "huggingface-hub", "safetensors", "transformers"}
+    assert not {name for name in names if name.startswith(("torch", "triton", "nvidia", "cuda"))}

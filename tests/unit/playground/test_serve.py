@@ -1,0 +1,96 @@
+"""The page's function: files, headers, configuration, and what it never gives away."""
+
+import json
+from typing import Any
+
+import pytest
+
+from local_cloud.assembly import ROOT
+from playground import serve
+
+FOLDER = ROOT / "playground"
+VARIABLES = {
+    "AUTH": "api-key",
+    "HOSTING_MODE": "realtime",
+    "ENGINE": "tgi",
+    "MODEL_ID": "openai-community/gpt2",
+    "LONGEST_WAIT_IN_SECONDS": "25",
+    "REQUEST_SCHEMA": '{"bodies": ["inputs"], "parameters": {"top_k": {"minimum": 1}}, "model_aliases": []}',
+    "JOB_TABLE": "a-table",
+    "AWS_SECRET_ACCESS_KEY": "a-secret",
+}
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in VARIABLES.items():
+        monkeypatch.setenv(name, value)
+
+
+def get(file: str | None, path: str = "/v1/", **headers: str) -> dict[str, Any]:
+    event = {
+        "resource": "/playground/{file}" if file else "/",
+        "headers": headers,
+        "pathParameters": {"file": file} if file else None,
+        "requestContext": {"path": path, "requestId": "r-1"},
+    }
+    return serve.handler(event, None)
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        (None, "text/html"),
+        ("playground.js", "text/javascript"),
+        ("style.css", "text/css"),
+        ("icon.svg", "image/svg+xml"),
+        ("config.json", "application/json"),
+    ],
+)
+def test_every_file_comes_with_its_type_a_strict_policy_and_a_request_id(file: str | None, kind: str) -> None:
+    answer = get(file)
+    headers = answer["headers"]
+    assert (answer["statusCode"], headers["content-type"]) == (200, f"{kind}; charset=utf-8")
+    assert headers["x-request-id"] == "r-1"
+    assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+    policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
+    assert {policy[name] for name in ("default-src", "base-uri", "form-action", "frame-ancestors")} == {"'none'"}
+    assert {policy[name] for name in ("script-src", "style-src", "connect-src")} == {"'self'"}
+
+
+def test_a_browser_that_has_the_file_gets_none_until_it_changes() -> None:
+    first = get("style.css")
+    assert first["headers"]["cache-control"] == "no-cache"
+    again = get("style.css", **{"If-None-Match": first["headers"]["etag"]})
+    assert (again["statusCode"], again["body"]) == (304, "")
+    assert get("playground.js", **{"If-None-Match": first["headers"]["etag"]})["statusCode"] == 200
+
+
+@pytest.mark.parametrize("file", ["serve.py", "../serve.py", "..", "", ".", "%2e%2e/serve.py", "/etc/passwd", "no.js"])
+def test_any_other_name_is_a_404_in_our_shape(file: str) -> None:
+    answer = get(file or "__init__.py")
+    assert answer["statusCode"] == 404
+    assert set(json.loads(answer["body"])["error"]) == {"code", "message"}
+
+
+def test_the_root_without_its_slash_leads_to_the_one_with_it() -> None:
+    answer = get(None, path="/v1")
+    assert (answer["statusCode"], answer["headers"]["location"], answer["body"]) == (308, "v1/", "")
+
+
+def test_the_configuration_names_the_deployment_and_no_secret_nor_resource() -> None:
+    text = get("config.json")["body"]
+    config = json.loads(text)
+    assert (config["auth"], config["jobs"], config["bodies"]) == ("api-key", True, ["inputs"])
+    assert config["parameters"] == {"top_k": {"minimum": 1}}
+    assert "a-secret" not in text
+    assert "a-table" not in text
+
+
+def test_the_page_is_small_and_asks_nobody_else() -> None:
+    files = [each for each in FOLDER.iterdir() if each.is_file()]
+    assert sum(each.stat().st_size for each in files) < 60_000
+    for each in files:
+        links = each.read_text().replace("http://www.w3.org/2000/svg", "").replace('"https://', "")
+        assert "http://" not in links, each.name
+        assert "https://" not in links, each.name
