@@ -5,7 +5,17 @@ import os
 import platform
 import sys
 
-from benchmarks import check_command, first_answer, functions, job_bill, local_jobs, staging, synth, waiting_clients
+from benchmarks import (
+    check_command,
+    first_answer,
+    functions,
+    generation,
+    job_bill,
+    local_jobs,
+    staging,
+    synth,
+    waiting_clients,
+)
 from benchmarks.pairs import Row
 
 GROUPS = {
@@ -17,6 +27,7 @@ GROUPS = {
     "jobs": local_jobs.figures,
     "bill": job_bill.figures,
     "staging": staging.figures,
+    "generation": generation.figures,
 }
 WIDTHS = (52, 8, 24, 12, 0)
 

@@ -1,4 +1,4 @@
-"""Draws the diagrams of docs/pictures/ (`make pictures`), or records the two commands of the README."""
+"""Draws the diagrams of docs/pictures/ (`make pictures`), or records commands and the playground (`make recordings`)."""
 
 import argparse
 import sys
@@ -6,27 +6,31 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-sys.path.append(str(ROOT / "lambda_src"))  # a source root, like `src/`
+# Source roots, like `src/`.
+sys.path += [str(ROOT / "lambda_src"), str(ROOT / "tests")]
 
 from local_cloud.assembly import read_stacks, synthesize
-from pictures import job_life, recording, stack
+from pictures import job_life, playground, recording, stack
 
 STACK = "qwen3-4b"
 
 
 def main() -> None:
     """Write the pictures that are asked for; without names, those that need no run of anything but a synth."""
-    pictures: dict[str, Callable[[], str]] = {
+    pictures: dict[str, Callable[[], str | bytes]] = {
         "stack": lambda: stack.picture(STACK, read_stacks(synthesize([STACK]))[0].template),
         "job-life": job_life.picture,
         "make-local": lambda: recording.local(ROOT),
         "make-test": lambda: recording.test(ROOT),
+        "playground-light": lambda: playground.screenshot(ROOT, "light", 1120, 820),
+        "playground-dark": lambda: playground.screenshot(ROOT, "dark", 360, 780),
     }
     parser = argparse.ArgumentParser(prog="python -m pictures", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*pictures, []], metavar="name", help=", ".join(pictures))
     for name in parser.parse_args().names or ("stack", "job-life"):
-        path = ROOT / "docs" / "pictures" / f"{name}.svg"
-        path.write_text(pictures[name]())
+        picture = pictures[name]()
+        path = ROOT / "docs" / "pictures" / f"{name}.{'svg' if isinstance(picture, str) else 'png'}"
+        path.write_bytes(picture.encode() if isinstance(picture, str) else picture)
         print(f"wrote {path.relative_to(ROOT)}")
 
 

@@ -412,8 +412,8 @@ function setBusy(isBusy) {
   at("generate").disabled = isBusy;
   at("cancel").disabled = !isBusy;
   at("history-list").inert = isBusy;  // its answers would take the place of those to come
-  if (isBusy && document.activeElement === document.body) at("cancel").focus();
-  if (!isBusy && [at("cancel"), document.body].includes(document.activeElement)) at("generate").focus();
+  if (isBusy && document.activeElement === document.body) at("cancel").focus({ preventScroll: true });
+  if (!isBusy && [at("cancel"), document.body].includes(document.activeElement)) at("generate").focus({ preventScroll: true });
 }
 
 function showError(error, part) {

@@ -105,6 +105,13 @@ class Machine:
         """The processes of the services that run, by name without `.service`."""
         return {name.removesuffix(".service"): service.pid for name, service in self._services.items() if service.pid}
 
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        """A command of an operator: its exit status, standard output and standard error."""
+        result = subprocess.run(
+            arguments, cwd=self.disk, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+        )
+        return result.returncode, result.stdout, result.stderr
+
     def reload(self) -> None:
         """Read the unit files again, but of services that run."""
         for name in [name for name, service in self._services.items() if service.state in ("inactive", "failed")]:
@@ -127,7 +134,7 @@ def _unit_name(name: str) -> str:
 
 
 def _serve(machine: Machine, listener: socket.socket) -> None:
-    """Answer systemctl: a verb and its names as JSON in, what it found or why it failed out."""
+    """Answer systemctl, and the emulator: a verb and its names as JSON in, what it found or why it failed out."""
     verbs: dict[str, Callable[..., object]] = {
         "daemon-reload": machine.reload,
         "disable": machine.disable,
@@ -138,6 +145,7 @@ def _serve(machine: Machine, listener: socket.socket) -> None:
         "pids": machine.pids,
         "poweroff": machine.power_off,
         "restart": machine.restart,
+        "run": machine.run,
         "start": machine.start,
         "status": machine.states,
         "stop": machine.stop,

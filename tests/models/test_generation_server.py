@@ -2,10 +2,10 @@
 
 import http.client
 import importlib
-import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,9 @@ import pytest
 
 from model_src.generation.batching import Batching, Pending
 from model_src.generation.language_model import load
-from model_src.generation.request import Request
+from model_src.generation.request import Request, Sampling
 from model_src.generation.server import Server
-from support.generation_servers import GenerationServer, generation_server
+from support.generation_servers import GenerationClient, GenerationServer, generation_server
 from support.patience import PATIENCE_IN_SECONDS, wait_for
 
 torch = importlib.import_module("torch")
@@ -80,20 +80,6 @@ def test_messages_get_a_chat_completion(server: GenerationServer, weights: Path)
     assert document["usage"]["completion_tokens"] == 14
 
 
-def test_requests_at_once_are_answered_together_and_each_as_if_alone(server: GenerationServer) -> None:
-    documents: list[dict[str, Any]] = [
-        {"prompt": PROMPT, "length": 20, "num_samples": 2, "seed": 1},
-        {"prompt": "def", "length": 5, "temperature": 0},
-        {"inputs": "class", "parameters": {"top_k": 3, "max_new_tokens": 12, "seed": 9}},
-        {"prompt": "An assignment", "length": 3, "top_p": 0.5, "seed": 2},
-    ]
-    alone = [texts(server, document) for document in documents]
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda document: texts(server, document), documents))
-    assert together == alone
-    assert "4 requests, 5 samples" in server.log
-
-
 @pytest.mark.parametrize(
     ("document", "error"),
     [
@@ -145,33 +131,83 @@ def test_no_prompt_reaches_the_log(server: GenerationServer) -> None:
     assert "confidential" not in server.log
 
 
-def test_the_model_stops_working_for_who_hangs_up(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load(weights, "tiny", None)
-    works, go_on, forward, pending = threading.Event(), threading.Event(), model.forward, []
+class HeldModel:
+    """A model in this process that stands still from its first step until `go_on` is set. `works`: it has begun.
 
-    def held(*arguments: Any) -> Any:
-        works.set()
-        assert go_on.wait(PATIENCE_IN_SECONDS)
-        return forward(*arguments)
+    pending: what was submitted.
+    """
 
-    class Watched(Batching):
-        def submit(self, request: Request) -> Pending:
-            pending.append(super().submit(request))
-            return pending[0]
+    def __init__(self, weights: Path) -> None:
+        self.model = load(weights, "tiny", None)
+        self.works, self.go_on, self.pending = threading.Event(), threading.Event(), list[Pending]()
+        self._forward = self.model.forward
+        self.model.forward = self._held  # type: ignore[method-assign]
 
-    monkeypatch.setattr(model, "forward", held)
+    def _held(self, tokens: Any, mask: Any, cache: Any) -> Any:
+        self.works.set()
+        assert self.go_on.wait(PATIENCE_IN_SECONDS)
+        return self._forward(tokens, mask, cache)
+
+    @contextmanager
+    def served(self) -> Iterator[GenerationClient]:
+        pending = self.pending
+
+        class Watched(Batching):
+            def submit(self, request: Request) -> Pending:
+                pending.append(super().submit(request))
+                return pending[-1]
+
+        with served(Watched(self.model, 4, 10_000)) as client:
+            yield client
+
+
+@contextmanager
+def served(batching: Batching | None) -> Iterator[GenerationClient]:
+    """In this process."""
     with Server(0) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        server.serve(Watched(model, 4, 10_000), model.defaults)
-        caller = http.client.HTTPConnection("127.0.0.1", server.server_port)
-        caller.request("POST", "/invocations", b'{"prompt": "a", "length": 60}')
-        assert works.wait(PATIENCE_IN_SECONDS)
-        caller.close()
-        wait_for(lambda: None if pending[0].rows[0].is_wanted() else True, "the server to see it")
-        go_on.set()
-        assert pending[0].done.wait(PATIENCE_IN_SECONDS)
+        if batching:
+            server.serve(batching, Sampling())
+        yield GenerationClient(server.server_port)
         server.shutdown()
-    assert len(pending[0].rows[0].tokens) == 1
+
+
+def test_requests_that_wait_are_answered_together_and_each_as_if_alone(
+    weights: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    documents: list[dict[str, Any]] = [
+        {"prompt": PROMPT, "length": 20, "num_samples": 2, "seed": 1},
+        {"prompt": "def", "length": 5, "temperature": 0},
+        {"inputs": "class", "parameters": {"top_k": 3, "max_new_tokens": 12, "seed": 9}},
+        {"prompt": "An assignment", "length": 3, "top_p": 0.5, "seed": 2},
+    ]
+    held = HeldModel(weights)
+    with held.served() as client, ThreadPoolExecutor(5) as pool, caplog.at_level("INFO"):
+        first = pool.submit(client.generate, {"prompt": "a", "length": 1})
+        assert held.works.wait(PATIENCE_IN_SECONDS)
+        waiting = [pool.submit(client.generate, document) for document in documents]
+        wait_for(lambda: len(held.pending) == 5 or None, "the requests to arrive")
+        held.go_on.set()
+        together = [each.result() for each in waiting]
+        alone = [client.generate(document) for document in documents]
+    assert first.result().status == 200
+    assert together == alone
+    assert {answer.status for answer in together} == {200}
+    assert any(message.startswith("4 requests, 5 samples") for message in caplog.messages)
+
+
+def test_the_model_stops_working_for_who_hangs_up(weights: Path) -> None:
+    held = HeldModel(weights)
+    with held.served() as client:
+        caller = http.client.HTTPConnection("127.0.0.1", client.port)
+        caller.request("POST", "/invocations", b'{"prompt": "a", "length": 60}')
+        assert held.works.wait(PATIENCE_IN_SECONDS)
+        caller.close()
+        [row] = held.pending[0].rows
+        wait_for(lambda: None if row.is_wanted() else True, "the server to see it")
+        held.go_on.set()
+        assert held.pending[0].done.wait(PATIENCE_IN_SECONDS)
+    assert len(row.tokens) == 1
 
 
 def test_a_model_that_fails_is_500_and_the_next_request_is_answered(
@@ -186,27 +222,11 @@ def test_a_model_that_fails_is_500_and_the_next_request_is_answered(
         return forward(*arguments)
 
     monkeypatch.setattr(model, "forward", failing)
-    with Server(0) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        server.serve(Batching(model, 4, 10_000), model.defaults)
-        answers = []
-        for _ in range(2):
-            caller = http.client.HTTPConnection("127.0.0.1", server.server_port)
-            caller.request("POST", "/invocations", b'{"prompt": "a", "length": 2}')
-            response = caller.getresponse()
-            answers.append((response.status, json.loads(response.read())))
-            caller.close()
-        server.shutdown()
-    assert answers[0] == (500, {"error": "the model failed: MemoryError"})
-    assert answers[1][0] == 200
+    with served(Batching(model, 4, 10_000)) as client:
+        assert client.generate({"prompt": "a"}) == (500, {"error": "the model failed: MemoryError"})
+        assert client.generate({"prompt": "a"}).status == 200
 
 
 def test_before_the_model_is_loaded_everything_is_503() -> None:
-    with Server(0) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        for method, path, body in (("GET", "/ping", None), ("POST", "/invocations", b'{"prompt": "a"}')):
-            caller = http.client.HTTPConnection("127.0.0.1", server.server_port)
-            caller.request(method, path, body)
-            assert caller.getresponse().status == 503
-            caller.close()
-        server.shutdown()
+    with served(None) as client:
+        assert (client.ask("GET", "/ping").status, client.generate({"prompt": "a"}).status) == (503, 503)

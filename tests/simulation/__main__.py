@@ -1,4 +1,4 @@
-"""Run trials of both modes and print their scorecard (`make chaos`), or the story of one job."""
+"""Run trials of all modes and print their scorecard (`make chaos`), or the story of one job."""
 
 import argparse
 import sys
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     modes = [given.mode] if given.mode else list(MODES)
     jobs = -(-given.jobs // (given.seeds * len(modes)))
     seeds = range(given.first_seed, given.first_seed + given.seeds)
-    trials = [Trial(mode=mode, seed=seed, jobs=jobs) for seed in seeds for mode in modes]
+    trials = [Trial.harsh(mode, seed=seed, jobs=jobs) for seed in seeds for mode in modes]
     if given.story:
         world = World(trials[0])
         world.run()

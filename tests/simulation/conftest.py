@@ -10,12 +10,14 @@ import pytest
 from simulation.scorecard import Scorecard
 from simulation.trial import MODES, Trial
 
+JOBS = {"async": 600, "realtime": 600, "ec2": 2000}
+
 
 @pytest.fixture(scope="package")
 def running() -> Iterator[dict[str, Future[Any]]]:
     """The future scorecard of each mode."""
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        yield {mode: pool.submit(Scorecard.of, Trial(mode=mode, jobs=600)) for mode in MODES}
+        yield {mode: pool.submit(Scorecard.of, Trial.harsh(mode, jobs=JOBS[mode])) for mode in MODES}
 
 
 @pytest.fixture(scope="package", autouse=True)

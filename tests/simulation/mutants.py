@@ -18,10 +18,12 @@ from inference_api.jobs.service import JobService
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces
+from inference_api.machine import tender_plan
+from inference_api.machine.resident_worker import ResidentWorker
 from simulation.callers import Habits
 from simulation.faults import Rates
 
-ASYNC, REALTIME = "async", "realtime"
+ASYNC, REALTIME, EC2 = "async", "realtime", "ec2"
 EXISTS, ENDS_IN_TIME = "i1_an_accepted_job_exists", "i1_every_job_ends_in_time"
 FINAL, SEEN_FINAL = "i2_an_end_is_final", "i2_callers_see_no_change_after_the_end"
 HAS_OUTPUT, PINNED = "i3_a_success_has_its_output", "i3_callers_get_the_pinned_output"
@@ -37,6 +39,8 @@ CLAIMED = "i9_every_claim_precedes_its_invocation"
 UNKNOWN_IDS = "i10_unknown_ids_create_nothing"
 ANNOUNCED, ROWS = "ends_are_announced", "rows_are_small_and_hold_no_text"
 IN_TIME = "callers_are_answered_in_time"
+STOPS, STARTS = "i11_no_machine_runs_without_work", "i11_waiting_work_gets_a_machine"
+ONCE, AT_REST = "i11_no_job_is_worked_on_twice_at_once", "i11_machines_stop_at_rest"
 LOGS, VALID = "texts_stay_out_of_logs_and_events", "requests_are_valid"
 
 # Settings of trials.
@@ -52,6 +56,8 @@ SLOW_MODEL: dict[str, Any] = {"rates": Rates(), "habits": Habits(intruded=1.0), 
 FEW_PLACES: dict[str, Any] = {"rates": Rates(), "owners": 2, "max_waiting": 4, "habits": Habits(waiting=1.0)}
 FEW_SLOTS: dict[str, Any] = {"rates": Rates(), "owners": 2, "open_jobs": 10}
 PAST_RETENTION: dict[str, Any] = {"rates": Rates(), "after_retention": True, "jobs": 30}
+HANGING_BOOTS: dict[str, Any] = {"rates": Rates(boot_hangs=0.5), "arrivals": 1200}
+LONG_JOBS: dict[str, Any] = {"rates": Rates(), "median": 200.0, "longest": 280.0, "jobs": 20}
 CONFUSED_WORKERS: dict[str, Any] = {
     "rates": Rates(unknown_outcome=0.3, throttle=0.4, duplicate_message=1.0),
     "faulty_functions": ("run_job",),
@@ -193,8 +199,50 @@ EXPLORED = [
         "service.completion._change("
         "job, lambda row: transitions.expire(row, row.deadline, service.completion._policy))[0]",
     ),
+    Mutant(
+        "a machine looks once more before it says that it stops",
+        STARTS,
+        ResidentWorker._stop,
+        """self._beat(STOPPING)
+    if not (messages := self._receive(self.batch)):
+""",
+        """if not (messages := self._receive(self.batch)):
+        self._beat(STOPPING)
+""",
+        EC2,
+        at_once=2,
+    ),
+    Mutant("machines never stop themselves", STOPS, ResidentWorker._turn, "return self._stop()", "return False", EC2),
+    Mutant("the tender starts nothing", ENDS_IN_TIME, tender_plan.plan, "stopped[:1] if more else []", "[]", EC2),
 ]
 TRIED = [
+    Mutant(
+        "boots that hang go on for ever",
+        STOPS,
+        tender_plan._problem,
+        '"its worker never began" if now - instance.launched_at > limits.boot else None',
+        "None",
+        EC2,
+        HANGING_BOOTS,
+    ),
+    Mutant(
+        "leases are not renewed",
+        ONCE,
+        ResidentWorker._renew,
+        "transitions.renew(row, job, self.runtime.now())",
+        "None",
+        EC2,
+        LONG_JOBS,
+    ),
+    Mutant(
+        "the tender stops busy machines",
+        AT_REST,
+        tender_plan.plan,
+        "_is_forgotten(instance, row, work, limits, now)",
+        "row and row.state == 'busy'",
+        EC2,
+        LONG_JOBS,
+    ),
     Mutant(
         "a claim is given back although the call may have run",
         CLAIMED,

@@ -37,6 +37,8 @@ def test_every_order_with_one_attempt(scope: Scope, monkeypatch: pytest.MonkeyPa
         Scope("async", jobs=2, slots=2, same_key=True, most_states=BOUND),
         Scope("async", sweepers=2, most_states=BOUND),
         Scope("realtime", sweepers=2, at_once=3, most_states=BOUND),
+        Scope("ec2", most_states=BOUND),
+        Scope("ec2", jobs=2, slots=2, at_once=3, most_states=BOUND),
     ],
     ids=str,
 )

@@ -2,16 +2,17 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from simulation import deployment
 from simulation.trial import MODES
 from simulation.world import SWEEP_EVERY
-from support.template_parts import Template, functions, properties, referred
+from support.template_parts import Template, all_of, functions, properties, referred
 
 SNAPSHOTS = Path(__file__).parents[1] / "templates" / "__snapshots__" / "test_snapshots"
-NAMES = {"async": "qwen3-4b-async", "realtime": "qwen3-4b"}
+NAMES = {"async": "qwen3-4b-async", "realtime": "qwen3-4b", "ec2": "gpt2-ec2"}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -20,17 +21,11 @@ def test_the_simulated_deployment_is_the_accepted_one(mode: str) -> None:
     template = json.loads((SNAPSHOTS / f"test_the_template_is_the_accepted_one[{NAMES[mode]}].json").read_text())
     # The simulated route POST /generate has one function, whose handler depends on the mode.
     timeouts = {name.removesuffix("_by_job"): each["Timeout"] for name, each in functions(template).items()}
-    del timeouts["describe_endpoint"]  # no part of a job's life
+    (described,) = {"describe_endpoint", "describe_machines"} & timeouts.keys()
+    del timeouts[described]  # no part of a job's life
     assert timeouts.items() <= deployment.TIMEOUTS.items()
 
-    source = properties(template, "Lambda::EventSourceMapping")
-    consumer = referred(template, source["FunctionName"])["Handler"].split(".")[-2]
-    assert source["BatchSize"] == deployment.BATCHES[consumer]
-    assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    if mode == "async":
-        assert source["ScalingConfig"] == {"MaximumConcurrency": deployment.MOST_RECORDERS}
-    queue = referred(template, source["EventSourceArn"])
-    assert queue["VisibilityTimeout"] == deployment.VISIBILITY_IN_TIMEOUTS * deployment.TIMEOUTS[consumer]
+    queue = _queue_of_machines(template) if mode == "ec2" else _queue_of_a_function(template, mode)
     assert queue["RedrivePolicy"]["maxReceiveCount"] == deployment.MAX_RECEIVES
 
     table = properties(template, "DynamoDB::Table")
@@ -40,4 +35,23 @@ def test_the_simulated_deployment_is_the_accepted_one(mode: str) -> None:
     }
     assert indexes == deployment.INDEXES
     assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
-    assert properties(template, "Events::Rule")["ScheduleExpression"] == f"rate({SWEEP_EVERY // 60:.0f} minute)"
+    schedules = {rule["ScheduleExpression"] for rule in all_of(template, "Events::Rule")}
+    assert schedules == {f"rate({SWEEP_EVERY // 60:.0f} minute)"}
+
+
+def _queue_of_machines(template: Template) -> dict[str, Any]:
+    (queue,) = (each for each in all_of(template, "SQS::Queue") if "RedrivePolicy" in each)
+    assert queue["VisibilityTimeout"] == deployment.VISIBILITY_OF_MACHINES
+    return queue
+
+
+def _queue_of_a_function(template: Template, mode: str) -> dict[str, Any]:
+    source = properties(template, "Lambda::EventSourceMapping")
+    consumer = referred(template, source["FunctionName"])["Handler"].split(".")[-2]
+    assert source["BatchSize"] == deployment.BATCHES[consumer]
+    assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    if mode == "async":
+        assert source["ScalingConfig"] == {"MaximumConcurrency": deployment.MOST_RECORDERS}
+    queue = referred(template, source["EventSourceArn"])
+    assert queue["VisibilityTimeout"] == deployment.VISIBILITY_IN_TIMEOUTS * deployment.TIMEOUTS[consumer]
+    return queue

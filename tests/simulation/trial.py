@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from simulation.callers import Habits
 from simulation.faults import Rates
 
+_SECONDS_BETWEEN_JOBS = 7.0
 MODES = ("async", "realtime", "ec2")
 COMPOSITIONS = ("folder", "no slashes", "behind the name")
 
@@ -49,3 +50,10 @@ class Trial:
     after_retention: bool = True
     sweeps: bool = True
     clock_skew: float = 0.0
+
+    @classmethod
+    def harsh(cls, mode: str, *, seed: int = 1, jobs: int) -> "Trial":
+        """A trial of `make chaos`: endpoints are kept busy, machines have time to sleep between jobs."""
+        if mode != "ec2":
+            return cls(mode=mode, seed=seed, jobs=jobs)
+        return cls(mode=mode, seed=seed, jobs=jobs, arrivals=_SECONDS_BETWEEN_JOBS * jobs, habits=Habits(follow=0.1))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_cloud.assembly import ROOT
-from support.patience import wait_for
+from support.patience import PATIENCE_IN_SECONDS, wait_for
 
 
 class Answer(NamedTuple):
@@ -31,18 +31,14 @@ def variables(home: Path, **more: str) -> dict[str, str]:
     return os.environ | own | more
 
 
-class GenerationServer:
-    """port: on loopback. log: what the process wrote."""
+class GenerationClient:
+    """port: of a server on loopback."""
 
-    def __init__(self, home: Path, process: "subprocess.Popen[bytes]") -> None:
-        self.home, self.port, self.process = home, 0, process
-
-    @property
-    def log(self) -> str:
-        return (self.home / "log").read_text()
+    def __init__(self, port: int) -> None:
+        self.port = port
 
     def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_IN_SECONDS)
         with contextlib.closing(connection):
             connection.request(method, path, body, headers)
             response = connection.getresponse()
@@ -51,31 +47,44 @@ class GenerationServer:
     def generate(self, document: Any) -> Answer:
         return self.ask("POST", "/invocations", json.dumps(document).encode())
 
-    def announced_port(self) -> int | None:
-        """None before the process listens. Raises AssertionError if it has ended."""
-        assert self.process.poll() is None, self.log
-        found = re.search(r"listening on port (\d+)", self.log)
-        return int(found[1]) if found else None
-
     def is_ready(self) -> bool:
-        """Raises AssertionError if the process has ended."""
-        assert self.process.poll() is None, self.log
         return self.ask("GET", "/ping").status == 200
 
 
+class GenerationServer(GenerationClient):
+    """log: what the process wrote."""
+
+    def __init__(self, home: Path, process: "subprocess.Popen[bytes]") -> None:
+        self._log, self._process = home / "log", process
+        super().__init__(wait_for(self._announced_port, "the server's port"))
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def is_ready(self) -> bool:
+        """Raises AssertionError if the process has ended."""
+        assert self._process.poll() is None, self.log
+        return super().is_ready()
+
+    def _announced_port(self) -> int | None:
+        assert self._process.poll() is None, self.log
+        found = re.search(r"listening on port (\d+)", self.log)
+        return int(found[1]) if found else None
+
+
 @contextlib.contextmanager
-def generation_server(home: Path, **more: str) -> Iterator[GenerationServer]:
-    """Serves home/model; the server answers when the block begins."""
+def generation_server(home: Path, python: Path = Path(sys.executable), **more: str) -> Iterator[GenerationServer]:
+    """Serves home/model; the server answers when the block begins. python: one that has torch."""
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "generation"],
+            [python, "-P", "-m", "generation"],
             env=variables(home, MODEL_PORT="0", **more),
             stdout=log,
             stderr=log,
         )
-    server = GenerationServer(home, process)
     try:
-        server.port = wait_for(server.announced_port, "the server's port")
+        server = GenerationServer(home, process)
         wait_for(lambda: server.is_ready() or None, "the model's first answer")
         yield server
     finally:

@@ -95,13 +95,22 @@ def test_a_step_that_fails_is_told_with_the_end_of_the_log(run: Any) -> None:
     assert outcome.told["Reason"].endswith("before\nno matching distribution\n")
 
 
-@pytest.mark.parametrize("broken", ["aws", "archive"])
-def test_a_step_before_the_set_up_fails_the_same_way(run: Any, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if broken == "aws":
-        monkeypatch.setitem(VARIABLES, "AWS_REGION", "nowhere")
+def test_an_archive_without_a_set_up_fails(run: Any) -> None:
     outcome = run(None)
     assert outcome.status != 0
     assert outcome.told["Status"] == "FAILURE"
+
+
+def test_a_download_that_fails_is_not_followed_by_the_set_up_of_before(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home" / "machine").mkdir(parents=True)
+    (tmp_path / "home" / "machine" / "setup.sh").write_text("exit 0")
+    with zipfile.ZipFile(tmp_path / "home" / "machine.zip", "w"):
+        pass
+    monkeypatch.setitem(VARIABLES, "AWS_REGION", "nowhere")  # which the stand-in for `aws` refuses
+    outcome = run("exit 0")
+    assert (outcome.status, outcome.told["Status"]) == (8, "FAILURE")
 
 
 def test_the_signal_is_json_of_less_than_4_kb_whatever_the_log_holds(run: Any) -> None:

@@ -125,18 +125,8 @@ class Instance:
 
     def execute(self, arguments: list[str]) -> tuple[int, str, str]:
         """Run a command on the machine, as its agent does: exit status, standard output, standard error."""
-        assert self._process
-        result = subprocess.run(
-            arguments,
-            cwd=self.disk,
-            env=self._environment() | {"SLIPWAY_LOCAL_INIT_PORT": self._init_port()},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            process_group=self._process.pid,
-        )
-        return result.returncode, result.stdout, result.stderr
+        status, output, errors = commands.ask_init("run", *arguments, port=self._init_port())
+        return status, output, errors
 
     def _work(self, function: Any, *arguments: Any) -> None:
         """On a thread of its own; an advance waits for its end."""

@@ -32,10 +32,10 @@ def _polling_instance() -> str:
 
 async def _wait_as_instance(instance_id: str, receive: Any, data: dict[str, Any], url: str, seconds: int) -> Any:
     """One long poll; a machine that is shutting down need not wait for its end."""
-    _end_work(instance_id)
     deadline = time.time() + clock.shortened(seconds)
     woken = asyncio.Event()
     sleeper = clock.stop_at(deadline, woken)
+    _end_work(instance_id)  # not before: an advance would go on
     try:
         while True:
             found = await receive(data | {"WaitTimeSeconds": 0}, url)

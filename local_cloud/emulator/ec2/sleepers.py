@@ -4,6 +4,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable
+from typing import Self
 
 from local_cloud.emulator import clock
 
@@ -33,34 +34,49 @@ def _serve(connection: socket.socket) -> None:
     """One thread of a process: a line of seconds and its instance is answered by a byte when they are over."""
     with connection, contextlib.suppress(OSError):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        while line := _next(connection):
-            seconds, instance_id = line.decode().split()
-            clock.begin_work()
-            if told := when_asleep.pop(instance_id, None):
-                told()
-            clock.sleep(clock.shortened(float(seconds)), in_work=True, is_chore=True)
-            try:
+        with _Work() as work:
+            while line := _next(connection, work):
+                seconds, instance_id = line.decode().split()
+                work.begin()
+                if told := when_asleep.pop(instance_id, None):
+                    told()
+                clock.sleep(clock.shortened(float(seconds)), in_work=True, is_chore=True)
                 connection.sendall(b".")
-                _wait_until_readable(connection)
-            finally:
-                clock.end_work()
 
 
-def _next(connection: socket.socket) -> bytes:
-    line = b""
-    while not line.endswith(b"\n"):
-        if not (part := connection.recv(64)):
-            return b""
-        line += part
-    return line
+class _Work:
+    """What the thread does between two sleeps, as far as an advance waits for it."""
+
+    def __init__(self) -> None:
+        self.is_in_progress = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def begin(self) -> None:
+        if not self.is_in_progress:
+            clock.begin_work()
+        self.is_in_progress = True
+
+    def end(self) -> None:
+        if self.is_in_progress:
+            clock.end_work()
+        self.is_in_progress = False
 
 
-def _wait_until_readable(connection: socket.socket) -> None:
-    """Until it asks for the next sleep, or is gone."""
+def _next(connection: socket.socket, work: _Work) -> bytes:
+    """The next line, b"" from a thread that is gone; the work ends when none comes for long."""
     connection.settimeout(_LONGEST_WORK)
     try:
-        connection.recv(1, socket.MSG_PEEK)
+        line = connection.recv(64)
     except TimeoutError:
-        pass
-    finally:
+        work.end()
         connection.settimeout(None)
+        line = connection.recv(64)
+    connection.settimeout(None)
+    while line and not line.endswith(b"\n"):
+        line += connection.recv(64)
+    return line

@@ -12,8 +12,9 @@ Steps = Callable[[State], list[tuple[str, State | BrokenError]]]
 
 # Taken in this order while they change the state; the first outcome of a call is the good one.
 _GOOD_STEPS = ("record", "model", "worker", "lease over", "sweep")
-# A sweep first: a machine that finds no message stops, and is started, again and again.
-_GOOD_STEPS_OF_MACHINES = ("sweep", "turn", "machine down", "tend", "lease over", "silence")
+# In turns: a machine that finds no message stops, and is started, again and again.
+_GOOD_STEPS_OF_MACHINES = ("lease over", "sweep", "turn", "machine down", "tend", "silence")
+_ROUNDS = 10
 _MOST_STEPS = 100
 _TURNS = 5  # messages of jobs that have ended come first
 
@@ -62,8 +63,7 @@ def _broken_before_deadline(
     fates = [state.fate((job, number)) for number in range(1, row.attempts + 1) if number not in row.ended]
     bringing = RUNNING in fates or OUTPUT in fates
     refused = row.flag("refused") or REFUSED in [state.fate((job, n)) for n in range(1, row.attempts + 1)]
-    good = _GOOD_STEPS_OF_MACHINES if state.machine else _GOOD_STEPS
-    after = services.row(_undisturbed(state, steps, good, _MOST_STEPS), job)
+    after = services.row(_settled(state, steps), job)
     end = after.state if after else "deleted"
     if row.flag("refused") and not bringing and OVER not in fates and None not in fates and end != "FAILED":
         return BrokenError("i1_every_job_ends_in_time", f"a refused job waits for its deadline: {end}")
@@ -75,6 +75,15 @@ def _broken_before_deadline(
 def _is_settled(state: State, job: str, services: Services) -> bool:
     row = services.row(state, job)
     return row is None or (not row.is_open and not row.holds_slot and row.flag("announced") and job in state.announced)
+
+
+def _settled(state: State, steps: Steps) -> State:
+    if not state.machine:
+        return _undisturbed(state, steps, _GOOD_STEPS, _MOST_STEPS)
+    for _ in range(_ROUNDS):
+        for step in _GOOD_STEPS_OF_MACHINES:
+            state = _undisturbed(state, steps, (step,), 1)
+    return state
 
 
 def _undisturbed(state: State, steps: Steps, good: tuple[str, ...], most: int) -> State:

@@ -69,7 +69,7 @@ def i11_machines_stop_at_rest(world: World) -> Iterator[Story]:
     for at, instance in world.deployment.ec2.stops:
         for machine in machines.boots:
             for run in machine.model.runs if machine.instance is instance else []:
-                if run.started_at < at < run.ended_at:
+                if run.started_at < at <= run.ended_at:  # a stop ends it at once
                     yield run.job, f"{when(at)} the tender stops its machine"
 
 

@@ -1,0 +1,215 @@
+"""hosting.mode ec2 by real HTTP: the published requests, a machine's sleep and its waking, and what goes wrong."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from local_cloud.api_client import ApiClient
+from local_cloud.assembly import Stack
+from local_cloud.cloud import LocalCloud
+from local_cloud.deploy import DeployError, deploy
+from support.deployed_stacks import deployed, edited, ended, resource_ids
+from support.machines import forget_faults, machines, order_fault, wait_for_state
+from support.patience import wait_for
+from support.template_parts import Template
+
+# As people sent it to the published service.
+PUBLISHED = {"prompt": "Hello there", "num_samples": 2, "length": 12, "temperature": 0.7, "top_p": 0.9, "top_n": 40}
+IDLE_MINUTES = 5
+STARTUP_TIMEOUT_IN_SECONDS = 900
+
+
+def sleeps_early(template: Template) -> None:
+    """After five minutes: the shipped thirty take as long here as half of all these tests."""
+    text = json.dumps(template).replace("IDLE_MINUTES=30", f"IDLE_MINUTES={IDLE_MINUTES}")
+    template.update(json.loads(text.replace('"IDLE_MINUTES": "30"', f'"IDLE_MINUTES": "{IDLE_MINUTES}"')))
+
+
+@pytest.fixture(scope="module")
+def stack(stacks: dict[str, Stack], tmp_path_factory: pytest.TempPathFactory) -> Stack:
+    return edited(stacks["gpt2-ec2"], tmp_path_factory.mktemp("ec2"), sleeps_early, "machines")
+
+
+@pytest.fixture(scope="module")
+def api(cloud: LocalCloud, stack: Stack) -> ApiClient:
+    return deployed(cloud, stack)
+
+
+@pytest.fixture(scope="module")
+def instance(cloud: LocalCloud, stack: Stack, api: ApiClient) -> str:
+    (found,) = resource_ids(cloud, stack, "AWS::EC2::Instance")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def no_faults(cloud: LocalCloud) -> Iterator[None]:
+    yield
+    forget_faults(cloud)
+
+
+def services(cloud: LocalCloud, instance: str) -> dict[str, int]:
+    """The processes of the machine's services."""
+    found: dict[str, int] = machines(cloud)[instance]["services"]
+    return found
+
+
+def submitted(api: ApiClient) -> dict[str, Any]:
+    status, headers, job = api.call("POST", "/jobs", PUBLISHED)
+    assert status == 202
+    assert headers["location"] == f"jobs/{job['id']}"
+    assert int(headers["retry-after"]) >= 1
+    found: dict[str, Any] = job
+    return found
+
+
+def job_that_runs(api: ApiClient) -> dict[str, Any]:
+    job = submitted(api)
+    wait_for(lambda: api.call("GET", f"/jobs/{job['id']}")[2]["status"] == "running" or None, "the attempt")
+    return job
+
+
+def endpoint(api: ApiClient) -> dict[str, Any]:
+    status, _, found = api.call("GET", "/endpoint")
+    assert status == 200
+    described: dict[str, Any] = found
+    return described
+
+
+def assert_answered(api: ApiClient, job: dict[str, Any]) -> None:
+    found = ended(api, job)
+    assert found["status"] == "succeeded", found
+    assert len(found["output"]) == PUBLISHED["num_samples"]
+
+
+def wake(cloud: LocalCloud, api: ApiClient) -> None:
+    """Until the machine has answered, however it was left."""
+    assert_answered(api, submitted(api))
+
+
+def fall_asleep(cloud: LocalCloud, instance: str) -> None:
+    cloud.advance(IDLE_MINUTES * 60 + 30)
+    wait_for_state(cloud, instance, "stopped")
+
+
+def held(cloud: LocalCloud, instance: str) -> int:
+    """The process of the model, which does not go on until SIGCONT."""
+    model = services(cloud, instance)["slipway-model"]
+    os.kill(model, signal.SIGSTOP)
+    return model
+
+
+def test_the_published_request_is_answered_by_a_model_that_stays_loaded(
+    cloud: LocalCloud, api: ApiClient, instance: str
+) -> None:
+    before = services(cloud, instance)
+    assert set(before) == {"amazon-cloudwatch-agent", "slipway-model", "slipway-worker"}
+    status, _, answer = api.call("POST", "/generate", PUBLISHED)
+    assert status == 200
+    assert [list(each) for each in answer] == [["generated_text"], ["generated_text"]]
+    assert answer[0]["generated_text"] != answer[1]["generated_text"]
+    assert all(len(each["generated_text"].split()) == PUBLISHED["length"] for each in answer)
+    assert_answered(api, submitted(api))
+    assert services(cloud, instance) == before
+    found = endpoint(api)
+    assert (found["status"], found["mode"], found["invocation_url"]) == ("InService", "ec2", None)
+    assert found["start"]["since"] is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"num_samples": 0}, {"num_samples": 17}, {"length": 0}, {"temperature": -1}, {"top_p": 2}, {"prompt": 7}],
+    ids=str,
+)
+def test_a_wrong_value_is_a_400_before_any_job(api: ApiClient, wrong: dict[str, Any]) -> None:
+    status, _, answer = api.call("POST", "/jobs", PUBLISHED | wrong)
+    assert status == 400
+    assert next(iter(wrong)) in answer["error"]["message"]
+
+
+def test_a_machine_stops_when_it_is_idle_but_not_while_a_job_runs_and_a_job_wakes_it(
+    cloud: LocalCloud, api: ApiClient, instance: str
+) -> None:
+    wake(cloud, api)
+    model = held(cloud, instance)
+    job = job_that_runs(api)
+    cloud.advance(2 * IDLE_MINUTES * 60)
+    assert machines(cloud)[instance]["state"] == "running"
+    os.kill(model, signal.SIGCONT)
+    assert_answered(api, job)
+    fall_asleep(cloud, instance)
+    cloud.advance(120)
+    assert endpoint(api)["status"] == "Stopped"
+    job = submitted(api)
+    starting = endpoint(api)
+    assert (starting["status"], bool(starting["start"]["since"])) == ("Starting", True)
+    assert_answered(api, job)
+    assert endpoint(api)["start"]["usual_seconds"] < 120
+
+
+def test_a_job_survives_a_worker_that_is_killed(cloud: LocalCloud, api: ApiClient, instance: str) -> None:
+    wake(cloud, api)
+    model = held(cloud, instance)
+    job = job_that_runs(api)
+    os.kill(services(cloud, instance)["slipway-worker"], signal.SIGKILL)
+    os.kill(model, signal.SIGCONT)
+
+    def answered() -> bool | None:
+        cloud.advance(20)
+        return api.call("GET", f"/jobs/{job['id']}")[2]["status"] not in ("queued", "running") or None
+
+    wait_for(answered, "another attempt")
+    assert_answered(api, job)
+
+
+def test_a_job_survives_a_stop_from_outside(cloud: LocalCloud, stack: Stack, api: ApiClient, instance: str) -> None:
+    wake(cloud, api)
+    model = held(cloud, instance)
+    job = job_that_runs(api)
+    cloud.client("ec2", region=stack.region).stop_instances(InstanceIds=[instance])
+    wait_for(lambda: api.call("GET", f"/jobs/{job['id']}")[2]["status"] == "queued" or None, "its return")
+    os.kill(model, signal.SIGCONT)
+    wait_for_state(cloud, instance, "stopped")
+    cloud.advance(60)
+    assert_answered(api, job)
+
+
+def test_a_lack_of_capacity_is_healed(cloud: LocalCloud, api: ApiClient, instance: str) -> None:
+    wake(cloud, api)
+    fall_asleep(cloud, instance)
+    order_fault(cloud, "no_capacity", count=100)
+    job = submitted(api)
+    assert machines(cloud)[instance]["state"] == "stopped"
+    cloud.advance(120)
+    assert endpoint(api)["status"] == "Failed"
+    forget_faults(cloud)
+    cloud.advance(60)
+    assert_answered(api, job)
+
+
+def test_a_boot_that_hangs_is_healed(cloud: LocalCloud, api: ApiClient, instance: str) -> None:
+    wake(cloud, api)
+    fall_asleep(cloud, instance)
+    order_fault(cloud, "boot_hangs")
+    job = submitted(api)
+    wait_for_state(cloud, instance, "running")
+    assert services(cloud, instance) == {}
+    cloud.advance(STARTUP_TIMEOUT_IN_SECONDS + 60)
+    wait_for_state(cloud, instance, "stopped")
+    cloud.advance(60)
+    assert_answered(api, job)
+
+
+def test_a_set_up_that_fails_fails_the_deploy_with_the_end_of_its_log(
+    cloud: LocalCloud, stack: Stack, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = edited(stack, tmp_path_factory.mktemp("ec2"), lambda _: None, "broken-set-up")
+    order_fault(cloud, "command_fails", command="dnf")
+    with pytest.raises(DeployError) as failed:
+        deploy(cloud, other)
+    assert "The set-up of machine 0 ended with status 1" in str(failed.value)
+    assert "dnf: failed as ordered by a test" in str(failed.value)
+    assert failed.value.status == "ROLLBACK_COMPLETE"

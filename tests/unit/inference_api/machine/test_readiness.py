@@ -1,0 +1,92 @@
+"""What callers learn of the machines: the gate before the first, the wait for a boot, the status."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from inference_api.errors import ApiError
+from inference_api.machine.readiness import Readiness
+from inference_api.machine.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
+
+NOW = 10_000.0
+ASLEEP = Machine(0, "i-0", IDLE, seen_at=5000, ready_at=5000, boot_in_seconds=90, asked_at=4000)
+
+
+class Rows:
+    def __init__(self, *rows: Machine, fail: bool = False) -> None:
+        self.rows, self.fail, self.reads = rows, fail, 0
+
+    def each(self) -> Iterator[Machine]:
+        self.reads += 1
+        if self.fail:
+            raise EndpointConnectionError(endpoint_url="https://dynamodb")
+        yield from self.rows
+
+
+def of(*rows: Machine, fail: bool = False) -> Readiness:
+    known: Any = Rows(*rows, fail=fail)
+    return Readiness(known, lambda: NOW, boot_limit=900)
+
+
+def test_no_job_is_taken_before_a_model_has_answered() -> None:
+    with pytest.raises(ApiError) as caught:
+        of(Machine(0, "i-0", LOADING, seen_at=NOW)).demand()
+    assert (caught.value.status, caught.value.code) == (503, "endpoint_not_ready")
+
+
+def test_jobs_are_taken_while_all_machines_sleep() -> None:
+    of(ASLEEP, Machine(1)).demand()
+
+
+def test_rows_that_cannot_be_read_refuse_nothing() -> None:
+    of(fail=True).demand()
+    assert of(fail=True).seconds_until_ready() == 0
+
+
+def test_the_gate_is_asked_until_it_has_opened() -> None:
+    rows: Any = Rows(ASLEEP)
+    readiness = Readiness(rows, lambda: NOW, 900)
+    readiness.demand()
+    readiness.demand()
+    assert rows.reads == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "seconds"),
+    [
+        ({"state": BUSY, "seen_at": NOW - 20}, 0),
+        ({}, 90),
+        ({"boot_in_seconds": 0}, USUAL_BOOT_IN_SECONDS),
+        ({"asked_at": NOW - 30}, 60),
+        ({"asked_at": NOW - 88}, 5),
+        ({"asked_at": NOW - 91}, 90),  # later than usual: nobody can tell
+    ],
+)
+def test_a_caller_waits_for_what_is_left_of_the_usual_boot(changes: dict[str, Any], seconds: int) -> None:
+    assert of(Machine(**(vars(ASLEEP) | changes)), Machine(1)).seconds_until_ready() == seconds
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"state": BUSY, "seen_at": NOW - 20}, "InService"),
+        ({"state": LOADING, "seen_at": NOW - 20}, "Starting"),
+        ({"asked_at": NOW - 30}, "Starting"),
+        ({"ready_at": 0}, "Starting"),  # the set-up
+        ({"state": STOPPING, "seen_at": NOW - 20}, "Stopping"),
+        ({"asked_at": NOW - 901}, "Failed"),
+        ({"asked_at": NOW - 30, "refused_at": NOW - 20}, "Failed"),
+        ({"refused_at": NOW - 301}, "Stopped"),
+        ({}, "Stopped"),
+    ],
+)
+def test_the_status_of_the_machines(changes: dict[str, Any], status: str) -> None:
+    assert of(Machine(**(vars(ASLEEP) | changes))).describe()["status"] == status
+
+
+def test_a_start_is_shown_with_its_time() -> None:
+    starting = Machine(**(vars(ASLEEP) | {"asked_at": NOW - 30}))
+    assert of(starting).describe() == {"status": "Starting", "since": NOW - 30, "usual_seconds": 90}
+    assert of(ASLEEP).describe()["since"] is None

@@ -1,0 +1,153 @@
+"""Who sends a job's message wakes a machine; whatever fails there is left to the tender."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError
+
+from inference_api.jobs.machine_backend import MachineBackend
+from inference_api.jobs.policy import JobPolicy
+from inference_api.jobs.transitions import accept
+from inference_api.machine.fleet import Fleet
+from inference_api.machine.row import BUSY, IDLE, LOADING, STOPPING, Machine
+from inference_api.machine.starter import Starter
+from inference_api.runtime import OutOfTimeError, Runtime
+
+NOW = 10_000.0
+ASLEEP = Machine(0, "i-0", IDLE, seen_at=5000, ready_at=5000)
+OTHER = Machine(1, "i-1", IDLE, seen_at=5000, ready_at=5000)
+
+
+class Rows:
+    def __init__(self, *rows: Machine) -> None:
+        self.rows, self.notes = rows, list[tuple[str, int]]()
+
+    def each(self) -> Iterator[Machine]:
+        yield from self.rows
+
+    def note_asked(self, number: int, now: float) -> None:
+        self.notes.append(("asked", number))
+
+    def note_refused(self, number: int, now: float) -> None:
+        self.notes.append(("refused", number))
+
+
+class Ec2:
+    """Fails for an instance with its error, or says the state that the instance had before."""
+
+    def __init__(self, **outcomes: Any) -> None:
+        self.outcomes, self.asked = outcomes, list[str]()
+
+    def start_instances(self, InstanceIds: list[str]) -> Any:
+        (instance_id,) = InstanceIds
+        self.asked.append(instance_id)
+        outcome = self.outcomes.get(instance_id.replace("-", "_"), "stopped")
+        if isinstance(outcome, Exception):
+            raise outcome
+        return {"StartingInstances": [{"InstanceId": instance_id, "PreviousState": {"Name": outcome}}]}
+
+
+def refusal(code: str, status: int = 400) -> ClientError:
+    response: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(response, "StartInstances")
+
+
+def wake(rows: Rows, ec2: Ec2) -> list[str]:
+    known: Any = rows
+    Starter(known, Fleet(lambda: ec2, "stack"), Runtime(now=lambda: NOW), "stack").wake()
+    return ec2.asked
+
+
+def test_a_sleeping_machine_is_started() -> None:
+    rows = Rows(ASLEEP, OTHER)
+    assert wake(rows, Ec2()) == ["i-0"]
+    assert rows.notes == [("asked", 0)]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        Machine(1, "i-1", BUSY, seen_at=NOW - 20),
+        Machine(1, "i-1", LOADING, seen_at=NOW - 20),
+        Machine(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - 29),
+    ],
+)
+def test_nothing_is_started_while_a_machine_takes_jobs_or_is_about_to(second: Machine) -> None:
+    assert wake(Rows(ASLEEP, second), Ec2()) == []
+
+
+@pytest.mark.parametrize(
+    "second", [Machine(1, "i-1", STOPPING, seen_at=NOW - 5), Machine(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - 30)]
+)
+def test_a_machine_that_stops_or_was_asked_long_ago_is_no_reason_to_wait(second: Machine) -> None:
+    assert wake(Rows(ASLEEP, second), Ec2()) == ["i-0"]
+
+
+def test_a_machine_that_has_never_registered_is_left_to_the_tender() -> None:
+    assert wake(Rows(Machine(0)), Ec2()) == []
+
+
+def test_one_that_cannot_be_started_is_followed_by_the_next(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = Rows(ASLEEP, OTHER)
+    assert wake(rows, Ec2(i_0=refusal("InsufficientInstanceCapacity", 500))) == ["i-0", "i-1"]
+    assert rows.notes == [("refused", 0), ("asked", 1)]
+    assert "MachineStartFailures" in capsys.readouterr().out
+
+
+def test_one_on_its_way_down_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = Rows(ASLEEP)
+    wake(rows, Ec2(i_0=refusal("IncorrectInstanceState")))
+    assert rows.notes == []
+    assert "MachineStartFailures" not in capsys.readouterr().out
+
+
+def test_a_start_of_one_that_runs_is_not_the_begin_of_a_boot() -> None:
+    rows = Rows(ASLEEP)
+    wake(rows, Ec2(i_0="running"))
+    assert rows.notes == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        refusal("RequestLimitExceeded", 503),
+        refusal("UnauthorizedOperation", 403),
+        refusal("InternalError", 500),
+        ConnectTimeoutError(endpoint_url="https://ec2"),
+        EndpointConnectionError(endpoint_url="https://ec2"),
+        OutOfTimeError(),
+    ],
+)
+def test_no_failure_of_ec2_reaches_the_caller(error: Exception) -> None:
+    rows = Rows(ASLEEP)
+    wake(rows, Ec2(i_0=error))
+    assert rows.notes == [("refused", 0)]
+
+
+def test_a_table_that_fails_does_not_reach_the_caller_either() -> None:
+    class Failing(Rows):
+        def each(self) -> Iterator[Machine]:
+            raise refusal("ThrottlingException")
+
+    assert wake(Failing(ASLEEP), Ec2()) == []
+
+
+def test_the_message_is_sent_before_a_machine_is_looked_for() -> None:
+    done: list[str] = []
+    parts: dict[str, Any] = {
+        "table": SimpleNamespace(change=lambda job, decide: (job, True)),
+        "completion": None,
+        "policy": JobPolicy(3600, 3600, 900),
+        "runtime": Runtime(),
+        "starter": SimpleNamespace(wake=lambda: done.append("wake")),
+        "readiness": None,
+    }
+    queue = SimpleNamespace(send_message=lambda **request: done.append("send"))
+    backend = MachineBackend(queue, "url", **parts)
+    job = accept("0" * 32, "a" * 32, NOW, parts["policy"])
+    backend.dispatch(job)
+    assert done == ["send", "wake"]
+    backend.tend(job)  # by the sweeper, which starts no machine
+    assert done == ["send", "wake", "send"]
