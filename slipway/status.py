@@ -111,4 +111,4 @@ def _rows(stack: DeployedStack, found: dict[str, Any]) -> Iterator[tuple[str, st
         if failure["cause"]:
             yield "cause", failure["cause"]
         for number, line in enumerate(failure["lines"]):
-            yield "container" if number == 0 else "", line
+            yield "log" if number == 0 else "", line
