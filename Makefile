@@ -62,7 +62,7 @@ test: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## run all t
 test-tools: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run the tests of our test tools: local cloud, model server, simulation
 	@python -m pytest $(SIDE_BY_SIDE) tests/tools
 
-test-models: .venv-models/.ready  ## run model_src/transformers and model_src/generation with real torch and transformers
+test-models: .venv-models/.ready .venv-cloud/.ready node_modules/.ready  ## run model_src/transformers and model_src/generation with real torch and transformers
 	@.venv-models/bin/python -m pytest --confcutdir tests/models tests/models
 
 check: .venv/.ready node_modules/.ready  ## ruff, mypy, and CloudFormation's own validation of every template

@@ -1,4 +1,4 @@
-"""Draws the diagrams of docs/pictures/ (`make pictures`), or records commands and the playground (`make recordings`)."""
+"""Draws the diagrams of docs/pictures/ (`make pictures`), or records commands and the playground."""
 
 import argparse
 import sys

@@ -216,7 +216,7 @@ async function generate() {
     return at("key").focus();
   }
   const setup = current(), stop = new AbortController();
-  run = { setup, key, stop, began: performance.now(), endpoint: null, isCancelled: false, waits: "", parts: [] };
+  run = { setup, key, stop, began: performance.now(), endpoint: null, isCancelled: false, waits: "", wakings: 0, parts: [] };
   run.parts = requestsOf(setup, config).map(({ body, seeds }) => ({ body, seeds, state: "queued", texts: [] }));
   at("error").hidden = true;
   setBusy(true);
@@ -253,10 +253,10 @@ async function answer(part, run) {
 }
 
 async function answerByJob(part, run) {
-  const { key } = run, headers = { "idempotency-key": crypto.randomUUID() };
+  const { key, wakings } = run, headers = { "idempotency-key": crypto.randomUUID() };
   // Not ended by the signal: the job of a request that is cut off would go on without a name.
   const accepted = await patiently(() => call("POST", "jobs", { body: part.body, key, headers }), run);
-  let job = accepted.content, pause = accepted.retryAfter;
+  let job = accepted.content, pause = wakings === run.wakings ? accepted.retryAfter : 0;  // the machine came meanwhile
   part.job = job.id;
   if (run.isCancelled) return cancelJob(part, run);
   while (OPEN.includes(job.status)) {
@@ -282,6 +282,7 @@ function finish(part, output, link) {
 /** A part's new state, shown in its own cards only: the others keep focus and selection. */
 function turn(part, state) {
   part.state = state;
+  showProgress();
   run.parts.flatMap(cardsOf).forEach((card, index) => {
     const shown = at("samples-list").children[index];
     if (card.part === part && !shown.classList.contains(state)) shown.replaceWith(cardOf(run.setup, card, index + 1));
@@ -299,6 +300,7 @@ async function patiently(send, run) {
       const passes = [429, 503].includes(error.status) && !PERMANENT.includes(error.code);
       if (!passes || run.isCancelled || attempt >= MOST_RETRIES || error.retryAfter > LONGEST_PAUSE) throw error;
       run.waits = error.message;
+      showProgress();
       await nap(error.retryAfter || 1, run);
     }
   }
@@ -319,6 +321,7 @@ function nap(seconds, run) {
 }
 
 function wakeAll(run) {
+  run.wakings += 1;
   for (const end of [...(run.wake ?? [])]) end();
 }
 
@@ -362,6 +365,7 @@ async function watchEndpoint(run) {
     const seen = await showEndpoint();
     const wasAway = NOT_YET.includes(run.endpoint?.status);
     run.endpoint = seen ?? run.endpoint;
+    if (!run.isOver) showProgress();
     if (wasAway && seen?.status === "InService") wakeAll(run);
     if (!run.isOver) await new Promise((resolve) => setTimeout(resolve, 1000 * SHORT_WAIT));
   }

@@ -6,7 +6,7 @@ endpoint that is Creating, which SageMaker refuses to delete.
 
 import asyncio
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from typing import Any
 
@@ -38,6 +38,7 @@ _callers = [
 ]
 _deploy_one_by_one = _stacks._deploy_stack_async
 
+_WAIT_CONDITION = "AWS::CloudFormation::WaitCondition"
 Stabilize = Callable[[str], None]
 # By type: waits until a new resource with this physical id is usable, and raises when it never will be.
 _stabilizers: dict[str, Stabilize] = {}
@@ -96,7 +97,10 @@ class _Creation:
         tagged = _stacks._with_stack_tags(kind, properties, tags, self.name, self.id, logical_id)
         provision = (_stacks._provision_keeping_seed, kind, logical_id, tagged, self.name)
         if _stacks._runs_on_worker_thread(kind):
-            (physical_id, attributes), seed = await ministack.off_loop(*provision)
+            making = ministack.off_loop(*provision)
+            if kind == _WAIT_CONDITION:
+                making = self._unless_another_fails(making)
+            (physical_id, attributes), seed = await making
         else:
             (physical_id, attributes), seed = provision[0](*provision[1:])
         self.resources[logical_id] = {
@@ -113,7 +117,7 @@ class _Creation:
         self.created.append(logical_id)
         if kind in _stabilizers:
             self._report(logical_id, "CREATE_IN_PROGRESS", "Resource creation Initiated")
-            await self._stabilize(_stabilizers[kind], physical_id)
+            await self._unless_another_fails(ministack.off_loop(_stabilizers[kind], physical_id))
         self._report(logical_id, "CREATE_COMPLETE")
 
     def _resolve(self, properties: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -124,15 +128,15 @@ class _Creation:
         resolved: tuple[dict[str, Any], dict[str, Any]] = _stacks._resolve_dynamic_references(given)
         return resolved
 
-    async def _stabilize(self, stabilize: Stabilize, physical_id: str) -> None:
-        stable = asyncio.ensure_future(ministack.off_loop(stabilize, physical_id))
+    async def _unless_another_fails(self, making: Coroutine[Any, Any, Any]) -> Any:
+        made = asyncio.ensure_future(making)
         failed = asyncio.ensure_future(self._has_failed.wait())
-        await asyncio.wait({stable, failed}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({made, failed}, return_when=asyncio.FIRST_COMPLETED)
         failed.cancel()
-        if not stable.done():
-            stable.add_done_callback(lambda late: late.exception())  # nobody waits for it any more
+        if not made.done():
+            made.add_done_callback(lambda late: late.exception())  # nobody waits for it any more
             raise _FailedError("Resource creation cancelled")
-        stable.result()
+        return made.result()
 
     @property
     def is_wanted(self) -> bool:

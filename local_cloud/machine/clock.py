@@ -15,7 +15,7 @@ SETTING = "SLIPWAY_LOCAL_INSTANCE_CLOCK"
 _real_time, _real_sleep = time.time, time.sleep
 _real_wait = threading.Event.wait
 _thread = threading.local()
-_LOOK_EVERY_SECONDS = 0.05  # in real time: how late the end of a wait may be noticed
+_LOOK_EVERY_SECONDS = 0.05  # in real time: how late a set event may be noticed
 
 
 def setting(file: str, started: float, speed: float, port: int) -> str:
@@ -60,8 +60,8 @@ def _wait(event: threading.Event, timeout: float | None = None) -> bool:
     with contextlib.suppress(OSError):
         connection = _connection()
         connection.sendall(_request(timeout))
-        while not _real_wait(event, _LOOK_EVERY_SECONDS):
-            if select.select([connection], [], [], 0)[0]:
+        while not event.is_set():
+            if select.select([connection], [], [], _LOOK_EVERY_SECONDS)[0]:
                 connection.recv(1)
                 return event.is_set()
         connection.close()  # nobody needs to be woken any more

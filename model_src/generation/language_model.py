@@ -77,14 +77,15 @@ class LanguageModel:
         cache, one = self.new_cache(), torch.ones(1, 1, dtype=torch.long)
         with torch.inference_mode():
             self.forward(one, one, cache)
-        return float(sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers))
+        attention = [layer for layer in cache.layers if getattr(layer, "keys", None) is not None]  # not Mamba's layers
+        return float(sum(layer.keys.nbytes + layer.values.nbytes for layer in attention)) or 1.0
 
 
 def load(folder: Path, name: str, max_model_len: int | None) -> LanguageModel:
     """max_model_len: a shorter context than the model's own. Raises what transformers raises for a broken folder."""
     disable_progress_bar()
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=_dtype(folder)).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)  # and asks nobody whether it may
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=_dtype(folder), trust_remote_code=False).eval()
     own = getattr(model.config, "max_position_embeddings", None)
     context = min(length for length in (own, max_model_len, 2**31) if length)
     return LanguageModel(model, tokenizer, name, context, _defaults(folder))

@@ -80,7 +80,7 @@ def decode(model: LanguageModel, rows: list[Row], ended: Callable[[Row], None]) 
             if len(alive) < len(rows):
                 rows = [rows[index] for index in alive]
                 mask = mask[alive]
-                cache.batch_select_indices(torch.tensor(alive))
+                cache.reorder_cache(torch.tensor(alive))
             last = torch.tensor([row.tokens[-1:] for row in rows])
             mask = torch.cat([mask, torch.ones_like(last)], dim=-1)
             logits = model.forward(last, mask, cache)
@@ -95,7 +95,7 @@ def _read_prompts(model: LanguageModel, rows: Sequence[Row], cache: Any) -> tupl
     mask = torch.tensor([left + [1] * (width - len(left)) for left in padding])
     logits = model.forward(tokens, mask, cache)
     of_row = torch.tensor([index for index, samples in enumerate(prompts) for _ in samples])
-    cache.batch_select_indices(of_row)
+    cache.reorder_cache(of_row)
     return logits[of_row], mask[of_row]
 
 

@@ -28,7 +28,7 @@ def troubles() -> list[str]:
 
 @pytest.fixture
 def visit(browser: Browser, troubles: list[str]) -> Iterator[Visit]:
-    """Open a URL in a profile of its own. Options: those of Playwright's contexts; clock: stands still."""
+    """Open a URL in a profile of its own. Options: those of Playwright's contexts; clock: the test moves it."""
     contexts: list[BrowserContext] = []
 
     def open_page(url: str, *, clock: bool = False, **options: Any) -> Page:

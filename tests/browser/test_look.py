@@ -2,7 +2,7 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from browser.conftest import Visit
 from support.stand_in_api import Answerer, StandInApi
@@ -82,15 +82,13 @@ def test_everything_is_done_with_the_keyboard_alone(visit: Visit) -> None:
         keys.press("Enter")  # the link that skips to the prompt
         expect(page.locator("#prompt")).to_be_focused()
         keys.type("Far")
-        while not page.locator("#temperature").evaluate("control => control === document.activeElement"):
-            keys.press("Tab")
+        tab_to(page.locator("#temperature"))
         keys.press("ArrowUp")
         expect(page.locator("#temperature")).to_have_value("0.85")
         keys.press("Control+Enter")
         expect(page.locator("#phase")).to_have_text("Done")
         assert api.called("POST generate")[0].body["parameters"]["temperature"] == 0.85
-        while not page.get_by_role("button", name="Copy sample 1").evaluate("it => it === document.activeElement"):
-            keys.press("Tab")
+        tab_to(page.get_by_role("button", name="Copy sample 1"))
         page.locator("#code summary").focus()
         keys.press("Enter")
         keys.press("Tab")
@@ -98,6 +96,14 @@ def test_everything_is_done_with_the_keyboard_alone(visit: Visit) -> None:
         keys.press("ArrowRight")
         expect(page.get_by_role("tab", name="Python")).to_be_focused()
         expect(page.locator("#snippet")).to_contain_text("urllib.request")
+
+
+def tab_to(control: Locator) -> None:
+    for _ in range(60):
+        if control.evaluate("it => it === document.activeElement"):
+            return
+        control.page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not reach {control}")
 
 
 COUNT_SHIFTS = """

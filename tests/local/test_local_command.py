@@ -20,6 +20,7 @@ import requests
 
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import LocalCloud, LocalCloudError, free_port
+from slipway import local
 
 GPT2 = ROOT / "deployments" / "gpt2.yaml"
 PATIENCE_IN_SECONDS = 180
@@ -134,6 +135,52 @@ def test_kill_9_leaves_nothing_behind(running: tuple[subprocess.Popen[str], str]
     assert family
     process.kill()
     assert_gone(family)
+
+
+def test_a_machine_of_ec2_answers_as_published_and_dies_with_the_command() -> None:
+    with started("gpt2-ec2") as (process, printed):
+        assert "answer    200" in printed
+        curls = [line for line in printed.splitlines() if line.startswith("curl ")]
+        assert '"num_samples": 2' in curls[0]
+        answers = [json.loads(pasted(line)) for line in curls]
+        assert len(answers[0]) == 2
+        assert answers[1]["status"] == "succeeded"
+        assert (answers[2]["status"], answers[2]["mode"]) == ("InService", "ec2")
+        family = family_of(process)
+        assert any("local_cloud.machine" in each.cmdline() for each in family)
+        process.kill()
+        assert_gone(family)
+
+
+@pytest.mark.parametrize(
+    ("deployment", "weights", "said"),
+    [
+        (
+            "gpt2",
+            "model",
+            "--weights is for deployments with hosting.mode: ec2, and this one has realtime; leave it out.",
+        ),
+        ("gpt2-ec2", "nothing", "holds no Hugging Face model (config.json is missing); name its folder."),
+    ],
+)
+def test_weights_that_cannot_be_used_are_refused_in_one_sentence(
+    deployment: str, weights: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/config.json").touch()
+    process = start(deployment, free_port(), "--weights", str(tmp_path / weights))
+    assert process.stdout
+    (line,) = process.stdout.read().splitlines()
+    process.stdout.close()
+    assert line.endswith(said)
+    assert process.wait(PATIENCE_IN_SECONDS) == 1
+
+
+def test_weights_need_the_environment_of_the_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "config.json").touch()
+    monkeypatch.setattr(local, "MODEL_PYTHON", tmp_path / "missing")
+    with pytest.raises(local.WeightsError, match=r"\.venv-models, which is missing: run `make \.venv-models/\.ready`"):
+        local._check_weights(tmp_path, "ec2")
 
 
 def test_kill_9_while_the_emulator_starts_frees_its_port_and_leaves_no_log(tmp_path: Path) -> None:

@@ -118,17 +118,34 @@ def test_unlike_rows_are_each_answered_as_if_alone(model: LanguageModel) -> None
     assert {each.ended for each in together} == {"stop", "length"}
 
 
-def test_rotary_positions_and_shared_keys_are_batched_alike() -> None:
-    """Qwen3's architecture: positions are rotations, and several heads share a key."""
+SIZE = {"vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+SHARED_KEYS = {**SIZE, "intermediate_size": 48, "num_key_value_heads": 2}
+CONVOLUTION = {"layer_types": ["conv", "full_attention"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "dtype"),
+    [
+        ("Qwen3", {**SHARED_KEYS, "head_dim": 8}, torch.float64),  # positions are rotations, heads share keys
+        (
+            "Bloom",
+            {"vocab_size": 300, "hidden_size": 32, "n_layer": 2, "n_head": 4},
+            torch.float32,
+        ),  # takes no positions
+        ("Lfm2", {**SHARED_KEYS, **CONVOLUTION}, torch.float64),  # a layer's state is no key-value cache
+    ],
+)
+def test_other_architectures_are_batched_alike(name: str, settings: dict[str, Any], dtype: Any) -> None:
     torch.manual_seed(3)
-    size = {"vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
-    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8}
-    own = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**size, **heads)).double().eval()
+    configuration = getattr(transformers, f"{name}Config")(**settings, eos_token_id=None)
+    own = getattr(transformers, f"{name}ForCausalLM")(configuration).to(dtype).eval()
     model = LanguageModel(own, None, "tiny", 64, Sampling())
     prompts = [[5, 6, 7], list(range(10, 30)), [9]]
     rows = [Row(each, 10, GREEDY, torch.Generator(), frozenset(), (), str) for each in prompts]
+    alone = {"do_sample": False, "max_new_tokens": 10, "pad_token_id": 0}
     theirs = [
-        own.generate(torch.tensor([each]), do_sample=False, max_new_tokens=10, pad_token_id=0) for each in prompts
+        own.generate(torch.tensor([each]), attention_mask=torch.ones(1, len(each), dtype=torch.long), **alone)
+        for each in prompts
     ]
     assert decoded(model, *rows) == [
         tokens[0, len(each) :].tolist() for each, tokens in zip(prompts, theirs, strict=True)
@@ -192,3 +209,8 @@ def test_a_pass_holds_as_many_rows_as_the_cache_has_room_for(model: LanguageMode
     assert [[rows.index(each) for each in group] for group in passes(rows, 29)] == [[0, 1], [2, 3, 4], [5]]
     assert [len(group) for group in passes(rows, 1)] == [1] * 6
     assert [len(group) for group in passes(rows, 360)] == [6]
+
+
+def test_the_first_of_several_stop_sequences_cuts() -> None:
+    stops = ("three", "two", "never")
+    assert Row([1], 9, GREEDY, torch.Generator(), frozenset(), stops, lambda _: "one two three").text == "one "

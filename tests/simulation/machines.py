@@ -36,7 +36,7 @@ class Server:
 
     def __init__(self, machine: "_Machine", timeout: float) -> None:
         self._machine, self._timeout, self._interrupted = machine, timeout, False
-        self._ends: set[Signal] = set()
+        self._ends: dict[Signal, None] = {}  # in the order of the calls, which a set has not
 
     def is_ready(self) -> bool:
         return self._machine.model.is_ready
@@ -54,13 +54,13 @@ class Server:
             end.set()
 
         run = model.start(bytes(body), *fleet.claims[fleet.scheduler.current()], on_end)
-        self._ends.add(end)
+        self._ends[end] = None
         fleet.disturb(self._machine, run)
         try:
             in_time = end.wait(self._timeout)
         finally:
             model.stop(run)
-            self._ends.discard(end)
+            del self._ends[end]
         if answers and answers[0].status == 200:
             return Answer(answers[0].body, "application/json")
         if self._interrupted:

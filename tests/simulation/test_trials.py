@@ -1,6 +1,6 @@
 """The shipped handlers under random faults, in bursts, outages and at limits: no invariant is broken."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from concurrent.futures import Future
 from dataclasses import replace
 from itertools import pairwise
@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from inference_api.jobs.transitions import LEASE_IN_SECONDS
 from simulation.callers import Habits
 from simulation.deployment import MAX_RECEIVES
 from simulation.faults import Rates
 from simulation.history import Row
 from simulation.invariants.check import breaches
+from simulation.model import Run
 from simulation.scorecard import Scorecard
 from simulation.trial import COMPOSITIONS, MODES, Trial
 from simulation.world import World
@@ -31,6 +33,8 @@ FAULTS_OF_MODE = {
         *("machine stopped in a job", "machine vanished in a job", "two tenders at once"),
     },
 }
+# For the sweeper, in the queue, and for a machine with room.
+WAITS_IN_SECONDS = 60
 OF_ENDPOINTS = ("async", "realtime")
 Running = dict[str, Future[Any]]
 # Before the deadline: a call takes up to a minute, ends five minutes before it, and sweeps come each quarter hour.
@@ -225,3 +229,28 @@ def noted_gone(rows: list[Row]) -> list[Row]:
         for before, after in pairwise(rows)
         if after.state == "ACCEPTED" and before.has("sent") and not after.has("sent")
     ]
+
+
+def test_a_machine_that_is_stopped_in_a_job_gives_it_back_uncounted() -> None:
+    rates = Rates(machine_stopped=0.1)
+    habits = Habits(cancelled=0, refused=0)
+    world = run(Trial(mode="ec2", jobs=60, arrivals=1200, seed=2, rates=rates, outages=0, habits=habits))
+    assert world.faults.injected["machine stopped in a job"] > 5
+    assert sum(each.given_back for each in world.deployment.runs) > 5
+    assert {world.history.final_row(job).attempts for job in world.history.rows} == {1}
+    assert set(ends(world)) == {"SUCCEEDED"}
+
+
+def test_a_job_of_a_killed_worker_is_tried_again_after_its_lease_however_long_jobs_take() -> None:
+    rates = Rates(worker_killed=0.2)
+    habits = Habits(cancelled=0, refused=0)
+    trial = Trial(
+        mode="ec2", jobs=60, arrivals=1200, seed=3, rates=rates, outages=0, habits=habits, median=20, idle=1800
+    )
+    world = run(trial)
+    again = defaultdict[str, list[Run]](list)
+    for each in sorted(world.deployment.runs, key=lambda each: each.started_at):
+        again[each.job].append(each)
+    pauses = [later.started_at - earlier.ended_at for runs in again.values() for earlier, later in pairwise(runs)]
+    assert len(pauses) > 5
+    assert max(pauses) < LEASE_IN_SECONDS + 60 + WAITS_IN_SECONDS

@@ -13,6 +13,11 @@ OWN_REGISTRY = "444455556666.dkr.ecr.us-west-2.amazonaws.com"
 SECRET = "arn:aws:secretsmanager:us-east-1:111122223333:secret:hub-token-a1b2c3"
 KEY = "arn:aws:kms:us-east-1:111122223333:key/1111abcd"
 ASYNC = {"mode": "async", "instance_count": {"min": 0, "max": 2}}
+ON_EC2: Changes = {
+    "model": {"id": "openai-community/gpt2"},
+    "serving": {"engine": "transformers"},
+    "hosting": {"mode": "ec2", "instance_type": "c5.xlarge"},
+}
 GOOD: Changes = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": "ml.g6.2xlarge"}}
 
 

@@ -11,9 +11,6 @@ from support.small_stacks import Resources, arn_of, resource, role, statement
 
 IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
 AGENT = ["ssm:UpdateInstanceInformation", "ssmmessages:CreateControlChannel", "ssmmessages:OpenControlChannel"]
-SIGNAL = (
-    """curl -sS -X PUT -H 'Content-Type:' -d '{"Status": "%s", "Reason": "%s", "UniqueId": "one", "Data": "-"}' "%s" """
-)
 
 
 def machine(
@@ -68,5 +65,6 @@ def order_fault(cloud: LocalCloud, fault: str, count: int = 1, **more: str) -> N
     requests.post(f"{cloud.url}/_slipway/machine-faults", json=request, timeout=60).raise_for_status()
 
 
-def forget_faults(cloud: LocalCloud) -> None:
-    requests.delete(f"{cloud.url}/_slipway/machine-faults", timeout=60)
+def forget_faults(cloud: LocalCloud, fault: str = "") -> None:
+    """All of them, or those of one kind."""
+    requests.delete(f"{cloud.url}/_slipway/machine-faults", json={"fault": fault}, timeout=60).raise_for_status()

@@ -12,16 +12,11 @@ from llm_hosting.ec2_hosting import Ec2Hosting
 from llm_hosting.job_store import JobStore
 from llm_hosting.sources import Sources
 from local_cloud.assembly import ROOT
-from support.deployments import Changes, resolved
+from support.deployments import ON_EC2, Changes, resolved
 from support.house_rules import statements_of
 from support.template_parts import Template, all_of, functions, only, properties, referred, resources
 
 MACHINES = ["gpt2-ec2", "own-network"]
-ON_EC2: Changes = {
-    "model": {"id": "openai-community/gpt2"},
-    "serving": {"engine": "transformers"},
-    "hosting": {"mode": "ec2", "instance_type": "c5.xlarge"},
-}
 
 
 @pytest.fixture

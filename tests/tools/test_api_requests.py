@@ -54,8 +54,8 @@ def test_each_required_member_is_missed_by_name(resource_type: str, templates: d
                         assert found.startswith(f"{name} ({resource_type}): ")
                         assert f"Missing required parameter in {said}" in found
                         missed.add(said)
-    # A model's only required member is its name, which CloudFormation may make up.
-    assert missed or resource_type == "AWS::SageMaker::Model"
+    # All that these require is made up by CloudFormation: a model's name, the count of instances.
+    assert missed or resource_type in ("AWS::SageMaker::Model", "AWS::EC2::Instance")
 
 
 def no_wait_interval(template: Template) -> None:
@@ -95,6 +95,52 @@ def missing_in_one_branch(template: Template) -> None:
 def bad_value_in_a_map(template: Template) -> None:
     template["Mappings"] = {"Types": {REGION: {"type": "ml.none.xlarge"}}}
     variant(template)["InstanceType"] = {"Fn::FindInMap": ["Types", {"Ref": "AWS::Region"}, "type"]}
+
+
+def of_launch(template: Template) -> dict[str, Any]:
+    data: dict[str, Any] = properties(template, "EC2::LaunchTemplate")["LaunchTemplateData"]
+    return data
+
+
+def unknown_instance_type(template: Template) -> None:
+    of_launch(template)["InstanceType"] = "c5.medium"
+
+
+def unknown_tokens(template: Template) -> None:
+    of_launch(template)["MetadataOptions"]["HttpTokens"] = "demanded"
+
+
+def security_group_by_another_name(template: Template) -> None:
+    of_launch(template)["NetworkInterfaces"][0]["SecurityGroupIds"] = ["sg-1"]
+
+
+def tag_without_a_list(template: Template) -> None:
+    properties(template, "EC2::Instance")["Tags"] = {"slipway:machine": "0"}
+
+
+def unknown_property_of_an_instance(template: Template) -> None:
+    properties(template, "EC2::Instance")["InstanceCount"] = 2
+
+
+@pytest.mark.parametrize(
+    ("plant", "said"),
+    [
+        (unknown_instance_type, "LaunchTemplateData.InstanceType: 'c5.medium' is none of its values"),
+        (unknown_tokens, "LaunchTemplateData.MetadataOptions.HttpTokens: 'demanded'"),
+        (security_group_by_another_name, 'LaunchTemplateData.NetworkInterfaces[0]: "SecurityGroupIds"'),
+        (tag_without_a_list, "Invalid type for parameter TagSpecifications[0].Tags"),
+        (unknown_property_of_an_instance, "RunInstances know no InstanceCount"),
+    ],
+)
+def test_what_ec2_refuses_is_named(
+    templates: dict[str, Template], plant: Callable[[Template], None], said: str
+) -> None:
+    template = copy.deepcopy(templates["gpt2-ec2"])
+    assert findings(template, REGION) == []
+    plant(template)
+    found = findings(template, REGION)
+    assert found
+    assert all(said in each for each in found)
 
 
 @pytest.mark.parametrize(

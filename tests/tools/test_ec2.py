@@ -14,7 +14,7 @@ import requests
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud, free_port
-from support.machines import IMAGE, machine, machines, order_fault, wait_for_state
+from support.machines import IMAGE, forget_faults, machine, machines, order_fault, wait_for_state
 from support.patience import wait_for
 from support.small_stacks import (
     REGION,
@@ -51,7 +51,7 @@ def cloud(bare_cloud: LocalCloud) -> Iterator[LocalCloud]:
     boot_takes(bare_cloud, 0)
     yield bare_cloud
     boot_takes(bare_cloud, 1)
-    requests.delete(f"{bare_cloud.url}/_slipway/machine-faults", timeout=60)
+    forget_faults(bare_cloud)
 
 
 @pytest.fixture
@@ -346,6 +346,14 @@ def test_a_stack_waits_for_the_signal_of_its_machine(cloud: LocalCloud) -> None:
         create(cloud, "failed", waited_for(FAILURE))
 
 
+def test_a_failure_elsewhere_ends_the_wait(cloud: LocalCloud) -> None:
+    cloud.client("logs", region=REGION).create_log_group(logGroupName="/taken")
+    broken = resource("Logs::LogGroup", {"LogGroupName": "/taken"}, DependsOn="Machine")
+    with pytest.raises(StackFailedError) as failed:
+        create(cloud, "beside", waited_for("true", timeout=43_200) | {"Broken": broken})
+    assert "Resource creation cancelled" in failed.value.reasons
+
+
 def test_a_command_fails_as_ordered(cloud: LocalCloud) -> None:
     order_fault(cloud, "command_fails", command="dnf")
     with pytest.raises(StackFailedError, match="no such model"):
@@ -386,7 +394,7 @@ def test_without_capacity_nothing_is_launched_or_started(cloud: LocalCloud, ec2:
         ec2.start_instances(InstanceIds=[machine_id])
     assert refusal(refused) == "InsufficientInstanceCapacity"
     assert state(ec2, machine_id) == "stopped"
-    requests.delete(f"{cloud.url}/_slipway/machine-faults", timeout=60)
+    forget_faults(cloud)
     ec2.start_instances(InstanceIds=[machine_id])
     wait_for_state(cloud, machine_id, "running")
 

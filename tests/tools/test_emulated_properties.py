@@ -44,7 +44,7 @@ def reads(
 ) -> dict[str, set[str]]:
     """What is read while stacks that together use every property are made, updated and used."""
     deploy(cloud, stacks[ACCOUNT_SETTINGS])
-    for name in ("async", "gpt4all-j", "scaled", "with-api-key"):
+    for name in ("async", "gpt2-ec2", "gpt4all-j", "scaled", "with-api-key"):
         client = connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
         client.call("GET", "/endpoint")
         if name == "async":  # where outputs and failures go is read when there are some
@@ -82,9 +82,9 @@ def test_what_we_deploy_has_no_findings(stacks: dict[str, Stack]) -> None:
 
 
 def test_an_unknown_type_is_named() -> None:
-    template = {"Resources": {"Machine": {"Type": "AWS::EC2::Instance"}}}
+    template = {"Resources": {"Machine": {"Type": "AWS::EC2::SpotFleet"}}}
     assert findings(template) == [
-        "Machine: the local cloud does not know the type AWS::EC2::Instance; "
+        "Machine: the local cloud does not know the type AWS::EC2::SpotFleet; "
         "emulate it, then list it in emulated_properties.json."
     ]
 

@@ -75,21 +75,25 @@ def machine_prices() -> MachinePrices:
 
 @cache
 def ec2_instances() -> dict[str, Instance]:
-    """EC2's own types by name, such as `c5.xlarge`: the machines behind the endpoint types, at EC2's price.
+    """EC2's own types by name, such as `c5.xlarge`, at EC2's price: those behind the endpoint types, and some others.
 
     Their disk is the EBS volume: an instance store loses its content with each stop.
     """
-    return {
-        (name := each.type.removeprefix("ml.")): replace(
-            each,
-            type=name,
-            usd_per_hour=each.ec2_usd_per_hour,
-            ec2_usd_per_hour=None,
-            local_nvme_in_gb=None,
-            volume_size_allowed=True,
-        )
-        for each in instances().values()
+    of_endpoints = {name.removeprefix("ml."): _at_ec2(each) for name, each in instances().items()}
+    return of_endpoints | {
+        name: Instance(type=name, volume_size_allowed=True, **row) for name, row in _data()["of_ec2_alone"].items()
     }
+
+
+def _at_ec2(instance: Instance) -> Instance:
+    return replace(
+        instance,
+        type=instance.type.removeprefix("ml."),
+        usd_per_hour=instance.ec2_usd_per_hour,
+        ec2_usd_per_hour=None,
+        local_nvme_in_gb=None,
+        volume_size_allowed=True,
+    )
 
 
 def types_for(mode: str) -> dict[str, Instance]:

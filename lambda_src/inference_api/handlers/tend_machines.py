@@ -6,6 +6,7 @@ from typing import Any
 from inference_api.http import Event
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import job_service
+from inference_api.machine.fleet import SEVERAL_TRIES
 from inference_api.machine.parts import fleet, machine_rows, starter
 from inference_api.machine.tender import Tender
 from inference_api.machine.tender_plan import Limits
@@ -27,8 +28,8 @@ def tender() -> Tender:
         service.table,
         service.backend,
         machine_rows(),
-        fleet(),
-        starter(),
+        fleet(SEVERAL_TRIES),
+        starter(SEVERAL_TRIES),
         policy=job_settings().policy,
         limits=Limits(machines.idle_in_seconds, machines.startup_timeout_in_seconds, machines.batch),
         runtime=runtime(),

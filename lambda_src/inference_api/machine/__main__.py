@@ -9,7 +9,7 @@ from threading import Event, Thread
 from inference_api.jobs.service import job_service
 from inference_api.log import log
 from inference_api.machine.instance_metadata import instance_id
-from inference_api.machine.model_server import ModelServer
+from inference_api.machine.model_server import PORT, ModelServer
 from inference_api.machine.parts import machine_rows
 from inference_api.machine.resident_worker import LONG_POLL, ResidentWorker
 from inference_api.runtime import runtime
@@ -31,7 +31,7 @@ def main() -> int:
         rows=machine_rows(),
         queue=runtime().client("sqs", LONG_POLL),
         queue_url=jobs.queue_url,
-        server=ModelServer(jobs.policy.invocation_timeout),
+        server=ModelServer(jobs.policy.invocation_timeout, int(os.environ.get("MODEL_PORT") or PORT)),
         runtime=runtime(),
         alongside=_alongside,
         idle_in_seconds=machines.idle_in_seconds,

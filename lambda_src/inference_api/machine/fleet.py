@@ -8,6 +8,8 @@ from botocore.exceptions import ClientError
 
 # EC2 answers a start within seconds; a caller may wait for it.
 ONE_START = Config(connect_timeout=1, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 1})
+# For the tender, which nobody waits for.
+SEVERAL_TRIES = ONE_START.merge(Config(retries={"mode": "standard", "total_max_attempts": 3}))
 
 PENDING, RUNNING, STOPPED = "pending", "running", "stopped"
 _STATES = (PENDING, RUNNING, "stopping", STOPPED)

@@ -18,7 +18,7 @@ _MOST_WORDS_IN_BYTES = 65_536
 class ModelServer:
     """answer_in_seconds: the longest that one call may take."""
 
-    def __init__(self, answer_in_seconds: float, port: int = PORT) -> None:
+    def __init__(self, answer_in_seconds: float, port: int) -> None:
         self._answer_in_seconds, self._port = answer_in_seconds, port
         self._open: set[HTTPConnection] = set()
         self._interrupted = Event()

@@ -2,6 +2,8 @@
 
 from functools import cache
 
+from botocore.config import Config
+
 from inference_api.machine.fleet import ONE_START, Fleet
 from inference_api.machine.readiness import Readiness
 from inference_api.machine.rows import MachineRows
@@ -22,10 +24,11 @@ def readiness() -> Readiness:
 
 
 @cache
-def fleet() -> Fleet:
-    return Fleet(lambda: runtime().client("ec2", ONE_START), job_settings().deployment)
+def starter(config: Config = ONE_START) -> Starter:
+    """config: of the client of EC2."""
+    return Starter(machine_rows(), fleet(config), runtime(), job_settings().deployment)
 
 
 @cache
-def starter() -> Starter:
-    return Starter(machine_rows(), fleet(), runtime(), job_settings().deployment)
+def fleet(config: Config) -> Fleet:
+    return Fleet(lambda: runtime().client("ec2", config), job_settings().deployment)

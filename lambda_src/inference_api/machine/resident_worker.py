@@ -71,8 +71,9 @@ class ResidentWorker:
 
     def interrupt(self) -> None:
         """The machine goes down: give back the jobs in hand, receive no more, and end. For a signal's handler."""
-        self._interrupted = True
-        self.server.interrupt()
+        if not self._interrupted:  # a second signal interrupts the first one's handler
+            self._interrupted = True
+            self.server.interrupt()
 
     def run(self) -> int:
         """The exit status, once there is nothing to do any more."""

@@ -47,14 +47,14 @@ class Tender:
         now = self._runtime.now()
         todo = plan(self._fleet.describe(), rows, work, self._limits, now)
         emit(self._deployment, now, {"MachinesUnwell": todo.unwell})
-        for instance in todo.starts:
-            self._starter.start(instance.number, instance.id)
         for instance, reason in todo.stops:
             log({"machine": instance.number, "instance": instance.id, "cause": f"stopped: {reason}"})
             try:
                 self._fleet.stop(instance.id)
             except PASSING_ERRORS as error:
                 log({"machine": instance.number, "cause": f"{type(error).__name__} at StopInstances"})
+        for instance in todo.starts:
+            self._starter.start(instance.number, instance.id)
         return todo
 
     def _work(self) -> Work:

@@ -53,10 +53,11 @@ def _show() -> dict[str, Any]:
         return {"faults": [asdict(fault) for fault in _faults]}
 
 
-def _clear(_: Any) -> dict[str, Any]:
-    shown = _show()
+def _clear(request: Any) -> dict[str, Any]:
+    """Forget the faults, or those of the one kind that the request names."""
+    shown, kind = _show(), (request or {}).get("fault")
     with _lock:
-        _faults.clear()
+        _faults[:] = [fault for fault in _faults if kind and fault.fault != kind]
     return shown
 
 

@@ -13,7 +13,7 @@ from local_cloud.emulator.cloudformation import (
 from local_cloud.emulator.ec2 import launch, operations
 
 _ec2 = ministack.internals("ministack.services.ec2", "_tags")
-_wait_conditions = ministack.internals("ministack.services.cloudformation.wait_conditions", "time", "wait_for")
+_wait_conditions = ministack.internals("ministack.services.cloudformation.wait_conditions", "time")
 
 _REPLACED_BY = (
     "AvailabilityZone",

@@ -8,6 +8,7 @@ import pytest
 from botocore.config import Config
 
 from simulation.aws.client import Client
+from simulation.aws.ec2 import Ec2, Instance
 from simulation.aws.errors import Refusal
 from simulation.aws.s3 import Bucket
 from simulation.aws.sqs import Queue
@@ -71,6 +72,25 @@ def test_a_message_that_is_not_deleted_comes_back_and_becomes_a_dead_letter(sche
     source.delete(handle)
     scheduler.run(100)
     assert (source.size, dead.size) == (0, 0)
+
+
+def test_a_long_poll_ends_with_the_first_message_or_its_time(scheduler: Scheduler) -> None:
+    polled = queue(scheduler)
+    ends: list[tuple[float, int]] = []
+
+    def poll() -> None:
+        request = {"QueueUrl": polled.url, "MaxNumberOfMessages": 4, "WaitTimeSeconds": 20}
+        found = polled.receive_message(**request, AttributeNames=["ApproximateReceiveCount"])
+        ends.append((scheduler.now - START, len(found["Messages"])))
+
+    scheduler.spawn(poll)
+    scheduler.run(30)
+    assert ends == [(20, 0)]
+    scheduler.spawn(poll)
+    scheduler.call_later(5, lambda: polled.send("hello"))
+    scheduler.run(30)
+    assert ends[1][1] == 1
+    assert 35 <= ends[1][0] < 40
 
 
 def test_delay_and_visibility_are_kept(scheduler: Scheduler) -> None:
@@ -210,3 +230,37 @@ def test_a_function_dies_before_or_after_an_effect(scheduler: Scheduler, seed: i
     assert call(caller, lambda: caller.put_object(Bucket="files", Key="a", Body=b"x")) is None
     assert injected.injected[CRASH_AFTER] == len(bucket.objects)
     assert injected.injected.total() == 1
+
+
+# Instances
+
+
+def states(instance: Instance) -> list[str]:
+    return [state for _, state in instance.history]
+
+
+def test_an_instance_that_is_on_its_way_down_cannot_be_started_and_one_that_runs_goes_on(scheduler: Scheduler) -> None:
+    ec2 = Ec2(scheduler, Random(1), faults())
+    instance = ec2.launch(0)
+    start = partial(ec2.start_instances, InstanceIds=[instance.id])
+    scheduler.run(60)
+    assert start()["StartingInstances"][0]["PreviousState"] == {"Name": "running"}
+    ec2.stop_instances(InstanceIds=[instance.id])
+    assert code_of(start) == "IncorrectInstanceState"
+    scheduler.run(60)
+    assert start()["StartingInstances"][0]["PreviousState"] == {"Name": "stopped"}
+    scheduler.run(60)
+    assert states(instance) == ["pending", "running", "stopping", "stopped", "pending", "running"]
+    ec2.vanish(instance)
+    assert code_of(start) == "IncorrectInstanceState"
+    assert code_of(partial(ec2.start_instances, InstanceIds=["i-other"])) == "InvalidInstanceID.NotFound"
+
+
+def test_a_start_may_find_no_capacity(scheduler: Scheduler) -> None:
+    ec2 = Ec2(scheduler, Random(1), faults(no_capacity=1.0))
+    instance = ec2.launch(0)
+    scheduler.run(60)
+    ec2.stop(instance)
+    scheduler.run(60)
+    assert code_of(partial(ec2.start_instances, InstanceIds=[instance.id])) == "InsufficientInstanceCapacity"
+    assert states(instance)[-1] == "stopped"

@@ -157,6 +157,15 @@ def test_a_silenced_rule_stays_visible_with_its_reason(write: Any, capsys: pytes
     assert f"shared-secret: {reason}" in capsys.readouterr().out
 
 
+def test_a_machine_of_ec2_is_shown_with_its_sleep(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check("gpt2-ec2") == 0
+    said = words(capsys.readouterr().out)
+    assert "start about 124 s from asleep; the set-up at the deploy may take 900 s" in said
+    assert "about 0.17 USD an hour for one while awake; asleep 1.36 USD a month for the disk" in said
+    assert "8 vCPU of 'Running On-Demand Standard" in said
+    assert "image-in-registry" not in said
+
+
 def test_types_of_a_pool_stand_side_by_side(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
     types = ["ml.g6.2xlarge", "ml.g5.2xlarge", "ml.g6e.2xlarge"]
     assert check(write(HEALTHY | {"hosting": {"instance_type": types}})) == 0

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from llm_hosting.catalog.engines import engine
-from llm_hosting.catalog.instances import Instance, instances
+from llm_hosting.catalog.instances import Instance, ec2_instances, instances
 from llm_hosting.catalog.models import ModelShape
 from local_cloud.assembly import ROOT
 from slipway.models_reference import filled
 
 PAGE = (ROOT / "docs" / "models.md").read_text()
-MODEL, VERSION, INSTANCE = (
+MODEL, VERSION, INSTANCE, OF_EC2_ALONE = (
     json.loads(block if block.startswith("{") else f"{{{block}}}")
     for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 )
@@ -70,6 +70,8 @@ def test_the_example_of_a_version_has_the_columns_of_versions() -> None:
     assert row.keys() <= set().union(*(version.keys() for version in known.values()))
 
 
-def test_the_example_of_an_instance_type_is_the_catalogs_own() -> None:
+def test_the_examples_of_instance_types_are_the_catalogs_own() -> None:
     ((name, row),) = INSTANCE.items()
     assert Instance(type=name, **row) == instances()[name]
+    ((name, row),) = OF_EC2_ALONE.items()
+    assert Instance(type=name, volume_size_allowed=True, **row) == ec2_instances()[name]

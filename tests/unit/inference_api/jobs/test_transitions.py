@@ -102,6 +102,35 @@ def test_a_refused_job_ends_when_its_last_claim_is_given_back() -> None:
     assert (job.state, job.holds_slot) == (FAILED, False)
 
 
+def test_a_renewed_lease_keeps_the_attempt() -> None:
+    job = claimed()
+    renewed = transitions.renew(job, job, NOW + 100)
+    assert renewed
+    assert renewed.lease_until == NOW + 100 + transitions.LEASE_IN_SECONDS
+    assert transitions.lose_attempt(renewed, 1, "attempt_lost", job.lease_until, POLICY) is None
+    assert transitions.claim(renewed, job.lease_until, POLICY) is None
+
+
+def test_a_lease_is_renewed_as_long_as_a_cancelled_job_runs() -> None:
+    job = claimed()
+    cancelled = transitions.cancel(job, NOW, POLICY)
+    assert cancelled
+    assert transitions.renew(cancelled, job, NOW + 100)
+
+
+def test_only_the_holder_of_a_claim_renews_it() -> None:
+    job = claimed()
+    given_back = transitions.give_back(job, 1, NOW, POLICY)
+    assert given_back
+    again = transitions.claim(given_back, NOW + 1, POLICY)
+    assert again
+    assert transitions.renew(again, job, NOW + 2) is None
+    assert transitions.renew(again, again, NOW + 2)
+    for over in (given_back, failed(job, 1), transitions.succeed(job, OUTPUT, NOW, POLICY)):
+        assert over
+        assert transitions.renew(over, job, NOW + 2) is None
+
+
 def test_a_lease_that_was_not_over_before_the_look_loses_no_attempt() -> None:
     job = claimed()
     over = NOW + transitions.LEASE_IN_SECONDS

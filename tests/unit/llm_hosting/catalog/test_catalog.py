@@ -11,7 +11,7 @@ import pytest
 
 import llm_hosting.catalog
 from llm_hosting.catalog.engines import ENGINES, Engine, EngineVersion, Machine, engine, find_image
-from llm_hosting.catalog.instances import instances
+from llm_hosting.catalog.instances import ec2_instances, instances
 from llm_hosting.catalog.regions import container_accounts, image_regions
 from llm_hosting.deployment import Serving
 
@@ -256,6 +256,19 @@ def test_an_instance_type_has_its_hardware() -> None:
         assert (instance.memory_bandwidth_in_gb_per_s is not None) == has_accelerators, name
         assert (instance.compute_capability is not None) == (instance.kind == "gpu"), name
         assert (instance.neuron_cores is not None) == (instance.kind == "neuron"), name
+
+
+def test_ec2_has_the_machines_of_the_endpoint_types_and_others_at_its_own_price() -> None:
+    c5, endpoint = ec2_instances()["c5.xlarge"], instances()["ml.c5.xlarge"]
+    assert (c5.vcpu, c5.memory_in_gib, c5.family) == (endpoint.vcpu, endpoint.memory_in_gib, "c5")
+    assert (c5.price(), endpoint.price()) == ("about 0.17 USD an hour", "about 0.20 USD an hour")
+    alone = ec2_instances().keys() - {name.removeprefix("ml.") for name in instances()}
+    assert len(ec2_instances()) == len(instances()) + len(alone)
+    assert alone
+    for each in (ec2_instances()[name] for name in alone):
+        assert (each.kind, each.arch == "arm64") == ("cpu", bool(re.match(r"[cmr]\d+g", each.type)))
+        assert each.memory_in_gib == each.vcpu * {"c": 2, "m": 4}[each.type[0]]
+        assert each.usd_per_hour
 
 
 def test_neuron_cores_are_the_same_on_every_device() -> None:

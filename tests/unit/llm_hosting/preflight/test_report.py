@@ -15,7 +15,7 @@ from llm_hosting.resolution import resolve
 from llm_hosting.resolution.memory import GB
 from slipway.account.account_findings import CHECKS
 from support.any_deployments import deployments
-from support.deployments import ASYNC, Changes, deployment, resolved
+from support.deployments import ASYNC, ON_EC2, Changes, deployment, resolved
 
 
 def report_on(any_deployment: Deployment) -> Report:
@@ -97,6 +97,16 @@ def test_the_figures_are_those_of_the_rules() -> None:
     assert figures.host_image == "al2023-ami-sagemaker-inference-gpu-4-1"
     assert figures.usd_per_hour == instances()["ml.g6.12xlarge"].usd_per_hour
     assert figures.answer_in_seconds is None  # nothing says how long the answers are
+
+
+def test_a_machine_of_ec2_has_a_price_asleep_a_start_and_a_quota_of_vcpus() -> None:
+    said = report(ON_EC2)
+    (figures,) = said.figures
+    assert (figures.disk_in_gb, figures.asleep_usd_per_month) == (17, 1.36)
+    assert figures.start_in_seconds == pytest.approx(120 + 0.548 / 0.125, abs=0.1)
+    assert figures.usd_per_hour == 0.17
+    assert [(quota.name[:26], quota.instances) for quota in said.quotas] == [("Running On-Demand Standard", 8)]
+    assert report({}).figures[0].asleep_usd_per_month is None
 
 
 def test_two_copies_of_a_model_share_an_instance() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
-from support.deployments import ASYNC, OWN_REGISTRY, Changes, deployment
+from support.deployments import ASYNC, ON_EC2, OWN_REGISTRY, Changes, deployment
 from support.deployments import resolved as resolved_from
 
 GPU_3, GPU_4 = "al2-ami-sagemaker-inference-gpu-3-1", "al2023-ami-sagemaker-inference-gpu-4-1"
@@ -130,3 +130,26 @@ def test_a_real_time_call_has_sagemakers_own_limit() -> None:
     jobs = {"jobs": {"invocation_timeout_in_seconds": 900}}
     assert deployment(jobs).invocation_timeout_in_seconds == 60
     assert deployment({**jobs, "hosting": ASYNC}).invocation_timeout_in_seconds == 900
+
+
+def test_a_synth_says_of_a_machine_what_it_costs_awake_and_names_no_endpoint() -> None:
+    said = lines(ON_EC2)
+    assert "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64\n" in said
+    assert "1 x c5.xlarge (4 vCPU, 8 GiB)\n" in said
+    assert "about 0.17 USD an hour while there is work, and 30 minutes longer; then the disk alone" in said
+    assert "endpoint" not in said
+
+
+def test_a_machine_takes_four_requests_at_once_unless_told() -> None:
+    assert resolved_from(ON_EC2).machine_batch_size == 4
+    told = ON_EC2 | {"serving": {"engine": "transformers", "max_batch_size": 9}}
+    assert resolved_from(told).machine_batch_size == 9
+
+
+def test_a_machine_has_room_for_its_system_beside_the_weights() -> None:
+    def disk(**model: Any) -> int | None:
+        return resolved_from(ON_EC2 | {"model": model}).placements[0].disk_in_gb
+
+    assert disk(id="openai-community/gpt2") == 16 + 1
+    assert disk(id="Qwen/Qwen3-4B") == 16 + 9
+    assert disk(id="nobody/knows-this") == 16 + 16
