@@ -205,9 +205,10 @@ def test_a_machine_that_runs_has_a_worker_that_says_so(rows: dict[int, Any], goo
     assert looked(one(rows=rows))["workers"] == (good, seen)
 
 
-def test_a_machine_that_was_just_started_has_time_for_its_worker() -> None:
-    started = LAUNCHED + timedelta(seconds=1400)
-    aws = one(LaunchTime=started, rows={0: row(state="stopping", seen=7200)})
+@pytest.mark.parametrize("seen", [7200, 80])
+def test_a_machine_that_was_just_started_has_time_for_its_worker(seen: float) -> None:
+    started = LAUNCHED + timedelta(seconds=1450)
+    aws = one(LaunchTime=started, rows={0: row(state="stopping", seen=seen)})
     assert looked(aws)["workers"] == (True, "i-1 starts")
 
 
