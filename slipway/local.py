@@ -23,6 +23,7 @@ from local_cloud.assembly import ROOT, Stack, SynthesisError, read_stacks, synth
 from local_cloud.checks import TemplateError, check
 from local_cloud.cloud import MODEL_PYTHON, LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
+from local_cloud.network import put_network
 from local_cloud.registry import put_image
 from slipway.container_log import last_words
 from slipway.deployed_api import DeployedApi
@@ -68,6 +69,8 @@ def run(deployment: str, port: int, clock_speed: float, weights: Path | None = N
             cloud.wait_until_ready()
             if resolution.image and not resolution.deployment.serving.image_uri:
                 put_image(cloud, resolution.image, region)  # `doctor` looks for it
+            if vpc := resolution.deployment.security.vpc:
+                put_network(cloud, vpc.vpc_id, vpc.subnet_ids, region)
             outputs = _deploy(cloud, stacks, progress)
             client = connect(cloud, outputs, region, caller=cloud.deployer)
             progress("asking the model")

@@ -103,8 +103,8 @@ class Ec2Hosting(Construct):
         self._allow_machines(grantee, "ec2:StartInstances")
 
     def grant_tend(self, grantee: iam.IGrantable) -> None:
-        """Let the sweeper put jobs into the queue again, once it is empty."""
-        self.grant_dispatch(grantee)
+        """Let the sweeper put jobs into the queue again, once it is empty; the tender starts a machine for them."""
+        self.queue.grant_send(grantee)
         self.queue.grant_count(grantee)
 
     def add_functions(self, scope: Construct, handlers: Handlers, alarms: AlarmGroup) -> None:

@@ -15,7 +15,7 @@ def test_real_weights_answer_through_the_api(weights: Path) -> None:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [
-        ROOT / ".venv/bin/python",
+        str(ROOT / ".venv/bin/python"),
         "-m",
         "slipway",
         "local",
@@ -23,7 +23,7 @@ def test_real_weights_answer_through_the_api(weights: Path) -> None:
         "--port",
         str(port),
         "--weights",
-        weights,
+        str(weights),
     ]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout

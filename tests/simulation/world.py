@@ -64,8 +64,10 @@ class World:
 
     @property
     def unknown_messages_delivered(self) -> int:
-        messages = self.deployment.messages
-        missing = [job for job in self.unknown_ids if any(job in body for body in messages.lost) or messages.holds(job)]
+        queue = self.deployment.messages
+        missing = [
+            job for job in self.unknown_ids if any(job in body for body in queue.lost) or queue.keeps_unread(job)
+        ]
         return len(self.unknown_ids) - len(missing)
 
     def _set_up_machines(self) -> None:

@@ -14,6 +14,7 @@ import requests
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud, free_port
+from local_cloud.network import put_network
 from support.machines import IMAGE, forget_faults, machine, machines, order_fault, wait_for_state
 from support.patience import wait_for
 from support.small_stacks import (
@@ -248,6 +249,15 @@ def test_without_a_way_out_nothing_is_reached(cloud: LocalCloud, lacking: str) -
     created = create(cloud, f"no-{lacking}", network | parts)
     assert "127.0.0.1:9" in written(home(cloud, created["Machine"]).with_name("slipway-said"))
     assert online(cloud) & {created["Machine"]} == set()
+
+
+def test_a_network_of_the_users_is_there_when_it_is_named(cloud: LocalCloud) -> None:
+    put_network(cloud, "vpc-0a1b2c3d", ["subnet-0a1b2c3d"], REGION)
+    group = resource("EC2::SecurityGroup", {"GroupDescription": "-", "VpcId": "vpc-0a1b2c3d"})
+    interface = {"DeviceIndex": 0, "SubnetId": "subnet-0a1b2c3d", "Groups": [{"Ref": "Group"}]}
+    parts = machine("true", NetworkInterfaces=[interface]) | {"Group": group}
+    machine_id = create(cloud, "named", parts)["Machine"]
+    wait_for(lambda: machine_id in online(cloud) or None, "the agent, without a public address")
 
 
 def test_starting_follows_a_condition_on_the_tags_of_each_instance(cloud: LocalCloud, ec2: Any) -> None:

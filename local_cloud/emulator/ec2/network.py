@@ -13,6 +13,7 @@ _ec2 = ministack.internals(
     "_security_groups",
     "_subnets",
     "_vpc_endpoints",
+    "_vpcs",
 )
 _HTTPS = 443
 
@@ -30,6 +31,26 @@ def make_defaults() -> None:
                 "Origin": "CreateRoute",
             }
         )
+
+
+def _put(request: dict[str, Any]) -> dict[str, Any]:
+    """A network that a test or `slipway local` names, in place of one that the user has on AWS."""
+    vpc_id = request["vpc_id"]
+    with ministack.scope(request["account"], request["region"]):
+        _ec2._vpcs[vpc_id] = {"VpcId": vpc_id, "CidrBlock": "10.0.0.0/16", "State": "available", "IsDefault": False}
+        for subnet_id in request["subnet_ids"]:
+            _ec2._subnets[subnet_id] = {"SubnetId": subnet_id, "VpcId": vpc_id, "MapPublicIpOnLaunch": False}
+        _ec2._route_tables[f"rtb-{vpc_id}"] = {
+            "RouteTableId": f"rtb-{vpc_id}",
+            "VpcId": vpc_id,
+            "Routes": [{"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": "nat-0"}],
+            "Associations": [{"Main": True}],
+        }
+    return {}
+
+
+def install() -> None:
+    ministack.register_command("POST", "/_slipway/network", _put)
 
 
 def subnet_assigns_public_address(subnet_id: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from local_cloud.emulator import ministack
-from local_cloud.emulator.ec2 import faults, launch
+from local_cloud.emulator.ec2 import faults, launch, network
 from local_cloud.emulator.ec2 import instance as instances_of
 from local_cloud.emulator.ec2.instance import Instance, check_capacity
 from local_cloud.emulator.ec2.refusal import RefusedError
@@ -231,6 +231,7 @@ def _set_boot_seconds(request: Any) -> dict[str, float]:
 def install() -> None:
     launch.install()
     faults.install()
+    network.install()
     for name, operation in (
         ("RunInstances", _run_instances),
         ("StartInstances", _start_instances),

@@ -148,11 +148,10 @@ class Queue:
         """Messages that are not deleted."""
         return len(self._ready) + len(self._waiting) + len(self._flights)
 
-    def holds(self, text: str) -> bool:
-        """Whether a message with this text is not deleted."""
+    def keeps_unread(self, text: str) -> bool:
+        """Whether a message with this text was never received."""
         kept = [*self._ready, *(message for _, _, message in self._waiting)]
-        kept += [flight.message for flight in self._flights.values()]
-        return any(text in message.body for message in kept)
+        return any(text in message.body and not message.receives for message in kept)
 
     def _send(self, message: Message, delay: float) -> None:
         delay += self.random.expovariate(1 / 0.02)

@@ -20,13 +20,17 @@ def main() -> None:
 
 def _demand_objects(url: str) -> None:
     import boto3
+    from botocore.exceptions import ClientError
 
     s3 = boto3.client("s3", region_name=os.environ["AWS_REGION"])
     place = urlsplit(url)
-    found = s3.list_objects_v2(Bucket=place.netloc, Prefix=place.path.lstrip("/"), MaxKeys=1).get("Contents", [])
-    if not found:
-        sys.exit(f"there is no object below {url}")
-    s3.get_object(Bucket=place.netloc, Key=found[0]["Key"])["Body"].close()
+    try:
+        found = s3.list_objects_v2(Bucket=place.netloc, Prefix=place.path.lstrip("/"), MaxKeys=1).get("Contents", [])
+        if not found:
+            sys.exit(f"there is no object below {url}")
+        s3.get_object(Bucket=place.netloc, Key=found[0]["Key"])["Body"].close()
+    except ClientError as error:
+        sys.exit(f"{url}: {error}")
 
 
 if __name__ == "__main__":

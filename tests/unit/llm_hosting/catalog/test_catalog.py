@@ -317,3 +317,8 @@ def test_images_are_only_in_regions_that_have_an_account() -> None:
         assert {"us-east-1", "us-west-2"} <= image_regions(name), name
     used = {version.regions for _, version in versions() if version.regions}
     assert {image_regions(name) for name in sets} == used
+
+
+def test_machines_get_the_version_of_transformers_that_the_catalog_names() -> None:
+    lock = (CATALOG.parents[2] / "model_src" / "machine" / "requirements.txt").read_text()
+    assert f"\ntransformers=={engine('transformers').default_version} " in lock
