@@ -18,7 +18,7 @@ except ModuleNotFoundError as error:
 
 _FILE = "name or path of a deployment file"
 _REGION = "where it is deployed (default AWS_REGION, or your profile's)"
-_TIMEOUT = "seconds to wait for a job, which may have to start an instance (default 1800)"
+_TIMEOUT = "seconds to wait for a job, which may have to start an instance or a machine (default 1800)"
 
 
 def main() -> None:
@@ -131,7 +131,7 @@ def _add_status(commands: Any) -> None:
 
         return status.run(given.deployment, given.region, as_json=given.json)
 
-    text = "endpoint, instances, cost, queue, open jobs, alarms, and why it failed last"
+    text = "endpoint or machines, cost, queue, open jobs, alarms, and why it failed last"
     status = _add_deployed(commands, "status", text, run, "qwen3-4b")
     status.add_argument("--json", action="store_true", help="one JSON object")
 
@@ -177,12 +177,15 @@ def _add_logs(commands: Any) -> None:
         options = logs.Options(source=given.source, since=given.since, follow=given.follow, everything=given.all)
         return logs.run(given.deployment, given.region, options)
 
-    logs = _add_deployed(commands, "logs", "what containers, functions or API wrote", run, "qwen3-4b --follow")
+    logs = _add_deployed(
+        commands, "logs", "what containers or machines, functions or API wrote", run, "qwen3-4b --follow"
+    )
     logs.add_argument(
         "source",
         nargs="?",
         default="container",
-        help="container (default), functions, access, or one function by its handler, such as generate",
+        help="container (default: what runs the model), of machines also setup, model or worker; functions, access, or "
+        "one function by its handler, such as generate",
     )
     logs.add_argument("--since", type=_age, default="1h", help="so far back: 30s, 15m, 2h, 7d (default 1h)")
     logs.add_argument("--all", action="store_true", help="of functions also Lambda's own lines, and metrics")
@@ -195,7 +198,7 @@ def _add_list(commands: Any) -> None:
 
         return list_deployments.run(given.region, as_json=given.json)
 
-    list_ = _add(commands, "list", "the deployments of account and region", run)
+    list_ = _add(commands, "list", "the deployments of account and region, and what they cost now", run)
     list_.add_argument("--region", help=_REGION)
     list_.add_argument("--json", action="store_true", help="a JSON list")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from slipway.deployed_api import OPEN_JOB, Answer, DeployedApi
 from slipway.deployed_stack import DeployedStack, with_stack
+from slipway.hosting.hosting import hosting_of
 from slipway.prompt import request_body, text_of
 
 
@@ -36,12 +37,14 @@ def _call(stack: DeployedStack, text: str, options: Options) -> int:
         return 2
     body = request_body(text, stack.bodies, max_tokens=options.max_tokens, chat=options.chat)
     api = DeployedApi(stack)
+    if hosting_of(stack).may_sleep and (notice := sleep_notice(api.call("GET", "endpoint"))):
+        print(notice, file=sys.stderr)
     answer = api.call("POST", "jobs" if options.as_job else "generate", body)
     if answer.status >= 400:
         advice = f" (again in {answer.retry_after} s)" if answer.retry_after else ""
         print(f"{answer.problem}{advice}", file=sys.stderr)
         return 1
-    # POST /generate of an asynchronous endpoint answers 202 with the job when it takes longer.
+    # POST /generate answers 202 with its job where that takes longer.
     if options.as_job or answer.status == 202:
         return show_job(api.ended(answer.content, options.timeout), options, api.fetch)
     return _show(answer.content, options)
@@ -54,6 +57,16 @@ def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
     if as_job and "JobTable" not in stack.outputs:
         return f"{stack.name} takes no jobs: its deployment has jobs.enabled: false."
     return None
+
+
+def sleep_notice(description: Answer) -> str | None:
+    """What to tell whoever waits for machines, by the answer of GET /endpoint; None where one is awake."""
+    if description.status != 200 or description.content["status"] == "InService":
+        return None
+    usual = description.content["start"]["usual_seconds"]
+    if description.content["status"] == "Failed":
+        return f"No machine is awake, and the last start failed; it is tried again each minute, and takes {usual} s."
+    return f"No machine is awake; one starts for this call, which usually takes {usual} s."
 
 
 def show_job(job: dict[str, Any], options: Options, fetch: Callable[[str], Answer]) -> int:

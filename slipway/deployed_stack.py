@@ -67,13 +67,13 @@ class DeployedStack:
         return str(self.described["StackId"]).split(":")[3]
 
     @property
-    def endpoint_name(self) -> str:
+    def unique_name(self) -> str:
         """As the template makes it: known also of a stack that has failed, and so has no outputs."""
         return f"{self.name}-{self.described['StackId'].split('/')[2].partition('-')[0]}"
 
     @property
-    def container_log_group(self) -> str:
-        return f"/aws/sagemaker/Endpoints/{self.endpoint_name}"
+    def endpoint_name(self) -> str:
+        return self.unique_name
 
     @cached_property
     def resources(self) -> dict[str, list[str]]:

@@ -1,18 +1,19 @@
-"""Why a deployment's endpoint or stack failed last: AWS's reason, the cause in words, the container's own lines."""
+"""Why a deployment failed last: AWS's own reason, the cause in words, the last lines of the model's log."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.container_log import last_words
+from slipway.container_log import last_words, telling
 from slipway.deployed_stack import DeployedStack
+from slipway.hosting.hosting import hosting_of
 
 # In the order in which they explain; the words are searched in AWS's reason and in the container's lines.
 _CAUSES = (
-    (r"insufficient.{0,20}capacity|unable to provision", "AWS has none of that type now: try another, or later"),
+    (r"sufficient.{0,30}capacity|unable to provision", "AWS has none of that type now: try another, or later"),
     (
-        r"ResourceLimitExceeded|service limit|quota",
+        r"(Resource|Service|Vcpu)LimitExceeded|service limit|vCPU limit|quota",
         "the account's quota is too small: python -m slipway doctor {name} names it",
     ),
     (
@@ -20,12 +21,21 @@ _CAUSES = (
         "API Gateway has no role for logs: deploy slipway-account-settings once, then deploy again",
     ),
     (
-        r"CUDA out of memory|OutOfMemoryError|out of memory",
+        r"CUDA out of memory|OutOfMemoryError|out of memory|ended with status 137",
         "weights and cache do not fit: a smaller max_model_len, a larger type, or a smaller model",
     ),
     (
         r"gated repo|GatedRepo|huggingface\.co.{0,80}(401|403)|(401|403).{0,80}huggingface\.co",
         "the model is gated: stage the weights (python -m slipway stage {name}) and set model.weights",
+    ),
+    (r"no space left on device", "the disk is too small: raise hosting.volume_size_in_gb"),
+    (
+        r"could not connect to the endpoint|could not resolve host|name resolution|network is unreachable",
+        "the machine does not get out: give security.vpc subnets that lead to the internet",
+    ),
+    (
+        r"WaitCondition timed out",
+        "a machine was not set up in time: mend what its log names, or raise hosting.startup_timeout_in_seconds",
     ),
     (r"\balarms?\b", "the new instances answered badly: an alarm took the update back"),
     (
@@ -33,12 +43,14 @@ _CAUSES = (
         "the container ended, or was too slow: mend serving by its lines, or raise hosting.startup_timeout_in_seconds",
     ),
 )
+END_OF_LOG = "The end of its log:"  # what a machine sends CloudFormation after its set-up failed (user_data.sh)
+_SENDER = "' for uniqueId: "  # CloudFormation's words after it
 _BEGINNINGS = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS")
 
 
 @dataclass(frozen=True)
 class Failure:
-    """reason: AWS's own. cause: in words, "" = none that is known. lines: the container's last that matter."""
+    """reason: AWS's own. cause: in words, "" = none that is known. lines: the last that matter of the model's log."""
 
     reason: str
     cause: str
@@ -46,18 +58,20 @@ class Failure:
 
 
 def last_failure(stack: DeployedStack) -> Failure | None:
-    """None where the endpoint names no failure and the stack's last operation did not fail."""
-    reason = str((stack.endpoint or {}).get("FailureReason") or "")
+    """None where what runs the model names no failure and the stack's last operation did not fail."""
+    hosting = hosting_of(stack)
+    reason = hosting.failure
     if not reason and ("ROLLBACK" in stack.status or "FAILED" in stack.status):
         reason = next(_reasons(stack), stack.status)
     if not reason:
         return None
-    lines = last_words(stack.container_log_group, stack.clients("logs"))
-    return Failure(reason, cause_of(stack.name, reason, lines), lines)
+    reason, _, sent = reason.partition(END_OF_LOG)
+    lines = telling([sent.rpartition(_SENDER)[0] or sent]) or last_words(hosting.log_group, stack.clients("logs"))
+    return Failure(reason.strip(), cause_of(stack.name, reason, lines), lines)
 
 
 def cause_of(name: str, reason: str, lines: list[str]) -> str:
-    """The container's lines say more than a failed health check."""
+    """The log's lines say more than a failed health check or wait."""
     said = "\n".join([reason, *lines])
     return next((words.format(name=name) for pattern, words in _CAUSES if re.search(pattern, said, re.I)), "")
 

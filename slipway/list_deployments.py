@@ -2,9 +2,11 @@
 
 import json
 import sys
+from typing import Any
 
 from slipway.aws_clients import clients_in
-from slipway.deployed_stack import asking_aws, deployed_stacks
+from slipway.deployed_stack import DeployedStack, asking_aws, deployed_stacks
+from slipway.hosting.hosting import hosting_of
 
 
 def run(region: str | None, *, as_json: bool) -> int:
@@ -14,19 +16,28 @@ def run(region: str | None, *, as_json: bool) -> int:
 
 def _list(region: str | None, *, as_json: bool) -> int:
     clients = clients_in(region)
-    stacks = sorted(deployed_stacks(clients), key=lambda stack: stack.name)
+    found = [_content(stack) for stack in sorted(deployed_stacks(clients), key=lambda stack: stack.name)]
     if as_json:
-        print(json.dumps([_content(stack.name, stack.status, stack.serves) for stack in stacks], indent=2))
+        print(json.dumps(found, indent=2))
         return 0
-    if not stacks:
+    if not found:
         print(f"Slipway has deployed nothing in {clients('sts').meta.region_name}.", file=sys.stderr)
         return 0
-    rows = [(stack.name, stack.status, stack.serves) for stack in stacks]
-    names, statuses = (max(len(row[column]) for row in rows) for column in (0, 1))
-    for name, status, serves in rows:
-        print(f"{name:{names}}  {status:{statuses}}  {serves}")
+    rows = [[each["name"], each["status"], each["serves"], each["mode"] or "", each["cost"]] for each in found]
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    for row in rows:
+        print("  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip())
     return 0
 
 
-def _content(name: str, status: str, serves: str) -> dict[str, str]:
-    return {"name": name, "status": status, "serves": serves}
+def _content(stack: DeployedStack) -> dict[str, Any]:
+    """mode: None = nothing runs the model."""
+    hosting = hosting_of(stack)
+    cost = hosting.cost(hosting.state())
+    return {
+        "name": stack.name,
+        "status": stack.status,
+        "serves": stack.serves,
+        "mode": hosting.mode or None,
+        "cost": cost,
+    }

@@ -27,7 +27,8 @@ from local_cloud.network import put_network
 from local_cloud.registry import put_image
 from slipway.container_log import last_words
 from slipway.deployed_api import DeployedApi
-from slipway.deployed_stack import find_stack
+from slipway.deployed_stack import existing_stack, find_stack
+from slipway.hosting.hosting import hosting_of
 from slipway.playground import SigningProxy
 from slipway.prompt import text_of
 
@@ -203,11 +204,10 @@ def _playground(cloud: LocalCloud, name: str, region: str) -> SigningProxy:
 
 
 def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:
-    """Of the model's containers: the logs end with the local cloud, and the reason often stands there."""
-    logs = cloud.client("logs", region=stack.region)
-    groups = logs.describe_log_groups(logGroupNamePrefix=f"/aws/sagemaker/Endpoints/{stack.name}-")["logGroups"]
-    for group in (each["logGroupName"] for each in groups):
-        if lines := last_words(group, logs):
+    """Of the model's log: it ends with the local cloud, and the reason often stands there."""
+    if found := existing_stack(stack.name, lambda service: cloud.client(service, region=stack.region)):
+        group = hosting_of(found).log_group
+        if lines := last_words(group, found.clients("logs")):
             print(f"The last lines of {group}:", *lines, sep="\n  ", file=sys.stderr)
 
 

@@ -1,9 +1,9 @@
-"""`python -m slipway logs`: the log of a deployment's containers, of its functions or of its API."""
+"""`python -m slipway logs`: the log of a deployment's containers or machines, of its functions or of its API."""
 
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +12,8 @@ from botocore.exceptions import ClientError
 
 from llm_hosting.preflight.nearest import nearest
 from slipway.deployed_stack import DeployedStack, with_stack
+from slipway.hosting.hosting import hosting_of
+from slipway.last_failure import last_failure
 
 CONTAINER, FUNCTIONS, ACCESS = "container", "functions", "access"
 _LOOK_INTERVAL_IN_SECONDS = 2
@@ -22,7 +24,7 @@ _LATE_IN_MS = 30_000  # events of several streams arrive out of order
 
 @dataclass(frozen=True)
 class Options:
-    """source: container, functions, access, or the handler of one function, such as generate.
+    """source: container, functions, access, the handler of one function, such as generate, or a part of a machine.
 
     since: an age, such as 30s, 15m, 2h or 7d. follow: until Ctrl-C. everything: also what Lambda itself and metrics
     write into the functions' logs.
@@ -40,9 +42,9 @@ def run(name: str, region: str | None, options: Options) -> int:
 
 
 def _show(stack: DeployedStack, options: Options) -> int:
-    groups = log_groups(stack, options.source)
+    groups, parts = log_groups(stack, options.source), hosting_of(stack).log_parts
     if not groups:
-        names = [CONTAINER, FUNCTIONS, ACCESS, *log_groups(stack, FUNCTIONS).values()]
+        names = [CONTAINER, *parts, FUNCTIONS, ACCESS, *log_groups(stack, FUNCTIONS).values()]
         print(
             f"{options.source}: {stack.name} has no such log; did you mean {nearest(options.source, names)}?",
             file=sys.stderr,
@@ -53,11 +55,13 @@ def _show(stack: DeployedStack, options: Options) -> int:
     shown = 0
     while True:
         for event, source in _events(groups, stack.clients("logs"), start):
-            if event["eventId"] not in seen:
-                seen[event["eventId"]] = event["timestamp"]
-                if options.everything or source in (CONTAINER, ACCESS) or not _NOISE.search(event["message"]):
-                    shown += 1
-                    print(_line(event, source if len(groups) > 1 else None), flush=options.follow)
+            label = _label(event, source, parts)
+            if event["eventId"] in seen or not label:
+                continue
+            seen[event["eventId"]] = event["timestamp"]
+            if options.everything or label in (CONTAINER, ACCESS) or not _NOISE.search(event["message"]):
+                shown += 1
+                print(_line(event, label if len(groups) > 1 or label != source else None), flush=options.follow)
         if not options.follow:
             break
         start = max(start, max(seen.values(), default=0) - _LATE_IN_MS)
@@ -65,7 +69,17 @@ def _show(stack: DeployedStack, options: Options) -> int:
         time.sleep(_LOOK_INTERVAL_IN_SECONDS)
     if not shown:
         print(f"nothing in the last {options.since}; --since looks further back", file=sys.stderr)
+        if options.source in (CONTAINER, *parts) and (failure := last_failure(stack)):
+            print(*filter(None, [failure.reason, *failure.lines, failure.cause]), sep="\n", file=sys.stderr)
     return 0
+
+
+def _label(event: dict[str, Any], source: str, parts: Sequence[str]) -> str | None:
+    """The source, or the stream of a machine's part, such as `i-0a1b/worker`; None = not of the part asked for."""
+    if not parts or source not in (CONTAINER, *parts):
+        return source
+    stream = str(event["logStreamName"])
+    return stream if source == CONTAINER or stream.endswith(f"/{source}") else None
 
 
 def _seconds(age: str) -> int:
@@ -74,8 +88,9 @@ def _seconds(age: str) -> int:
 
 def log_groups(stack: DeployedStack, source: str) -> dict[str, str]:
     """Log groups, each with the name of its source; empty where the deployment has no such source."""
-    if source == CONTAINER:
-        return {stack.container_log_group: CONTAINER}
+    hosting = hosting_of(stack)
+    if source in (CONTAINER, *hosting.log_parts):
+        return {hosting.log_group: source}
     if source == ACCESS:
         return {name: ACCESS for name in [_access_log_group(stack)] if name}
     functions = {each["LoggingConfig"]["LogGroup"]: each["Handler"].split(".")[-2] for each in stack.functions}

@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 from llm_hosting import DEPLOYMENT_TAG
 from slipway.aws_clients import Clients
 from slipway.retained_hosting import RetainedHosting
+from slipway.retained_machines import retained_disks, retained_machines
 from slipway.retained_resource import RetainedResource
 from slipway.sizes import size
 
@@ -17,6 +18,7 @@ _MOST_COUNTED = 100_000  # a bucket is listed in pages of 1,000
 _GONE = ("ResourceNotFoundException", "NoSuchBucket", "404")
 _ENDING_STATES = ("DELETING", "ARCHIVED")
 _HOSTING = re.compile(r"arn:[^:]+:sagemaker:[^:]+:[^:]+:(endpoint|endpoint-config|model)/")
+_OF_EC2 = re.compile(r"arn:[^:]+:ec2:[^:]+:[^:]+:(instance|volume)/")  # EC2 itself tells which of them still exist
 
 
 class RemovalError(Exception):
@@ -29,23 +31,24 @@ def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], lis
     What runs and bills comes first.
     """
     arns = sorted(_tagged(deployment, clients("resourcegroupstaggingapi")))
-    hosting = [arn for arn in arns if _HOSTING.match(arn)]
-    hosted = list(RetainedHosting(hosting, clients("sagemaker")).all()) if hosting else []
+    hosting, ec2 = [arn for arn in arns if _HOSTING.match(arn)], clients("ec2")
+    running = list(RetainedHosting(hosting, clients("sagemaker")).all()) if hosting else []
+    running += [*retained_machines(deployment, ec2), *retained_disks(deployment, ec2)]
     stored, unknown = _stored([arn for arn in arns if arn not in hosting], clients)
-    return hosted + stored, unknown
+    return running + stored, unknown
 
 
 def find_left(deployment: str, clients: Clients) -> list[RetainedResource]:
     """What earlier stacks of the name, and updates of the one that exists, have left, and nobody uses.
 
-    No update may be under way. Endpoints are not among it. Raises BusyEndpointError.
+    No update may be under way. Endpoints and machines are not among it. Raises BusyEndpointError.
     """
     arns, in_stack = sorted(_tagged(deployment, clients("resourcegroupstaggingapi"))), _in_stack(deployment, clients)
     hosting = [arn for arn in arns if _HOSTING.match(arn)]
     unused = list(RetainedHosting(hosting, clients("sagemaker")).unused(in_stack)) if hosting else []
     # Looked at are only those that are left: the versions in a live bucket take minutes to count.
     stored, _ = _stored([arn for arn in arns if arn not in hosting and _name_in(arn) not in in_stack], clients)
-    return unused + stored
+    return [*unused, *retained_disks(deployment, clients("ec2")), *stored]
 
 
 def _stored(arns: list[str], clients: Clients) -> tuple[list[RetainedResource], list[str]]:
@@ -84,7 +87,8 @@ def _in_stack(deployment: str, clients: Clients) -> set[str]:
 def _tagged(deployment: str, tagging: Any) -> Iterator[str]:
     request = {"TagFilters": [{"Key": DEPLOYMENT_TAG, "Values": [deployment]}]}
     for page in tagging.get_paginator("get_resources").paginate(**request):
-        yield from (each["ResourceARN"] for each in page["ResourceTagMappingList"])
+        arns = (each["ResourceARN"] for each in page["ResourceTagMappingList"])
+        yield from (arn for arn in arns if not _OF_EC2.match(arn))
 
 
 def _table(name: str, dynamodb: Any) -> list[RetainedResource]:

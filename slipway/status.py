@@ -1,18 +1,16 @@
-"""`python -m slipway status`: a deployment's endpoint, work, cost and last failure on one page."""
+"""`python -m slipway status`: a deployment's endpoint or machines, work, cost and last failure on one page."""
 
 import json
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from llm_hosting.catalog.instances import instances
-from slipway.account.endpoint_quota import instances_of
 from slipway.alarms import alarms_on
 from slipway.deployed_stack import DeployedStack, with_stack
+from slipway.hosting.hosting import Hosting, hosting_of
 from slipway.last_failure import last_failure
 
 _LABEL_WIDTH, _TEXT_WIDTH = 12, 100
@@ -33,23 +31,15 @@ def show(stack: DeployedStack, *, as_json: bool) -> int:
 
 def state_of(stack: DeployedStack) -> dict[str, Any]:
     """As `--json` prints it; None and absent members = not known, or there is none; `gone` = it is no longer there."""
-    endpoint, failure = stack.endpoint, last_failure(stack)
-    counts = dict(instances_of(endpoint, stack.clients("sagemaker"))) if endpoint else {}
-    variants = (endpoint or {}).get("ProductionVariants", [])
+    hosting, failure = hosting_of(stack), last_failure(stack)
     return {
         "name": stack.name,
         "serves": stack.serves,
         "account": stack.account,
         "region": stack.region,
         "stack": stack.status,
-        "endpoint": endpoint and {"name": stack.endpoint_name, "status": endpoint["EndpointStatus"]},
-        "instances": {
-            "current": sum(variant.get("CurrentInstanceCount", 0) for variant in variants),
-            "desired": sum(variant.get("DesiredInstanceCount", 0) for variant in variants),
-            "types": counts,
-        },
-        "usd_per_hour": _price(counts),
-        "queue": _unless_gone(lambda: _queue(stack)),
+        **hosting.state(),
+        "queue": _unless_gone(lambda: _queue(stack, hosting)),
         "open_jobs": _unless_gone(lambda: _open_jobs(stack)),
         "alarms_on": alarms_on(stack)[0],
         "api_url": stack.api_url,
@@ -67,16 +57,8 @@ def _unless_gone(count: Callable[[], Any]) -> Any:
         raise
 
 
-def _price(counts: dict[str, int]) -> float | None:
-    """USD an hour of the instances that run now; None where a type's price is not known."""
-    prices = [instances()[name].usd_per_hour if name in instances() else None for name in counts]
-    if None in prices:
-        return None
-    return round(sum(price * count for price, count in zip(prices, counts.values(), strict=True) if price), 2)
-
-
-def _queue(stack: DeployedStack) -> dict[str, int]:
-    """Messages; `backlog` is SageMaker's own queue of an asynchronous endpoint."""
+def _queue(stack: DeployedStack, hosting: Hosting) -> dict[str, int]:
+    """Messages; `backlog`: jobs that wait elsewhere."""
     if "JobQueue" not in stack.outputs:
         return {}
     sqs = stack.clients("sqs")
@@ -88,22 +70,7 @@ def _queue(stack: DeployedStack) -> dict[str, int]:
         counts[output] = [int(found[name]) for name in names]
     waiting, in_flight = counts["JobQueue"]
     queue = {"waiting": waiting, "in_flight": in_flight, "dead_letters": counts["JobDeadLetters"][0]}
-    return queue | ({"backlog": _backlog(stack)} if "AsyncInferenceConfig" in (stack.endpoint or {}) else {})
-
-
-def _backlog(stack: DeployedStack) -> int:
-    """As CloudWatch has it from the last minutes; 0 without a figure."""
-    now = datetime.now(UTC)
-    points = stack.clients("cloudwatch").get_metric_statistics(
-        Namespace="AWS/SageMaker",
-        MetricName="ApproximateBacklogSize",
-        Dimensions=[{"Name": "EndpointName", "Value": stack.endpoint_name}],
-        StartTime=now - timedelta(minutes=10),
-        EndTime=now,
-        Period=60,
-        Statistics=["Maximum"],
-    )["Datapoints"]
-    return int(max(points, key=lambda point: point["Timestamp"])["Maximum"]) if points else 0
+    return queue | hosting.backlog()
 
 
 def _open_jobs(stack: DeployedStack) -> int | None:
@@ -127,13 +94,7 @@ def _page(stack: DeployedStack, found: dict[str, Any]) -> Iterator[str]:
 def _rows(stack: DeployedStack, found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     changed = stack.described.get("LastUpdatedTime") or stack.described["CreationTime"]
     yield "stack", f"{found['stack']} since {changed:%Y-%m-%d %H:%M} UTC, in {stack.region} of account {stack.account}"
-    endpoint, count = found["endpoint"], found["instances"]
-    yield "endpoint", f"{endpoint['name']}: {endpoint['status']}" if endpoint else "there is none"
-    types = ", ".join(f"{number} x {name}" for name, number in count["types"].items())
-    yield "instances", f"{count['current']} of {count['desired']}" + (f": {types}" if types else "")
-    prices = [instances()[name].price(number, number) for name, number in count["types"].items() if name in instances()]
-    running = " and ".join(filter(None, prices)) or "not known"
-    yield "cost", f"{running} for the instances that run now" if count["current"] else "no instance runs"
+    yield from hosting_of(stack).lines(found)
     if (queue := found["queue"]) == "gone":
         yield "queue", "gone"
     elif queue:
@@ -150,4 +111,4 @@ def _rows(stack: DeployedStack, found: dict[str, Any]) -> Iterator[tuple[str, st
         if failure["cause"]:
             yield "cause", failure["cause"]
         for number, line in enumerate(failure["lines"]):
-            yield "container" if number == 0 else "", line
+            yield "log" if number == 0 else "", line

@@ -1,7 +1,6 @@
 """`python -m slipway verify`: whether a deploy or update did what it says, proved by looking and by calling."""
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,6 +8,8 @@ from typing import Any
 from slipway.alarms import alarms_on
 from slipway.deployed_api import OPEN_JOB, DeployedApi
 from slipway.deployed_stack import DeployedStack, with_stack
+from slipway.hosting.check import Check
+from slipway.hosting.hosting import hosting_of
 from slipway.last_failure import last_failure
 from slipway.prompt import request_body
 from slipway.retained_hosting import BusyEndpointError
@@ -20,20 +21,11 @@ _COMPLETE = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
 
 @dataclass(frozen=True)
 class Options:
-    """timeout: seconds that an answer by a job may take; an endpoint at zero instances starts one for it."""
+    """timeout: seconds that an answer by a job may take; an endpoint at zero instances, and machines asleep, start
+    for it."""
 
     timeout: int = 1800
     as_json: bool = False
-
-
-@dataclass(frozen=True)
-class Check:
-    """One question and what was seen. fix: what to do where it is not good."""
-
-    name: str
-    good: bool
-    seen: str
-    fix: str = ""
 
 
 def run(name: str, region: str | None, options: Options) -> int:
@@ -63,14 +55,14 @@ def _line(check: Check) -> str:
 
 
 def checks_of(stack: DeployedStack, timeout: int) -> Iterator[Check]:
-    """The model is called only where its stack is complete and its endpoint in service."""
-    state, endpoint = _stack(stack), _endpoint(stack)
-    yield from (state, endpoint)
-    if stack.endpoint:
-        yield from (configuration(stack, stack.endpoint), _instances(stack.endpoint), _alarms(stack))
-    if state.good and endpoint.good:
+    """The model is called only where its stack is complete and what runs it takes calls."""
+    state, hosting = _stack(stack), hosting_of(stack)
+    yield state
+    yield from hosting.checks()
+    yield _alarms(stack)
+    if state.good and hosting.takes_calls:
         yield from _calls(stack, timeout)
-    yield _other_endpoints(stack)
+    yield hosting.still_billing()
     yield _left(stack)
 
 
@@ -84,46 +76,6 @@ def _stack(stack: DeployedStack) -> Check:
     return Check("stack", False, seen, (failure and failure.cause) or "mend the deployment, then deploy it again")
 
 
-def configuration(stack: DeployedStack, endpoint: dict[str, Any]) -> Check:
-    """SageMaker may have gone back to the old configuration without CloudFormation's knowledge."""
-    live = str(endpoint["EndpointConfigName"])
-    # Physical ids are ARNs, which are in lower case.
-    own = [_name_in(each).lower() for each in stack.resources.get("AWS::SageMaker::EndpointConfig", [])]
-    if live.lower() in own:
-        return Check("configuration", True, f"{live}, the stack's own")
-    fix = (
-        "SageMaker has rolled the update back; mend the deployment and deploy it again now: the permission to read an "
-        "image, weights or a handler that the update replaced went with it, so instances that SageMaker replaces or "
-        "adds cannot start"
-    )
-    return Check("configuration", False, f"the endpoint runs {live}; the stack's is {' or '.join(own) or 'none'}", fix)
-
-
-def _endpoint(stack: DeployedStack) -> Check:
-    endpoint = stack.endpoint
-    if endpoint is None:
-        return Check("endpoint", False, f"there is no endpoint {stack.endpoint_name}", "deploy again")
-    status, reason = endpoint["EndpointStatus"], endpoint.get("FailureReason")
-    seen = f"{stack.endpoint_name} is {status}" + (f": {reason}" if reason else "")
-    if status == "InService" and not reason:
-        return Check("endpoint", True, seen)
-    is_busy = status in ("Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting")
-    fix = "wait until SageMaker is done" if is_busy else f"read python -m slipway logs {stack.name}"
-    return Check("endpoint", False, seen, fix)
-
-
-def _instances(endpoint: dict[str, Any]) -> Check:
-    variants = endpoint.get("ProductionVariants", [])
-    current, desired = (
-        sum(variant.get(f"{which}InstanceCount", 0) for variant in variants) for which in ("Current", "Desired")
-    )
-    seen = f"{current} of {desired}"
-    if desired == 0 and variants:
-        seen += ": none has run this configuration yet, unless a job of the next lines starts one"
-    fix = "wait until scaling is done; where it stays so, AWS has no such instance"
-    return Check("instances", bool(variants) and current == desired, seen, fix)
-
-
 def _alarms(stack: DeployedStack) -> Check:
     on, count = alarms_on(stack)
     on = [name for name in on if "AlarmsIdle" not in name]  # of a bill, which the calls below end
@@ -134,7 +86,7 @@ def _alarms(stack: DeployedStack) -> Check:
 def _calls(stack: DeployedStack, timeout: int) -> Iterator[Check]:
     api, body = DeployedApi(stack), request_body(_PROMPT, stack.bodies, max_tokens=_MAX_TOKENS)
     answer = api.call("POST", "generate", body)
-    if answer.status == 202:  # an asynchronous endpoint, which needs more time than the gateway gives it
+    if answer.status == 202:  # a model that needs more time than the gateway gives it
         yield _job("POST /generate", api.ended(answer.content, timeout), timeout)
     else:
         yield Check("POST /generate", answer.status == 200, "200" if answer.status == 200 else answer.problem)
@@ -156,18 +108,6 @@ def _job(name: str, job: dict[str, Any], timeout: int) -> Check:
     return Check(name, job["status"] == "succeeded", seen)
 
 
-def _other_endpoints(stack: DeployedStack) -> Check:
-    """Endpoints of earlier stacks of this name: they bill by the hour."""
-    ours = re.compile(rf"{re.escape(stack.name)}-[0-9a-f]{{8}}", re.IGNORECASE)
-    pages = stack.clients("sagemaker").get_paginator("list_endpoints").paginate(NameContains=f"{stack.name}-")
-    names = [each["EndpointName"] for page in pages for each in page["Endpoints"]]
-    others = sorted(name for name in names if ours.fullmatch(name) and name != stack.endpoint_name)
-    if not others:
-        return Check("still billing", True, "no endpoint of an earlier stack")
-    fix = f"aws sagemaker delete-endpoint --endpoint-name {others[0]}"
-    return Check("still billing", False, f"{', '.join(others)} of an earlier stack", fix)
-
-
 def _left(stack: DeployedStack) -> Check:
     """Resources of earlier stacks and updates that nobody uses; they bill for storage at most."""
     try:
@@ -176,8 +116,3 @@ def _left(stack: DeployedStack) -> Check:
         return Check("left over", True, "not looked for while the endpoint is busy")
     bills = f"{len(left)} that bill for storage at most: {'; '.join(left)}"
     return Check("left over", True, bills if left else "nothing of earlier stacks and updates")
-
-
-def _name_in(physical_id: str) -> str:
-    """The name of an ARN or a path, else the id itself."""
-    return physical_id.rpartition("/")[2]

@@ -13,10 +13,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from slipway.deployed_api import DeployedApi
 from slipway.deployed_stack import DeployedStack, UnknownStackError
+from slipway.hosting.endpoint import configuration
 from slipway.last_failure import last_failure
 from slipway.logs import ACCESS, log_groups
 from slipway.prompt import request_body
-from slipway.verify import configuration
 from smoke.report import Answer
 from smoke.trial import ASYNC, REALTIME, Trial
 

@@ -18,6 +18,7 @@ from .machine_role import MachineRole
 from .machines import Machines
 from .resolution import Resolution
 from .sources import Sources
+from .unique_name import unique_name
 
 _HIDDEN = Duration.seconds(
     30
@@ -68,6 +69,7 @@ class Ec2Hosting(Construct):
             self,
             "MachineLogGroup",
             settings=deployment.logs,
+            name=f"/slipway/machines/{unique_name()}",
             removal_policy=RemovalPolicy.RETAIN,  # a set-up that failed says why there
         )
         Tags.of(log_group).add(DEPLOYMENT_TAG, Aws.STACK_NAME)

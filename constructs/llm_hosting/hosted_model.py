@@ -18,6 +18,7 @@ from .execution_role import ExecutionRole
 from .log_group import LogGroup
 from .model_archive import ModelArchive
 from .resolution import Resolution
+from .unique_name import unique_name
 
 VARIANT_NAME = "AllTraffic"  # guardrails need the same variant name in the old and the new configuration
 _PROVISION_TIMEOUT_IN_SECONDS = 1800  # for an update, where the deployment names none
@@ -48,7 +49,7 @@ class HostedModel(Construct):
         super().__init__(scope, construct_id)
         deployment = resolution.deployment
         self._hosting = deployment.hosting
-        self.name = f"{cdk.Aws.STACK_NAME}-{_first_characters_of_stack_id()}"
+        self.name = unique_name()
         dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
         self.log_group = self._create_log_group(deployment.logs)
         self.outputs = {"EndpointName": self.name, "EndpointLogGroup": self.log_group.log_group_name}
@@ -281,10 +282,3 @@ def _pools(types: Sequence[str]) -> list[sagemaker.CfnEndpointConfig.InstancePoo
         sagemaker.CfnEndpointConfig.InstancePoolProperty(instance_type=name, priority=priority)
         for priority, name in enumerate(types, start=1)
     ]
-
-
-def _first_characters_of_stack_id() -> str:
-    """arn:…:stack/<name>/<GUID> -> the GUID's first 8 characters."""
-    guid = cdk.Fn.select(2, cdk.Fn.split("/", cdk.Aws.STACK_ID))
-    first: str = cdk.Fn.select(0, cdk.Fn.split("-", guid))
-    return first

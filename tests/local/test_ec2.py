@@ -11,7 +11,8 @@ import pytest
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
-from local_cloud.deploy import DeployError, deploy
+from local_cloud.deploy import DeployError, deploy, destroy
+from support.command import Command, command_on
 from support.deployed_stacks import deployed, edited, resource_ids
 from support.machines import forget_faults, machines, order_fault, wait_for_state
 from support.patience import wait_for
@@ -49,6 +50,13 @@ def instance(cloud: LocalCloud, stack: Stack, api: ApiClient) -> str:
 def no_faults(cloud: LocalCloud) -> Iterator[None]:
     yield
     forget_faults(cloud)
+
+
+@pytest.fixture
+def slipway(
+    cloud: LocalCloud, stack: Stack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    return command_on(cloud, stack.region, monkeypatch, capsys)
 
 
 def services(cloud: LocalCloud, instance: str) -> dict[str, int]:
@@ -120,6 +128,48 @@ def test_the_published_request_is_answered_by_a_model_that_stays_loaded(
     assert found["start"]["since"] is None
 
 
+def test_verify_finds_all_as_asked_for(
+    cloud: LocalCloud, stack: Stack, api: ApiClient, instance: str, slipway: Command
+) -> None:
+    outcome = slipway("verify", stack.name)
+    assert (outcome.status, outcome.stderr) == (0, ""), outcome.stdout
+    checks = {line[8:24].strip(): line[24:] for line in outcome.stdout.splitlines()}
+    assert checks["machines"] == f"1 of 1: {instance} is running"
+    assert checks["configuration"] == "c5.xlarge, by the stack's launch template"
+    assert checks["access"] == "IMDSv2 only, no inbound rule, no key pair, encrypted disks"
+    assert checks["workers"].startswith(f"{instance} is ")
+    assert checks["SSM agent"] == f"Online on {instance}"
+    assert checks["POST /generate"] == "200"
+    assert checks["POST /jobs"].endswith(" is succeeded")
+
+
+def test_a_machine_changed_by_hand_is_found(cloud: LocalCloud, stack: Stack, instance: str, slipway: Command) -> None:
+    ec2 = cloud.client("ec2", region=stack.region)
+    (group,) = resource_ids(cloud, stack, "AWS::EC2::SecurityGroup")
+    way_in = {"GroupId": group, "IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, "CidrIp": "0.0.0.0/0"}
+    ec2.authorize_security_group_ingress(**way_in)
+    template = ec2.describe_launch_templates()["LaunchTemplates"][0]["LaunchTemplateId"]
+    copied = [{"Key": "slipway:deployment", "Value": stack.name}, {"Key": "slipway:machine", "Value": "0"}]
+    more = {"TagSpecifications": [{"ResourceType": "instance", "Tags": copied}], "MinCount": 1, "MaxCount": 1}
+    (other,) = ec2.run_instances(LaunchTemplate={"LaunchTemplateId": template}, **more)["Instances"]
+    outcome = slipway("verify", stack.name)
+    ec2.terminate_instances(InstanceIds=[other["InstanceId"]])
+    ec2.revoke_security_group_ingress(**way_in)
+    assert outcome.status == 1
+    failed = [line[8:24].strip() for line in outcome.stdout.splitlines() if line.startswith("FAILED")]
+    assert failed == ["access", "still billing"]
+    assert f"{group} of {instance} lets connections in" in outcome.stdout
+    assert f"aws ec2 terminate-instances --instance-ids {other['InstanceId']}" in outcome.stdout
+
+
+def test_logs_list_and_call(api: ApiClient, stack: Stack, instance: str, slipway: Command) -> None:
+    assert f"  {instance}/setup  " in slipway("logs", stack.name, "setup", "--since", "1d").stdout
+    (line,) = (line for line in slipway("list").stdout.splitlines() if line.startswith(f"{stack.name} "))
+    assert "  ec2  about 0.17 USD an hour for 1 that runs now" in line
+    outcome = slipway("call", stack.name, "Hello there", "--max-tokens", "5")
+    assert (outcome.status, outcome.stderr, len(outcome.stdout.split())) == (0, "", 5)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"num_samples": 0}, {"num_samples": 17}, {"length": 0}, {"temperature": -1}, {"top_p": 2}, {"prompt": 7}],
@@ -132,7 +182,7 @@ def test_a_wrong_value_is_a_400_before_any_job(api: ApiClient, wrong: dict[str, 
 
 
 def test_a_machine_stops_when_it_is_idle_but_not_while_a_job_runs_and_a_job_wakes_it(
-    cloud: LocalCloud, api: ApiClient, instance: str
+    cloud: LocalCloud, stack: Stack, api: ApiClient, instance: str, slipway: Command
 ) -> None:
     wake(api)
     model = held(cloud, instance)
@@ -145,6 +195,9 @@ def test_a_machine_stops_when_it_is_idle_but_not_while_a_job_runs_and_a_job_wake
     wait_for_state(cloud, instance, "stopped")
     cloud.advance(120)
     assert endpoint(api)["status"] == "Stopped"
+    page = slipway("status", stack.name).stdout
+    assert "machines    1 of 1, 1 asleep" in page
+    assert "cost        no machine runs; 17 GB of disk, about 1.36 USD a month" in page
     job = submitted(api)
     starting = endpoint(api)
     assert (starting["status"], bool(starting["start"]["since"])) == ("Starting", True)
@@ -203,7 +256,7 @@ def test_a_lack_of_capacity_and_a_boot_that_hangs_are_healed(
 
 
 def test_a_set_up_that_fails_fails_the_deploy_with_the_end_of_its_log(
-    cloud: LocalCloud, stack: Stack, tmp_path_factory: pytest.TempPathFactory
+    cloud: LocalCloud, stack: Stack, tmp_path_factory: pytest.TempPathFactory, slipway: Command
 ) -> None:
     other = edited(stack, tmp_path_factory.mktemp("ec2"), lambda _: None, "broken-set-up")
     order_fault(cloud, "command_fails", command="dnf")
@@ -212,3 +265,31 @@ def test_a_set_up_that_fails_fails_the_deploy_with_the_end_of_its_log(
     assert "The set-up of machine 0 ended with status 1" in str(failed.value)
     assert "dnf: failed as ordered by a test" in str(failed.value)
     assert failed.value.status == "ROLLBACK_COMPLETE"
+    page = slipway("status", other.name).stdout
+    assert "cause" not in page
+    assert "(AWS::CloudFormation::WaitCondition)" in page
+    assert "log         dnf: failed as ordered by a test" in page
+    told = slipway("logs", other.name).stderr
+    assert "The set-up of machine 0 ended with status 1" in told
+    assert "dnf: failed as ordered by a test" in told
+
+
+def test_after_a_destroy_a_purge_leaves_nothing(
+    cloud: LocalCloud, stack: Stack, api: ApiClient, instance: str, slipway: Command
+) -> None:
+    """The last test on the stack."""
+    ec2, logs = (cloud.client(service, region=stack.region) for service in ("ec2", "logs"))
+    tags = [{"Key": "slipway:deployment", "Value": stack.name}, {"Key": "slipway:machine", "Value": "0"}]
+    forgotten = ec2.create_volume(
+        AvailabilityZone=f"{stack.region}a", Size=17, TagSpecifications=[{"ResourceType": "volume", "Tags": tags}]
+    )["VolumeId"]
+    destroy(cloud, stack)
+    outcome = slipway("purge", stack.name, "--yes")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    removed = [line for line in outcome.stdout.splitlines() if line.startswith("removed ")]
+    kinds = ("disk without a machine", "table: ", "bucket: ", "log group: ")
+    assert [sum(kind in line for line in removed) for kind in kinds] == [1, 1, 1, 1]
+    assert len(removed) == 4
+    assert forgotten not in [each["VolumeId"] for each in ec2.describe_volumes()["Volumes"]]
+    assert not logs.describe_log_groups(logGroupNamePrefix=f"/slipway/machines/{stack.name}-")["logGroups"]
+    assert "Nothing of machines is left" in slipway("purge", stack.name).stdout

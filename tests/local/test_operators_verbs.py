@@ -252,7 +252,14 @@ def test_a_stack_that_slipway_has_not_made_is_left_alone(cloud: LocalCloud, stac
 def test_list_shows_deployments_and_no_other_stack(slipway: Command) -> None:
     outcome = slipway("list")
     assert outcome.status == 0
-    assert "gpt2  CREATE_COMPLETE  openai-community/gpt2 on tgi" in outcome.stdout.splitlines()
+    cost = "about 1.41 USD an hour for the instances that run now"
+    assert f"gpt2  CREATE_COMPLETE  openai-community/gpt2 on tgi  realtime  {cost}" in outcome.stdout.splitlines()
     assert ACCOUNT_SETTINGS not in outcome.stdout
     (found,) = (each for each in json.loads(slipway("list", "--json").stdout) if each["name"] == NAME)
-    assert found == {"name": NAME, "status": "CREATE_COMPLETE", "serves": "openai-community/gpt2 on tgi"}
+    assert found == {
+        "name": NAME,
+        "status": "CREATE_COMPLETE",
+        "serves": "openai-community/gpt2 on tgi",
+        "mode": "realtime",
+        "cost": cost,
+    }

@@ -178,4 +178,4 @@ def test_a_machine_does_what_the_worker_does_and_takes_sessions(templates: dict[
     assert found == MACHINE
     assert {each for each in objects if not each.endswith(".zip")} == {"bucket/input/*"}
     assert len(objects) == 2, "the code, by the hash of its content"
-    assert [template["Resources"][name]["Properties"].get("LogGroupName") for name in log_groups] == [None]
+    assert log_groups == {template["Outputs"]["MachineLogGroup"]["Value"]["Ref"]}

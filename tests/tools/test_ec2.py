@@ -447,6 +447,11 @@ def test_run_instances_launches_by_template(cloud: LocalCloud, ec2: Any) -> None
     template = create(cloud, "template", machine(f"{HOME}true"))["Template"]
     made = ec2.run_instances(LaunchTemplate={"LaunchTemplateId": template}, MinCount=2, MaxCount=2)["Instances"]
     assert {each["InstanceType"] for each in made} == {"c5.xlarge"}
+    shown = ec2.describe_instances(InstanceIds=[made[0]["InstanceId"]])["Reservations"][0]["Instances"][0]
+    tags = {tag["Key"]: tag["Value"] for tag in shown["Tags"]}
+    assert tags == {"aws:ec2launchtemplate:id": template, "aws:ec2launchtemplate:version": "1"}
+    options = shown["MetadataOptions"]
+    assert (options["HttpTokens"], options["HttpPutResponseHopLimit"]) == ("required", 1)
     for each in made:
         written(home(cloud, each["InstanceId"]) / "user-data-runs")
     ec2.terminate_instances(InstanceIds=[each["InstanceId"] for each in made])

@@ -30,7 +30,7 @@ _ARM_IMAGE = "ami-0c2023a1b2c3d4e50"
 
 @dataclass(frozen=True)
 class Launch:
-    """What an instance is made of; `tags` are those for resources of type instance."""
+    """What an instance is made of; `tags` are those for resources of type instance, EC2's own among them."""
 
     image_id: str
     architecture: str
@@ -53,9 +53,8 @@ def resolve(request: dict[str, Any]) -> Launch:
     Raises RefusedError.
     """
     network.make_defaults()
-    members = _template_data(request.get("LaunchTemplate")) | {
-        name: value for name, value in request.items() if name != "LaunchTemplate"
-    }
+    template, own_tags = _template(request.get("LaunchTemplate"))
+    members = template | {name: value for name, value in request.items() if name != "LaunchTemplate"}
     image_id = _image(members.get("ImageId", ""))
     instance_type = members.get("InstanceType", "m1.small")
     architecture = "arm64" if image_id == _ARM_IMAGE else "x86_64"
@@ -80,17 +79,21 @@ def resolve(request: dict[str, Any]) -> Launch:
         metadata_options=members.get("MetadataOptions", {}),
         shutdown_behavior=members.get("InstanceInitiatedShutdownBehavior", "stop"),
         tags=[
-            tag
-            for each in members.get("TagSpecifications", [])
-            if each["ResourceType"] == "instance"
-            for tag in each["Tags"]
+            *own_tags,
+            *(
+                tag
+                for each in members.get("TagSpecifications", [])
+                if each["ResourceType"] == "instance"
+                for tag in each["Tags"]
+            ),
         ],
     )
 
 
-def _template_data(specification: dict[str, Any] | None) -> dict[str, Any]:
+def _template(specification: dict[str, Any] | None) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """Its data, and the tags with which EC2 marks what was launched by it."""
     if not specification:
-        return {}
+        return {}, []
     template_id, name = specification.get("LaunchTemplateId"), specification.get("LaunchTemplateName")
     known = _ec2._launch_templates.values()
     found = next((each for each in known if template_id == each["LaunchTemplateId"]), None) or next(
@@ -105,8 +108,9 @@ def _template_data(specification: dict[str, Any] | None) -> dict[str, Any]:
     numbers = {"$Default": found["DefaultVersionNumber"], "$Latest": found["LatestVersionNumber"]}
     for version in found["Versions"]:
         if str(version["VersionNumber"]) == str(numbers.get(wanted, wanted)):
-            data: dict[str, Any] = version["LaunchTemplateData"]
-            return {name: data[name] for name in data}
+            marks = {"id": found["LaunchTemplateId"], "version": str(version["VersionNumber"])}
+            tags = [{"Key": f"aws:ec2launchtemplate:{name}", "Value": value} for name, value in marks.items()]
+            return dict(version["LaunchTemplateData"]), tags
     raise RefusedError(
         "InvalidLaunchTemplateId.VersionNotFound",
         f"Could not find the specified version {wanted} for the launch template with ID {template_id}.",

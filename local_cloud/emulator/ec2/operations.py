@@ -197,10 +197,33 @@ def _tags_of_instances() -> Iterator[tuple[str, list[dict[str, str]]]]:
         yield _arn(instance_id), _ec2._tags.get(instance_id, [])
 
 
+<<<<<<< HEAD
 async def list_machines() -> list[dict[str, Any]]:
     """Off the loop, as each machine is asked for its processes."""
     found = [each for _, _, each in ministack.in_all_scopes(instances) if each.state != "terminated"]
     return [await asyncio.to_thread(each.describe) for each in found]
+=======
+def _with_metadata_options(shown: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], str]:
+    """DescribeInstances with what MiniStack leaves out: how the metadata service is reached."""
+
+    def show(record: dict[str, Any]) -> str:
+        item = shown(record)
+        if record["InstanceId"] not in instances:
+            return item
+        given = instances[record["InstanceId"]].launch.metadata_options
+        options = (
+            f"<state>applied</state><httpTokens>{given.get('HttpTokens', 'required')}</httpTokens>"
+            f"<httpPutResponseHopLimit>{given.get('HttpPutResponseHopLimit', 1)}</httpPutResponseHopLimit>"
+            f"<httpEndpoint>{given.get('HttpEndpoint', 'enabled')}</httpEndpoint>"
+        )
+        return f"{item.rstrip().removesuffix('</item>')}<metadataOptions>{options}</metadataOptions></item>"
+
+    return show
+
+
+def list_machines() -> list[dict[str, Any]]:
+    return [each.describe() for _, _, each in ministack.in_all_scopes(instances) if each.state != "terminated"]
+>>>>>>> i12-verbs
 
 
 def power_off_all() -> None:
@@ -226,6 +249,7 @@ def install() -> None:
     ):
         _ec2._ACTION_MAP[name] = _refusing(operation)
     _app.SERVICE_HANDLERS["ec2"] = _authorizing_each(_app.SERVICE_HANDLERS["ec2"])
+    _ec2._instance_xml = _with_metadata_options(_ec2._instance_xml)
     _tagging._RESOURCE_TAG_COLLECTORS["ec2"] = _tags_of_instances
     ministack.register_view("/_slipway/machines", list_machines)
     ministack.register_command("POST", "/_slipway/machines", _set_boot_seconds)

@@ -44,7 +44,7 @@ def _create_instance(logical_id: str, properties: dict[str, Any], stack: str) ->
     (made,) = operations.run(request)
     _ec2._tags[made.id] = [*_ec2._tags.get(made.id, []), *tags]
     if properties.get("PropagateTagsToVolumeOnCreation"):
-        _ec2._tags[made.volume_id] = _ec2._tags[made.id]
+        _ec2._tags[made.volume_id] = tags
     return made.id, _attributes(made.id)
 
 
@@ -67,7 +67,8 @@ def _stabilize_instance(instance_id: str) -> None:
 
 
 def _update_instance(instance_id: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
-    _ec2._tags[instance_id] = [{"Key": str(tag["Key"]), "Value": str(tag["Value"])} for tag in new.get("Tags") or []]
+    tags = [{"Key": str(tag["Key"]), "Value": str(tag["Value"])} for tag in new.get("Tags") or []]
+    _ec2._tags[instance_id] = [*operations.find(instance_id).launch.tags, *tags]
     return instance_id, _attributes(instance_id)
 
 

@@ -19,6 +19,7 @@ from slipway.last_failure import cause_of, last_failure
 from slipway.prompt import request_body, text_of
 from slipway.status import show
 from slipway.verify import checks_of
+from support.stand_in_ec2 import StandInEc2
 
 STACK_ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/chat/1a2b3c4d-5e6f-7a8b-9c0d-1e2f3a4b5c6d"
 
@@ -28,7 +29,7 @@ def refusal(operation: str, code: str) -> ClientError:
 
 
 class Aws:
-    """One account as far as the verbs ask: every service is this object itself, every page the only one."""
+    """One account as far as the verbs ask: every service but EC2 is this object itself, every page the only one."""
 
     def __init__(self, *, status: str = "CREATE_COMPLETE", endpoint: dict[str, Any] | None = None, **ids: list[str]):
         self.status, self.ids = status, ids
@@ -47,7 +48,7 @@ class Aws:
             "CreationTime": datetime(2026, 11, 22, tzinfo=UTC),
             "Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in self.outputs.items()],
         }
-        return DeployedStack(described, lambda service: self)
+        return DeployedStack(described, lambda service: StandInEc2() if service == "ec2" else self)
 
     def get_paginator(self, operation: str) -> Any:
         return SimpleNamespace(paginate=lambda **request: [getattr(self, operation)(**request)])

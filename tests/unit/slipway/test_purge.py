@@ -16,6 +16,7 @@ from llm_hosting import DESCRIPTION_PREFIX
 from local_cloud.assembly import ROOT
 from slipway.aws_clients import clients_in
 from slipway.purge import ask_on_terminal, purge
+from support.stand_in_ec2 import StandInEc2, instance, volume
 
 TABLE, BUCKET, LOG_GROUP = "chat-Table-1A", "chat-bucket-1a", "/aws/sagemaker/Endpoints/chat-1a2b3c4d"
 ARNS = [
@@ -53,6 +54,7 @@ class Account:
         self.locked: set[str] = set()
         self.in_stack: list[str] = []
         self.refuses_to_delete_tables = False
+        self.ec2 = StandInEc2()
         # Three versions: SageMaker went back to the second by itself, CloudFormation holds the third for deployed.
         self.endpoints = {"chat-1a2b3c4d": {"EndpointStatus": "InService", "EndpointConfigName": "Configuration-2"}}
         self.configurations = {f"Configuration-{each}": f"Model-{each}" for each in (1, 2, 3)}
@@ -92,8 +94,8 @@ class Account:
     def delete_model(self, ModelName: str) -> None:
         self.models.remove(ModelName)
 
-    def __call__(self, service: str) -> "Account":
-        return self
+    def __call__(self, service: str) -> Any:
+        return self.ec2 if service == "ec2" else self
 
     def describe_stacks(self, StackName: str) -> Any:
         if self.stack is None:
@@ -342,6 +344,35 @@ def test_an_object_that_cannot_be_removed_is_named_and_a_later_purge_removes_the
     account.locked = set()
     assert purge("chat", account, None) == 0
     assert not account.buckets
+
+
+def test_machines_and_disks_that_outlived_their_stack_are_removed_by_their_tags(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arn = "arn:aws:ec2:eu-west-1:111122223333:instance"
+    account = Account(arns=[f"{arn}/i-1", f"{arn}/i-gone"])  # the tagging API lists what is gone for some time
+    account.ec2 = StandInEc2(
+        instance("i-1", state="stopped"),
+        instance("i-gone", state="terminated"),
+        instance("i-other", deployment="chatter"),
+        volumes=[volume("vol-1", of="i-1"), volume("vol-loose", of=None), volume("vol-o", of=None, deployment="other")],
+    )
+    assert purge("chat", account, None) == 0
+    said = capsys.readouterr().out
+    assert "machine: bills while it runs, its disk always  i-1        stopped" in said
+    assert "not removed" not in said
+    assert "i-gone" not in said
+    states = {each["InstanceId"]: each["State"]["Name"] for each in account.ec2.instances}
+    assert states == {"i-1": "shutting-down", "i-gone": "terminated", "i-other": "running"}
+    assert [each["VolumeId"] for each in account.ec2.volumes] == ["vol-1", "vol-o"]
+
+
+def test_beside_the_stack_machines_stay_and_a_disk_without_one_goes() -> None:
+    account = Account(stack="UPDATE_COMPLETE", arns=[])
+    account.ec2 = StandInEc2(instance("i-1"), volumes=[volume("vol-1", of="i-1"), volume("vol-loose", of=None)])
+    assert purge("chat", account, None) == 0
+    assert [each["State"]["Name"] for each in account.ec2.instances] == ["running"]
+    assert [each["VolumeId"] for each in account.ec2.volumes] == ["vol-1"]
 
 
 def test_a_large_bucket_is_counted_up_to_a_limit(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,1 @@
+"""What runs the model of a deployed stack: an endpoint of SageMaker, or machines of EC2."""

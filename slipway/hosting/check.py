@@ -1,0 +1,13 @@
+"""One check of `verify`."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question and what was seen. fix: what to do where it is not good."""
+
+    name: str
+    good: bool
+    seen: str
+    fix: str = ""

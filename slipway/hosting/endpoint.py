@@ -1,0 +1,147 @@
+"""An endpoint of SageMaker: what verify, status and list ask of it."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from llm_hosting.catalog.instances import instances
+from slipway.account.endpoint_quota import instances_of
+from slipway.deployed_stack import DeployedStack
+from slipway.hosting.check import Check
+
+
+class Endpoint:
+    """Of `hosting.mode: realtime` and `async`."""
+
+    log_parts: tuple[str, ...] = ()
+    may_sleep = False
+
+    def __init__(self, stack: DeployedStack) -> None:
+        self._stack = stack
+
+    @property
+    def mode(self) -> str:
+        if self._stack.endpoint is None:
+            return ""
+        return "async" if "AsyncInferenceConfig" in self._stack.endpoint else "realtime"
+
+    @property
+    def log_group(self) -> str:
+        return f"/aws/sagemaker/Endpoints/{self._stack.endpoint_name}"
+
+    @property
+    def failure(self) -> str:
+        return str((self._stack.endpoint or {}).get("FailureReason") or "")
+
+    @property
+    def takes_calls(self) -> bool:
+        return self._service().good
+
+    def checks(self) -> Iterator[Check]:
+        """The last two only where there is an endpoint."""
+        yield self._service()
+        if endpoint := self._stack.endpoint:
+            yield from (configuration(self._stack, endpoint), _instances(endpoint))
+
+    def still_billing(self) -> Check:
+        """Endpoints of earlier stacks bill by the hour."""
+        name = self._stack.name
+        ours = re.compile(rf"{re.escape(name)}-[0-9a-f]{{8}}", re.IGNORECASE)
+        pages = self._stack.clients("sagemaker").get_paginator("list_endpoints").paginate(NameContains=f"{name}-")
+        names = [each["EndpointName"] for page in pages for each in page["Endpoints"]]
+        others = sorted(each for each in names if ours.fullmatch(each) and each != self._stack.endpoint_name)
+        if not others:
+            return Check("still billing", True, "no endpoint of an earlier stack")
+        fix = f"aws sagemaker delete-endpoint --endpoint-name {others[0]}"
+        return Check("still billing", False, f"{', '.join(others)} of an earlier stack", fix)
+
+    def state(self) -> dict[str, Any]:
+        endpoint = self._stack.endpoint
+        counts = dict(instances_of(endpoint, self._stack.clients("sagemaker"))) if endpoint else {}
+        variants = (endpoint or {}).get("ProductionVariants", [])
+        return {
+            "endpoint": endpoint and {"name": self._stack.endpoint_name, "status": endpoint["EndpointStatus"]},
+            "instances": {
+                "current": sum(variant.get("CurrentInstanceCount", 0) for variant in variants),
+                "desired": sum(variant.get("DesiredInstanceCount", 0) for variant in variants),
+                "types": counts,
+            },
+            "usd_per_hour": _price(counts),
+        }
+
+    def cost(self, state: dict[str, Any]) -> str:
+        count, types = state["instances"], state["instances"]["types"]
+        prices = [instances()[name].price(number, number) for name, number in types.items() if name in instances()]
+        running = " and ".join(filter(None, prices)) or "not known"
+        return f"{running} for the instances that run now" if count["current"] else "no instance runs"
+
+    def lines(self, state: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        endpoint, count = state["endpoint"], state["instances"]
+        yield "endpoint", f"{endpoint['name']}: {endpoint['status']}" if endpoint else "there is none"
+        types = ", ".join(f"{number} x {name}" for name, number in count["types"].items())
+        yield "instances", f"{count['current']} of {count['desired']}" + (f": {types}" if types else "")
+        yield "cost", self.cost(state)
+
+    def backlog(self) -> dict[str, int]:
+        """SageMaker's own queue of an asynchronous endpoint, as CloudWatch has it from the last minutes."""
+        if self.mode != "async":
+            return {}
+        now = datetime.now(UTC)
+        points = self._stack.clients("cloudwatch").get_metric_statistics(
+            Namespace="AWS/SageMaker",
+            MetricName="ApproximateBacklogSize",
+            Dimensions=[{"Name": "EndpointName", "Value": self._stack.endpoint_name}],
+            StartTime=now - timedelta(minutes=10),
+            EndTime=now,
+            Period=60,
+            Statistics=["Maximum"],
+        )["Datapoints"]
+        return {"backlog": int(max(points, key=lambda point: point["Timestamp"])["Maximum"]) if points else 0}
+
+    def _service(self) -> Check:
+        endpoint, name = self._stack.endpoint, self._stack.endpoint_name
+        if endpoint is None:
+            return Check("endpoint", False, f"there is no endpoint {name}", "deploy again")
+        status = endpoint["EndpointStatus"]
+        seen = f"{name} is {status}" + (f": {self.failure}" if self.failure else "")
+        if status == "InService" and not self.failure:
+            return Check("endpoint", True, seen)
+        is_busy = status in ("Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting")
+        fix = "wait until SageMaker is done" if is_busy else f"read python -m slipway logs {self._stack.name}"
+        return Check("endpoint", False, seen, fix)
+
+
+def configuration(stack: DeployedStack, endpoint: dict[str, Any]) -> Check:
+    """SageMaker may have gone back to the old configuration without CloudFormation's knowledge."""
+    live = str(endpoint["EndpointConfigName"])
+    # Physical ids are ARNs, which are in lower case.
+    own = [each.rpartition("/")[2].lower() for each in stack.resources.get("AWS::SageMaker::EndpointConfig", [])]
+    if live.lower() in own:
+        return Check("configuration", True, f"{live}, the stack's own")
+    fix = (
+        "SageMaker has rolled the update back; mend the deployment and deploy it again now: the permission to read an "
+        "image, weights or a handler that the update replaced went with it, so instances that SageMaker replaces or "
+        "adds cannot start"
+    )
+    return Check("configuration", False, f"the endpoint runs {live}; the stack's is {' or '.join(own) or 'none'}", fix)
+
+
+def _instances(endpoint: dict[str, Any]) -> Check:
+    variants = endpoint.get("ProductionVariants", [])
+    current, desired = (
+        sum(variant.get(f"{which}InstanceCount", 0) for variant in variants) for which in ("Current", "Desired")
+    )
+    seen = f"{current} of {desired}"
+    if desired == 0 and variants:
+        seen += ": none has run this configuration yet, unless a job of the next lines starts one"
+    fix = "wait until scaling is done; where it stays so, AWS has no such instance"
+    return Check("instances", bool(variants) and current == desired, seen, fix)
+
+
+def _price(counts: dict[str, int]) -> float | None:
+    """USD an hour of the instances that run now; None where a type's price is not known."""
+    prices = [instances()[name].usd_per_hour if name in instances() else None for name in counts]
+    if None in prices:
+        return None
+    return round(sum(price * count for price, count in zip(prices, counts.values(), strict=True) if price), 2)

@@ -1,0 +1,60 @@
+"""The one place where the operator's verbs tell machines of EC2 from an endpoint of SageMaker."""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from slipway.deployed_stack import DeployedStack
+from slipway.hosting.check import Check
+from slipway.hosting.endpoint import Endpoint
+from slipway.hosting.machines import Machines
+
+_ENGINE_OF_MACHINES = "transformers"  # the only engine of `hosting.mode: ec2`, and of no other mode
+
+
+class Hosting(Protocol):
+    """mode: as in the deployment file; "" = not known, as nothing is there.
+
+    log_group: of what runs the model. log_parts: names of its parts, with which its streams end.
+    failure: a reason that it names itself, beside CloudFormation's; "" = none.
+    may_sleep: whether a call may have to wait for a start.
+    takes_calls: whether the API can get an answer from it, also a late one.
+    """
+
+    log_parts: tuple[str, ...]
+    may_sleep: bool
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def log_group(self) -> str: ...
+
+    @property
+    def failure(self) -> str: ...
+
+    @property
+    def takes_calls(self) -> bool: ...
+
+    def checks(self) -> Iterator[Check]:
+        """Whether what runs is what the stack asked for."""
+
+    def still_billing(self) -> Check:
+        """Whether anything of earlier stacks of the name bills by the hour."""
+
+    def state(self) -> dict[str, Any]:
+        """Members of `status --json`."""
+
+    def cost(self, state: dict[str, Any]) -> str:
+        """What `state` costs, in words."""
+
+    def lines(self, state: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        """Label and text of each line of `status`."""
+
+    def backlog(self) -> dict[str, int]:
+        """Jobs that wait elsewhere than in the deployment's own queue."""
+
+
+def hosting_of(stack: DeployedStack) -> Hosting:
+    """What runs the stack's model."""
+    engine = stack.serves.rpartition(" on ")[2]
+    return Machines(stack) if engine == _ENGINE_OF_MACHINES else Endpoint(stack)

@@ -1,0 +1,126 @@
+"""One machine of `hosting.mode: ec2`, as EC2 and the job table show it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from llm_hosting import DEPLOYMENT_TAG, MACHINE_TAG
+
+AWAKE = ("pending", "running")
+_EXIST = (*AWAKE, "stopping", "stopped")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the machine of a number has told last; seconds of the epoch, 0 = never. state: of its worker."""
+
+    instance_id: str = ""
+    state: str = ""
+    seen_at: float = 0
+    asked_at: float = 0
+    refused_at: float = 0
+    boot_in_seconds: float = 0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """described: as EC2 shows the instance. row: None = no worker of this instance has begun. volumes: its disks."""
+
+    described: Mapping[str, Any]
+    row: Row | None = None
+    volumes: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        return str(self.described["InstanceId"])
+
+    @property
+    def number(self) -> int:
+        """From 0 on, in its deployment."""
+        return int(self.tags[MACHINE_TAG])
+
+    @property
+    def type(self) -> str:
+        return str(self.described["InstanceType"])
+
+    @property
+    def state(self) -> str:
+        """EC2's word."""
+        return str(self.described["State"]["Name"])
+
+    @property
+    def tags(self) -> dict[str, str]:
+        return {each["Key"]: each["Value"] for each in self.described.get("Tags", [])}
+
+    @property
+    def is_awake(self) -> bool:
+        """Whether it bills by the hour."""
+        return self.state in AWAKE
+
+    @property
+    def launched_at(self) -> float:
+        """Of the last start."""
+        return float(self.described["LaunchTime"].timestamp())
+
+
+def tagged_instances(deployment: str, ec2: Any) -> list[dict[str, Any]]:
+    """Every instance with the tags of the deployment's machines that bills now, or would once started."""
+    filters = {
+        f"tag:{DEPLOYMENT_TAG}": [deployment],
+        "tag-key": [MACHINE_TAG],
+        "instance-state-name": list(_EXIST),
+    }
+    pages = ec2.get_paginator("describe_instances").paginate(Filters=_listed(filters))
+    return [each for page in pages for group in page["Reservations"] for each in group["Instances"]]
+
+
+def volumes_of(instance_ids: list[str], ec2: Any) -> list[dict[str, Any]]:
+    """The disks of these instances."""
+    if not instance_ids:
+        return []
+    return _volumes({"attachment.instance-id": instance_ids}, ec2)
+
+
+def loose_volumes(deployment: str, ec2: Any) -> list[dict[str, Any]]:
+    """Disks of the deployment's machines that no instance has: they have outlived theirs."""
+    return _volumes({f"tag:{DEPLOYMENT_TAG}": [deployment], "tag-key": [MACHINE_TAG], "status": ["available"]}, ec2)
+
+
+def row_of(item: Mapping[str, Any]) -> Row:
+    """Of an item `machine#<number>` of the job table."""
+
+    def number(name: str) -> float:
+        return float(item.get(name, {"N": 0})["N"])
+
+    return Row(
+        instance_id=item.get("instance_id", {"S": ""})["S"],
+        state=item.get("state", {"S": ""})["S"],
+        seen_at=number("seen_at"),
+        asked_at=number("asked_at"),
+        refused_at=number("refused_at"),
+        boot_in_seconds=number("boot_in_seconds"),
+    )
+
+
+def age(then: float, now: float) -> str:
+    """For example `12 s`; the clocks of both may differ."""
+    seconds = max(0, round(now - then))
+    for unit, length in (("days", 172_800), ("h", 7_200), ("min", 120)):
+        if seconds >= length:
+            return f"{seconds // {'days': 86_400, 'h': 3_600, 'min': 60}[unit]} {unit}"
+    return f"{seconds} s"
+
+
+def moment(seconds: float) -> str:
+    """In UTC, to the second."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _volumes(filters: dict[str, list[str]], ec2: Any) -> list[dict[str, Any]]:
+    pages = ec2.get_paginator("describe_volumes").paginate(Filters=_listed(filters))
+    return [each for page in pages for each in page["Volumes"]]
+
+
+def _listed(filters: dict[str, list[str]]) -> list[dict[str, Any]]:
+    return [{"Name": name, "Values": values} for name, values in filters.items()]

@@ -1,0 +1,168 @@
+"""The machines of a deployment in `hosting.mode: ec2`: what verify, status, logs and list ask of them."""
+
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from llm_hosting.catalog.instances import ec2_instances, machine_prices
+from slipway.deployed_stack import DeployedStack
+from slipway.hosting import machine_checks
+from slipway.hosting.check import Check
+from slipway.hosting.machine import Machine, Row, age, moment, row_of, tagged_instances, volumes_of
+
+_USUAL_START_IN_SECONDS = 120  # before one is measured
+
+
+class Machines:
+    """Of the stack's machines and of others with their tags."""
+
+    mode, failure = "ec2", ""
+    log_parts: tuple[str, ...] = ("setup", "model", "worker")
+    may_sleep = True
+
+    def __init__(self, stack: DeployedStack) -> None:
+        self._stack = stack
+
+    @property
+    def log_group(self) -> str:
+        return f"/slipway/machines/{self._stack.unique_name}"
+
+    @property
+    def takes_calls(self) -> bool:
+        return bool(self.own)
+
+    @property
+    def wanted(self) -> list[str]:
+        """The stack's instances, whether they exist or not."""
+        return self._stack.resources.get("AWS::EC2::Instance", [])
+
+    @cached_property
+    def own(self) -> list[Machine]:
+        """The stack's machines that exist, by their numbers."""
+        described = [each for each in self._tagged if each["InstanceId"] in self.wanted]
+        volumes = volumes_of([each["InstanceId"] for each in described], self._stack.clients("ec2"))
+        found = [self._machine(each, volumes) for each in described]
+        return sorted(found, key=lambda machine: machine.number)
+
+    @property
+    def usual_start_in_seconds(self) -> int:
+        """From asleep to the model's first answer, as last measured."""
+        return round(max((row.boot_in_seconds for row in self._rows.values()), default=0) or _USUAL_START_IN_SECONDS)
+
+    def checks(self) -> Iterator[Check]:
+        """The last ones only where there are machines."""
+        yield machine_checks.machines(self.own, self.wanted, self.usual_start_in_seconds)
+        if self.own:
+            ec2, templates = self._stack.clients("ec2"), self._stack.resources.get("AWS::EC2::LaunchTemplate", [])
+            yield machine_checks.configuration(self.own, templates, ec2)
+            yield machine_checks.access(self.own, ec2)
+            yield machine_checks.workers(self.own, self._stack.name, time.time())
+            yield machine_checks.agents(self.own, self._stack.clients("ssm"))
+
+    def still_billing(self) -> Check:
+        """Machines of earlier stacks bill by the hour while they run, and their disks always."""
+        others = [f"{each['InstanceId']} ({each['State']['Name']})" for each in self._others]
+        if not others:
+            return Check("still billing", True, "no machine of an earlier stack")
+        ids = " ".join(each["InstanceId"] for each in self._others)
+        seen = f"{', '.join(others)} with the deployment's tags, and not of its stack"
+        return Check("still billing", False, seen, f"aws ec2 terminate-instances --instance-ids {ids}")
+
+    def state(self) -> dict[str, Any]:
+        disks = sum(volume["Size"] for machine in self.own for volume in machine.volumes)
+        return {
+            "machines": [_shown(machine) for machine in self.own],
+            "machines_wanted": len(self.wanted),
+            "usual_start_in_seconds": self.usual_start_in_seconds,
+            "usd_per_hour": _price(self.own),
+            "disks_in_gb": disks,
+            "usd_per_month_asleep": round(disks * machine_prices().volume_usd_per_gb_and_month, 2),
+        }
+
+    def cost(self, state: dict[str, Any]) -> str:
+        awake = sum(machine.is_awake for machine in self.own)
+        price, disks = state["usd_per_hour"], state["disks_in_gb"]
+        rate = "not known" if price is None else f"about {price:.2f} USD an hour"
+        running = f"{rate} for {awake} that run{'s' if awake == 1 else ''} now" if awake else "no machine runs"
+        asleep = f"{disks} GB of disk, about {state['usd_per_month_asleep']:.2f} USD a month"
+        return f"{running}; {asleep}" if disks else running
+
+    def lines(self, state: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        now = time.time()
+        asleep = sum(not machine.is_awake for machine in self.own)
+        yield "machines", f"{len(self.own)} of {len(self.wanted)}" + (f", {asleep} asleep" if asleep else "")
+        yield from (("", _line(machine, now)) for machine in self.own)
+        yield "start", f"usually {state['usual_start_in_seconds']} s from asleep{self._refusal(now)}"
+        yield "cost", self.cost(state)
+
+    def backlog(self) -> dict[str, int]:
+        """None: all jobs wait in the deployment's own queue."""
+        return {}
+
+    @cached_property
+    def _tagged(self) -> list[dict[str, Any]]:
+        return tagged_instances(self._stack.name, self._stack.clients("ec2"))
+
+    @property
+    def _others(self) -> list[dict[str, Any]]:
+        return [each for each in self._tagged if each["InstanceId"] not in self.wanted]
+
+    @cached_property
+    def _rows(self) -> dict[str, Row]:
+        """By instance; empty where the table is gone, or never was."""
+        table, dynamodb = self._stack.outputs.get("JobTable"), self._stack.clients("dynamodb")
+        if table is None:
+            return {}
+        keys = [{"pk": {"S": f"machine#{number}"}} for number in range(len(self.wanted))]
+        try:
+            items = [dynamodb.get_item(TableName=table, Key=key).get("Item", {}) for key in keys]
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "ResourceNotFoundException":
+                raise
+            return {}
+        return {row.instance_id: row for row in map(row_of, items)}
+
+    def _machine(self, described: dict[str, Any], volumes: list[dict[str, Any]]) -> Machine:
+        id_ = described["InstanceId"]
+        own = [each for each in volumes if any(at["InstanceId"] == id_ for at in each["Attachments"])]
+        return Machine(described, self._rows.get(id_), own)
+
+    def _refusal(self, now: float) -> str:
+        """Of the last start, where nothing has come of another one since."""
+        refused = [row.refused_at for row in self._rows.values() if row.refused_at > max(row.asked_at, row.seen_at)]
+        return f"; EC2 refused one {age(max(refused), now)} ago" if refused else ""
+
+
+def _shown(machine: Machine) -> dict[str, Any]:
+    row = machine.row
+    return {
+        "number": machine.number,
+        "id": machine.id,
+        "type": machine.type,
+        "state": machine.state,
+        "worker": row and {"state": row.state, "seen_at": moment(row.seen_at)},
+    }
+
+
+def _line(machine: Machine, now: float) -> str:
+    line = f"{machine.number}: {machine.id}, {machine.type}, {machine.state}"
+    if machine.row is None:
+        return f"{line}; no worker has begun"
+    is_said = f"worker {machine.row.state}, " if machine.is_awake else "worker "
+    return f"{line}; {is_said}heard of {age(machine.row.seen_at, now)} ago"
+
+
+def _price(machines: list[Machine]) -> float | None:
+    """USD an hour of the machines that run now, with their addresses; None where a type's price is not known."""
+    total = 0.0
+    for machine in machines:
+        if machine.is_awake:
+            known = ec2_instances().get(machine.type)
+            if known is None or known.usd_per_hour is None:
+                return None
+            has_address = bool(machine.described.get("PublicIpAddress"))
+            total += known.usd_per_hour + has_address * machine_prices().address_usd_per_hour
+    return round(total, 3)
