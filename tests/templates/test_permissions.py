@@ -68,7 +68,7 @@ EC2: dict[str, Grants] = {name: IN_BOTH_MODES[name] for name in ("poll_job", "li
     "describe_machines": READ_ROW,
     "generate_by_job": SUBMIT_TO_MACHINES,
     "submit_job": SUBMIT_TO_MACHINES,
-    "sweep_jobs": SWEEP | SEND | START | {"sqs:GetQueueAttributes": {"queue"}},
+    "sweep_jobs": SWEEP | SEND | {"sqs:GetQueueAttributes": {"queue"}},
     "tend_machines": CHANGE_ROWS
     | START
     | {

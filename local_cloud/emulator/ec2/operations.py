@@ -197,12 +197,6 @@ def _tags_of_instances() -> Iterator[tuple[str, list[dict[str, str]]]]:
         yield _arn(instance_id), _ec2._tags.get(instance_id, [])
 
 
-<<<<<<< HEAD
-async def list_machines() -> list[dict[str, Any]]:
-    """Off the loop, as each machine is asked for its processes."""
-    found = [each for _, _, each in ministack.in_all_scopes(instances) if each.state != "terminated"]
-    return [await asyncio.to_thread(each.describe) for each in found]
-=======
 def _with_metadata_options(shown: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], str]:
     """DescribeInstances with what MiniStack leaves out: how the metadata service is reached."""
 
@@ -221,9 +215,10 @@ def _with_metadata_options(shown: Callable[[dict[str, Any]], str]) -> Callable[[
     return show
 
 
-def list_machines() -> list[dict[str, Any]]:
-    return [each.describe() for _, _, each in ministack.in_all_scopes(instances) if each.state != "terminated"]
->>>>>>> i12-verbs
+async def list_machines() -> list[dict[str, Any]]:
+    """Off the loop, as each machine is asked for its processes."""
+    found = [each for _, _, each in ministack.in_all_scopes(instances) if each.state != "terminated"]
+    return [await asyncio.to_thread(each.describe) for each in found]
 
 
 def power_off_all() -> None:
