@@ -110,7 +110,7 @@ def _template(specification: dict[str, Any] | None) -> tuple[dict[str, Any], lis
         if str(version["VersionNumber"]) == str(numbers.get(wanted, wanted)):
             marks = {"id": found["LaunchTemplateId"], "version": str(version["VersionNumber"])}
             tags = [{"Key": f"aws:ec2launchtemplate:{name}", "Value": value} for name, value in marks.items()]
-            return dict(version["LaunchTemplateData"]), tags
+            return version["LaunchTemplateData"], tags
     raise RefusedError(
         "InvalidLaunchTemplateId.VersionNotFound",
         f"Could not find the specified version {wanted} for the launch template with ID {template_id}.",
