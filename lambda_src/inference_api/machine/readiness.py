@@ -5,7 +5,7 @@ from typing import Any
 
 from inference_api import errors
 from inference_api.jobs.conditional_writes import PASSING_ERRORS
-from inference_api.machine.row import USUAL_BOOT_IN_SECONDS, Machine
+from inference_api.machine.row import Machine, usual_boot
 from inference_api.machine.rows import MachineRows
 
 # A refusal such as a lack of capacity is shown for so long after the last one: the tender tries each minute.
@@ -65,8 +65,3 @@ class Readiness:
             or any(row.refused_at > row.seen_at and now - row.refused_at <= _REFUSAL_IN_SECONDS for row in rows),
             "Stopped": True,
         }
-
-
-def usual_boot(rows: list[Machine]) -> float:
-    """Seconds from a start to the model's first answer, as last measured."""
-    return max((row.boot_in_seconds for row in rows), default=0) or USUAL_BOOT_IN_SECONDS

@@ -1,6 +1,6 @@
 """The row of a machine in the job table, and its changes as pure functions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,6 +60,11 @@ def from_item(number: int, item: Mapping[str, Any]) -> Machine:
     """Attributes that another version added are ignored."""
     values: dict[str, Any] = {name: item[name]["S"] for name in _TEXTS if name in item}
     return Machine(number, **values | {name: float(item[name]["N"]) for name in _NUMBERS if name in item})
+
+
+def usual_boot(rows: Iterable[Machine]) -> float:
+    """Seconds from a start to the model's first answer, as last measured."""
+    return max((row.boot_in_seconds for row in rows), default=0) or USUAL_BOOT_IN_SECONDS
 
 
 def register(row: Machine, instance_id: str, now: float) -> Machine:
