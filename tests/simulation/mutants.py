@@ -14,6 +14,7 @@ from inference_api.jobs.completion import Completion
 from inference_api.jobs.conditional_writes import ConditionalWrites
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.long_poll import LongPoll
+from inference_api.jobs.machine_backend import MachineBackend
 from inference_api.jobs.service import JobService
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
@@ -212,6 +213,20 @@ EXPLORED = [
         EC2,
         at_once=2,
     ),
+    Mutant(
+        "a sender looks for a machine before it sends",
+        STARTS,
+        MachineBackend.dispatch,
+        """self._hand_over(job)
+    self._starter.wake()
+""",
+        """self._starter.wake()
+    self._hand_over(job)
+""",
+        EC2,
+        at_once=2,
+    ),
+    Mutant("a sender wakes no machine", STARTS, MachineBackend.dispatch, "self._starter.wake()", "pass", EC2),
     Mutant("machines never stop themselves", STOPS, ResidentWorker._turn, "return self._stop()", "return False", EC2),
     Mutant("the tender starts nothing", ENDS_IN_TIME, tender_plan.plan, "stopped[:1] if more else []", "[]", EC2),
 ]
