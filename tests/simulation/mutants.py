@@ -57,8 +57,9 @@ SLOW_MODEL: dict[str, Any] = {"rates": Rates(), "habits": Habits(intruded=1.0), 
 FEW_PLACES: dict[str, Any] = {"rates": Rates(), "owners": 2, "max_waiting": 4, "habits": Habits(waiting=1.0)}
 FEW_SLOTS: dict[str, Any] = {"rates": Rates(), "owners": 2, "open_jobs": 10}
 PAST_RETENTION: dict[str, Any] = {"rates": Rates(), "after_retention": True, "jobs": 30}
-HANGING_BOOTS: dict[str, Any] = {"rates": Rates(boot_hangs=0.5), "arrivals": 1200}
+HANGING_BOOTS: dict[str, Any] = {"rates": Rates(boot_hangs=0.5), "arrivals": 2400}
 LONG_JOBS: dict[str, Any] = {"rates": Rates(), "median": 200.0, "longest": 280.0, "jobs": 20}
+REPLACED: dict[str, Any] = LONG_JOBS | {"rates": Rates(machine_replaced=0.3), "startup": 240}
 CONFUSED_WORKERS: dict[str, Any] = {
     "rates": Rates(unknown_outcome=0.3, throttle=0.4, duplicate_message=1.0),
     "faulty_functions": ("run_job",),
@@ -248,6 +249,15 @@ TRIED = [
         "None",
         EC2,
         LONG_JOBS,
+    ),
+    Mutant(
+        "the tender stops machines that an update has replaced",
+        AT_REST,
+        tender_plan.plan,
+        "_stays(instance, successor, limits, now) if successor else",
+        "",
+        EC2,
+        REPLACED,
     ),
     Mutant(
         "the tender stops busy machines",
