@@ -37,6 +37,7 @@ class Rates:
     worker_hangs: float = 0.0
     machine_stopped: float = 0.0
     machine_vanishes: float = 0.0
+    machine_replaced: float = 0.0
 
     @classmethod
     def harsh(cls) -> "Rates":
@@ -64,6 +65,7 @@ class Rates:
             worker_hangs=0.004,
             machine_stopped=0.01,
             machine_vanishes=0.002,
+            machine_replaced=0.002,
         )
 
 

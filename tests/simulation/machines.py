@@ -145,6 +145,7 @@ class Machines:
             ("worker hangs", rates.worker_hangs, lambda: self._hang(machine)),
             ("machine stopped in a job", rates.machine_stopped, lambda: self.ec2.stop(machine.instance)),
             ("machine vanished in a job", rates.machine_vanishes, lambda: self._vanish(machine)),
+            ("machine replaced in a job", rates.machine_replaced, lambda: self._replace(machine)),
         ]
         for name, rate, do in ways:
             if self.faults.happens(name, rate):
@@ -222,6 +223,12 @@ class Machines:
         if machine.is_up:
             machine.hangs = True
             self._kill(machine)
+
+    def _replace(self, machine: _Machine) -> None:
+        """An update launches another instance of the number, and terminates the old one after the set-up."""
+        if machine.is_up:
+            self.ec2.launch(machine.instance.number)
+            self.scheduler.call_later(_REPAIR_IN_SECONDS, lambda: self.ec2.vanish(machine.instance))
 
     def _vanish(self, machine: _Machine) -> None:
         """An operator deploys another one."""

@@ -14,6 +14,7 @@ from inference_api.jobs.completion import Completion
 from inference_api.jobs.conditional_writes import ConditionalWrites
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.long_poll import LongPoll
+from inference_api.jobs.machine_backend import MachineBackend
 from inference_api.jobs.service import JobService
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
@@ -56,8 +57,9 @@ SLOW_MODEL: dict[str, Any] = {"rates": Rates(), "habits": Habits(intruded=1.0), 
 FEW_PLACES: dict[str, Any] = {"rates": Rates(), "owners": 2, "max_waiting": 4, "habits": Habits(waiting=1.0)}
 FEW_SLOTS: dict[str, Any] = {"rates": Rates(), "owners": 2, "open_jobs": 10}
 PAST_RETENTION: dict[str, Any] = {"rates": Rates(), "after_retention": True, "jobs": 30}
-HANGING_BOOTS: dict[str, Any] = {"rates": Rates(boot_hangs=0.5), "arrivals": 1200}
+HANGING_BOOTS: dict[str, Any] = {"rates": Rates(boot_hangs=0.5), "arrivals": 2400}
 LONG_JOBS: dict[str, Any] = {"rates": Rates(), "median": 200.0, "longest": 280.0, "jobs": 20}
+REPLACED: dict[str, Any] = LONG_JOBS | {"rates": Rates(machine_replaced=0.3), "startup": 240}
 CONFUSED_WORKERS: dict[str, Any] = {
     "rates": Rates(unknown_outcome=0.3, throttle=0.4, duplicate_message=1.0),
     "faulty_functions": ("run_job",),
@@ -212,6 +214,20 @@ EXPLORED = [
         EC2,
         at_once=2,
     ),
+    Mutant(
+        "a sender looks for a machine before it sends",
+        STARTS,
+        MachineBackend.dispatch,
+        """self._hand_over(job)
+    self._starter.wake()
+""",
+        """self._starter.wake()
+    self._hand_over(job)
+""",
+        EC2,
+        at_once=2,
+    ),
+    Mutant("a sender wakes no machine", STARTS, MachineBackend.dispatch, "self._starter.wake()", "pass", EC2),
     Mutant("machines never stop themselves", STOPS, ResidentWorker._turn, "return self._stop()", "return False", EC2),
     Mutant("the tender starts nothing", ENDS_IN_TIME, tender_plan.plan, "stopped[:1] if more else []", "[]", EC2),
 ]
@@ -233,6 +249,15 @@ TRIED = [
         "None",
         EC2,
         LONG_JOBS,
+    ),
+    Mutant(
+        "the tender stops machines that an update has replaced",
+        AT_REST,
+        tender_plan.plan,
+        "_stays(instance, successor, limits, now) if successor else",
+        "",
+        EC2,
+        REPLACED,
     ),
     Mutant(
         "the tender stops busy machines",

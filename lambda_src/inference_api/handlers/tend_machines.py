@@ -22,7 +22,7 @@ def handler(event: Event, context: Any) -> dict[str, int]:
 
 @cache
 def tender() -> Tender:
-    machines, service = machine_settings(), job_service()
+    machines, service, policy = machine_settings(), job_service(), job_settings().policy
     assert isinstance(service.backend, QueueBackend)
     return Tender(
         service.table,
@@ -30,8 +30,13 @@ def tender() -> Tender:
         machine_rows(),
         fleet(SEVERAL_TRIES),
         starter(SEVERAL_TRIES),
-        policy=job_settings().policy,
-        limits=Limits(machines.idle_in_seconds, machines.startup_timeout_in_seconds, machines.batch),
+        policy=policy,
+        limits=Limits(
+            idle=machines.idle_in_seconds,
+            boot=machines.startup_timeout_in_seconds,
+            attempt=policy.invocation_timeout,
+            batch=machines.batch,
+        ),
         runtime=runtime(),
         deployment=job_settings().deployment,
     )

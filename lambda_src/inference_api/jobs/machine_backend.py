@@ -17,7 +17,7 @@ class MachineBackend(QueueBackend):
 
     def dispatch(self, job: Job) -> None:
         """Send the job's message, then wake a machine: one that goes down in between has looked before."""
-        super().dispatch(job)
+        self._hand_over(job)
         self._starter.wake()
 
     def seconds_until_ready(self) -> int:

@@ -46,6 +46,11 @@ def work_on(message: Message, service: JobService, model: Model, holding: Holdin
         raise
 
 
+def job_of(message: Message) -> str:
+    """The id of the job; empty for a message that is not ours."""
+    return _read(message["body"])[0]
+
+
 def _work(message: Message, service: JobService, model: Model, holding: Holding) -> None:
     job_id, waits = _read(message["body"])
     job = service.table.get(job_id) if job_id else None

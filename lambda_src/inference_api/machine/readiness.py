@@ -5,12 +5,14 @@ from typing import Any
 
 from inference_api import errors
 from inference_api.jobs.conditional_writes import PASSING_ERRORS
-from inference_api.machine.row import USUAL_BOOT_IN_SECONDS, Machine
+from inference_api.machine.row import Machine, usual_boot
 from inference_api.machine.rows import MachineRows
 
 # A refusal such as a lack of capacity is shown for so long after the last one: the tender tries each minute.
 _REFUSAL_IN_SECONDS = 300
 _SHORTEST_WAIT_IN_SECONDS = 5
+# One that takes longer than usual may end at any moment.
+_SHARE_OF_A_LATE_START = 0.05
 
 
 class Readiness:
@@ -32,7 +34,7 @@ class Readiness:
             raise errors.endpoint_not_ready("no machine yet", ran=False)
 
     def seconds_until_ready(self) -> int:
-        """0 while a machine takes jobs, or nobody can tell; else what is left of the usual boot."""
+        """0 while a machine takes jobs, or nobody can tell; else the rest of the usual boot, or part of a late one."""
         now = self._clock()
         try:
             rows = list(self._rows.each())
@@ -41,9 +43,12 @@ class Readiness:
         if any(row.is_alive(now) for row in rows):
             return 0
         usual = usual_boot(rows)
-        asked_at = max((row.asked_at for row in rows), default=0)
-        left = usual - (now - asked_at)
-        return round(max(left if left > 0 else usual, _SHORTEST_WAIT_IN_SECONDS))
+        starts = [row.asked_at for row in rows if self._starts(row, now)]
+        if not starts:
+            return round(usual)
+        took = now - max(starts)
+        left = usual - took if took < usual else min(took * _SHARE_OF_A_LATE_START, usual)
+        return round(max(left, _SHORTEST_WAIT_IN_SECONDS))
 
     def describe(self) -> dict[str, Any]:
         """status: the best of the machines. since: when the start was asked for; None unless one starts."""
@@ -54,19 +59,14 @@ class Readiness:
 
     def _statuses(self, rows: list[Machine], now: float) -> dict[str, bool]:
         """The first that holds counts."""
-        starting = [row for row in rows if row.asked_at > row.seen_at and row.asked_at > row.refused_at]
         return {
             "InService": any(row.is_alive(now) for row in rows),
-            "Starting": any(row.is_loading(now) for row in rows)
-            or any(now - row.asked_at <= self._boot_limit for row in starting)
-            or not any(row.ready_at for row in rows),
+            "Starting": any(self._starts(row, now) for row in rows) or not any(row.ready_at for row in rows),
             "Stopping": any(row.is_stopping(now) for row in rows),
-            "Failed": bool(starting)
+            "Failed": any(row.is_awaited for row in rows)
             or any(row.refused_at > row.seen_at and now - row.refused_at <= _REFUSAL_IN_SECONDS for row in rows),
             "Stopped": True,
         }
 
-
-def usual_boot(rows: list[Machine]) -> float:
-    """Seconds from a start to the model's first answer, as last measured."""
-    return max((row.boot_in_seconds for row in rows), default=0) or USUAL_BOOT_IN_SECONDS
+    def _starts(self, row: Machine, now: float) -> bool:
+        return row.is_loading(now) or (row.is_awaited and now - row.asked_at <= self._boot_limit)

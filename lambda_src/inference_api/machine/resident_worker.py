@@ -47,6 +47,13 @@ class Server(worker.Model, Protocol):
 Alongside = Callable[[Callable[[], None], Callable[[], None], float], None]
 
 
+@dataclass(eq=False)
+class _Held:
+    """job: the row with the claim that this process works on, as last written."""
+
+    job: Job
+
+
 @dataclass
 class ResidentWorker:
     """queue: botocore's `sqs` with time for a long poll. batch: the jobs that the model takes at once."""
@@ -66,7 +73,7 @@ class ResidentWorker:
     def __post_init__(self) -> None:
         self._interrupted = self._replaced = False
         self._row = self._earlier = Machine(self.number)
-        self._in_hand: dict[str, Job] = {}
+        self._in_hand: list[_Held] = []
         self._failures = 0
 
     def interrupt(self) -> None:
@@ -167,7 +174,13 @@ class ResidentWorker:
             yield from more
 
     def _work_on(self, message: Message) -> None:
-        """Raises nothing: the process outlives every job."""
+        """Raises nothing: the process outlives every job.
+
+        After a loss of the network a job may come back while its lost attempt goes on here. Its message comes again,
+        when it is not hidden any more.
+        """
+        if any(held.job.id == worker.job_of(message) for held in [*self._in_hand]):
+            return
         try:
             worker.work_on(message, self.service, self.server, self._holding)
             self.queue.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["receiptHandle"])
@@ -176,16 +189,17 @@ class ResidentWorker:
 
     @contextmanager
     def _holding(self, job: Job) -> Iterator[None]:
-        self._in_hand[job.id] = job
+        held = _Held(job)
+        self._in_hand.append(held)
         try:
             yield
         finally:
-            del self._in_hand[job.id]
+            self._in_hand.remove(held)
 
     def _beat_and_renew(self) -> None:
         """Raises nothing."""
-        for job in list(self._in_hand.values()):
-            self._renew(job)
+        for held in [*self._in_hand]:
+            self._renew(held)
         try:
             self._beat(BUSY)
         except ReplacedError:
@@ -193,10 +207,13 @@ class ResidentWorker:
         except Exception as error:
             log({"machine": self.number, "cause": f"{place_of(error)} at a beat"})
 
-    def _renew(self, job: Job) -> None:
+    def _renew(self, held: _Held) -> None:
         """The claim's lease, so that it is over soon after the death of this process. Raises nothing."""
+        job = held.job
         try:
-            self.service.table.change(job, lambda row: transitions.renew(row, job, self.runtime.now()))
+            row, renewed = self.service.table.change(job, lambda row: transitions.renew(row, job, self.runtime.now()))
+            if renewed:
+                held.job = row
         except Exception as error:
             log({"job": job.id, "cause": f"{place_of(error)} at renewing"})
 

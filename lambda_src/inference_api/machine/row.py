@@ -1,6 +1,6 @@
 """The row of a machine in the job table, and its changes as pure functions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ USUAL_BOOT_IN_SECONDS = 120
 _LONGEST_BOOT_IN_SECONDS = 3600
 
 _TEXTS = ("instance_id", "state")
-_NUMBERS = ("seen_at", "ready_at", "busy_at", "boot_in_seconds", "asked_at", "refused_at")
+_NUMBERS = ("seen_at", "ready_at", "busy_at", "boot_in_seconds", "tried_at", "asked_at", "refused_at")
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Machine:
     """One machine, as its worker last described it. Times are seconds of the epoch, 0 for never.
 
     seen_at: the last beat. ready_at: when the model last answered; earlier instances count, too. busy_at: when it last
-    had work, or booted. boot_in_seconds: from the last start that was asked for to the model's first answer. asked_at:
-    when EC2 last took a start; refused_at: when it last refused one.
+    had work, or booted. boot_in_seconds: from the last start that was asked for to the model's first answer. tried_at:
+    when a start was last asked for; asked_at: when EC2 took one; refused_at: when it refused one.
     """
 
     number: int
@@ -34,8 +34,14 @@ class Machine:
     ready_at: float = 0
     busy_at: float = 0
     boot_in_seconds: float = 0
+    tried_at: float = 0
     asked_at: float = 0
     refused_at: float = 0
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether EC2 has taken a start, and nothing was heard of the machine since."""
+        return self.asked_at > max(self.seen_at, self.refused_at)
 
     def is_alive(self, now: float) -> bool:
         """Whether it takes jobs."""
@@ -60,6 +66,11 @@ def from_item(number: int, item: Mapping[str, Any]) -> Machine:
     """Attributes that another version added are ignored."""
     values: dict[str, Any] = {name: item[name]["S"] for name in _TEXTS if name in item}
     return Machine(number, **values | {name: float(item[name]["N"]) for name in _NUMBERS if name in item})
+
+
+def usual_boot(rows: Iterable[Machine]) -> float:
+    """Seconds from a start to the model's first answer, as last measured."""
+    return max((row.boot_in_seconds for row in rows), default=0) or USUAL_BOOT_IN_SECONDS
 
 
 def register(row: Machine, instance_id: str, now: float) -> Machine:

@@ -43,8 +43,12 @@ class MachineRows:
                 raise
             raise ReplacedError from None
 
+    def note_tried(self, number: int, now: float) -> None:
+        """EC2 is about to be asked for a start."""
+        self._update(number, {"tried_at": to_number(now)})
+
     def note_asked(self, number: int, now: float) -> None:
-        """EC2 has taken a start."""
+        """EC2 has taken a start, or may have."""
         self._update(number, {"asked_at": to_number(now)})
 
     def note_refused(self, number: int, now: float) -> None:

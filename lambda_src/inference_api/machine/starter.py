@@ -5,12 +5,12 @@ from botocore.exceptions import ClientError
 from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.log import log
 from inference_api.machine.fleet import Fleet, StoppingError
-from inference_api.machine.row import Machine
+from inference_api.machine.row import Machine, usual_boot
 from inference_api.machine.rows import MachineRows
 from inference_api.metrics import emit
 from inference_api.runtime import Runtime
 
-# So many jobs that are sent at once ask EC2 once.
+# Many jobs that are sent at once ask EC2 once.
 _PAUSE_IN_SECONDS = 30
 _MOST_TRIES = 3
 
@@ -29,29 +29,44 @@ class Starter:
             log({"cause": f"{type(error).__name__} at waking a machine"})
 
     def start(self, number: int, instance_id: str) -> bool:
-        """Whether EC2 starts the instance, or has started it before. Raises botocore's errors of the table."""
+        """Whether EC2 starts the instance, has started it before, or gives no answer.
+
+        Raises botocore's errors of the table.
+        """
         now = self._runtime.now
+        self._rows.note_tried(number, now())
         try:
             was_stopped = self._fleet.start(instance_id)
         except StoppingError:
             return False
-        except PASSING_ERRORS as error:
-            code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
-            log({"machine": number, "instance": instance_id, "cause": f"{code} at StartInstances"})
-            emit(self._deployment, now(), {"MachineStartFailures": 1})
+        except ClientError as error:
+            self._count_failure(number, instance_id, error.response["Error"]["Code"])
             self._rows.note_refused(number, now())
             return False
+        except PASSING_ERRORS as error:
+            self._count_failure(number, instance_id, type(error).__name__)
+            was_stopped = True  # perhaps: the tender sees
         if was_stopped:
             self._rows.note_asked(number, now())
         return True
 
+    def _count_failure(self, number: int, instance_id: str, code: str) -> None:
+        log({"machine": number, "instance": instance_id, "cause": f"{code} at StartInstances"})
+        emit(self._deployment, self._runtime.now(), {"MachineStartFailures": 1})
+
     def _wake(self) -> None:
-        now, known = self._runtime.now(), list[Machine]()
+        """A boot that takes longer than usual, or a model that loads for long, is the tender's concern."""
+        now, known, last_start = self._runtime.now(), list[Machine](), 0.0
         for row in self._rows.each():
-            if row.is_alive(now) or row.is_loading(now) or now - row.asked_at < _PAUSE_IN_SECONDS:
+            if row.is_alive(now) or row.is_loading(now) or now - row.tried_at < _PAUSE_IN_SECONDS:
                 return
+            last_start = max(last_start, row.asked_at if row.is_awaited else 0)
             if row.instance_id:
                 known.append(row)
+        if now - last_start <= usual_boot(known):
+            return
+        # One that powers itself off still runs for EC2, which would not start it again.
+        known.sort(key=lambda row: row.is_stopping(now))
         for row in known[:_MOST_TRIES]:
             if self.start(row.number, row.instance_id):
                 return

@@ -70,4 +70,6 @@ class Tender:
                 return Work(True, True, self._queue.count_waiting())
             runs = runs or (job.holds_slot and job.may_be_running)
         more = looked_at == _MOST_ROWS
-        return Work(more, more or runs, self._queue.count_waiting() if more else 0)
+        # Behind these the queue tells whether a job waits; it does not tell whether one runs.
+        messages = self._queue.count_waiting() if more else 0
+        return Work(messages > 0, more or runs, messages)

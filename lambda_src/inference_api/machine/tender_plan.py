@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from inference_api.machine.fleet import PENDING, RUNNING, STOPPED, Instance
-from inference_api.machine.row import LOADING, SILENT_IN_SECONDS, STOPPING, Machine
+from inference_api.machine.row import BUSY, IDLE, LOADING, SILENT_IN_SECONDS, Machine, usual_boot
 
 # A worker stops its machine itself; one that is so late is broken.
 GRACE_IN_SECONDS = 300
@@ -19,10 +19,11 @@ class Work(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """idle, boot: in seconds. batch: the jobs that one machine takes at once."""
+    """idle, boot, attempt: in seconds. batch: the jobs that one machine takes at once."""
 
     idle: float
     boot: float
+    attempt: float
     batch: int
 
 
@@ -37,19 +38,23 @@ class Plan(NamedTuple):
 def plan(instances: Iterable[Instance], rows: Mapping[int, Machine], work: Work, limits: Limits, now: float) -> Plan:
     """At most one start: a second machine gets a minute in which the first may take the jobs."""
     stops, coming, stopped = list[tuple[Instance, str]](), list[Instance](), list[Instance]()
-    unwell, found = 0, set[int]()
-    for instance in instances:
-        found.add(instance.number)
-        row = _row_of(instance, rows)
-        if problem := _problem(instance, row, limits, now):
+    unwell, known = 0, {instance.id: instance for instance in instances}
+    usual = usual_boot(rows.values())
+    for instance in known.values():
+        row, successor = _row_of(instance, rows), _successor(instance, rows, known)
+        problem = _stays(instance, successor, limits, now) if successor else _problem(instance, row, limits, now)
+        if problem:
             unwell += 1
             stops.append((instance, problem))
+        elif successor:
+            continue
         elif _is_forgotten(instance, row, work, limits, now):
             stops.append((instance, "no work for too long"))
-        elif instance.state in (PENDING, RUNNING) and (row is None or row.state != STOPPING):
+        elif _takes_jobs_soon(instance, row, usual, now):
             coming.append(instance)
         elif instance.state == STOPPED:
             stopped.append(instance)
+    found = {instance.number for instance in known.values()}
     unwell += sum(row.number not in found for row in rows.values() if row.instance_id)
     more = work.waits and (not coming or work.messages > limits.batch * len(coming))
     return Plan(stopped[:1] if more else [], stops, unwell)
@@ -59,6 +64,26 @@ def _row_of(instance: Instance, rows: Mapping[int, Machine]) -> Machine | None:
     """What the instance's own worker has written since the instance was started."""
     row = rows.get(instance.number)
     return row if row and row.instance_id == instance.id and row.seen_at > instance.launched_at else None
+
+
+def _successor(instance: Instance, rows: Mapping[int, Machine], known: Mapping[str, Instance]) -> Instance | None:
+    """The instance that has registered in its place: an update makes the new one before it terminates the old one."""
+    row = rows.get(instance.number)
+    return known.get(row.instance_id) if row and row.instance_id != instance.id else None
+
+
+def _stays(instance: Instance, successor: Instance, limits: Limits, now: float) -> str | None:
+    """A worker that was replaced ends the jobs in its hands, begins no others, and stops its machine."""
+    last_end = successor.launched_at + limits.boot + limits.attempt + GRACE_IN_SECONDS
+    return "it was replaced and goes on" if instance.state == RUNNING and now > last_end else None
+
+
+def _takes_jobs_soon(instance: Instance, row: Machine | None, usual: float, now: float) -> bool:
+    """One that boots for much longer than usual is not waited for."""
+    if row and row.state != LOADING:
+        return instance.state == RUNNING and row.state in (IDLE, BUSY)
+    began = max(instance.launched_at, row.ready_at if row else 0)
+    return instance.state in (PENDING, RUNNING) and now - began <= 2 * usual
 
 
 def _problem(instance: Instance, row: Machine | None, limits: Limits, now: float) -> str | None:

@@ -234,8 +234,9 @@ class Exploration:
         long_ago = {"N": f"{START - SILENT_IN_SECONDS:.3f}"}
         if state.machine != RUNNING_MACHINE and row["seen_at"] != long_ago:
             yield "silence", self.services.put(state, "machine#0", row | {"seen_at": long_ago})
-        if "asked_at" in row and row["asked_at"] != long_ago:
-            yield "pause over", self.services.put(state, "machine#0", row | {"asked_at": long_ago})
+        asked = {name: long_ago for name in ("tried_at", "asked_at") if name in row}
+        if row | asked != row:
+            yield "pause over", self.services.put(state, "machine#0", row | asked)
 
     def _check(self, state: State) -> None:
         rows = [row for job in self.services.jobs(state) if (row := self.services.row(state, job))]

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from inference_api.machine.row import from_item
+from inference_api.machine.row import STOPPING, from_item
 from simulation.aws.ec2 import RUNNING as RUNNING_MACHINE
 from simulation.aws.ec2 import STOPPED
 from simulation.aws.ec2 import STOPPING as STOPPING_MACHINE
@@ -28,6 +28,7 @@ from simulation.model import CANARY
 Outcome = tuple[str, State]  # how the call ended, and the state afterwards
 
 RETENTION_IN_SECONDS = 7200
+STARTS = "i11_waiting_work_gets_a_machine"
 LAUNCHED_AT = 999.0  # before every beat, and never long ago
 _READS_OF_TABLE = ("get_item", "batch_get_item", "query")
 _READS_OF_BUCKET = ("get_object", "list_objects_v2")
@@ -293,20 +294,28 @@ class Functions:
         accepted = function == "submit_job" and result and result["statusCode"] in (200, 202)
         if accepted and self.services.row(state, json.loads(result["body"])["id"]) is None:
             raise BrokenError("i1_an_accepted_job_exists", "a job is accepted without a row")
-        if accepted and self.mode == "ec2" and self._saw_a_machine(task):
-            state = state._replace(trusted=_with(state.trusted, json.loads(result["body"])["id"]))
+        if accepted and self.mode == "ec2":
+            state = self._end_of_submission(state, task, json.loads(result["body"])["id"])
         if function == TURN:
             return self._end_of_turn(state, task, result)
         if task.holds and (result is None or result["batchItemFailures"]):
             return state.with_message(task.holds)
         return state
 
-    def _saw_a_machine(self, task: Task) -> bool:
-        """Whether the one that sent a message saw the machine alive at its first look afterwards."""
+    def _end_of_submission(self, state: State, task: Task, job: str) -> State:
+        """By its first look the sender relies on the machine, or asks for a start unless one did just before."""
         contents = [answer.content for answer in self._histories[task.history].answers]
         rows = [content["Item"] for content in contents if isinstance(content, dict) and "Item" in content]
-        machine = next((row for row in rows if row["pk"]["S"].startswith("machine#")), None)
-        return machine is not None and from_item(0, machine).is_alive(self.times[0])
+        seen = from_item(0, next(row for row in rows if row["pk"]["S"].startswith("machine#")))
+        if not seen.is_alive(self.times[0]):
+            late = not seen.is_loading(self.times[0]) and max(seen.tried_at, seen.asked_at) < self.times[0]
+            if late and not any(map(_answers_a_start, contents)):
+                raise BrokenError(STARTS, "the sender of a job sees a machine asleep, and asks for no start")
+            return state
+        now = from_item(0, self.services.item(state, "machine#0") or {})
+        if job in state.queued and state.machine != RUNNING_MACHINE and now.state == STOPPING:
+            raise BrokenError(STARTS, "the sender of a job relies on a machine that has stopped itself")
+        return state._replace(trusted=_with(state.trusted, job))
 
     def _end_of_turn(self, state: State, task: Task, result: Any) -> State:
         if task.holds:
@@ -314,9 +323,7 @@ class Functions:
         if result is None or not result["ended"]:
             return state
         if forgotten := sorted({*state.queued} & {*state.trusted}):
-            raise BrokenError(
-                "i11_waiting_work_gets_a_machine", f"the machine goes down although it was seen alive for {forgotten}"
-            )
+            raise BrokenError(STARTS, f"the machine goes down although it was seen alive for {forgotten}")
         return self.down(state)
 
     def _changed_job(self, call: Call) -> str:
@@ -343,6 +350,12 @@ def _throttled() -> ClientError:
 
 def _refused_start(code: str) -> ClientError:
     return Refusal(code).for_caller("StartInstances")
+
+
+def _answers_a_start(content: Any) -> bool:
+    if isinstance(content, ClientError):
+        return bool(content.operation_name == "StartInstances")
+    return isinstance(content, dict) and "StartingInstances" in content
 
 
 def _described(state: str) -> dict[str, Any]:

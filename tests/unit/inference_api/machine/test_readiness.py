@@ -61,7 +61,14 @@ def test_the_gate_is_asked_until_it_has_opened() -> None:
         ({"boot_in_seconds": 0}, USUAL_BOOT_IN_SECONDS),
         ({"asked_at": NOW - 30}, 60),
         ({"asked_at": NOW - 88}, 5),
-        ({"asked_at": NOW - 91}, 90),  # later than usual: nobody can tell
+        # Later than usual it may be ready at any moment.
+        ({"asked_at": NOW - 91}, 5),
+        ({"asked_at": NOW - 400}, 20),
+        ({"asked_at": NOW - 900}, 45),
+        ({"asked_at": NOW - 901}, 90),  # it has failed; the tender starts it again
+        ({"asked_at": NOW - 300, "refused_at": NOW - 200}, 90),
+        ({"asked_at": NOW - 300, "state": LOADING, "seen_at": NOW - 20}, 15),
+        ({"asked_at": NOW - 4000, "state": LOADING, "seen_at": NOW - 20}, 90),
     ],
 )
 def test_a_caller_waits_for_what_is_left_of_the_usual_boot(changes: dict[str, Any], seconds: int) -> None:

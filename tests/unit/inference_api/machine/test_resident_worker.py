@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from inference_api.jobs import worker
+from inference_api.jobs import transitions, worker
+from inference_api.jobs.job import Job
 from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.machine.resident_worker import INTERRUPTED, NO_WORK, ResidentWorker
@@ -22,6 +25,9 @@ MESSAGE = {
     "Body": json.dumps({"job": "0" * 32, "waits": 0}),
     "Attributes": {"ApproximateReceiveCount": "1"},
 }
+
+
+JOB = transitions.accept("0" * 32, "a" * 32, 0, JobPolicy(3600, 3600, 900))
 
 
 class Rows:
@@ -61,7 +67,8 @@ class World:
         )
         parts: dict[str, Any] = {"table": None, "completion": None, "policy": JobPolicy(3600, 3600, 900)}
         runtime = Runtime(now=lambda: self.now, sleep=self._sleep, side_by_side=_in_turn)
-        service: Any = SimpleNamespace(backend=QueueBackend(queue, "url", runtime=runtime, **parts))
+        self.table: Any = SimpleNamespace(change=lambda job, decide: (job, False))
+        service: Any = SimpleNamespace(table=self.table, backend=QueueBackend(queue, "url", runtime=runtime, **parts))
         server: Any = SimpleNamespace(is_ready=lambda: self.is_ready, interrupt=lambda: None)
         rows: Any = self.rows
         self.worker = ResidentWorker(
@@ -90,9 +97,10 @@ class World:
             raise answer
         return {"Messages": answer} if answer else {}
 
-    def _work_on(self, message: Any, *more: Any) -> None:
+    def _work_on(self, message: Any, service: Any, server: Any, holding: Any) -> None:
         self.worked_on.append(message["messageId"])
-        self.while_working()
+        with holding(JOB):
+            self.while_working()
 
 
 def _in_turn(work: Callable[[Any], None], items: Iterator[Any], most: int) -> None:
@@ -128,6 +136,42 @@ def test_a_message_whose_work_fails_stays_in_the_queue_and_the_worker_goes_on(wo
     world.answers = [[MESSAGE], [MESSAGE]]
     assert world.worker.run() == NO_WORK
     assert (world.worked_on, world.deleted) == (["m", "m"], ["receipt"])
+
+
+def test_a_job_in_hand_is_not_begun_again(world: World) -> None:
+    """Its lease was lost while the network was gone. The message comes back by itself."""
+
+    def overlapping(work: Callable[[Any], None], items: Iterator[Any], most: int) -> None:
+        def work_on_the_next() -> None:
+            world.while_working = lambda: None
+            _in_turn(work, islice(items, 1), most)
+
+        world.while_working = work_on_the_next
+        _in_turn(work, items, most)
+
+    object.__setattr__(world.worker.runtime, "side_by_side", overlapping)
+    other = MESSAGE | {"MessageId": "again", "ReceiptHandle": "second receipt"}
+    world.answers = [[MESSAGE], [other]]
+    assert world.worker.run() == NO_WORK
+    assert (world.worked_on, world.deleted, world.shown) == (["m"], ["receipt"], [])
+
+
+def test_a_renewal_begins_with_the_row_of_the_last_one(world: World) -> None:
+    """Else the first try of each write is refused."""
+    versions: list[int] = []
+
+    def change(job: Job, decide: Any) -> tuple[Job, bool]:
+        versions.append(job.version)
+        return replace(job, version=job.version + 1), len(versions) < 3
+
+    def alongside(work: Callable[[], None], beat: Callable[[], None], seconds: float) -> None:
+        world.while_working = lambda: _in_turn(lambda _: beat(), iter(range(4)), 1)
+        work()
+
+    world.table.change, world.worker.alongside = change, alongside
+    world.answers = [[MESSAGE]]
+    assert world.worker.run() == NO_WORK
+    assert versions == [1, 2, 3, 3]  # the third was another's claim
 
 
 def test_after_sigterm_in_a_long_poll_its_messages_go_back_at_once(world: World) -> None:

@@ -1,17 +1,18 @@
 """Who sends a job's message wakes a machine; whatever fails there is left to the tender."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError
+from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 
 from inference_api.jobs.machine_backend import MachineBackend
 from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.transitions import accept
 from inference_api.machine.fleet import Fleet
-from inference_api.machine.row import BUSY, IDLE, LOADING, STOPPING, Machine
+from inference_api.machine.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
 from inference_api.machine.starter import Starter
 from inference_api.runtime import OutOfTimeError, Runtime
 
@@ -27,11 +28,27 @@ class Rows:
     def each(self) -> Iterator[Machine]:
         yield from self.rows
 
+    def note_tried(self, number: int, now: float) -> None:
+        self.notes.append(("tried", number))
+
     def note_asked(self, number: int, now: float) -> None:
         self.notes.append(("asked", number))
 
     def note_refused(self, number: int, now: float) -> None:
         self.notes.append(("refused", number))
+
+
+class NotedRows(Rows):
+    """One row, with its times."""
+
+    def note_tried(self, number: int, now: float) -> None:
+        self.rows = (replace(self.rows[0], tried_at=now),)
+
+    def note_asked(self, number: int, now: float) -> None:
+        self.rows = (replace(self.rows[0], asked_at=now),)
+
+    def note_refused(self, number: int, now: float) -> None:
+        self.rows = (replace(self.rows[0], refused_at=now),)
 
 
 class Ec2:
@@ -63,7 +80,7 @@ def wake(rows: Rows, ec2: Ec2) -> list[str]:
 def test_a_sleeping_machine_is_started() -> None:
     rows = Rows(ASLEEP, OTHER)
     assert wake(rows, Ec2()) == ["i-0"]
-    assert rows.notes == [("asked", 0)]
+    assert rows.notes == [("tried", 0), ("asked", 0)]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +88,9 @@ def test_a_sleeping_machine_is_started() -> None:
     [
         Machine(1, "i-1", BUSY, seen_at=NOW - 20),
         Machine(1, "i-1", LOADING, seen_at=NOW - 20),
-        Machine(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - 29),
+        Machine(1, "i-1", IDLE, seen_at=5000, tried_at=NOW - 29),
+        Machine(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - USUAL_BOOT_IN_SECONDS),
+        Machine(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - 300, boot_in_seconds=300),
     ],
 )
 def test_nothing_is_started_while_a_machine_takes_jobs_or_is_about_to(second: Machine) -> None:
@@ -79,10 +98,41 @@ def test_nothing_is_started_while_a_machine_takes_jobs_or_is_about_to(second: Ma
 
 
 @pytest.mark.parametrize(
-    "second", [Machine(1, "i-1", STOPPING, seen_at=NOW - 5), Machine(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - 30)]
+    "second",
+    [
+        Machine(1, "i-1", STOPPING, seen_at=NOW - 5),
+        Machine(1, "i-1", IDLE, seen_at=5000, tried_at=NOW - 30),
+        Machine(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - USUAL_BOOT_IN_SECONDS - 1),
+        Machine(1, "i-1", IDLE, seen_at=NOW - 95, asked_at=NOW - 100),  # it has been here, and is gone
+        Machine(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - 40, tried_at=NOW - 40, refused_at=NOW - 38),
+    ],
 )
 def test_a_machine_that_stops_or_was_asked_long_ago_is_no_reason_to_wait(second: Machine) -> None:
     assert wake(Rows(ASLEEP, second), Ec2()) == ["i-0"]
+
+
+def test_a_machine_that_goes_down_is_the_last_to_be_asked() -> None:
+    """For a while EC2 takes the start of a system that powers itself off for that of one that runs."""
+    assert wake(Rows(replace(ASLEEP, state=STOPPING, seen_at=NOW - 5), OTHER), Ec2(i_0="running")) == ["i-1"]
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        ClientError({"Error": {"Code": "InsufficientInstanceCapacity"}}, "StartInstances"),
+        ClientError({"Error": {"Code": "IncorrectInstanceState"}}, "StartInstances"),
+        ReadTimeoutError(endpoint_url="https://ec2"),
+        "running",
+        "stopped",
+    ],
+)
+def test_many_jobs_that_are_sent_at_once_ask_once(outcome: Any) -> None:
+    rows: Any = NotedRows(replace(ASLEEP, state=STOPPING))
+    ec2, times = Ec2(i_0=outcome), iter(range(600))
+    starter = Starter(rows, Fleet(lambda: ec2, "stack"), Runtime(now=lambda: NOW + next(times) / 10), "stack")
+    for _ in range(100):
+        starter.wake()
+    assert ec2.asked == ["i-0"]
 
 
 def test_a_machine_that_has_never_registered_is_left_to_the_tender() -> None:
@@ -92,21 +142,21 @@ def test_a_machine_that_has_never_registered_is_left_to_the_tender() -> None:
 def test_one_that_cannot_be_started_is_followed_by_the_next(capsys: pytest.CaptureFixture[str]) -> None:
     rows = Rows(ASLEEP, OTHER)
     assert wake(rows, Ec2(i_0=refusal("InsufficientInstanceCapacity", 500))) == ["i-0", "i-1"]
-    assert rows.notes == [("refused", 0), ("asked", 1)]
+    assert rows.notes == [("tried", 0), ("refused", 0), ("tried", 1), ("asked", 1)]
     assert "MachineStartFailures" in capsys.readouterr().out
 
 
 def test_one_on_its_way_down_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
     rows = Rows(ASLEEP)
     wake(rows, Ec2(i_0=refusal("IncorrectInstanceState")))
-    assert rows.notes == []
+    assert rows.notes == [("tried", 0)]
     assert "MachineStartFailures" not in capsys.readouterr().out
 
 
 def test_a_start_of_one_that_runs_is_not_the_begin_of_a_boot() -> None:
     rows = Rows(ASLEEP)
     wake(rows, Ec2(i_0="running"))
-    assert rows.notes == []
+    assert rows.notes == [("tried", 0)]
 
 
 @pytest.mark.parametrize(
@@ -115,15 +165,28 @@ def test_a_start_of_one_that_runs_is_not_the_begin_of_a_boot() -> None:
         refusal("RequestLimitExceeded", 503),
         refusal("UnauthorizedOperation", 403),
         refusal("InternalError", 500),
+    ],
+)
+def test_no_refusal_of_ec2_reaches_the_caller(error: Exception) -> None:
+    rows = Rows(ASLEEP)
+    wake(rows, Ec2(i_0=error))
+    assert rows.notes == [("tried", 0), ("refused", 0)]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ReadTimeoutError(endpoint_url="https://ec2"),
         ConnectTimeoutError(endpoint_url="https://ec2"),
         EndpointConnectionError(endpoint_url="https://ec2"),
         OutOfTimeError(),
     ],
 )
-def test_no_failure_of_ec2_reaches_the_caller(error: Exception) -> None:
-    rows = Rows(ASLEEP)
-    wake(rows, Ec2(i_0=error))
-    assert rows.notes == [("refused", 0)]
+def test_a_start_without_an_answer_may_have_been_taken(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = Rows(ASLEEP, OTHER)
+    assert wake(rows, Ec2(i_0=error)) == ["i-0"]
+    assert rows.notes == [("tried", 0), ("asked", 0)]
+    assert "MachineStartFailures" in capsys.readouterr().out
 
 
 def test_a_table_that_fails_does_not_reach_the_caller_either() -> None:

@@ -27,14 +27,14 @@ def accepted(number: int = 0, at: float = NOW - 600) -> Job:
     return transitions.accept(f"{number:032x}", "a" * 32, at, POLICY)
 
 
-def started(*jobs: Job) -> bool:
+def started(*jobs: Job, messages: int = 1) -> bool:
     """Whether the tender starts the sleeping machine."""
     table: Any = SimpleNamespace(
         due=lambda shard, within: iter([(0.0, job.id) for job in jobs] if shard == 0 else []),
         get=lambda job_id: next(job for job in jobs if job.id == job_id),
     )
     asked: list[str] = []
-    queue: Any = SimpleNamespace(count_waiting=lambda: 1)
+    queue: Any = SimpleNamespace(count_waiting=lambda: messages)
     rows: Any = SimpleNamespace(each=lambda: iter([Machine(0, "i-0", IDLE, seen_at=1, ready_at=1)]))
     fleet: Any = SimpleNamespace(describe=lambda: [SLEEPING])
     starter: Any = SimpleNamespace(start=lambda number, instance_id: asked.append(instance_id))
@@ -43,7 +43,7 @@ def started(*jobs: Job) -> bool:
 
 
 def tender_of(table: Any, queue: Any, rows: Any, fleet: Any, starter: Any) -> Tender:
-    limits, runtime = Limits(1800, 900, 4), Runtime(now=lambda: NOW)
+    limits, runtime = Limits(1800, 900, 900, 4), Runtime(now=lambda: NOW)
     return Tender(
         table, queue, rows, fleet, starter, policy=POLICY, limits=limits, runtime=runtime, deployment="gpt2-ec2"
     )
@@ -66,10 +66,11 @@ def test_a_job_that_has_ended_and_is_not_announced_is_none() -> None:
     assert started(cancelled, accepted(2))
 
 
-def test_more_rows_than_one_look_takes_count_as_work() -> None:
+def test_behind_more_rows_than_one_look_takes_the_queue_tells_of_work() -> None:
     ended = [replace(each, state="SUCCEEDED", holds_slot=False) for each in map(accepted, range(200))]
     assert not started(*ended[1:])
     assert started(*ended)
+    assert not started(*ended, messages=0)
 
 
 def test_a_machine_that_cannot_be_stopped_keeps_no_other_from_its_start(capsys: pytest.CaptureFixture[str]) -> None:

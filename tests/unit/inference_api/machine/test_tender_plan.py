@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from inference_api.machine.fleet import PENDING, RUNNING, STOPPED, Instance
-from inference_api.machine.row import BUSY, IDLE, LOADING, SILENT_IN_SECONDS, STOPPING, Machine
+from inference_api.machine.row import BUSY, IDLE, LOADING, SILENT_IN_SECONDS, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
 from inference_api.machine.tender_plan import GRACE_IN_SECONDS, Limits, Plan, Work, plan
 
 NOW = 100_000.0
-LIMITS = Limits(idle=1800, boot=900, batch=4)
+LIMITS = Limits(idle=1800, boot=900, attempt=600, batch=4)
 NONE, SOME = Work(False, False, 0), Work(True, True, 3)
 FIRST, SECOND = (Instance(f"i-{number}", number, STOPPED, NOW - 90_000) for number in (0, 1))
 UP = FIRST._replace(state=RUNNING, launched_at=NOW - 5000)
@@ -45,6 +45,18 @@ def test_another_is_started_only_for_more_than_the_first_takes_at_once(
     assert planned(instance, SECOND, rows=rows, work=SOME._replace(messages=5)).starts == [SECOND]
 
 
+@pytest.mark.parametrize("rows", [(), (replace(ROW, state=LOADING, ready_at=0),)])
+def test_a_boot_is_waited_for_twice_as_long_as_usual(rows: tuple[Machine, ...]) -> None:
+    slow = FIRST._replace(state=RUNNING, launched_at=NOW - 2 * USUAL_BOOT_IN_SECONDS)
+    assert planned(slow, SECOND, rows=rows).starts == []
+    assert planned(slow._replace(launched_at=slow.launched_at - 1), SECOND, rows=rows).starts == [SECOND]
+
+
+def test_a_model_that_loads_again_is_waited_for_as_well() -> None:
+    loading = replace(ROW, state=LOADING, ready_at=NOW - 2 * USUAL_BOOT_IN_SECONDS)
+    assert planned(UP, SECOND, rows=(loading,)).starts == []
+
+
 def test_a_machine_that_stops_itself_is_no_help() -> None:
     assert planned(UP, SECOND, rows=(replace(ROW, state=STOPPING),)).starts == [SECOND]
 
@@ -63,6 +75,28 @@ def test_a_set_up_has_the_time_of_the_deployment_file() -> None:
 def test_what_another_instance_of_the_number_wrote_says_nothing() -> None:
     old = FIRST._replace(state=RUNNING, launched_at=NOW - LIMITS.boot - 1)
     assert planned(old, rows=(replace(ROW, instance_id="i-other"),)).stops == [(old, "its worker never began")]
+
+
+NEW = FIRST._replace(id="i-new", state=RUNNING, launched_at=NOW - 700)
+REGISTERED = replace(ROW, instance_id="i-new")
+
+
+def test_a_replaced_machine_ends_its_jobs_in_peace() -> None:
+    assert planned(UP, NEW, rows=(REGISTERED,)) == Plan([], [], 0)
+    late = NOW - LIMITS.boot - LIMITS.attempt - GRACE_IN_SECONDS
+    assert planned(UP, NEW._replace(launched_at=late), rows=(REGISTERED,)) == Plan([], [], 0)
+    assert planned(UP, NEW._replace(launched_at=late - 1), rows=(REGISTERED,)) == Plan(
+        [], [(UP, "it was replaced and goes on")], 1
+    )
+
+
+def test_a_replaced_machine_is_not_started_again() -> None:
+    assert planned(FIRST, NEW, rows=(REGISTERED,), work=SOME._replace(messages=9)).starts == []
+
+
+def test_a_machine_is_started_while_its_replacement_is_set_up() -> None:
+    """It still has the number, and the set-up takes longer than a boot."""
+    assert planned(FIRST, NEW, rows=(ROW,)).starts == [FIRST]
 
 
 def test_beats_before_the_start_say_nothing() -> None:
