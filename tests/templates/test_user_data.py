@@ -61,8 +61,14 @@ def run(tmp_path: Path) -> Any:
             (stand_ins / name).chmod(0o755)
         with zipfile.ZipFile(stand_ins / "machine.zip", "w") as archive:
             archive.writestr("machine/setup.sh" if set_up is not None else "other", set_up or "")
-        values = {"variables": VARIABLES, "number": 1, "renewal": 0, "timeout": timeout, "signal_url": URL}
-        script = user_data(code="s3://code/machine.zip", **values)
+        script = user_data(
+            code="s3://code/machine.zip",
+            variables=VARIABLES,
+            number=1,
+            renewal=0,
+            timeout=timeout,
+            signal_url=URL,
+        )
         variables = {
             "PATH": f"{stand_ins}:{os.environ['PATH']}",
             "STAND_INS": str(stand_ins),

@@ -43,7 +43,7 @@ def start_fits_timeout(resolution: Resolution) -> Iterator[Finding]:
 
 @note
 def start_may_outlast_timeout(resolution: Resolution) -> Iterator[Finding]:
-    """At usual rates, download and load, or a machine's set-up, take longer than the timeout; many start all the same."""
+    """At usual rates, download and load, or a machine's set-up, outlast the timeout; many start all the same."""
     for placement in resolution.placements:
         for stage in _stages(placement):
             least, likely = stage.takes.least, stage.takes.likely
