@@ -1,6 +1,7 @@
 """machine/setup.sh as a real process; the commands of the machine only write down how they were called."""
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from local_cloud.assembly import ROOT
+from local_cloud.machine.unit_file import UnitFile
 
 COMMANDS = ("dnf", "amazon-cloudwatch-agent-ctl", "systemctl", "python3.11", "id", "useradd", "curl", "sleep")
 # `-m venv FOLDER` makes a Python that writes down its own calls, and one variable that it got.
@@ -130,6 +132,17 @@ def test_the_model_can_not_reach_into_the_worker(home: Path) -> None:
     made = [call.split()[-1] for call in calls if call.startswith("useradd ")]
     assert sorted(users) == [f"User={name}" for name in sorted(made)]
     assert len(set(users)) == 2
+
+
+def test_a_service_that_fails_at_each_start_fills_no_disk(home: Path) -> None:
+    set_up(home)
+    for name in ("model", "worker"):
+        unit, log = UnitFile.read(home / f"slipway-{name}.service"), home / "log" / f"{name}.log"
+        for mebibytes, left in ((99, 99), (101, 0)):
+            os.truncate(log, mebibytes * 2**20)
+            for command in unit.commands("ExecStartPre", {}):
+                subprocess.run(command, check=True)
+            assert log.stat().st_size == left * 2**20
 
 
 def test_the_lock_holds_all_that_torch_needs() -> None:
