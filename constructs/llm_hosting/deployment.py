@@ -277,7 +277,7 @@ class Hosting(Section):
 
 
 class Vpc(Section):
-    """A network of the user's, whose subnets lead to the internet or to endpoints of all that a machine calls."""
+    """A network of the user's, whose subnets lead to the internet by NAT or a transit gateway."""
 
     vpc_id: str = Field(pattern=r"^vpc-[0-9a-f]{8,17}$", description="The VPC.")
     subnet_ids: list[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")]] = Field(

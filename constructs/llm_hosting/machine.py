@@ -46,7 +46,7 @@ class Machine(Construct):
         profile: iam.CfnInstanceProfile,
     ) -> None:
         super().__init__(scope, construct_id)
-        deployment = resolution.deployment
+        deployment, timeout = resolution.deployment, resolution.deployment.hosting.startup_timeout_in_seconds
         variables = {
             **environment,
             **_model_variables(deployment.model, deployment.serving),
@@ -55,12 +55,17 @@ class Machine(Construct):
         }
 
         def content(signal_url: str) -> ec2.CfnLaunchTemplate.LaunchTemplateDataProperty:
-            renewal = deployment.hosting.renewal
-            script = user_data(code=code, variables=variables, number=number, renewal=renewal, signal_url=signal_url)
+            script = user_data(
+                code=code,
+                variables=variables,
+                number=number,
+                renewal=deployment.hosting.renewal,
+                timeout=timeout,
+                signal_url=signal_url,
+            )
             return _launch_data(resolution, network, number, profile.attr_arn, script)
 
-        timeout = str(deployment.hosting.startup_timeout_in_seconds)
-        digest = self._digest(content(""), timeout)
+        digest = self._digest(content(""))
         handle = cdk.CfnWaitConditionHandle(self, f"Handle{digest}")
         # Not another version of one template: CloudFormation has made versions of unchanged ones (aws-cdk#38069).
         template = ec2.CfnLaunchTemplate(self, f"Template{digest}", launch_template_data=content(handle.ref))
@@ -77,12 +82,12 @@ class Machine(Construct):
         acknowledge(
             self.instance, {"AwsSolutions-EC28": _NO_DETAILED_MONITORING, "AwsSolutions-EC29": _MAY_BE_TERMINATED}
         )
-        wait = cdk.CfnWaitCondition(self, f"SetUp{digest}", count=1, handle=handle.ref, timeout=timeout)
+        wait = cdk.CfnWaitCondition(self, f"SetUp{digest}", count=1, handle=handle.ref, timeout=str(timeout))
         wait.node.add_dependency(self.instance)
         self.id = self.instance.ref
 
-    def _digest(self, *content: object) -> str:
-        resolved = cdk.Stack.of(self).resolve(list(content))
+    def _digest(self, content: object) -> str:
+        resolved = cdk.Stack.of(self).resolve(content)
         return hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest()[:8]
 
 

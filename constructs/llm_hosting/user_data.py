@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def user_data(*, code: str, variables: Mapping[str, str], number: int, renewal: int, signal_url: str) -> str:
+def user_data(
+    *, code: str, variables: Mapping[str, str], number: int, renewal: int, timeout: int, signal_url: str
+) -> str:
     """user_data.sh with these values, which may hold tokens of the CDK.
 
     variables: one line each, NAME=value, as systemd reads it. Values hold no line break, and no backslash, which it
-    would take for an escape.
+    would take for an escape. timeout: how long CloudFormation waits for the set-up, in seconds.
     """
     values = {
         "@CODE@": code,
@@ -17,6 +19,7 @@ def user_data(*, code: str, variables: Mapping[str, str], number: int, renewal: 
         "@RENEWAL@": str(renewal),
         "@REGION@": variables["AWS_REGION"],
         "@SIGNAL_URL@": signal_url,
+        "@TIMEOUT@": str(timeout),
     }
     script = Path(__file__).with_name("user_data.sh").read_text()
     for placeholder, value in values.items():

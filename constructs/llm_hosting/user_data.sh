@@ -12,9 +12,20 @@ cd "$SLIPWAY_HOME"
     cat >environment <<'END_OF_ENVIRONMENT'
 @ENVIRONMENT@
 END_OF_ENVIRONMENT
-    aws s3 cp --no-progress '@CODE@' machine.zip
+    tries=1  # IAM may not yet know that the role may read this archive
+    until aws s3 cp --no-progress '@CODE@' machine.zip; do
+        status=$?
+        [ "$((tries++))" -lt 5 ] || exit "$status"
+        sleep 5
+    done
     python3 -m zipfile -e machine.zip .
-    bash machine/setup.sh
+    # Less than CloudFormation waits, which would not say why.
+    left=$((@TIMEOUT@ - 60 - SECONDS))
+    timeout -k 10 "$((left > 0 ? left : 1))" bash machine/setup.sh || {
+        status=$?
+        case $status in 124 | 137) echo "stopped: too slow for hosting.startup_timeout_in_seconds: @TIMEOUT@" ;; esac
+        exit "$status"
+    }
 ) >log/setup.log 2>&1 </dev/null
 status=$?
 

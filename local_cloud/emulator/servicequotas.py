@@ -1,4 +1,4 @@
-"""Service Quotas of SageMaker's instances, of EC2's vCPUs and of API Gateway's timeout; raised for the asking."""
+"""Service Quotas of SageMaker's instances, EC2's vCPUs, VPCs and API Gateway's timeout; raised for the asking."""
 
 import hashlib
 import json
@@ -15,7 +15,8 @@ _USAGES = ("endpoint", "training job", "transform job", "notebook instance")
 
 _TIMEOUT = "Maximum integration timeout in milliseconds"
 _VCPUS = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"
-_CODES = {_TIMEOUT: "L-E5AE38E3", _VCPUS: "L-1216C47A"}
+_VPCS = "VPCs per Region"
+_CODES = {_TIMEOUT: "L-E5AE38E3", _VCPUS: "L-1216C47A", _VPCS: "L-F678F1CE"}
 
 # Changed quotas of each account and region, by name.
 applied: Any = ministack.scoped_store()
@@ -35,8 +36,10 @@ def _defaults(service: str) -> dict[str, int]:
         return {_TIMEOUT: 29_000}
     if service == "ec2":
         return {_VCPUS: 5}
+    if service == "vpc":
+        return {_VPCS: 5}
     if service != "sagemaker":
-        message = "The local cloud knows the quotas of sagemaker, ec2 and apigateway only."
+        message = "The local cloud knows the quotas of sagemaker, ec2, vpc and apigateway only."
         raise _RefusedError("NoSuchResourceException", message)
     rows = json.loads(Path(__file__).with_name("endpoint_quotas.json").read_text())["instances"]
     return {f"{name} for {usage} usage": count for name, count in rows.items() for usage in _USAGES}

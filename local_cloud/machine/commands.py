@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,19 @@ sys.path.append(str(ROOT))
 from local_cloud.machine import python  # noqa: E402  (the path line stands before it)
 
 # What a fresh Amazon Linux 2023 has. Its own commands are not this machine's: nothing here may reach the real ones.
-INSTALLED = ("aws", "dnf", "halt", "poweroff", "python3", "reboot", "shutdown", "systemctl", "sudo", "runuser")
+INSTALLED = (
+    "aws",
+    "dnf",
+    "halt",
+    "poweroff",
+    "python3",
+    "reboot",
+    "shutdown",
+    "systemctl",
+    "sudo",
+    "runuser",
+    "timeout",
+)
 NO_OPERATIONS = (
     "chgrp",
     "chown",
@@ -182,6 +195,15 @@ def _as_another_user(arguments: list[str]) -> None:
     os.execvp(arguments[place], arguments[place:])
 
 
+def _timeout(arguments: list[str]) -> None:
+    """`timeout -k 10 60 command`, but in the machine's group of processes, which ends with the machine."""
+    place = 2 if arguments[0] == "-k" else 0
+    try:
+        sys.exit(subprocess.run(arguments[place + 1 :], timeout=float(arguments[place])).returncode)
+    except subprocess.TimeoutExpired:
+        sys.exit(124)
+
+
 COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "amazon-cloudwatch-agent-ctl": _agent,
     "aws": _aws,
@@ -194,6 +216,7 @@ COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "shutdown": _power_off,
     "sudo": _as_another_user,
     "systemctl": _systemctl,
+    "timeout": _timeout,
 }
 
 

@@ -66,10 +66,10 @@ class UnitFile:
         return found
 
     def commands(self, key: str, environment: dict[str, str]) -> list[list[str]]:
-        """The command lines of ExecStart= or a sibling, with their variables filled in."""
+        """The command lines of ExecStart= or a sibling, with their variables filled in, without `-` and `+`."""
         lines = []
         for line in self.settings.get(("Service", key), []):
-            words = [_filled(word, environment) for word in shlex.split(line)]
+            words = [_filled(word, environment) for word in shlex.split(line.lstrip("-+"))]
             if not words or not os.path.isabs(words[0]):
                 raise UnitError(f"{self.path.name}: {key} needs the absolute path of a program: {line}")
             lines.append(words)

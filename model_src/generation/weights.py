@@ -17,6 +17,7 @@ _FORMATS = ("*.safetensors", "*.bin")  # the first that the repository has, as `
 _BESIDE_WEIGHTS = ("*.json", "*.txt", "*.model", "*.jinja")
 _NOT_WEIGHTS = ("training_args.bin", "optimizer*", "scheduler*", "consolidated*")
 _FILES_AT_ONCE = 8
+_TRIES = 3  # for each object
 
 
 class WeightsError(Exception):
@@ -100,11 +101,24 @@ def _download_from_s3(weights: str, folder: Path) -> None:
         if not target.resolve().is_relative_to(folder.resolve()):
             raise WeightsError(f"{key} is no name for a file")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as file:
-            shutil.copyfileobj(s3.get_object(Bucket=bucket, Key=key)["Body"], file, 1024 * 1024)
+        _download_object(s3, bucket, key, target)
 
     with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
         list(pool.map(download, keys))
+
+
+def _download_object(s3: Any, bucket: str, key: str, target: Path) -> None:
+    """botocore repeats a request that fails, but not a body that breaks off."""
+    from botocore.exceptions import BotoCoreError
+
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            with target.open("wb") as file:
+                shutil.copyfileobj(s3.get_object(Bucket=bucket, Key=key)["Body"], file, 1024 * 1024)
+            return
+        except BotoCoreError:
+            if not tries_left:
+                raise
 
 
 def _client(service: str) -> Any:

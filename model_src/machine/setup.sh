@@ -14,6 +14,12 @@ place() { # file of machine/ -> a copy that names this machine's folder and log 
     sed -e "s|/opt/slipway|$SLIPWAY_HOME|g" -e "s|@LOG_GROUP@|$LOG_GROUP|g" "$SLIPWAY_HOME/machine/$1" >"$SLIPWAY_HOME/$1"
 }
 
+fail_with_log() { # model or worker
+    echo "slipway-$1.service does not get ready. The end of its log:"
+    tail -c 1000 "$SLIPWAY_HOME/log/$1.log"
+    exit 1
+}
+
 while IFS= read -r line; do
     export "${line?}"
 done < <(grep -E '^[A-Za-z_]+=' "$SLIPWAY_HOME/environment")
@@ -37,13 +43,26 @@ step "preparing the model $MODEL_ID"
 PYTHONPATH="${PYTHONPATH:+$PYTHONPATH:}$SLIPWAY_HOME" "$SLIPWAY_HOME/venv/bin/python" -P -m generation.prepare
 
 step "starting the services"
-id -u slipway >/dev/null 2>&1 || useradd --system --no-create-home --shell /sbin/nologin slipway
+for user in slipway slipway-model; do
+    id -u "$user" >/dev/null 2>&1 || useradd --system --no-create-home --shell /sbin/nologin "$user"
+done
 for unit in "${units[@]}"; do
     place "$unit"
     systemctl link "$SLIPWAY_HOME/$unit"
 done
 systemctl enable "${units[@]}"
-systemctl restart "${units[@]}"
-curl -fsS --retry 300 --retry-delay 1 --retry-connrefused --retry-max-time 300 "http://127.0.0.1:${MODEL_PORT:-8080}/ping"
+# The worker once the model answers, as its row takes the number from the machine that this one may replace.
+systemctl restart slipway-model.service
+curl -fsS --retry 300 --retry-delay 1 --retry-connrefused --retry-max-time 300 \
+    "http://127.0.0.1:${MODEL_PORT:-8080}/ping" || fail_with_log model
+worker_log="$SLIPWAY_HOME/log/worker.log"
+touch "$worker_log"
+earlier=$(wc -c <"$worker_log")
+systemctl restart slipway-worker.service
+for ((tries = 0; ; tries++)); do
+    if tail -c "+$((earlier + 1))" "$worker_log" | grep '"state": "idle"' >/dev/null; then break; fi
+    ((tries < 240)) || fail_with_log worker
+    sleep 0.5
+done
 
 step "ready"

@@ -43,6 +43,8 @@ def is_used(check: str, deployment: Deployment) -> bool:
         "image-in-registry": not on_ec2,
         "instance-type-offered": on_ec2,
         "machine-network": deployment.security.vpc is not None,
+        "vpc-quota": on_ec2 and deployment.security.vpc is None,
+        "volume-key": on_ec2 and deployment.hosting.volume_kms_key_arn is None,
         "weights-in-bucket": deployment.model.weights is not None,
         "cloudwatch-role": deployment.api.access_logs,
         "scaling-role": deployment.hosting.instance_count.is_scaled,

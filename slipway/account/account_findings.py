@@ -18,6 +18,8 @@ from slipway.account.instance_type_offered import instance_type_offered
 from slipway.account.log_role import cloudwatch_role
 from slipway.account.machine_network import machine_network
 from slipway.account.scaling_role import scaling_role
+from slipway.account.volume_key import volume_key
+from slipway.account.vpc_quota import vpc_quota
 from slipway.account.weights_in_bucket import weights_in_bucket
 from slipway.aws_errors import sentence
 
@@ -31,6 +33,8 @@ CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = 
     "scaling-role": scaling_role,
     "instance-type-offered": instance_type_offered,
     "machine-network": machine_network,
+    "vpc-quota": vpc_quota,
+    "volume-key": volume_key,
     "function-concurrency": function_concurrency,
     "gateway-timeout": gateway_timeout,
 }

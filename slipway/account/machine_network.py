@@ -1,6 +1,8 @@
 """Whether the user's own subnets let machines reach the package indexes."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from ipaddress import ip_network
 from typing import Any
 
 from llm_hosting.deployment import Deployment
@@ -15,30 +17,58 @@ _FIX = "use subnets whose default route leads to a NAT gateway or a transit gate
 
 
 def machine_network(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
-    """The subnets exist in the VPC, and their default route leads out without a public address."""
+    """The subnets exist in the VPC, and their default route leads out without a public address.
+
+    Of those that no machine takes, as there are fewer machines, a warning.
+    """
     vpc, ec2 = deployment.security.vpc, account.clients("ec2")
     assert vpc
     found = ec2.describe_subnets(Filters=[{"Name": "subnet-id", "Values": vpc.subnet_ids}])["Subnets"]
     vpc_of = {subnet["SubnetId"]: subnet["VpcId"] for subnet in found}
+    used = vpc.subnet_ids[: deployment.hosting.instance_count.max]
     for subnet in vpc.subnet_ids:
-        if vpc_of.get(subnet) != vpc.vpc_id:
+        if vpc_of.get(subnet) == vpc.vpc_id:
+            finding = _way_out(subnet, _routes(ec2, vpc.vpc_id, subnet))
+        else:
             where = f"is in {vpc_of[subnet]}, not in {vpc.vpc_id}" if subnet in vpc_of else "does not exist"
-            yield Finding(_FIELD, f"{subnet} {where} in {account.region}", "name subnets of security.vpc.vpc_id")
-            continue
-        route = _default_route(ec2, vpc.vpc_id, subnet)
-        if route is None:
-            problem = f"{subnet} has no route to the internet, from which a machine installs its packages"
-            yield Finding(_FIELD, problem, _FIX)
-        elif not any(route.get(way) for way in _WAYS_OUT):
-            problem = f"{subnet} leads out by an internet gateway, and machines in security.vpc have no public address"
-            yield Finding(_FIELD, problem, f"{_FIX}, or leave security.vpc out")
+            finding = Finding(_FIELD, f"{subnet} {where} in {account.region}", "name subnets of security.vpc.vpc_id")
+        if finding:
+            yield finding if subnet in used or finding.level != "error" else replace(finding, level="warning")
 
 
-def _default_route(ec2: Any, vpc_id: str, subnet: str) -> dict[str, Any] | None:
-    """Of the subnet's route table, or of the VPC's main one; None = there is none."""
+def _way_out(subnet: str, routes: list[dict[str, Any]]) -> Finding | None:
+    """The problem of the subnet's way to the internet; None = it has one."""
+    route = next((route for route in routes if route.get("DestinationCidrBlock") == _EVERYWHERE), None)
+    if route is None:
+        if any(map(_may_lead_out, routes)):
+            problem = f"{subnet} has no default route, and routes that may lead to the internet in its place"
+            return Finding(_FIELD, problem, level="unknown")
+        return Finding(
+            _FIELD, f"{subnet} has no route to the internet, from which a machine installs its packages", _FIX
+        )
+    gateway = route.get("GatewayId", "")
+    if route.get("State") == "blackhole":
+        return Finding(_FIELD, f"{subnet} has a default route whose target is gone (State: blackhole)", _FIX)
+    if gateway.startswith("igw-"):
+        problem = f"{subnet} leads out by an internet gateway, and machines in security.vpc have no public address"
+        return Finding(_FIELD, problem, f"{_FIX}, or leave security.vpc out")
+    if not any(route.get(way) for way in _WAYS_OUT):
+        return Finding(_FIELD, f"{subnet} leads to {gateway}, which may lead to the internet or not", level="unknown")
+    return None
+
+
+def _may_lead_out(route: dict[str, Any]) -> bool:
+    """Whether a route that is not the default one goes to public addresses, for example one of two halves of all."""
+    if destination := route.get("DestinationCidrBlock"):
+        network = ip_network(destination)
+        return network.prefixlen < 8 or not network.is_private  # no private range is larger than a /8
+    return "DestinationPrefixListId" in route and not route.get("GatewayId", "").startswith("vpce-")  # S3's, DynamoDB's
+
+
+def _routes(ec2: Any, vpc_id: str, subnet: str) -> list[dict[str, Any]]:
+    """Of the subnet's route table, or of the VPC's main one."""
     of_subnet = [{"Name": "association.subnet-id", "Values": [subnet]}]
     main = [{"Name": "vpc-id", "Values": [vpc_id]}, {"Name": "association.main", "Values": ["true"]}]
     tables = ec2.describe_route_tables(Filters=of_subnet)["RouteTables"]
     tables = tables or ec2.describe_route_tables(Filters=main)["RouteTables"]
-    routes = (route for table in tables for route in table["Routes"])
-    return next((route for route in routes if route.get("DestinationCidrBlock") == _EVERYWHERE), None)
+    return [route for table in tables for route in table["Routes"]]

@@ -11,7 +11,7 @@ from llm_hosting.preflight.report import COPIES_DURING_UPDATE, VCPU_QUOTA, Repor
 from slipway.account.account import Account
 
 _FIELD = "hosting.instance_type"
-_QUOTA = {"ServiceCode": "ec2", "QuotaCode": "L-1216C47A"}
+_QUOTA = "L-1216C47A"
 
 
 def machine_quota(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
@@ -20,20 +20,22 @@ def machine_quota(deployment: Deployment, report: Report, account: Account) -> I
     It counts every running instance of the account; the others are not asked for.
     """
     for wanted in report.quotas:
-        needed, quota = wanted.instances // COPIES_DURING_UPDATE, _value(account.clients("service-quotas"))
+        quota = value_of(account.clients("service-quotas"), "ec2", _QUOTA)
+        needed = wanted.instances // COPIES_DURING_UPDATE
         has = f"the account {account.id} may run {quota} vCPU of CPU types on EC2 in {account.region}"
-        fix = f"ask Service Quotas for {wanted.instances} of {VCPU_QUOTA!r} (L-1216C47A)"
+        fix = f"ask Service Quotas for {wanted.instances} of {VCPU_QUOTA!r} ({_QUOTA})"
         if quota < needed:
             yield Finding(_FIELD, f"{has}, and the machines have {needed}", fix)
         elif quota < wanted.instances:
             yield Finding(_FIELD, f"{has}; an update, with old and new side by side, would fail", fix, level="warning")
 
 
-def _value(quotas: Any) -> int:
+def value_of(quotas: Any, service: str, code: str) -> int:
+    """A quota of the account in this region."""
     try:
-        found = quotas.get_service_quota(**_QUOTA)
+        found = quotas.get_service_quota(ServiceCode=service, QuotaCode=code)
     except ClientError as error:
         if error.response["Error"]["Code"] != "NoSuchResourceException":
             raise
-        found = quotas.get_aws_default_service_quota(**_QUOTA)  # it was never raised
+        found = quotas.get_aws_default_service_quota(ServiceCode=service, QuotaCode=code)  # it was never raised
     return int(found["Quota"]["Value"])

@@ -276,6 +276,17 @@ class TestMachines:
             *(each.rule for each in asked.report.findings),
         }
 
+    def test_need_a_vpc_of_their_own_and_a_key_that_starts_may_use(
+        self, check: Checker, bare_cloud: LocalCloud
+    ) -> None:
+        ec2 = bare_cloud.client("ec2", region="eu-west-1")
+        assert {"vpc-quota", "volume-key"} <= set(check(**MACHINE, in_region="eu-west-1").passed)
+        for number in range(4):  # and the default one
+            ec2.create_vpc(CidrBlock=f"10.{number}.0.0/16")
+        found = check(**MACHINE, in_region="eu-west-1").of("vpc-quota")
+        assert (found.level, found.field) == ("error", "security.vpc")
+        assert f"eu-west-1 of account {ACCOUNT} has 5 of at most 5; name one" in found.message
+
     def test_need_subnets_that_lead_out_without_a_public_address(self, check: Checker, bare_cloud: LocalCloud) -> None:
         ec2 = bare_cloud.client("ec2", region=REGION)
         vpc = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]

@@ -14,6 +14,7 @@ from llm_hosting.sources import Sources
 from local_cloud.assembly import ROOT
 from support.deployments import ON_EC2, Changes, resolved
 from support.house_rules import statements_of
+from support.known_deployments import SHIPPED
 from support.template_parts import Template, all_of, functions, only, properties, referred, resources
 
 MACHINES = ["gpt2-ec2", "own-network"]
@@ -33,6 +34,12 @@ def script(data: dict[str, Any]) -> str:
     """The user data; a reference stands as its JSON."""
     parts = data["UserData"]["Fn::Base64"]["Fn::Join"][1]
     return "".join(part if isinstance(part, str) else json.dumps(part) for part in parts)
+
+
+def test_the_shipped_ones_download_one_commit_of_their_model(templates: dict[str, Template]) -> None:
+    for name in (name for name in SHIPPED if name in templates and name.endswith("-ec2")):
+        for data in launched(templates[name]):
+            assert re.search(r"^MODEL_REVISION=[0-9a-f]{40}$", script(data), re.MULTILINE), name
 
 
 def test_no_port_is_open_and_only_tls_leads_out(machine_templates: list[Template]) -> None:

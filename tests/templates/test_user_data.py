@@ -18,6 +18,8 @@ VARIABLES = {"AWS_REGION": "eu-west-3", "MODEL_ID": "openai-community/gpt2", "JO
 AWS = """#!/bin/bash
 [ "$1 $2 $4" = "s3 cp s3://code/machine.zip" ] || exit 9
 [ "$AWS_REGION" = eu-west-3 ] || exit 8
+echo again >>"$STAND_INS/tries"
+[ "$(wc -l <"$STAND_INS/tries")" -gt "${DENIED:-0}" ] || exit 7
 cp "$STAND_INS/machine.zip" "$5"
 """
 CURL = """#!/bin/bash
@@ -46,21 +48,32 @@ class Outcome:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
-    """The script with a set-up of these lines; None = an archive without one."""
+    """The script with a set-up of these lines; None = an archive without one.
 
-    def start(set_up: str | None) -> Outcome:
+    timeout: of CloudFormation's wait, in seconds. denied: how often S3 refuses the archive first.
+    """
+
+    def start(set_up: str | None, *, timeout: int = 900, denied: int = 0) -> Outcome:
         home, stand_ins = tmp_path / "home", tmp_path / "stand-ins"
         stand_ins.mkdir()
-        for name, text in (("aws", AWS), ("curl", CURL)):
+        for name, text in (("aws", AWS), ("curl", CURL), ("sleep", "#!/bin/bash\n")):
             (stand_ins / name).write_text(text)
             (stand_ins / name).chmod(0o755)
         with zipfile.ZipFile(stand_ins / "machine.zip", "w") as archive:
             archive.writestr("machine/setup.sh" if set_up is not None else "other", set_up or "")
-        script = user_data(code="s3://code/machine.zip", variables=VARIABLES, number=1, renewal=0, signal_url=URL)
+        script = user_data(
+            code="s3://code/machine.zip",
+            variables=VARIABLES,
+            number=1,
+            renewal=0,
+            timeout=timeout,
+            signal_url=URL,
+        )
         variables = {
             "PATH": f"{stand_ins}:{os.environ['PATH']}",
             "STAND_INS": str(stand_ins),
             "SLIPWAY_HOME": str(home),
+            "DENIED": str(denied),
         }
         result = subprocess.run(["bash", "-c", script], env=variables, capture_output=True, timeout=60)
         arguments = (stand_ins / "arguments").read_text().splitlines()
@@ -93,6 +106,18 @@ def test_a_step_that_fails_is_told_with_the_end_of_the_log(run: Any) -> None:
     assert outcome.told["Status"] == "FAILURE"
     assert outcome.told["Reason"].startswith("The set-up of machine 1 ended with status 3 after ")
     assert outcome.told["Reason"].endswith("before\nno matching distribution\n")
+
+
+def test_a_set_up_that_hangs_is_told_before_cloudformation_stops_waiting(run: Any) -> None:
+    outcome = run("echo before; tail -f /dev/null", timeout=60)
+    assert outcome.status == 124
+    assert outcome.told["Status"] == "FAILURE"
+    assert outcome.told["Reason"].endswith("before\nstopped: too slow for hosting.startup_timeout_in_seconds: 60\n")
+
+
+@pytest.mark.parametrize(("denied", "status"), [(4, 0), (5, 7)])
+def test_a_role_that_may_not_yet_read_the_archive_has_five_tries(run: Any, denied: int, status: int) -> None:
+    assert run("", denied=denied).status == status
 
 
 def test_an_archive_without_a_set_up_fails(run: Any) -> None:

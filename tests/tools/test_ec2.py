@@ -3,6 +3,8 @@
 import base64
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +16,7 @@ import requests
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud, free_port
+from local_cloud.machine import commands
 from local_cloud.network import put_network
 from support.machines import IMAGE, forget_faults, machine, machines, order_fault, wait_for_state
 from support.patience import wait_for
@@ -391,6 +394,16 @@ def test_a_boot_that_hangs_runs_nothing_and_the_stack_fails_when_its_time_is_ove
 def stack_is_known(cloud: LocalCloud, name: str) -> bool | None:
     pages = cloud.client("cloudformation", region=REGION).get_paginator("describe_stacks").paginate()
     return any(stack["StackName"] == name for page in pages for stack in page["Stacks"]) or None
+
+
+def test_timeout_ends_a_command_that_stays_with_the_machines_processes() -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, commands.__file__, "timeout", "-k", "10", *arguments]
+        return subprocess.run(program, capture_output=True, text=True)
+
+    assert run("0.1", "tail", "-f", "/dev/null").returncode == 124
+    ended = run("60", sys.executable, "-c", "import os, sys; print(os.getpgrp()); sys.exit(3)")
+    assert (ended.returncode, int(ended.stdout)) == (3, os.getpgrp())
 
 
 def test_without_capacity_nothing_is_launched_or_started(cloud: LocalCloud, ec2: Any) -> None:

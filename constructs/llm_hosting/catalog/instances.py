@@ -44,6 +44,11 @@ class Instance:
         """For example `ml.g5`."""
         return self.type.rpartition(".")[0]
 
+    @property
+    def computes_bf16(self) -> bool:
+        """Whether the CPU has instructions for bfloat16. False for all that is no CPU type."""
+        return self.family.removeprefix("ml.") in _data()["families_with_bf16"]
+
     def price(self, least: int = 1, most: int = 1) -> str:
         """Of so many instances, for example "about 1.52 to 4.55 USD an hour"; empty = not known."""
         rate = self.usd_per_hour or self.ec2_usd_per_hour

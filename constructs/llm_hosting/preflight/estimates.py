@@ -14,6 +14,8 @@ _FASTEST, _FASTEST_ON_SMALL, _HUB, _S3, _LOAD = 1.25 * GB, 0.5 * GB, 0.25 * GB, 
 _SMALL_VCPU = 16
 _LEAST_START_IN_SECONDS, _CONTAINER_START_IN_SECONDS = 30, 60
 _MACHINE_START_IN_SECONDS = 120  # as the functions assume until one was measured: EC2, Linux, Python's imports
+# dnf, and pip with torch; and the minute that user_data.sh keeps for its word to CloudFormation.
+_LEAST_SET_UP_IN_SECONDS, _SET_UP_IN_SECONDS = 60 + 60, 240 + 60
 _VOLUME = 0.125 * GB  # per second, of a gp3 volume as it comes (EBS User Guide)
 _COMPILE_IN_SECONDS = 600  # TensorRT-LLM builds its engine at the start: minutes for 7B, a quarter of an hour for 70B
 _WARM_UP_IN_SECONDS = {"djl": 60, "vllm": 90, "tgi": 30, "sglang": 90}
@@ -80,6 +82,13 @@ def load_in_seconds(placement: Placement) -> Estimate:
     warm_up = _COMPILE_IN_SECONDS if is_compiled else _WARM_UP_IN_SECONDS.get(container.server, 0)
     likely = _CONTAINER_START_IN_SECONDS + size / _LOAD + warm_up
     return Estimate(_LEAST_START_IN_SECONDS, likely, f"loaded at {_LOAD / GB * 1000:.0f} MB/s")
+
+
+def set_up_in_seconds(placement: Placement) -> Estimate:
+    """Of a machine of EC2 at its first start, with its packages and its model."""
+    start = start_in_seconds(placement)
+    basis = f"{_SET_UP_IN_SECONDS} s for the system's and Python's packages, {start.basis}"
+    return Estimate(_LEAST_SET_UP_IN_SECONDS + (start.least or 0), _SET_UP_IN_SECONDS + (start.likely or 0), basis)
 
 
 def boot_in_seconds(placement: Placement) -> float:

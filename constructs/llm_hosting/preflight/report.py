@@ -94,6 +94,8 @@ NOT_CHECKED = (
     "scaling-role: whether Application Auto Scaling has its role in the account",
     "instance-type-offered: whether EC2 has the type in the region and its zones",
     "machine-network: whether the subnets exist and lead to the internet",
+    "vpc-quota: whether the account may have another VPC",
+    "volume-key: whether the account encrypts volumes with a key of its own",
     "function-concurrency: whether Lambda may run enough functions at once",
     "gateway-timeout: whether API Gateway may wait for a function that long",
 )

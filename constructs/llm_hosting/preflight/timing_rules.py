@@ -7,7 +7,14 @@ from typing import NamedTuple
 from ..deployment import REALTIME_TIMEOUT_IN_SECONDS
 from ..finding import Finding
 from ..resolution import Placement, Resolution
-from .estimates import Estimate, answer_time_in_seconds, download_in_seconds, load_in_seconds, start_in_seconds
+from .estimates import (
+    Estimate,
+    answer_time_in_seconds,
+    download_in_seconds,
+    load_in_seconds,
+    set_up_in_seconds,
+    start_in_seconds,
+)
 from .rule import error, note, warning
 
 _LONGEST_TIMEOUT_IN_SECONDS = 3600
@@ -25,7 +32,7 @@ class _Stage(NamedTuple):
 
 @error
 def start_fits_timeout(resolution: Resolution) -> Iterator[Finding]:
-    """Even at the fastest published rates, download and load take longer than the timeout."""
+    """Even at the fastest published rates, download and load take longer than the timeout, or a machine's set-up."""
     for placement in resolution.placements:
         for stage in _stages(placement):
             least = stage.takes.least
@@ -36,7 +43,7 @@ def start_fits_timeout(resolution: Resolution) -> Iterator[Finding]:
 
 @note
 def start_may_outlast_timeout(resolution: Resolution) -> Iterator[Finding]:
-    """At usual rates, download and load take longer than the timeout; many such endpoints start all the same."""
+    """At usual rates, download and load, or a machine's set-up, outlast the timeout; many start all the same."""
     for placement in resolution.placements:
         for stage in _stages(placement):
             least, likely = stage.takes.least, stage.takes.likely
@@ -111,10 +118,12 @@ def answer_fits_endpoint(resolution: Resolution) -> Iterator[Finding]:
 
 
 def _stages(placement: Placement) -> Iterator[_Stage]:
-    """Weights in S3 that SageMaker fetches have a timeout of their own; else the container downloads."""
+    """Weights in S3 that SageMaker fetches have a timeout of their own; else the container downloads, or a machine."""
     deployment = placement.container.deployment
     startup = ("hosting.startup_timeout_in_seconds", deployment.hosting.startup_timeout_in_seconds)
-    if placement.container.sagemaker_downloads:
+    if deployment.hosting.mode == "ec2":
+        yield _Stage("set up a machine with", set_up_in_seconds(placement), *startup)
+    elif placement.container.sagemaker_downloads:
         download = ("hosting.download_timeout_in_seconds", deployment.hosting.download_timeout_in_seconds)
         yield _Stage("download", download_in_seconds(placement), *download)
         yield _Stage("load", load_in_seconds(placement), *startup)

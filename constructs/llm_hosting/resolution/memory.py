@@ -110,7 +110,7 @@ def estimate(container: Container, instance: Instance, *, degree: int, stages: i
         before_fp8=_weights_before_fp8(container, instance, degree * stages),
         overhead=_overhead(container),
         whole_prompt=_whole_prompt(container, degree),
-        per_token=_per_token(container, degree, stages),
+        per_token=_per_token(container, instance, degree, stages),
         context=container.context,
     )
 
@@ -210,7 +210,7 @@ def _weights_in_memory(container: Container, instance: Instance) -> float | None
     share = _share_on_gpus(container, instance)
     if share is None:
         return None
-    kind = asked or _type_in_memory(container)
+    kind = asked or _type_in_memory(container, instance)
     return container.parameters_in_billions * GB * _bytes_per_parameter(container, kind) * share
 
 
@@ -234,22 +234,25 @@ def _share_on_gpus(container: Container, instance: Instance) -> float | None:
     return min(1.0, kept / layers) if layers else {0: 0.0, _ALL_LAYERS: 1.0}.get(int(kept))
 
 
-def _type_in_memory(container: Container) -> str:
-    """16 bits unless the file or the image asks for 32; our own server takes 32 but for weights stored as bfloat16."""
+def _type_in_memory(container: Container, instance: Instance) -> str:
+    """16 bits unless the file or the image asks for 32.
+
+    Our own server takes 32 but for weights stored as bfloat16 on a CPU that computes with it.
+    """
     stored = container.shape.dtype if container.shape else None
-    if container.server == "transformers" and stored not in (None, "bf16"):
+    if container.server == "transformers" and not (stored in (None, "bf16") and instance.computes_bf16):
         return "fp32"
     default = container.version.default_dtype if container.version else None
     return container.dtype or default or "fp16"
 
 
-def _per_token(container: Container, degree: int, stages: int) -> float | None:
+def _per_token(container: Container, instance: Instance, degree: int, stages: int) -> float | None:
     shape = container.shape
     if shape is None or not shape.layers:
         return None
     size = 1.0 if container.kv_cache_type.startswith("fp8") else 2.0
     if container.server == "transformers":
-        size = BYTES_PER_PARAMETER[_type_in_memory(container)]
+        size = BYTES_PER_PARAMETER[_type_in_memory(container, instance)]
     latent = shape.latent_size or (_LATENT_SIZE if shape.architecture.startswith(_LATENT) else 0)
     if latent and not is_before(container.vllm, _KEEPS_LATENT_FROM):
         return shape.layers * latent * size / stages

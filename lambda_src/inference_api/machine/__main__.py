@@ -11,7 +11,7 @@ from inference_api.log import log
 from inference_api.machine.instance_metadata import instance_id
 from inference_api.machine.model_server import PORT, ModelServer
 from inference_api.machine.parts import machine_rows
-from inference_api.machine.resident_worker import LONG_POLL, ResidentWorker
+from inference_api.machine.resident_worker import INTERRUPTED, LONG_POLL, ResidentWorker
 from inference_api.runtime import runtime
 from inference_api.settings import job_settings, machine_settings
 
@@ -20,6 +20,8 @@ _PAUSE_IN_SECONDS = 2
 
 def main() -> int:
     """The exit status of the worker."""
+    # Until the worker has its own: the signal's default is a clean end to systemd, which would power the machine off.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(INTERRUPTED))
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     # Lambda sets both; botocore reads the second.
     os.environ.setdefault("AWS_DEFAULT_REGION", os.environ["AWS_REGION"])

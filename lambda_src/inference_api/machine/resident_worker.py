@@ -120,6 +120,7 @@ class ResidentWorker:
         if self._row.state == LOADING:
             earlier, self._earlier = self._earlier, self._row
             self._write(rows_of.begin_service(self._row, earlier, self.runtime.now()))
+            log({"machine": self.number, "state": IDLE})  # for which the set-up waits
         else:
             self._beat(IDLE)
         if messages := self._receive(self.batch):

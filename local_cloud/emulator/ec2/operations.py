@@ -231,6 +231,13 @@ def _set_boot_seconds(request: Any) -> dict[str, float]:
     return {"boot_seconds": instances_of.boot_seconds}
 
 
+def _default_volume_key(parameters: Parameters) -> Answer:
+    """AWS's own, which nobody has changed here."""
+    key = f"arn:aws:kms:{ministack.region()}:{ministack.account_id()}:alias/aws/ebs"
+    answer: Answer = _ec2._xml(200, "GetEbsDefaultKmsKeyIdResponse", f"<kmsKeyId>{key}</kmsKeyId>")
+    return answer
+
+
 def install() -> None:
     launch.install()
     faults.install()
@@ -241,6 +248,7 @@ def install() -> None:
         ("StopInstances", _stop_instances),
         ("TerminateInstances", _terminate_instances),
         ("RebootInstances", _reboot_instances),
+        ("GetEbsDefaultKmsKeyId", _default_volume_key),
     ):
         _ec2._ACTION_MAP[name] = _refusing(operation)
     _app.SERVICE_HANDLERS["ec2"] = _authorizing_each(_app.SERVICE_HANDLERS["ec2"])

@@ -1,8 +1,14 @@
 """The files of a model of the Hub that the machine of hosting.mode ec2 downloads."""
 
-import pytest
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
-from model_src.generation.weights import WeightsError, chosen
+import pytest
+from botocore.exceptions import BotoCoreError
+
+from model_src.generation.weights import WeightsError, chosen, fetch
 
 BESIDE = [
     "config.json",
@@ -29,3 +35,56 @@ def test_one_format_of_weights_and_what_is_beside_them(weights: list[str], left:
 def test_a_repository_without_weights_is_refused() -> None:
     with pytest.raises(WeightsError, match=r"no weights as \*\.safetensors or \*\.bin"):
         chosen([*BESIDE, "model.gguf", "onnx/model.safetensors"])
+
+
+class _Bucket(ThreadingHTTPServer):
+    """An S3 whose one object breaks off in mid-body the first times that it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.breaks = 0
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Bucket
+
+    def do_GET(self) -> None:
+        if "list-type" in self.path:
+            self._answer(b"<ListBucketResult><Contents><Key>gpt2/config.json</Key></Contents></ListBucketResult>", 0)
+            return
+        self.server.breaks -= 1
+        self._answer(b"{} " * 10, 7 if self.server.breaks >= 0 else 0)
+
+    def _answer(self, body: bytes, left_out: int) -> None:
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: len(body) - left_out])
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        """The tests' output stays readable."""
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Bucket]:
+    with _Bucket() as running:
+        threading.Thread(target=running.serve_forever, args=(0.01,)).start()
+        given = {"ENDPOINT_URL": f"http://127.0.0.1:{running.server_port}", "REGION": "eu-west-3"}
+        for name, value in (given | {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}).items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        yield running
+        running.shutdown()
+
+
+def test_an_object_that_breaks_off_has_three_tries(bucket: _Bucket, tmp_path: Path) -> None:
+    bucket.breaks = 2
+    folder = fetch(tmp_path, {"MODEL_WEIGHTS": "s3://bucket/gpt2/"})
+    assert (folder / "config.json").read_bytes() == b"{} " * 10
+
+
+def test_an_object_that_breaks_off_each_time_is_no_model(bucket: _Bucket, tmp_path: Path) -> None:
+    bucket.breaks = 3
+    with pytest.raises(BotoCoreError):
+        fetch(tmp_path, {"MODEL_WEIGHTS": "s3://bucket/gpt2/"})
+    assert not (tmp_path / "model").exists()

@@ -1,6 +1,7 @@
 """machine/setup.sh as a real process; the commands of the machine only write down how they were called."""
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -8,18 +9,21 @@ from pathlib import Path
 import pytest
 
 from local_cloud.assembly import ROOT
+from local_cloud.machine.unit_file import UnitFile
 
-COMMANDS = ("dnf", "amazon-cloudwatch-agent-ctl", "systemctl", "python3.11", "id", "useradd", "curl")
+COMMANDS = ("dnf", "amazon-cloudwatch-agent-ctl", "systemctl", "python3.11", "id", "useradd", "curl", "sleep")
 # `-m venv FOLDER` makes a Python that writes down its own calls, and one variable that it got.
 RECORD = """#!/bin/bash
 echo "$(basename "$0") $*" >>"$CALLS"
 case "$*" in
   "$FAILING"*) exit 3 ;;
-  "-u slipway") exit 1 ;;
+  "-u slipway"*) exit 1 ;;
   "-m venv "*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python" ;;
+  "restart slipway-worker.service") printf '%s\n' "$WORKER_LOG" >>"$SLIPWAY_HOME/log/worker.log" ;;
   *generation.prepare) printf '%s' "$RULES" >"$CALLS.rules"; printf '%s' "$PYTHONPATH" >"$CALLS.path" ;;
 esac
 """
+READY = '{"machine": 0, "state": "idle"}'
 RULES = '{"bodies": ["inputs"], "at most": "$5 & `x`"}'
 
 
@@ -31,6 +35,9 @@ def home(tmp_path: Path) -> Path:
     (home / "environment").write_text(
         f"MODEL_ID=openai-community/gpt2\nLOG_GROUP=/slipway/gpt2\nRULES={RULES}\n# no=variable\n"
     )
+    (home / "log").mkdir()
+    (home / "log" / "model.log").write_text("no module named torch\n")
+    (home / "log" / "worker.log").write_text(f"{READY}\n")  # of an earlier worker
     commands = tmp_path / "commands"
     commands.mkdir()
     for name in COMMANDS:
@@ -39,17 +46,24 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
-def set_up(home: Path, failing: str = "nothing") -> tuple[int, list[str]]:
-    """Exit status and all calls."""
+def set_up(home: Path, failing: str = "nothing", worker: str = READY) -> tuple[int, list[str]]:
+    """Exit status and all calls. worker: what it logs."""
+    status, _, calls = run(home, failing, worker)
+    return status, calls
+
+
+def run(home: Path, failing: str, worker: str) -> tuple[int, str, list[str]]:
+    """Exit status, output and all calls."""
     calls = home.parent / "calls"
     calls.write_text("")
     path = f"{home.parent.parent / 'commands'}:/usr/bin:/bin"
-    environment = {"SLIPWAY_HOME": str(home), "PATH": path, "CALLS": str(calls), "FAILING": failing}
+    values = {"CALLS": str(calls), "FAILING": failing, "WORKER_LOG": worker}
+    environment = {"SLIPWAY_HOME": str(home), "PATH": path} | values
     done = subprocess.run(["bash", home / "machine" / "setup.sh"], env=environment, capture_output=True, text=True)
-    return done.returncode, calls.read_text().splitlines()
+    return done.returncode, done.stdout, calls.read_text().splitlines()
 
 
-def test_the_services_start_after_the_model_has_answered_and_again_at_each_boot(home: Path) -> None:
+def test_the_model_starts_after_it_has_answered_and_the_worker_after_its_server_has(home: Path) -> None:
     status, calls = set_up(home)
     assert status == 0
     units = "slipway-model.service slipway-worker.service"
@@ -60,7 +74,7 @@ def test_the_services_start_after_the_model_has_answered_and_again_at_each_boot(
         "useradd",
         f"systemctl enable {units}",
     ]
-    expected += [f"systemctl restart {units}", "curl "]
+    expected += ["systemctl restart slipway-model.service", "curl ", "systemctl restart slipway-worker.service"]
     places = [next(place for place, call in enumerate(calls) if call.startswith(start)) for start in expected]
     assert places == sorted(places)
     assert "--require-hashes" in calls[places[1]]
@@ -97,6 +111,38 @@ def test_a_step_that_fails_ends_the_set_up(home: Path, failing: str) -> None:
     status, calls = set_up(home, failing)
     assert status != 0
     assert failing in calls[-1]
+
+
+def test_a_model_or_a_worker_that_does_not_get_ready_fails_the_set_up_with_its_log(home: Path) -> None:
+    status, output, _ = run(home, "-fsS", READY)
+    assert status != 0
+    assert output.endswith("slipway-model.service does not get ready. The end of its log:\nno module named torch\n")
+    denied = '{"machine": 0, "cause": "AccessDeniedException"}'
+    status, output, _ = run(home, "nothing", denied)
+    assert status != 0
+    assert output.endswith(f"{denied}\n")
+
+
+def test_the_model_can_not_reach_into_the_worker(home: Path) -> None:
+    _, calls = set_up(home)
+    users = [
+        next(line for line in (home / f"slipway-{name}.service").read_text().splitlines() if line.startswith("User="))
+        for name in ("model", "worker")
+    ]
+    made = [call.split()[-1] for call in calls if call.startswith("useradd ")]
+    assert sorted(users) == [f"User={name}" for name in sorted(made)]
+    assert len(set(users)) == 2
+
+
+def test_a_service_that_fails_at_each_start_fills_no_disk(home: Path) -> None:
+    set_up(home)
+    for name in ("model", "worker"):
+        unit, log = UnitFile.read(home / f"slipway-{name}.service"), home / "log" / f"{name}.log"
+        for mebibytes, left in ((99, 99), (101, 0)):
+            os.truncate(log, mebibytes * 2**20)
+            for command in unit.commands("ExecStartPre", {}):
+                subprocess.run(command, check=True)
+            assert log.stat().st_size == left * 2**20
 
 
 def test_the_lock_holds_all_that_torch_needs() -> None:

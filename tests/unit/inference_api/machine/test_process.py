@@ -24,7 +24,8 @@ class _Aws(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.beats: list[Any] = []
-        self.polled, self.go = threading.Event(), threading.Event()
+        self.asked, self.polled, self.go = threading.Event(), threading.Event(), threading.Event()
+        self.knows_machine = True
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -32,6 +33,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:
         assert self.path == "/latest/api/token"
+        self.server.asked.set()
+        if not self.server.knows_machine:
+            self.server.go.wait(30)
         self._answer(b"token" if self.headers["X-aws-ec2-metadata-token-ttl-seconds"] else b"")
 
     def do_GET(self) -> None:
@@ -114,7 +118,9 @@ def begun(aws: _Aws, **more: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-P", "-m", "inference_api.machine"], env=variables | more)
 
 
-def test_it_registers_as_its_instance_and_ends_with_status_0_without_work(aws: _Aws) -> None:
+def test_it_registers_as_its_instance_and_ends_with_status_0_without_work(
+    aws: _Aws, capfd: pytest.CaptureFixture[str]
+) -> None:
     aws.go.set()
     with begun(aws, IDLE_MINUTES="0") as process:
         assert process.wait(60) == 0
@@ -122,6 +128,7 @@ def test_it_registers_as_its_instance_and_ends_with_status_0_without_work(aws: _
     assert states == ["loading", "idle", "stopping"]
     assert aws.beats[0][":instance_id"] == {"S": "i-0123456789abcdef0"}
     assert aws.beats[1][":mine"] == {"S": "i-0123456789abcdef0"}
+    assert '{"machine": 3, "state": "idle"}' in capfd.readouterr().out.splitlines()  # machine/setup.sh waits for it
 
 
 def test_sigterm_ends_it_with_another_status(aws: _Aws) -> None:
@@ -132,3 +139,11 @@ def test_sigterm_ends_it_with_another_status(aws: _Aws) -> None:
         aws.go.set()
         assert process.wait(60) == 1
     assert "stopping" not in [beat[":state"]["S"] for beat in aws.beats]
+
+
+def test_sigterm_before_it_knows_its_machine_powers_nothing_off(aws: _Aws) -> None:
+    aws.knows_machine = False
+    with begun(aws) as process:
+        assert aws.asked.wait(60)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 1
