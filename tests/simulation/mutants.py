@@ -254,7 +254,7 @@ TRIED = [
         "the tender stops machines that an update has replaced",
         AT_REST,
         tender_plan.plan,
-        "_stays(instance, successor, limits, now) if successor else",
+        "_stays(instance, last_end, now) if last_end else",
         "",
         EC2,
         REPLACED,

@@ -42,17 +42,16 @@ def plan(instances: Iterable[Instance], rows: Mapping[int, Machine], work: Work,
     usual = usual_boot(rows.values())
     for instance in known.values():
         row, successor = _row_of(instance, rows), _successor(instance, rows, known)
-        problem = _stays(instance, successor, limits, now) if successor else _problem(instance, row, limits, now)
+        last_end = _last_end(instance, rows, successor, limits)
+        problem = _stays(instance, last_end, now) if last_end else _problem(instance, row, limits, now)
         if problem:
             unwell += 1
             stops.append((instance, problem))
-        elif successor:
-            continue
         elif _is_forgotten(instance, row, work, limits, now):
             stops.append((instance, "no work for too long"))
         elif _takes_jobs_soon(instance, row, usual, now):
             coming.append(instance)
-        elif instance.state == STOPPED:
+        elif instance.state == STOPPED and successor is None:
             stopped.append(instance)
     found = {instance.number for instance in known.values()}
     unwell += sum(row.number not in found for row in rows.values() if row.instance_id)
@@ -67,14 +66,24 @@ def _row_of(instance: Instance, rows: Mapping[int, Machine]) -> Machine | None:
 
 
 def _successor(instance: Instance, rows: Mapping[int, Machine], known: Mapping[str, Instance]) -> Instance | None:
-    """The instance that has registered in its place: an update makes the new one before it terminates the old one."""
+    """The instance that has its number: an update makes a new one before it terminates the old one."""
     row = rows.get(instance.number)
     return known.get(row.instance_id) if row and row.instance_id != instance.id else None
 
 
-def _stays(instance: Instance, successor: Instance, limits: Limits, now: float) -> str | None:
-    """A worker that was replaced ends the jobs in its hands, begins no others, and stops its machine."""
-    last_end = successor.launched_at + limits.boot + limits.attempt + GRACE_IN_SECONDS
+def _last_end(instance: Instance, rows: Mapping[int, Machine], successor: Instance | None, limits: Limits) -> float:
+    """Until then an instance that was replaced may work on jobs; 0 for any other.
+
+    Its worker ends those in its hands, begins no others, and stops the machine.
+    """
+    longest, row = limits.attempt + GRACE_IN_SECONDS, rows.get(instance.number)
+    if successor:
+        return max(successor.launched_at, instance.launched_at) + limits.boot + longest
+    was_replaced = row and row.instance_id not in ("", instance.id) and row.seen_at > instance.launched_at
+    return row.seen_at + longest if row and was_replaced else 0  # by one that is gone
+
+
+def _stays(instance: Instance, last_end: float, now: float) -> str | None:
     return "it was replaced and goes on" if instance.state == RUNNING and now > last_end else None
 
 

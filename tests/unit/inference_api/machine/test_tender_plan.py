@@ -74,7 +74,8 @@ def test_a_set_up_has_the_time_of_the_deployment_file() -> None:
 
 def test_what_another_instance_of_the_number_wrote_says_nothing() -> None:
     old = FIRST._replace(state=RUNNING, launched_at=NOW - LIMITS.boot - 1)
-    assert planned(old, rows=(replace(ROW, instance_id="i-other"),)).stops == [(old, "its worker never began")]
+    before = replace(ROW, instance_id="i-other", seen_at=old.launched_at - 1)
+    assert planned(old, rows=(before,)).stops == [(old, "its worker never began")]
 
 
 NEW = FIRST._replace(id="i-new", state=RUNNING, launched_at=NOW - 700)
@@ -88,6 +89,19 @@ def test_a_replaced_machine_ends_its_jobs_in_peace() -> None:
     assert planned(UP, NEW._replace(launched_at=late - 1), rows=(REGISTERED,)) == Plan(
         [], [(UP, "it was replaced and goes on")], 1
     )
+
+
+def test_a_replaced_machine_ends_its_jobs_in_peace_though_the_other_is_gone() -> None:
+    gone = replace(REGISTERED, seen_at=NOW - LIMITS.attempt - GRACE_IN_SECONDS)
+    assert planned(UP, rows=(gone,)) == Plan([], [], 0)
+    late = replace(gone, seen_at=gone.seen_at - 1)
+    assert planned(UP, rows=(late,)).stops == [(UP, "it was replaced and goes on")]
+    assert planned(FIRST, rows=(late,)).starts == [FIRST]
+
+
+def test_a_new_machine_ends_its_jobs_in_peace_though_an_old_one_has_registered_again() -> None:
+    again = replace(ROW, instance_id="i-0")
+    assert planned(UP._replace(launched_at=NOW - 90_000), NEW, rows=(again,)).stops == []
 
 
 def test_a_replaced_machine_is_not_started_again() -> None:
