@@ -82,7 +82,7 @@ def test_a_short_request_does_not_wait_for_the_end_of_a_long_one(
 def test_all_groups_together_keep_to_the_memory_and_the_number_of_requests(
     weights: Path, alone: Callable[[dict[str, Any]], Any]
 ) -> None:
-    most_tokens, peaks, widths = 210, list[int](), list[int]()
+    most_tokens, peaks, widths = 100, list[int](), list[int]()
     watched = WatchedBatching(weights, most_requests=3, most_tokens=most_tokens)
     first = watched.begin({**SHORT, "length": 30, "num_samples": 6})
 
@@ -92,7 +92,7 @@ def test_all_groups_together_keep_to_the_memory_and_the_number_of_requests(
         widths.append(len(watched.batching._open))
 
     watched.look = look
-    documents = [{**LONG, "length": 20 + seed, "num_samples": 3, "seed": seed} for seed in range(6)]
+    documents = [{**LONG, "length": 40 + seed % 3, "seed": seed} for seed in range(6)]
     waiting = [watched.submit(document) for document in documents]
     watched.go_on()
     assert [answer(each) for each in waiting] == [alone(document) for document in documents]
@@ -102,8 +102,8 @@ def test_all_groups_together_keep_to_the_memory_and_the_number_of_requests(
 
 
 def test_a_request_with_many_rows_leaves_memory_for_a_short_one(weights: Path) -> None:
-    watched = WatchedBatching(weights, most_requests=2, most_tokens=300)
-    long = watched.begin({**LONG, "length": 50, "num_samples": 16})
+    watched = WatchedBatching(weights, most_requests=2, most_tokens=280)
+    long = watched.begin({**LONG, "num_samples": 5})
     short = watched.submit(SHORT)
     still = list[bool]()
     watched.look = lambda _: still.append(not long.done.is_set()) if short.done.is_set() else None
