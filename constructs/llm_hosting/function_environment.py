@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import aws_cdk as cdk
 
+from .catalog.engines import engine
 from .deployment import Deployment
 from .job_store import JobStore
 from .resolution import Resolution
@@ -34,8 +35,10 @@ def function_environment(resolution: Resolution, of_mode: Mapping[str, str], sto
 
 
 def _request_schema(resolution: Resolution) -> dict[str, object]:
-    aliases = resolution.container.model_aliases
-    return {"bodies": resolution.bodies, "parameters": resolution.parameters, "model_aliases": aliases}
+    aliases, own = resolution.container.model_aliases, engine(resolution.deployment.serving.engine)
+    schema = {"bodies": resolution.bodies, "parameters": resolution.parameters, "model_aliases": aliases}
+    # Without what few engines have: Lambda takes 4 kB of variables.
+    return schema | ({"names": own.names, "most_answers": own.most_answers} if own.names else {})
 
 
 def _job_settings(deployment: Deployment) -> dict[str, int | None]:

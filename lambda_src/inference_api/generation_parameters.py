@@ -1,7 +1,8 @@
 """Types of the generation parameters that engines share, and the ranges of one engine."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from operator import ge, gt, le, lt
 from typing import Any
 
@@ -48,6 +49,26 @@ def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: s
             if not holds(value, limit):
                 message = f"{field}: {json.dumps(value)[:40]} is refused by {engine}; it must be {words} {limit}."
                 raise EngineRuleError(400, "invalid_parameter", message, field=field)
+
+
+def check_names(fields: Mapping[str, Any], names: Sequence[str], *, engine: str, prefix: str) -> None:
+    """names: all that the engine takes here; synonyms in one string. Raises EngineRuleError 400; nulls pass."""
+    sent = [name for name, value in fields.items() if value is not None]
+    known = [name for each in names for name in each.split()]
+    for name in sent:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            fix = f"did you mean {near[0]}?" if near else "remove it."
+            message = f"{prefix}{name[:40]}: {engine} has no such parameter in this body; {fix}"
+            raise EngineRuleError(400, "invalid_parameter", message, field=prefix + name[:40])
+    for each in names:
+        if len(same := [name for name in each.split() if name in sent]) > 1:
+            message = f"{prefix}{same[1]}: {engine} takes it for the same as {same[0]}; send one of them."
+            raise EngineRuleError(400, "invalid_parameter", message, field=prefix + same[1])
+    for name in _NAMES[_TEXTS].split():
+        if "" in (fields[name] if isinstance(fields.get(name), list) else [fields.get(name)]):
+            message = f"{prefix}{name}: {engine} takes no empty text; remove it."
+            raise EngineRuleError(400, "invalid_parameter", message, field=prefix + name)
 
 
 def _ranged_kind(name: str) -> str:

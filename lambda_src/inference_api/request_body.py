@@ -1,12 +1,12 @@
 """The rules of a generation request, checked before it costs time on the model."""
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from inference_api.errors import ApiError, EngineRuleError
-from inference_api.generation_parameters import Ranges, check_parameters
+from inference_api.generation_parameters import Ranges, check_names, check_parameters
 from inference_api.strict_json import read_strict_json
 
 _PROMPTS = ("inputs", "messages", "prompt")
@@ -15,7 +15,7 @@ _PROMPTS = ("inputs", "messages", "prompt")
 _LENGTHS = {
     "inputs": ("max_new_tokens",),
     "messages": ("max_tokens", "max_completion_tokens"),
-    "prompt": ("max_tokens", "length"),
+    "prompt": ("length", "max_tokens"),
 }
 _COPIES = ("n", "best_of", "num_samples", "num_return_sequences")
 _OF_ONE_ENGINE = ("length", "num_samples", "num_return_sequences")
@@ -26,6 +26,8 @@ class RequestRules:
     """The deployment's engine: the keys that may hold the prompt, and its own ranges of parameters.
 
     model_aliases: names of the model that the container refuses, as it serves under another one.
+    names: all that the engine takes, by the key with the prompt, then by prefix; None = it ignores the others.
+    most_answers: to one request; None = no limit.
     """
 
     engine: str
@@ -33,6 +35,8 @@ class RequestRules:
     ranges: Ranges
     max_bytes: int
     model_aliases: tuple[str, ...] = ()
+    names: Mapping[str, Mapping[str, Sequence[str]]] | None = None
+    most_answers: int | None = None
 
 
 def check_request_body(
@@ -50,7 +54,9 @@ def check_request_body(
     except EngineRuleError:
         if engine_serves():
             raise
-        return _check(body, content_type, replace(rules, engine="the engine", bodies=_PROMPTS, ranges={}))
+        return _check(
+            body, content_type, RequestRules("the engine", _PROMPTS, {}, rules.max_bytes, rules.model_aliases)
+        )
 
 
 def _check(body: bytes, content_type: str | None, rules: RequestRules) -> dict[str, Any]:
@@ -75,6 +81,11 @@ def _check(body: bytes, content_type: str | None, rules: RequestRules) -> dict[s
             message = f"{field}: streaming is not supported; remove it or set it to false."
             raise ApiError(400, "stream_not_supported", message, field=field)
     check_parameters(parameters, rules.ranges, engine=rules.engine, prefix=prefix)
+    for where, names in (rules.names or {}).get(key, {}).items():
+        check_names(parameters if where else document, names, engine=rules.engine, prefix=where)
+    if rules.most_answers and (answers := _answers(document, key, rules.ranges)) > rules.most_answers:
+        message = f"{key}: its texts and their samples are {answers} answers; at most {rules.most_answers} are taken."
+        raise EngineRuleError(400, "invalid_parameter", message, field=key)
     return document
 
 
@@ -96,9 +107,14 @@ def answer_tokens(document: Mapping[str, Any], ranges: Ranges) -> int:
         field = prefix + names[0]
         message = f"{field}: set it to at least 1; this service limits each caller's answer tokens per day."
         raise ApiError(400, "invalid_parameter", message, field=field)
+    return max(limits) * _answers(document, key, ranges)
+
+
+def _answers(document: Mapping[str, Any], key: str, ranges: Ranges) -> int:
+    """To all prompts of a checked body."""
+    parameters, _ = _parameters(document, key)
     prompts = len(document[key]) if key != "messages" and isinstance(document[key], list) else 1
-    copies = max(1, *(int(parameters.get(name) or 1) for name in _COPIES if _counts(name, ranges)))
-    return max(limits) * prompts * copies
+    return prompts * max(1, *(int(parameters.get(name) or 1) for name in _COPIES if _counts(name, ranges)))
 
 
 def _counts(name: str, ranges: Ranges) -> bool:

@@ -47,6 +47,8 @@ def settings() -> Settings:
             ranges=schema["parameters"],
             max_bytes=int(os.environ["MAX_BODY_BYTES"]),
             model_aliases=tuple(schema["model_aliases"]),
+            names=schema.get("names"),
+            most_answers=schema.get("most_answers"),
         ),
     )
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 MOST_SAMPLES = 16
+MOST_ANSWERS = 64
+_MOST_TEMPERATURE = 100
 _SMALLEST_TEMPERATURE = 1e-5  # below it logits divided by the temperature overflow: the most likely token is certain
 _FORMS = ("inputs", "prompt", "messages")
 _IGNORED = {"model", "user"}  # what OpenAI's clients send along
@@ -76,6 +78,9 @@ def parse(body: bytes, defaults: Sampling) -> Request:
         template_arguments=(reader.read(_arguments, "chat_template_kwargs") if form == "messages" else None) or {},
     )
     reader.demand_all_known(also=_IGNORED if form != "inputs" else set())
+    if (answers := len(request.prompts) * request.samples) > MOST_ANSWERS:
+        problem = f"its texts and their samples are {answers} answers; at most {MOST_ANSWERS} are taken in one request"
+        raise RequestError(form, problem)
     return request
 
 
@@ -176,7 +181,7 @@ def _content(content: Any, index: int) -> str:
 def _sampling(reader: _Reader, form: str, defaults: Sampling) -> Sampling:
     """`inputs` is greedy unless something asks for samples, as in transformers; the other forms sample."""
     wish = reader.read(_flag, "do_sample") if form == "inputs" else None
-    temperature = reader.read(_number(0), "temperature")
+    temperature = reader.read(_number(0, _MOST_TEMPERATURE), "temperature")
     top_k = reader.read(_whole(), *(("top_k",) if form == "messages" else ("top_k", "top_n")))
     top_p = reader.read(_number(None, 1), "top_p")
     asked = form != "inputs" or wish or any(value is not None for value in (temperature, top_k, top_p))

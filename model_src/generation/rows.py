@@ -13,6 +13,8 @@ from .language_model import LanguageModel
 from .request import Sampling
 from .sampling import draw
 
+_SPARE_TOKENS = 8  # the first of a tail may be half a character, or lose its space
+
 
 @dataclass(eq=False)
 class Row:
@@ -44,19 +46,35 @@ class Row:
             self.ended = "stop"
             return
         self.tokens.append(token)
-        if self.stop and len(self.text) < len(self.text_of(self.tokens)):
+        if self._has_stop():
             self.ended = "stop"
         elif len(self.tokens) >= self.length:
             self.ended = "length"
 
+    def restart(self) -> None:
+        """From the prompt again; the same draws."""
+        self.tokens.clear()
+        self.generator.manual_seed(self.generator.initial_seed())
+
+    def _has_stop(self) -> bool:
+        """Looks at the last tokens only: a token has a byte at least, but for special ones among them."""
+        if not self.stop:
+            return False
+        tail = self.text_of(self.tokens[-max(len(stop.encode()) for stop in self.stop) - _SPARE_TOKENS :])
+        return any(stop in tail for stop in self.stop)
+
+
+def tokens_of_cache(rows: Sequence[Row]) -> int:
+    """The most that the rows together take of a key-value cache, padding included."""
+    return len(rows) * (max(len(row.prompt) for row in rows) + max(row.length for row in rows))
+
 
 def passes(rows: Sequence[Row], most_tokens: float) -> Iterator[list[Row]]:
-    """The rows in as few groups as fit into a key-value cache of so many tokens, padding included; each has a row."""
+    """The rows in as few groups as fit into a key-value cache of so many tokens; each has a row."""
     group: list[Row] = []
     for row in rows:
         together = [*group, row]
-        width = max(len(each.prompt) for each in together) + max(each.length for each in together)
-        if group and width * len(together) > most_tokens:
+        if group and tokens_of_cache(together) > most_tokens:
             yield group
             together = [row]
         group = together
@@ -64,26 +82,35 @@ def passes(rows: Sequence[Row], most_tokens: float) -> Iterator[list[Row]]:
         yield group
 
 
-def decode(model: LanguageModel, rows: list[Row], ended: Callable[[Row], None]) -> None:
-    """Generate until every row has ended or is not wanted any more; calls `ended` with each at its end."""
-    with torch.inference_mode():
-        cache = model.new_cache()
-        logits, mask = _read_prompts(model, rows, cache)
-        while True:
-            for row, token in zip(rows, _tokens(logits, rows), strict=True):
+class Group:
+    """Rows with a common key-value cache; more may join until the first step. rows: those that have not ended."""
+
+    def __init__(self, model: LanguageModel, rows: Sequence[Row]) -> None:
+        self.rows = list(rows)
+        self._model, self._cache = model, model.new_cache()
+        self._mask: torch.Tensor | None = None
+
+    def step(self) -> None:
+        """One token for each row. Rows leave at their end, or when nobody wants them any more."""
+        with torch.inference_mode():
+            for row, token in zip(self.rows, _tokens(self._logits(), self.rows), strict=True):
                 row.take(token)
-                if row.ended:
-                    ended(row)
-            alive = [index for index, row in enumerate(rows) if not row.ended and row.is_wanted()]
-            if not alive:
-                return
-            if len(alive) < len(rows):
-                rows = [rows[index] for index in alive]
-                mask = mask[alive]
-                cache.reorder_cache(torch.tensor(alive))
-            last = torch.tensor([row.tokens[-1:] for row in rows])
-            mask = torch.cat([mask, torch.ones_like(last)], dim=-1)
-            logits = model.forward(last, mask, cache)
+            self._drop_ended_rows()
+
+    def _logits(self) -> torch.Tensor:
+        if self._mask is None:
+            logits, self._mask = _read_prompts(self._model, self.rows, self._cache)
+            return logits
+        last = torch.tensor([row.tokens[-1:] for row in self.rows])
+        self._mask = torch.cat([self._mask, torch.ones_like(last)], dim=-1)
+        return self._model.forward(last, self._mask, self._cache)
+
+    def _drop_ended_rows(self) -> None:
+        alive = [index for index, row in enumerate(self.rows) if not row.ended and row.is_wanted()]
+        if alive and self._mask is not None and len(alive) < len(self.rows):
+            self._mask = self._mask[alive]
+            self._cache.reorder_cache(torch.tensor(alive))
+        self.rows = [self.rows[index] for index in alive]
 
 
 def _read_prompts(model: LanguageModel, rows: Sequence[Row], cache: Any) -> tuple[torch.Tensor, torch.Tensor]:

@@ -8,7 +8,7 @@ import torch
 
 from .language_model import LanguageModel
 from .request import GREEDY
-from .rows import Row, decode
+from .rows import Group, Row
 
 _SHARE_OF_FREE_MEMORY = 0.6  # the rest is for a step's own tensors, and for a cache that grows by copying itself
 _MEMORY = Path("/proc/meminfo")
@@ -21,7 +21,9 @@ def warm_up(model: LanguageModel) -> tuple[str, float]:
     """
     prompt = model.tokens_of("prompt", "The", {}) or [0]
     row = Row(prompt, 8, GREEDY, torch.Generator(), frozenset(), (), model.text_of)
-    decode(model, [row], lambda row: None)
+    group = Group(model, [row])
+    while group.rows:
+        group.step()
     return row.text, _free_bytes() * _SHARE_OF_FREE_MEMORY / model.cache_bytes_per_token()
 
 

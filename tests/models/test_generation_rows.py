@@ -11,7 +11,7 @@ import pytest
 
 from model_src.generation.language_model import LanguageModel, load
 from model_src.generation.request import GREEDY, Sampling
-from model_src.generation.rows import Row, decode, passes
+from model_src.generation.rows import Group, Row, passes
 
 torch = importlib.import_module("torch")
 transformers = importlib.import_module("transformers")
@@ -50,9 +50,9 @@ def row(
 
 
 def decoded(model: LanguageModel, *rows: Row) -> list[list[int]]:
-    ended: list[Row] = []
-    decode(model, list(rows), ended.append)
-    assert Counter(map(id, ended)) == Counter(map(id, rows))
+    group = Group(model, rows)
+    while group.rows:
+        group.step()
     return [each.tokens for each in rows]
 
 
@@ -190,7 +190,7 @@ def test_each_prompt_is_read_once_and_ended_rows_cost_nothing(
 def test_a_row_that_nobody_wants_is_left_unfinished(model: LanguageModel) -> None:
     kept, left = (row(model, tokens(model, PROMPTS[0])) for _ in range(2))
     left.is_wanted = lambda: False
-    decode(model, [left, kept], lambda each: None)
+    decoded(model, left, kept)
     assert (len(left.tokens), left.ended, len(kept.tokens), kept.ended) == (1, None, 12, "length")
 
 
@@ -214,3 +214,17 @@ def test_a_pass_holds_as_many_rows_as_the_cache_has_room_for(model: LanguageMode
 def test_the_first_of_several_stop_sequences_cuts() -> None:
     stops = ("three", "two", "never")
     assert Row([1], 9, GREEDY, torch.Generator(), frozenset(), stops, lambda _: "one two three").text == "one "
+
+
+def test_a_stop_sequence_is_looked_for_at_the_end_only() -> None:
+    read: list[int] = []
+
+    def text_of(tokens: list[int]) -> str:
+        read.append(len(tokens))
+        return bytes(tokens).decode(errors="replace")
+
+    long = Row([1], 500, GREEDY, torch.Generator(), frozenset(), ("no", "\u00e9nd"), text_of)
+    for token in b"x" * 400 + "\u00e9nd".encode():
+        assert not long.ended
+        long.take(token)
+    assert (long.ended, max(read) < 20, long.text) == ("stop", True, "x" * 400)

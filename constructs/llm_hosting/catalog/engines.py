@@ -121,6 +121,9 @@ class Engine:
     server: the program in the container, which decides how settings and requests look.
     other_defaults: for machines that the default version is not made for.
     parameters: the ranges that the engine itself enforces on the parameters of a request.
+    names: by the key that holds the prompt, all names that a body may have: "" = of the body, "parameters." = of that
+    object; synonyms, of which it may have one, share an entry. Empty = the engine ignores unknown names.
+    most_answers: of all prompts of a request; None = no limit.
     """
 
     name: str
@@ -131,6 +134,8 @@ class Engine:
     default_version: str
     other_defaults: tuple[str, ...]
     parameters: Mapping[str, Mapping[str, float]]
+    names: Mapping[str, Mapping[str, list[str]]]
+    most_answers: int | None
     versions: Mapping[str, EngineVersion]
 
     def version(self, name: str | None, machine: Machine | None = None) -> EngineVersion | None:
@@ -180,6 +185,8 @@ def engine(name: str) -> Engine:
         default_version=data["default_version"],
         other_defaults=tuple(data.get("other_defaults", ())),
         parameters=data["parameters"],
+        names=data.get("names", {}),
+        most_answers=data.get("most_answers"),
         versions={label: _version(name, label, row, data) for label, row in data["versions"].items()},
     )
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from inference_api.errors import ApiError
 from inference_api.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
+from llm_hosting.catalog.engines import engine
+from model_src.generation.request import RequestError, Sampling, parse
 
 RANGES = {
     "temperature": {"exclusive_minimum": 0},
@@ -33,6 +35,10 @@ PUBLISHED = RequestRules(
     },
     max_bytes=1000,
 )
+
+
+ROW = engine("transformers")
+STRICT = RequestRules("transformers", ("inputs", "messages", "prompt"), ROW.parameters, 9000, (), ROW.names, 64)
 
 
 def serves() -> bool:
@@ -386,6 +392,56 @@ def test_published_parameters_have_types_and_ranges(wrong: dict[str, Any]) -> No
 
 def test_the_published_request_passes_with_all_its_names() -> None:
     accept({"prompt": "a", "num_samples": 3, "length": 20, "temperature": 0, "top_p": 0, "top_n": -1}, PUBLISHED)
+
+
+CHAT = {"messages": [{"role": "user", "content": "a"}]}
+
+
+@pytest.mark.parametrize(
+    ("document", "field", "words"),
+    [
+        ({"prompt": "a", "lenght": 5}, "lenght", "did you mean length?"),
+        ({"prompt": "a", "max_tokens": 5}, "max_tokens", "has no such parameter"),
+        ({"prompt": "a", "n": 2}, "n", "has no such parameter"),
+        ({"prompt": "a", "top_n": 2, "top_k": 2}, "top_n", "the same as top_k; send one of them"),
+        ({"inputs": "a", "parameters": {"length": 5}}, "parameters.length", "has no such parameter"),
+        ({"inputs": "a", "max_new_tokens": 5}, "max_new_tokens", "has no such parameter"),
+        ({**CHAT, "top_n": 5}, "top_n", "did you mean top_p?"),
+        ({**CHAT, "n": 17}, "n", "at most 16"),
+        ({"prompt": "a", "seed": -1}, "seed", "at least 0"),
+        ({"prompt": "a", "seed": 2**62 + 1}, "seed", "at most 4611686018427387904"),
+        ({"prompt": "a", "temperature": 10**400}, "temperature", "at most 100"),
+        ({"prompt": "a", "stop": ""}, "stop", "no empty text"),
+        ({"inputs": "a", "parameters": {"stop_sequences": ["a", ""]}}, "parameters.stop_sequences", "no empty text"),
+        ({"prompt": ["a"] * 65}, "prompt", "65 answers; at most 64"),
+        ({"inputs": ["a"] * 5, "parameters": {"num_return_sequences": 13}}, "inputs", "65 answers; at most 64"),
+    ],
+)
+def test_what_a_strict_engine_always_refuses_is_refused_at_once(document: Any, field: str, words: str) -> None:
+    body = json.dumps(document).encode()
+    error = refusal(body, STRICT)
+    assert (error["status"], error["code"], error["field"]) == (400, "invalid_parameter", field)
+    assert words in error["message"]
+    with pytest.raises(RequestError):
+        parse(body, Sampling())
+    accept(document, replace(LMI, max_bytes=9000))
+
+
+def test_the_door_and_the_engine_know_the_same_names() -> None:
+    values: dict[str, Any] = {"do_sample": True, "return_full_text": True, "stream": False, "stop_sequences": ["a"]}
+    values |= {"stop": ["a"], "chat_template_kwargs": {}, "model": "m", "user": "u", "parameters": {}}
+    for form, by_prefix in ROW.names.items():
+        prompt = CHAT if form == "messages" else {form: ["a"] * 4}
+        for prefix, names in by_prefix.items():
+            for name in " ".join(names).split():
+                given = {} if name == form else {name: values.get(name, 1)}
+                document = prompt | ({"parameters": given} if prefix else given)
+                accept(document, STRICT)
+                parse(json.dumps(document).encode(), Sampling())
+
+
+def test_nulls_and_a_full_request_pass_a_strict_engine() -> None:
+    accept({"prompt": ["a"] * 4, "num_samples": 16, "stop": [], "lenght": None, "top_k": None, "top_n": 1}, STRICT)
 
 
 def test_other_engines_judge_the_published_names_themselves() -> None:

@@ -108,6 +108,9 @@ def test_parts_of_text_are_joined() -> None:
         ({"prompt": "a", "length": 1.5}, "length"),
         ({"prompt": "a", "temperature": -0.1}, "temperature"),
         ({"prompt": "a", "temperature": "1"}, "temperature"),
+        ({"prompt": "a", "temperature": 10**400}, "temperature"),
+        ({"prompt": ["a"] * 65}, "prompt"),
+        ({"inputs": ["a"] * 5, "parameters": {"num_samples": 13}}, "inputs"),
         ({"prompt": "a", "top_p": 1.01}, "top_p"),
         ({"prompt": "a", "top_n": 0.5}, "top_n"),
         ({"prompt": "a", "seed": -1}, "seed"),
@@ -136,5 +139,10 @@ def test_what_is_no_json_is_refused(body: bytes) -> None:
 
 
 def test_a_number_that_overflows_is_refused() -> None:
-    with pytest.raises(RequestError, match="temperature: must be a number of at least 0, not Infinity"):
+    with pytest.raises(RequestError, match="temperature: must be a number from 0 to 100, not Infinity"):
         parse(b'{"prompt": "a", "temperature": 1e999}', GREEDY)
+
+
+def test_absurd_numbers_that_mean_something_are_read() -> None:
+    absurd = read({"prompt": "a", "length": 10**400, "top_k": -(10**400), "top_p": -(10**400)})
+    assert (absurd.length, absurd.sampling) == (10**400, Sampling(0.6, 0, 1.0))
