@@ -177,13 +177,12 @@ class ResidentWorker:
     def _work_on(self, message: Message) -> None:
         """Raises nothing: the process outlives every job.
 
-        After a loss of the network a job may come back while its lost attempt goes on here. Its message comes again,
-        when it is not hidden any more.
+        After a loss of the network a job may come back while its lost attempt goes on here. Should that bring no
+        output, the sweeper sends another message.
         """
-        if any(held.job.id == worker.job_of(message) for held in [*self._in_hand]):
-            return
         try:
-            worker.work_on(message, self.service, self.server, self._holding)
+            if all(held.job.id != worker.job_of(message) for held in [*self._in_hand]):
+                worker.work_on(message, self.service, self.server, self._holding)
             self.queue.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["receiptHandle"])
         except Exception as error:
             log({"message": message["messageId"], "cause": place_of(error)})

@@ -139,7 +139,7 @@ def test_a_message_whose_work_fails_stays_in_the_queue_and_the_worker_goes_on(wo
 
 
 def test_a_job_in_hand_is_not_begun_again(world: World) -> None:
-    """Its lease was lost while the network was gone. The message comes back by itself."""
+    """Its lease was lost while the network was gone. The sweeper sends another message if need be."""
 
     def overlapping(work: Callable[[Any], None], items: Iterator[Any], most: int) -> None:
         def work_on_the_next() -> None:
@@ -153,7 +153,7 @@ def test_a_job_in_hand_is_not_begun_again(world: World) -> None:
     other = MESSAGE | {"MessageId": "again", "ReceiptHandle": "second receipt"}
     world.answers = [[MESSAGE], [other]]
     assert world.worker.run() == NO_WORK
-    assert (world.worked_on, world.deleted, world.shown) == (["m"], ["receipt"], [])
+    assert (world.worked_on, world.deleted, world.shown) == (["m"], ["second receipt", "receipt"], [])
 
 
 def test_a_renewal_begins_with_the_row_of_the_last_one(world: World) -> None:
