@@ -81,6 +81,7 @@ def test_a_caller_waits_for_what_is_left_of_the_usual_boot(changes: dict[str, An
         ({"state": BUSY, "seen_at": NOW - 20}, "InService"),
         ({"state": LOADING, "seen_at": NOW - 20}, "Starting"),
         ({"asked_at": NOW - 30}, "Starting"),
+        ({"state": IDLE, "seen_at": NOW - 40, "asked_at": NOW - 30}, "Starting"),  # stopped by others in between
         ({"ready_at": 0}, "Starting"),  # the set-up
         ({"state": STOPPING, "seen_at": NOW - 20}, "Stopping"),
         ({"asked_at": NOW - 901}, "Failed"),
