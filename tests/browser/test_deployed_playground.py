@@ -73,7 +73,7 @@ def test_the_page_asks_the_deployed_model_with_a_key_that_it_checks(visit: Visit
     expect(page.locator("#key")).to_have_attribute("aria-invalid", "true")
     page.get_by_label("API key").fill(str(api.api_key))
     texts = ask(page)
-    expect(page.locator("#endpoint-status")).to_have_text("InService")
+    expect(page.locator("#endpoint-status")).to_have_text("Ready")
     asked = {"max_new_tokens": 12, "do_sample": True, "temperature": 0.8}
     for text, seed in zip(texts, (7, 8), strict=True):
         body = {"inputs": HOSTILE, "parameters": {**asked, "seed": seed}}
