@@ -272,7 +272,9 @@ def test_the_code_is_the_same_call(visit: Visit, auth: str) -> None:
         fill(page, prompt='It\'s "quoted"\n\\ $HOME `id` ü', seed="3")
         page.locator("#code summary").click()
         tabs = page.get_by_role("tab").all_text_contents()
-        calls = [run_snippet(page, tab, api) for tab in tabs if page.get_by_role("tab", name=tab, exact=True).is_visible()]
+        calls = [
+            run_snippet(page, tab, api) for tab in tabs if page.get_by_role("tab", name=tab, exact=True).is_visible()
+        ]
     assert len(calls) == 2
     body = {"max_new_tokens": 80, "do_sample": True, "temperature": 0.8, "seed": 3}
     for call in calls:
