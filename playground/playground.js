@@ -1,20 +1,21 @@
 // The page: controls, runs, progress, answers, history. What a model wrote becomes text nodes only.
 import { draw } from "./picture.js";
 import {
-  ApiError, call, controlOf, engineProblem, isOneRequest, promptKey, requestsOf, snippets, textsOf,
+  ApiError, call, controlOf, engineNames, engineProblem, isOneRequest, promptKey, requestsOf, snippets, textsOf,
 } from "./requests.js";
 
 const NUMBERS = ["samples", "length", "temperature", "top_k", "top_p", "seed"];
 const ROLES = ["system", "user", "assistant"];
-const KEY = "slipway-api-key", HISTORY = "slipway-history", MOST_KEPT = 20, MOST_KEPT_CHARACTERS = 20_000;
-const SHORT_WAIT = 5;  // seconds that one poll is held: the page learns of a machine that starts in between
+const KEY = "slipway-key", HISTORY = "slipway-history", OPEN_RUN = "slipway-run", MOST_KEPT = 20, MOST_KEPT_CHARACTERS = 20_000;
+const SHORT_WAIT = 5, LONG_WAIT = 25;  // seconds that one poll is held: short while a machine may start in between
+const BUSY = [429, 503], LOST = [0, 500, 502, 504];  // statuses after which a request is sent again, the latter GETs only
 const MOST_RETRIES = 40, LONGEST_PAUSE = 60;
 const PERMANENT = ["quota_exceeded", "daily_tokens_exceeded"];  // 429s that no short pause mends
 const OPEN = ["queued", "running"];
 const NOT_YET = ["Starting", "Stopped", "Stopping", "Creating"];  // of an endpoint that will serve, but does not now
 
 const at = (id) => document.getElementById(id);
-const page = new URL(".", location.href).href;
+const page = new URL(".", document.baseURI).href;
 let config, run = null;
 
 start();
@@ -34,7 +35,7 @@ async function start() {
   at("unsigned").hidden = !isUnsigned();
   at("command").textContent = `python -m slipway playground ${config.deployment ?? "<name>"}`;
   at("generate").disabled = isUnsigned();
-  at("key").value = sessionStorage.getItem(KEY) ?? "";
+  at("key").value = sessionStorage.getItem(own(KEY)) ?? "";
   const kinds = ["text", "chat"].filter((kind) => config.bodies.includes(promptKey(kind, config)));
   at("kinds").hidden = kinds.length < 2;
   document.querySelector(`[name=kind][value=${kinds[0]}]`).checked = true;
@@ -43,7 +44,35 @@ async function start() {
   apply(fromFragment() ?? {});
   showHistory();
   delete document.body.dataset.loading;
-  if (!isUnsigned() && (!needsKey || at("key").value)) showEndpoint();
+  if (isUnsigned() || (needsKey && !at("key").value)) return;
+  const open = stored(sessionStorage, OPEN_RUN);
+  if (open?.setup && Array.isArray(open.jobs)) {
+    apply(open.setup);
+    carryOut(open.setup, open.jobs);
+  } else showEndpoint();
+}
+
+/** The name in storage: other stages and deployments may share the origin, and the proxy's path is new each time. */
+function own(name) {
+  return `${name} ${config.signed_by_proxy ? config.deployment : new URL(page).pathname}`;
+}
+
+function stored(storage, name) {
+  try {
+    return JSON.parse(storage.getItem(own(name)));
+  } catch {
+    return null;
+  }
+}
+
+/** Whether there was room. */
+function store(storage, name, value) {
+  try {
+    storage.setItem(own(name), JSON.stringify(value));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isUnsigned() {
@@ -113,10 +142,16 @@ function addMessage({ role, content }) {
   return area;
 }
 
+/** The largest number that a control takes: of the engine, or of the page where the engine sets none. */
+function mostOf(name) {
+  const most = name === "samples" && isOneRequest(kind(), config) ? 16 : Number(at(name).dataset.max);
+  return Math.max(most, config.parameters[engineNames(kind(), config)[name]]?.maximum ?? 0);
+}
+
 function problemOf(name) {
-  const input = at(name), { min, max, whole, optional } = input.dataset;
-  const most = name === "samples" && isOneRequest(kind(), config) ? 16 : Number(max), value = Number(input.value);
+  const input = at(name), { min, whole, optional } = input.dataset, most = mostOf(name), value = Number(input.value);
   if (input.value.trim() === "") return optional === undefined ? "Give a number." : "";
+  if (/^\d+,\d+$/.test(input.value.trim())) return `Write ${input.value.trim().replace(",", ".")}, with a point.`;
   if (!Number.isFinite(value)) return "Not a number.";
   if (whole !== undefined && !Number.isInteger(value)) return "Give a whole number.";
   if (value < Number(min) || value > most) return `Give a number from ${min} to ${most}.`;
@@ -151,6 +186,8 @@ function changed() {
   const wrong = NUMBERS.filter((name) => {
     const problem = problemOf(name), slider = at(name).parentElement.querySelector("[type=range]");
     mark(at(name), at(`${name}-hint`), problem);
+    if (slider && name === "samples") slider.max = String(mostOf(name));
+    if (slider && name === "length") slider.max = String(Math.min(512, config.parameters[engineNames(kind(), config).length]?.maximum ?? 512));
     if (slider && !problem) slider.value = at(name).value;
     return problem;
   });
@@ -161,18 +198,19 @@ function changed() {
     draw(at("picture"), at("picture-caption"), current());
   }
   if (!wrong.length) showCode();
+  else at("code-hint").textContent = "A number above is wrong: this is still the call before it.";
   return wrong.length ? at(wrong[0]) : null;
 }
 
 function showCode() {
   const [{ body }] = requestsOf(current(), config), texts = snippets(body, config, page);
-  const names = ["curl", "python", "boto3"];
-  for (const name of names) at(`tab-${name}`).hidden = !texts[name];
-  const chosen = names.find((name) => at(`tab-${name}`).getAttribute("aria-selected") === "true");
+  for (const name of ["curl", "python", "boto3"]) at(`tab-${name}`).hidden = !texts[name];
+  const chosen = Object.keys(texts).find((name) => at(`tab-${name}`).getAttribute("aria-selected") === "true");
   at("snippet").firstElementChild.textContent = texts[chosen];
   const more = current().samples > 1 && !isOneRequest(kind(), config) ? "One call per sample. " : "";
   const later = config.jobs ? "An answer that takes longer is fetched with GET jobs/<id>." : "";
-  at("code-hint").textContent = more + later || "\u00a0";
+  const secret = config.signed_by_proxy ? " The URL holds your token: others on this machine can read a command line." : "";
+  at("code-hint").textContent = more + later + secret || "\u00a0";
 }
 
 function choose(tab) {
@@ -215,12 +253,19 @@ async function generate() {
     mark(at("key"), at("key-hint"), "Give the API’s key: its operator reads it with the AWS CLI or console.");
     return at("key").focus();
   }
-  const setup = current(), stop = new AbortController();
-  run = { setup, key, stop, began: performance.now(), endpoint: null, isCancelled: false, waits: "", wakings: 0, parts: [] };
-  run.parts = requestsOf(setup, config).map(({ body, seeds }) => ({ body, seeds, state: "queued", texts: [] }));
+  if (matchMedia("(max-width: 959px)").matches) at("answers-title").scrollIntoView();
+  return carryOut(current());
+}
+
+/** jobs: the ids of those that were open when the page was left; null for a request that had none. */
+async function carryOut(setup, jobs) {
+  const key = at("key").value.trim(), stop = new AbortController();
+  run = { setup, key, stop, began: performance.now(), endpoint: null, isCancelled: false, waits: "", ups: 0 };
+  run.parts = requestsOf(setup, config)
+    .map((request, index) => ({ ...request, job: jobs?.[index], state: "queued", texts: [] }))
+    .filter((part) => part.job || !jobs);
   at("error").hidden = true;
   setBusy(true);
-  if (matchMedia("(max-width: 959px)").matches) at("answers-title").scrollIntoView();
   showTexts(setup, run.parts.flatMap(cardsOf));
   const tick = setInterval(showProgress, 250);
   showProgress();
@@ -229,6 +274,7 @@ async function generate() {
   await run.cancelling;
   clearInterval(tick);
   run.isOver = true;
+  sessionStorage.removeItem(own(OPEN_RUN));
   run.took = (performance.now() - run.began) / 1000;
   showProgress();
   setBusy(false);
@@ -247,25 +293,31 @@ async function answer(part, run) {
       finish(part, content);
     }
   } catch (error) {
-    turn(part, run.isCancelled ? "cancelled" : "failed");
+    if (part.state !== "done") turn(part, run.isCancelled ? "cancelled" : "failed");
     if (!run.isCancelled) showError(error, part);
   }
 }
 
 async function answerByJob(part, run) {
-  const { key, wakings } = run, headers = { "idempotency-key": crypto.randomUUID() };
-  // Not ended by the signal: the job of a request that is cut off would go on without a name.
-  const accepted = await patiently(() => call("POST", "jobs", { body: part.body, key, headers }), run);
-  let job = accepted.content, pause = wakings === run.wakings ? accepted.retryAfter : 0;  // the machine came meanwhile
-  part.job = job.id;
-  if (run.isCancelled) return cancelJob(part, run);
+  const { key } = run, headers = { "idempotency-key": crypto.randomUUID() };
+  let { ups } = run, job = { status: "queued" }, pause = 0;
+  if (!part.job) {
+    // Not ended by the signal: the job of a request that is cut off would go on without a name.
+    const accepted = await patiently(() => call("POST", "jobs", { body: part.body, key, headers }), run);
+    job = accepted.content;
+    pause = accepted.retryAfter;
+    part.job = job.id;
+    store(sessionStorage, OPEN_RUN, { setup: run.setup, jobs: run.parts.map((each) => each.job ?? null) });
+    if (run.isCancelled) return cancelJob(part, run);
+  }
   while (OPEN.includes(job.status)) {
     turn(part, job.status);
-    if (pause) await nap(pause, run);
+    if (pause) await nap(pause, run, ups);
     if (run.isCancelled) throw new Error();
-    const wait = Math.min(SHORT_WAIT, config.longest_wait_in_seconds);
-    const { signal } = run.stop;
-    const found = await patiently(() => call("GET", `jobs/${job.id}?wait=${wait}`, { key, signal }), run);
+    ups = run.ups;
+    const held = config.mode === "ec2" && job.status === "queued" ? SHORT_WAIT : LONG_WAIT;
+    const wait = Math.min(held, config.longest_wait_in_seconds), { signal } = run.stop;
+    const found = await patiently(() => call("GET", `jobs/${part.job}?wait=${wait}`, { key, signal }), run, LOST);
     job = found.content;
     pause = found.retryAfter;
   }
@@ -290,39 +342,29 @@ function turn(part, state) {
 }
 
 /** Send again what the API asks to send again, when it says so. */
-async function patiently(send, run) {
+async function patiently(send, run, lost = []) {
   for (let attempt = 0; ; attempt += 1) {
     try {
       const found = await send();
       run.waits = "";
       return found;
     } catch (error) {
-      const passes = [429, 503].includes(error.status) && !PERMANENT.includes(error.code);
+      const isLost = lost.includes(error.status);
+      const passes = isLost || (BUSY.includes(error.status) && !PERMANENT.includes(error.code));
       if (!passes || run.isCancelled || attempt >= MOST_RETRIES || error.retryAfter > LONGEST_PAUSE) throw error;
-      run.waits = error.message;
+      run.waits = isLost ? "No answer from the API; asking again" : error.message;
       showProgress();
-      await nap(error.retryAfter || 1, run);
+      await nap(error.retryAfter || Math.min(attempt + 1, SHORT_WAIT), run);
     }
   }
 }
 
-/** Wait; a cancel or an endpoint that comes into service ends it early. */
-function nap(seconds, run) {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      run.wake?.delete(end);
-      resolve();
-    };
-    const timer = setTimeout(end, 1000 * seconds);
-    (run.wake ??= new Set()).add(end);
-    if (run.isCancelled) end();
-  });
-}
-
-function wakeAll(run) {
-  run.wakings += 1;
-  for (const end of [...(run.wake ?? [])]) end();
+/** Wait; a cancel, or an endpoint that has come into service since `ups`, ends it early. */
+async function nap(seconds, run, ups = run.ups) {
+  const end = performance.now() + 1000 * seconds;
+  while (performance.now() < end && !run.isCancelled && run.ups === ups) {
+    await new Promise((resolve) => { setTimeout(resolve, 250); });
+  }
 }
 
 function cancel() {
@@ -331,7 +373,6 @@ function cancel() {
   const open = run.parts.filter((part) => part.job && OPEN.includes(part.state));
   run.cancelling = Promise.all(open.map((part) => cancelJob(part, run)));
   run.stop.abort();
-  wakeAll(run);
   showProgress();
 }
 
@@ -340,7 +381,9 @@ async function cancelJob(part, run) {
   try {
     await call("DELETE", `jobs/${part.job}`, { key: run.key });
   } catch (error) {
-    if (error.status !== 409) showError(error);  // 409: it had ended before
+    if (error.status !== 409) return showError(error);
+    const { content } = await call("GET", `jobs/${part.job}`, { key: run.key }).catch(() => ({}));  // it had ended before
+    if (content?.status === "succeeded") finish(part, content.output, content.output_url);
   }
 }
 
@@ -349,11 +392,11 @@ async function cancelJob(part, run) {
 async function showEndpoint() {
   try {
     const { content } = await call("GET", "endpoint", { key: at("key").value.trim() });
-    at("endpoint-status").textContent = content.status;
+    at("endpoint-status").textContent = content.status === "InService" ? "Ready" : content.status;
     at("endpoint").dataset.state = content.status === "InService" ? "good" : NOT_YET.includes(content.status) ? "wait" : "bad";
     return content;
   } catch (error) {
-    at("endpoint-status").textContent = error.status === 403 ? "signed out" : "unknown";
+    at("endpoint-status").textContent = error.status === 403 ? "No valid key" : "Unknown";
     at("endpoint").dataset.state = "unknown";
     return null;
   }
@@ -366,8 +409,9 @@ async function watchEndpoint(run) {
     const wasAway = NOT_YET.includes(run.endpoint?.status);
     run.endpoint = seen ?? run.endpoint;
     if (!run.isOver) showProgress();
-    if (wasAway && seen?.status === "InService") wakeAll(run);
-    if (!run.isOver) await new Promise((resolve) => setTimeout(resolve, 1000 * SHORT_WAIT));
+    if (wasAway && seen?.status === "InService") run.ups += 1;
+    const isWaiting = config.mode === "ec2" || NOT_YET.includes(seen?.status);
+    if (!run.isOver) await new Promise((resolve) => { setTimeout(resolve, 1000 * (isWaiting ? SHORT_WAIT : LONG_WAIT)); });
   }
 }
 
@@ -385,6 +429,7 @@ function showProgress() {
   }[step] + several;
   let time = `${Math.round(elapsed)} s`;
   if (isOver) time = done ? `in ${run.took < 10 ? run.took.toFixed(1) : Math.round(run.took)} s` : "";
+  if (isOver && done && run.setup.seed !== null && isOneRequest(run.setup.kind, config)) time += ` · seed ${run.setup.seed}`;
   bar.removeAttribute("value");  // moves to and fro
   if (isStarting && start?.usual_seconds) {
     const since = start.since ? Math.max(0, (Date.now() - Date.parse(start.since)) / 1000) : elapsed;
@@ -404,7 +449,7 @@ function showProgress() {
 
 function outcome(failed, done) {
   if (failed) return done ? `Done, but ${failed} failed` : "Failed";
-  if (run.isCancelled) return config.jobs ? "Cancelled" : "Cancelled here; the model may go on for a moment";
+  if (run.isCancelled && done < run.parts.length) return config.jobs ? "Cancelled" : "Cancelled here; the model may go on for a moment";
   return "Done";
 }
 
@@ -421,7 +466,7 @@ function setBusy(isBusy) {
 }
 
 function showError(error, part) {
-  const box = at("error"), name = controlOf(error.field, kind(), config);
+  const box = at("error"), name = error.status === 413 ? "prompt" : controlOf(error.field, kind(), config);
   const facts = [error.code, error.status > 200 && `HTTP ${error.status}`, part?.job && `job ${part.job}`].filter(Boolean);
   box.replaceChildren(make("p", "", error.message), make("p", "facts", facts.join(" · ")));
   if (error.requestId) {
@@ -465,7 +510,8 @@ function cardOf(setup, { part, seed, text }, number) {
     go.type = "button";
     go.setAttribute("aria-label", `Continue with sample ${number}`);
     go.addEventListener("click", () => goOn(setup, text));
-    head.append(go, copyButton(`Copy sample ${number}`, () => text));
+    if (!part.isCut) head.append(go);
+    head.append(copyButton(`Copy sample ${number}`, () => text));
   }
   return card;
 }
@@ -502,22 +548,19 @@ async function copy(button, text) {
 // --- History, in this browser only
 
 function kept() {
-  try {
-    const found = JSON.parse(localStorage.getItem(HISTORY) ?? "[]");
-    return Array.isArray(found) ? found.filter((each) => each?.setup && Array.isArray(each.texts)) : [];
-  } catch {
-    return [];
-  }
+  const found = stored(localStorage, HISTORY);
+  return Array.isArray(found) ? found.filter((each) => each?.setup && Array.isArray(each.texts)) : [];
 }
 
 function remember(entry) {
-  const texts = entry.texts.map((text) => text.slice(0, MOST_KEPT_CHARACTERS));
-  const entries = [{ ...entry, texts, at: new Date().toISOString() }, ...kept()].slice(0, MOST_KEPT);
-  try {
-    localStorage.setItem(HISTORY, JSON.stringify(entries));
-  } catch {
-    localStorage.removeItem(HISTORY);  // full
-  }
+  let isCut = false;
+  const shortened = JSON.parse(JSON.stringify(entry), (_, value) => {
+    if (typeof value !== "string" || value.length <= MOST_KEPT_CHARACTERS) return value;
+    isCut = true;
+    return value.slice(0, MOST_KEPT_CHARACTERS);
+  });
+  const entries = [{ ...shortened, isCut, at: new Date().toISOString() }, ...kept()].slice(0, MOST_KEPT);
+  while (entries.length && !store(localStorage, HISTORY, entries)) entries.pop();  // full: the oldest goes
   showHistory();
 }
 
@@ -532,9 +575,10 @@ function showHistory() {
     button.append(make("span", "prompt", String(words).slice(0, 80)), make("span", "written", String(entry.texts[0]).slice(0, 80)));
     button.addEventListener("click", () => {
       apply(entry.setup);
-      const part = { state: "done" };
+      const part = { state: "done", isCut: entry.isCut };
       showTexts(entry.setup, entry.texts.map((text) => ({ part, seed: null, text: String(text) })));
-      at("phase").textContent = `Asked ${new Date(entry.at).toLocaleString()}`;
+      const cut = entry.isCut ? "; only the beginning of its long texts was kept" : "";
+      at("phase").textContent = `Asked ${new Date(entry.at).toLocaleString()}${cut}`;
       at("elapsed").textContent = "";
       at("error").hidden = true;
     });
@@ -555,12 +599,7 @@ function listen() {
     changed();
   });
   at("form").addEventListener("keydown", (event) => {
-    const { target, key } = event, step = { ArrowUp: 1, ArrowDown: -1 }[key];
-    if (key === "Enter" && (event.ctrlKey || event.metaKey)) at("form").requestSubmit();
-    if (step && NUMBERS.includes(target.id)) {
-      event.preventDefault();
-      nudge(target, step);
-    }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) at("form").requestSubmit();
   });
   at("samples-list").addEventListener("click", ({ target }) => {
     if (!target.classList.contains("example")) return;
@@ -587,14 +626,14 @@ function listen() {
     changed();
   });
   at("key").addEventListener("input", () => {
-    sessionStorage.setItem(KEY, at("key").value.trim());
+    sessionStorage.setItem(own(KEY), at("key").value.trim());
     mark(at("key"), at("key-hint"), "");
   });
   at("key").addEventListener("change", showEndpoint);
   at("forget").addEventListener("click", () => {
-    sessionStorage.removeItem(KEY);
+    sessionStorage.removeItem(own(KEY));
     at("key").value = "";
-    at("endpoint-status").textContent = "signed out";
+    at("endpoint-status").textContent = "No key";
     at("endpoint").dataset.state = "unknown";
   });
   at("tabs").addEventListener("click", (event) => {
@@ -606,20 +645,13 @@ function listen() {
   });
   at("copy-code").addEventListener("click", () => copy(at("copy-code"), at("snippet").textContent));
   at("clear-history").addEventListener("click", () => {
-    localStorage.removeItem(HISTORY);
+    localStorage.removeItem(own(HISTORY));
     showHistory();
   });
   window.addEventListener("hashchange", () => {
     const given = fromFragment();
     if (given) apply(given);
   });
-}
-
-function nudge(input, direction) {
-  const slider = input.parentElement.querySelector("[type=range]"), step = Number(slider?.step || 1);
-  const value = (Number(input.value) || 0) + direction * step;
-  input.value = String(Math.max(Number(input.dataset.min), Math.round(value / step) * step).toFixed(2) * 1);
-  changed();
 }
 
 function make(tag, kind = "", words = "") {

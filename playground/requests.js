@@ -26,7 +26,7 @@ export function requestsOf(setup, config) {
   if (isOneRequest(setup.kind, config)) {
     const { prompt, samples, length, temperature, top_p, top_k, seed } = setup;
     const body = { prompt, num_samples: samples, length, temperature, top_p, top_n: top_k };
-    return [{ body: seed === null ? body : { ...body, seed }, seeds: seeds.map(() => seed) }];
+    return [{ body: seed === null ? body : { ...body, seed }, seeds: seeds.map(() => null) }];  // of all together
   }
   return seeds.map((seed) => ({ body: bodyOf(setup, config, seed), seeds: [seed] }));
 }
@@ -154,7 +154,7 @@ SigV4Auth(boto3.Session().get_credentials(), "execute-api", "${config.region}").
 request = urllib.request.Request(signed.url, body, dict(signed.headers))
 print(json.load(urllib.request.urlopen(request)))
 `;
-  return { curl, python, ...(config.auth === "iam" && { boto3 }) };
+  return { curl, ...(own !== "iam" && { python }), ...(config.auth === "iam" && { boto3 }) };
 }
 
 function literal(value) {

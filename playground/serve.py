@@ -1,6 +1,7 @@
 """Serves the playground's page: the function of GET / and GET /playground/{file}, and part of the signing proxy."""
 
 import hashlib
+import html
 import json
 import os
 from collections.abc import Mapping
@@ -8,11 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-INDEX, CONFIG = "index.html", "config.json"
+INDEX, CONFIG = "", "config.json"  # the page itself is at the root only, where its relative links fit
 _FOLDER = Path(__file__).parent
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'self'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _HEADERS = {
@@ -30,11 +31,9 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """API Gateway's event -> the page, one of its files, or its configuration; never a secret."""
     gateway, asked = event["requestContext"], {k.lower(): v for k, v in (event.get("headers") or {}).items()}
     name = (event.get("pathParameters") or {}).get("file", INDEX)
-    status, headers, body = answer(name, config(os.environ), asked.get("if-none-match"))
-    # The links of the page are relative, and without the slash they would miss the stage.
-    if name == INDEX and event["resource"] == "/" and not gateway["path"].endswith("/"):
-        status, body = 308, ""
-        headers = {"location": gateway["path"].rpartition("/")[2] + "/", "cache-control": "no-store"}
+    # With or without the last slash, in the URL or in the event: the page's relative links must not miss the stage.
+    root = f"/{gateway['path'].strip('/')}/".replace("//", "/") if name == INDEX else None
+    status, headers, body = answer(name, config(os.environ), asked.get("if-none-match"), root)
     return {"statusCode": status, "headers": headers | {"x-request-id": gateway["requestId"]}, "body": body}
 
 
@@ -56,12 +55,17 @@ def config(variables: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def answer(name: str, settings: Mapping[str, Any], known: str | None) -> Answer:
-    """Status, headers and body of a file of the page. known: the ETag that the browser has."""
+def answer(name: str, settings: Mapping[str, Any], known: str | None, root: str | None = None) -> Answer:
+    """Status, headers and body of a file of the page.
+
+    known: the ETag that the browser has. root: the path that the page's links start from; None = its own.
+    """
     if name == CONFIG:
         kind, body = "application/json", json.dumps(settings)
     elif name in _files():
         kind, body = _files()[name]
+        if root is not None:
+            body = body.replace("<head>", f'<head>\n<base href="{html.escape(root)}">', 1)
     else:
         error = {"code": "no_such_file", "message": "The playground has no such file: open the URL of the API."}
         headers = {"content-type": "application/json", **_HEADERS, "cache-control": "no-store"}
@@ -74,4 +78,6 @@ def answer(name: str, settings: Mapping[str, Any], known: str | None) -> Answer:
 @cache
 def _files() -> dict[str, tuple[str, str]]:
     """Content type and text by name; a name is looked up here and never made into a path."""
-    return {each.name: (_TYPES[each.suffix], each.read_text()) for each in _FOLDER.iterdir() if each.suffix in _TYPES}
+    found = {each.name: each for each in _FOLDER.iterdir() if each.suffix in _TYPES}
+    found[INDEX] = found.pop("index.html")
+    return {name: (_TYPES[each.suffix], each.read_text(encoding="utf-8")) for name, each in found.items()}

@@ -23,7 +23,7 @@ from slipway.deployed_stack import DeployedStack, with_stack
 _LARGEST_BODY = 10 * 1024 * 1024  # API Gateway's own limit
 _READ_TIMEOUT_IN_SECONDS = 30  # of a client that sends its request
 # Of the API's routes: no dots, escapes or empty segments that could name anything else after signing.
-_PATH = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*(\?[A-Za-z0-9_.~%&=+-]*)?")
+_PATH = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*(\?([A-Za-z0-9_.~&=+-]|%[0-9A-Fa-f]{2})*)?")
 _ASKED = ("accept", "content-type", "idempotency-key")
 _ANSWERED = ("cache-control", "content-type", "location", "retry-after", "x-content-type-options", "x-request-id")
 
@@ -90,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if (path := self._own_path()) is None:
             return
-        name = serve.INDEX if path == "" else path.removeprefix("playground/")
+        name = path.removeprefix("playground/")
         if path == "" or name != path:
             status, headers, body = serve.answer(name, self.server.settings, self.headers.get("if-none-match"))
             self._answer(status, headers, body.encode())
@@ -98,15 +98,19 @@ class _Handler(BaseHTTPRequestHandler):
             self._forward(path, None)
 
     def do_POST(self) -> None:
+        if (path := self._own_path()) is None:
+            return
         length = self.headers.get("content-length", "")
         if "transfer-encoding" in self.headers or not (length.isascii() and length.isdecimal()):
             self._refuse(411, "length_required", "Send the body with a content-length.")
-        elif int(length) > _LARGEST_BODY:
+        elif len(length) > len(str(_LARGEST_BODY)) or int(length) > _LARGEST_BODY:
             self._refuse(413, "body_too_large", "The body is too large: send a shorter prompt.")
         else:
-            data = self.rfile.read(int(length))  # also of a request that is refused, which else breaks its connection
-            if (path := self._own_path()) is not None:
+            data = self.rfile.read(int(length))
+            if len(data) == int(length):
                 self._forward(path, data)
+            else:
+                self._refuse(400, "body_cut_off", "The body is shorter than its content-length: send all of it.")
 
     def do_DELETE(self) -> None:
         if (path := self._own_path()) is not None:
@@ -149,8 +153,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Of http.server itself, for what is no request it knows."""
-        self._refuse(code, "bad_request", "Use GET, POST or DELETE.")
+        """Of http.server itself, for a request that it can't read or a method that it does not know."""
+        said = "Use GET, POST or DELETE." if code == 501 else f"The request can't be read: {message}."
+        self._refuse(code, "bad_request", said)
 
     def log_message(self, *_: Any) -> None:
         """Nothing: the paths hold the token."""

@@ -82,8 +82,8 @@ def test_everything_is_done_with_the_keyboard_alone(visit: Visit) -> None:
         keys.press("Enter")  # the link that skips to the prompt
         expect(page.locator("#prompt")).to_be_focused()
         keys.type("Far")
-        tab_to(page.locator("#temperature"))
-        keys.press("ArrowUp")
+        tab_to(page.get_by_label("Temperature, slider"))
+        keys.press("ArrowRight")
         expect(page.locator("#temperature")).to_have_value("0.85")
         keys.press("Control+Enter")
         expect(page.locator("#phase")).to_have_text("Done")
@@ -113,19 +113,22 @@ new PerformanceObserver((list) => { for (const each of list.getEntries()) window
 """
 
 
-def test_nothing_on_the_screen_moves_by_itself(visit: Visit) -> None:
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nothing_on_the_screen_moves_by_itself(visit: Visit, width: int) -> None:
     """The sum of Chromium's layout shifts, from the first paint over a wrong value to the answer."""
     with StandInApi({"POST generate": lambda _: (200, {}, [{"generated_text": "w"}])}, jobs=False) as api:
-        page = visit(api.url)
+        page = visit(api.url, viewport={"width": width, "height": 740})
         page.add_init_script(COUNT_SHIFTS)
         page.reload()
-        expect(page.locator("#endpoint-status")).to_have_text("InService")
+        expect(page.locator("#endpoint-status")).to_have_text("Ready")
         page.locator("#length").fill("wrong")
         expect(page.locator("#length-hint")).to_have_text("Not a number.")
         page.locator("#length").fill("9")
         page.locator("#prompt").fill("Far")
         page.locator("#generate").click()
         expect(page.locator("#phase")).to_have_text("Done")
+        with_an_error(page, api)
+        expect(page.locator("#phase")).to_have_text("Failed")
         assert page.evaluate("window.shifts") < 0.02
 
 

@@ -216,6 +216,56 @@ def test_a_limit_that_waiting_does_not_mend_is_an_error_at_once(visit: Visit, ap
     expect(page.get_by_role("alert")).to_contain_text("Used up.")
 
 
+def test_a_poll_without_an_answer_is_sent_again(visit: Visit, api: StandInApi, jobs: Jobs) -> None:
+    api.answers["GET jobs/"] = lambda _: (502, {}, "gone")
+    page = visit(api.url)
+    begin(page)
+    expect(page.locator("#phase")).to_have_text("No answer from the API; asking again")
+    jobs.set("succeeded")
+    api.answers["GET jobs/"] = jobs.poll
+    expect(page.locator("#phase")).to_have_text("Done")
+    assert len(api.called("POST jobs")) == 1
+
+
+def test_a_page_that_is_loaded_again_follows_its_open_jobs(visit: Visit, api: StandInApi, jobs: Jobs) -> None:
+    jobs.set("running")
+    page = visit(api.url)
+    begin(page, samples="2")
+    expect(page.locator(".sample.running")).to_have_count(2)
+    page.reload()
+    expect(page.locator(".sample.running")).to_have_count(2)
+    expect(page.locator("#prompt")).to_have_value("Far")
+    jobs.set("succeeded")
+    expect(page.locator(".sample .written")).to_have_text([TEXT.strip()] * 2)
+    assert len(api.called("POST jobs")) == 2
+    page.reload()
+    expect(page.locator("#phase")).to_have_text("Nothing asked yet.")
+
+
+def test_a_cancel_that_comes_too_late_shows_the_answer(visit: Visit, api: StandInApi, jobs: Jobs) -> None:
+    def too_late(call: Call) -> Reply:
+        jobs.set("succeeded")
+        return 409, {}, {"error": {"code": "job_ended", "message": "The job has ended."}}
+
+    jobs.set("running")
+    api.answers["DELETE jobs/"] = too_late
+    page = visit(api.url, viewport={"width": 360, "height": 640})
+    begin(page)
+    expect(page.locator(".sample.running")).to_be_visible()
+    expect(page.locator("#cancel")).to_be_in_viewport()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".sample .written")).to_have_text(TEXT.strip())
+    expect(page.locator("#phase")).to_have_text("Done")
+
+
+def test_a_prompt_that_is_too_large_is_marked(visit: Visit, api: StandInApi) -> None:
+    error = {"error": {"code": "body_too_large", "message": "The body is too large."}}
+    api.answers["POST jobs"] = lambda _: (413, {}, error)
+    page = visit(api.url)
+    begin(page)
+    expect(page.locator("#prompt-hint")).to_have_text("The body is too large.")
+
+
 def test_a_lost_connection_is_told(visit: Visit, api: StandInApi) -> None:
     page = visit(api.url)
     page.context.set_offline(True)

@@ -54,8 +54,8 @@ def test_every_file_comes_with_its_type_a_strict_policy_and_a_request_id(file: s
     assert headers["x-request-id"] == "r-1"
     assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
     policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
-    assert {policy[name] for name in ("default-src", "base-uri", "form-action", "frame-ancestors")} == {"'none'"}
-    assert {policy[name] for name in ("script-src", "style-src", "connect-src")} == {"'self'"}
+    assert {policy[name] for name in ("default-src", "form-action", "frame-ancestors")} == {"'none'"}
+    assert {policy[name] for name in ("script-src", "style-src", "connect-src", "base-uri")} == {"'self'"}
 
 
 def test_a_browser_that_has_the_file_gets_none_until_it_changes() -> None:
@@ -66,16 +66,22 @@ def test_a_browser_that_has_the_file_gets_none_until_it_changes() -> None:
     assert get("playground.js", **{"If-None-Match": first["headers"]["etag"]})["statusCode"] == 200
 
 
-@pytest.mark.parametrize("file", ["serve.py", "../serve.py", "..", "", ".", "%2e%2e/serve.py", "/etc/passwd", "no.js"])
+@pytest.mark.parametrize(
+    "file", ["serve.py", "../serve.py", "..", "", ".", "%2e%2e/serve.py", "/etc/passwd", "no.js", "index.html"]
+)
 def test_any_other_name_is_a_404_in_our_shape(file: str) -> None:
     answer = get(file or "__init__.py")
     assert answer["statusCode"] == 404
     assert set(json.loads(answer["body"])["error"]) == {"code", "message"}
 
 
-def test_the_root_without_its_slash_leads_to_the_one_with_it() -> None:
-    answer = get(None, path="/v1")
-    assert (answer["statusCode"], answer["headers"]["location"], answer["body"]) == (308, "v1/", "")
+@pytest.mark.parametrize(
+    ("path", "root"), [("/v1", "/v1/"), ("/v1/", "/v1/"), ("/", "/"), ("", "/"), ("//evil.example/", "/evil.example/")]
+)
+def test_the_links_of_the_page_start_from_its_stage_whatever_the_last_slash(path: str, root: str) -> None:
+    answer = get(None, path=path)
+    assert answer["statusCode"] == 200
+    assert f'<head>\n<base href="{root}">\n' in answer["body"]
 
 
 def test_the_configuration_names_the_deployment_and_no_secret_nor_resource() -> None:
@@ -88,7 +94,7 @@ def test_the_configuration_names_the_deployment_and_no_secret_nor_resource() -> 
 
 
 def test_the_page_is_small_and_asks_nobody_else() -> None:
-    files = [each for each in FOLDER.iterdir() if each.is_file()]
+    files = [each for each in FOLDER.iterdir() if each.suffix in (".html", ".js", ".css", ".svg")]
     assert sum(each.stat().st_size for each in files) < 60_000
     for each in files:
         links = each.read_text().replace("http://www.w3.org/2000/svg", "").replace('"https://', "")
