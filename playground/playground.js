@@ -15,7 +15,7 @@ const OPEN = ["queued", "running"];
 const NOT_YET = ["Starting", "Stopped", "Stopping", "Creating"];  // of an endpoint that will serve, but does not now
 
 const at = (id) => document.getElementById(id);
-const page = new URL(".", document.baseURI).href;
+const page = new URL(".", location.href).href;
 let config, run = null;
 
 start();

@@ -1,7 +1,7 @@
 """Serves the playground's page: the function of GET / and GET /playground/{file}, and part of the signing proxy."""
 
+import base64
 import hashlib
-import html
 import json
 import os
 from collections.abc import Mapping
@@ -12,9 +12,13 @@ from typing import Any
 INDEX, CONFIG = "", "config.json"  # the page itself is at the root only, where its relative links fit
 _FOLDER = Path(__file__).parent
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+# The page's one inline script: without its last slash, which only the browser knows of, the URL's links miss the stage.
+_SLASH = "if (!location.pathname.endsWith('/')) location.replace(location.pathname + '/' + location.hash);"
+_SLASH_HASH = base64.b64encode(hashlib.sha256(_SLASH.encode()).digest()).decode()
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'self'; "
-    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    f"default-src 'none'; script-src 'self' 'sha256-{_SLASH_HASH}'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _HEADERS = {
     "content-security-policy": _POLICY,
@@ -31,9 +35,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """API Gateway's event -> the page, one of its files, or its configuration; never a secret."""
     gateway, asked = event["requestContext"], {k.lower(): v for k, v in (event.get("headers") or {}).items()}
     name = (event.get("pathParameters") or {}).get("file", INDEX)
-    # With or without the last slash, in the URL or in the event: the page's relative links must not miss the stage.
-    root = f"/{gateway['path'].strip('/')}/".replace("//", "/") if name == INDEX else None
-    status, headers, body = answer(name, config(os.environ), asked.get("if-none-match"), root)
+    status, headers, body = answer(name, config(os.environ), asked.get("if-none-match"))
     return {"statusCode": status, "headers": headers | {"x-request-id": gateway["requestId"]}, "body": body}
 
 
@@ -55,17 +57,12 @@ def config(variables: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def answer(name: str, settings: Mapping[str, Any], known: str | None, root: str | None = None) -> Answer:
-    """Status, headers and body of a file of the page.
-
-    known: the ETag that the browser has. root: the path that the page's links start from; None = its own.
-    """
+def answer(name: str, settings: Mapping[str, Any], known: str | None) -> Answer:
+    """Status, headers and body of a file of the page. known: the ETag that the browser has."""
     if name == CONFIG:
         kind, body = "application/json", json.dumps(settings)
     elif name in _files():
         kind, body = _files()[name]
-        if root is not None:
-            body = body.replace("<head>", f'<head>\n<base href="{html.escape(root)}">', 1)
     else:
         error = {"code": "no_such_file", "message": "The playground has no such file: open the URL of the API."}
         headers = {"content-type": "application/json", **_HEADERS, "cache-control": "no-store"}
