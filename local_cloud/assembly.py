@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-INPUTS = ("app.py", "cdk.json", "requirements.txt", "stacks", "constructs", "slipway", "lambda_src", "model_src")
+INPUTS = (
+    *("app.py", "cdk.json", "requirements.txt"),
+    *("stacks", "constructs", "slipway", "lambda_src", "model_src", "playground"),
+)
 DEFAULT_REGION = "us-east-1"  # where a template for every region is deployed on this machine
 
 
