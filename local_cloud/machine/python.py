@@ -6,10 +6,8 @@ Run as a script with the arguments of the interpreter; `-m venv` and `-m pip` ar
 import os
 import runpy
 import shlex
-import socket
 import sys
 from pathlib import Path
-from typing import Any
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
@@ -68,7 +66,6 @@ def _run(options: list[str], program: list[str], module: str) -> None:
     from local_cloud.machine import clock
 
     clock.install()
-    _give_the_model_its_port()
     if module:
         sys.argv = program[1:]
         runpy.run_module(module, run_name="__main__", alter_sys=True)
@@ -81,16 +78,6 @@ def _run(options: list[str], program: list[str], module: str) -> None:
     else:
         sys.argv = program
         runpy.run_path(program[0], run_name="__main__")
-
-
-def _give_the_model_its_port() -> None:
-    """Several machines share this loopback: connections to the model's port go to that of this machine's model."""
-    connect = socket.socket.connect
-
-    def connect_here(own: socket.socket, address: Any) -> None:
-        connect(own, ("127.0.0.1", int(os.environ["MODEL_PORT"])) if address == ("127.0.0.1", 8080) else address)
-
-    socket.socket.connect = connect_here  # type: ignore[assignment,method-assign]
 
 
 if __name__ == "__main__":

@@ -85,8 +85,6 @@ def _build_event(original: Any, *args: Any, **named: Any) -> dict[str, Any]:
         context = event["requestContext"]
         context["identity"] = dict.fromkeys(_IDENTITY_FIELDS) | call.api_key | context["identity"]
         context["domainName"] = call.headers.get("host", "")
-        if call.path == "/" and not call.ends_in_slash:
-            context["path"] = f"/{call.stage_name}"
     return event
 
 

@@ -20,10 +20,7 @@ _ESCAPED_SLASH = "\ue000"
 
 @dataclass
 class RestCall:
-    """A request to a REST API, and everything learned about it until its answer.
-
-    ends_in_slash: of the URL's path; MiniStack does not tell /v1 from /v1/.
-    """
+    """A request to a REST API, and everything learned about it until its answer."""
 
     api_id: str
     stage_name: str
@@ -35,7 +32,6 @@ class RestCall:
     is_text: bool
     account: str
     region: str
-    ends_in_slash: bool
     started: float = field(default_factory=time.time)
     request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     resource_path: str = ""
@@ -74,8 +70,7 @@ def answer_calls_with(
             return await original(host, path, method, headers, body, query, **raw)
         # Only the connection says where a request comes from; a client's own header must not.
         headers["x-forwarded-for"] = "127.0.0.1"
-        size, is_text, slash = len(body), _is_text(body), path.endswith("/")
-        call = RestCall(parsed[0], parsed[1], method, parsed[2], headers, query, size, is_text, *owner, slash)
+        call = RestCall(parsed[0], parsed[1], method, parsed[2], headers, query, len(body), _is_text(body), *owner)
         token = _current.set(call)
         try:
             # An unsigned request names no account, yet it belongs to the account of the API.
