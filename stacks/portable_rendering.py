@@ -8,7 +8,6 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from llm_hosting import ACCOUNT_SETTINGS
-from llm_hosting.portable.places import Template
 from llm_hosting.portable.template import PortableTemplate, portable_template, without_bootstrap
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
@@ -28,23 +27,24 @@ def render(
     """
     stage = cdk.Stage(scope, _STAGE)
     InferenceStack(stage, name, resolution=resolution, sources=sources, stack_name=name)
-    return portable_template(_synthesized(stage, name), name, resolution, _assets(stage, name), values or {})
+    path = _synthesized(stage, name)
+    return portable_template(json.loads(path.read_text()), name, resolution, _assets(path), values or {})
 
 
 def render_account_settings(scope: Construct) -> PortableTemplate:
     """The portable template of the settings of an account and region: no parameter, no code."""
     stage = cdk.Stage(scope, ACCOUNT_SETTINGS)
     AccountSettingsStack(stage, ACCOUNT_SETTINGS, stack_name=ACCOUNT_SETTINGS)
-    return PortableTemplate(without_bootstrap(_synthesized(stage, ACCOUNT_SETTINGS)))
+    return PortableTemplate(without_bootstrap(json.loads(_synthesized(stage, ACCOUNT_SETTINGS).read_text())))
 
 
-def _synthesized(stage: cdk.Stage, name: str) -> Template:
-    template: Template = json.loads(Path(stage.synth().get_stack_by_name(name).template_full_path).read_text())
-    return template
+def _synthesized(stage: cdk.Stage, name: str) -> Path:
+    return Path(stage.synth().get_stack_by_name(name).template_full_path)
 
 
-def _assets(stage: cdk.Stage, name: str) -> dict[str, Path]:
-    manifest = Path(stage.outdir, f"{name}.assets.json")
+def _assets(template: Path) -> dict[str, Path]:
+    """Files and folders by the keys of the objects that the template expects."""
+    manifest = Path(str(template).removesuffix(".template.json") + ".assets.json")
     return {
         destination["objectKey"]: (manifest.parent / entry["source"]["path"]).resolve()
         for entry in json.loads(manifest.read_text())["files"].values()

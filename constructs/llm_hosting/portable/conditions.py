@@ -22,11 +22,6 @@ _NAMES_OF_ENDPOINT = {"EndpointName", "EndpointConfigName"}  # dimensions of its
 _OUTPUTS = ("EndpointName", "EndpointPage", "Machines")
 
 
-def is_true(parameter: str) -> dict[str, Any]:
-    """The condition that a parameter is `true`."""
-    return {"Fn::Equals": [{"Ref": parameter}, "true"]}
-
-
 def only_if(condition: str, value: Any, otherwise: Any = NO_VALUE) -> dict[str, Any]:
     """The value where the condition holds."""
     return {"Fn::If": [condition, value, otherwise]}
@@ -37,20 +32,28 @@ def leave_out_endpoint(template: Template) -> None:
 
     Functions stay, and learn of it by `ENDPOINT_DEPLOYED`; what they refer to is then an empty text.
     """
-    resources = template["Resources"]
-    bound = set(of_type(template, *_HOSTING)) | {
-        name for name, each in of_type(template, "AWS::CloudWatch::Alarm").items() if _watches_endpoint(each)
-    }
-    while more := {name for name, each in resources.items() if _goes_with(each, bound)} - bound:
-        bound |= more
-    for name, resource in resources.items():
-        if name in bound:
-            resource["Condition"] = ENDPOINT
-        elif resource["Type"] == "AWS::Lambda::Function":
-            resource["Properties"] = _guarded(resource["Properties"], bound)
-            resource["Properties"]["Environment"]["Variables"]["ENDPOINT_DEPLOYED"] = {"Ref": "DeployEndpoint"}
+    alarms = of_type(template, "AWS::CloudWatch::Alarm").items()
+    bound = bind(
+        template,
+        {*of_type(template, *_HOSTING), *(name for name, each in alarms if _watches_endpoint(each))},
+        ENDPOINT,
+    )
+    for function in of_type(template, "AWS::Lambda::Function").values():
+        function["Properties"] = _guarded(function["Properties"], bound)
+        function["Properties"]["Environment"]["Variables"]["ENDPOINT_DEPLOYED"] = {"Ref": "DeployEndpoint"}
     for name in template["Outputs"].keys() & set(_OUTPUTS):
         template["Outputs"][name]["Condition"] = ENDPOINT
+
+
+def bind(template: Template, names: set[str], condition: str) -> set[str]:
+    """Make resources only if a condition holds, with all but functions that refer to them; a narrower one stays."""
+    resources = template["Resources"]
+    bound = set(names)
+    while more := {name for name, each in resources.items() if _goes_with(each, bound)} - bound:
+        bound |= more
+    for name in bound:
+        resources[name].setdefault("Condition", condition)
+    return bound
 
 
 def leave_out_access_logs(template: Template) -> None:

@@ -1,6 +1,7 @@
 """A parameter of a portable template."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .places import Place
@@ -12,7 +13,8 @@ class Parameter:
 
     default: None = it has to be given. own: the deployment's own value where that is no default, such as an ARN with
     an account. allowed: values; least and most: of a number; pattern: of a text, or of each item of a list.
-    places: where it stands in the template.
+    stands_in: a text of the template that it replaces; None = it has its places in any case. places: where it stands.
+    conditions, mappings, rules: that its places need.
     """
 
     name: str
@@ -24,7 +26,11 @@ class Parameter:
     least: int | None = None
     most: int | None = None
     pattern: str | None = None
+    stands_in: str | None = None
     places: tuple[Place, ...] = ()
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    mappings: Mapping[str, Any] = field(default_factory=dict)
+    rules: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def declaration(self) -> dict[str, Any]:
@@ -39,3 +45,16 @@ class Parameter:
             "AllowedPattern": self.pattern,
         }
         return {name: value for name, value in members.items() if value is not None}
+
+
+def switch(name: str, description: str, place: Place, condition: str) -> Parameter:
+    """`true` or `false`, which it is by default. condition: holds for `true`."""
+    return Parameter(
+        name,
+        "String",
+        description,
+        default="false",
+        allowed=("true", "false"),
+        places=(place,),
+        conditions={condition: {"Fn::Equals": [{"Ref": name}, "true"]}},
+    )

@@ -49,7 +49,7 @@ def in_texts(text: str, *parts: Any) -> Place:
 
 
 def with_text(value: Any, text: str, *parts: Any) -> Any:
-    """The value with these parts, strings and references to parameters, in place of a text that its strings hold."""
+    """The value with these parts, strings and references, in place of a text that its strings hold."""
     if isinstance(value, str):
         pieces = value.split(text)
         return join([piece for end in pieces[1:] for piece in (*parts, end)], first=pieces[0])
@@ -58,6 +58,8 @@ def with_text(value: Any, text: str, *parts: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if isinstance(content := value.get("Fn::Sub"), str):
+        if text not in content:
+            return value
         written = "".join(part if isinstance(part, str) else f"${{{part['Ref']}}}" for part in parts)
         return {"Fn::Sub": content.replace(text, written)}
     if "Fn::Join" in value and value["Fn::Join"][0] == "":

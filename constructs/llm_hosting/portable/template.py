@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 
 from ..resolution import Resolution
-from .conditions import ACCESS_LOGS, ENDPOINT, is_true
 from .names import LONGEST, with_own_name
 from .parameters import parameters_of
 from .places import Template
+from .rules import region_rule
 
 MOST_BYTES_IN_REQUEST = 51_200  # TemplateBody of CreateStack and CreateStackSet
 MOST_BYTES_IN_BUCKET = 1_000_000  # TemplateURL: "1 MB", the smaller of its two readings
@@ -55,13 +55,14 @@ def portable_template(
     content = without_bootstrap(template)
     content["Resources"] = with_own_name(content["Resources"], name)
     content["Outputs"] = with_own_name(content["Outputs"], name)
-    parameters = parameters_of(resolution)
+    parameters = parameters_of(resolution, content)
     for parameter in parameters:
         for put in parameter.places:
             put(content)
-    content["Parameters"] = {each.name: each.declaration for each in parameters}
-    switches = {"DeployEndpoint": ENDPOINT, "ApiAccessLogs": ACCESS_LOGS}
-    content["Conditions"] = {switches[name]: is_true(name) for name in content["Parameters"] if name in switches}
+        content["Parameters"][parameter.name] = parameter.declaration
+        for section in ("Conditions", "Mappings", "Rules"):
+            content.setdefault(section, {}).update(getattr(parameter, section.lower()))
+    content["Rules"] |= region_rule(content)
     return PortableTemplate(content, {each.name: each.own for each in parameters if each.own is not None})
 
 
