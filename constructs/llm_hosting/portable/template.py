@@ -18,6 +18,7 @@ MOST_BYTES_IN_REQUEST = 51_200  # TemplateBody of CreateStack and CreateStackSet
 MOST_BYTES_IN_BUCKET = 1_000_000  # TemplateURL: "1 MB", the smaller of its two readings
 
 _BOOTSTRAP = {"Parameters": "BootstrapVersion", "Rules": "CheckBootstrapVersion"}
+_SHORT = 20
 _SECTIONS = ("Description", "Parameters", "Rules", "Conditions", "Mappings", "Resources", "Outputs")
 
 
@@ -86,4 +87,11 @@ def _text(dumper: Any, text: str) -> Any:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
 
+def _list(dumper: Any, items: list[Any]) -> Any:
+    """Short texts, such as the values of a parameter, on one line."""
+    short = all(isinstance(each, str) and len(each) <= _SHORT for each in items)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=short)
+
+
 _Dumper.add_representer(str, _text)
+_Dumper.add_representer(list, _list)
