@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "llm_hosting.deployment_file": {"llm_hosting.deployment", "llm_hosting.finding"},
     "llm_hosting.deployment_paths": set(),
     "llm_hosting.archive": set(),
+    "llm_hosting.portable": {"llm_hosting.archive"},
     "llm_hosting.resolution": DECLARATIONS,
     "llm_hosting.preflight": {*DECLARATIONS, *RESOLVED, "llm_hosting.deployment_file"},
     "llm_hosting.portable": {*DECLARATIONS, *RESOLVED, "llm_hosting.preflight"},
@@ -31,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "stacks": {*DECLARATIONS, *CDK, *RESOLVED, *OF_FILES, "llm_hosting", "llm_hosting.portable"},
     "inference_api": {"botocore"},
     "inference_api.handlers": {"botocore", "inference_api"},
-    "local_cloud": {"boto3", "botocore"},
+    "local_cloud": {"boto3", "botocore", "llm_hosting.archive"},
     "slipway": {
         *DECLARATIONS,
         *RESOLVED,
