@@ -54,7 +54,8 @@ def synthesized(resolutions: Mapping[str, Resolution], folder: Path) -> dict[str
 def comparable(template: Template, name: str, values: Mapping[str, str] | None = None) -> Template:
     """Resources and outputs, without what tells the two renderings apart: code, its bucket, the switches."""
     if "BootstrapVersion" in template["Parameters"]:
-        template = without_bootstrap(template)
+        bucket = "cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"
+        template = json.loads(json.dumps(without_bootstrap(template)).replace(bucket, "archives-${AWS::Region}"))
         template = {**template, **{part: with_own_name(template[part], name) for part in ("Resources", "Outputs")}}
     sections = resolved(template, values)
     for resource in sections["Resources"].values():
@@ -63,7 +64,6 @@ def comparable(template: Template, name: str, values: Mapping[str, str] | None =
             properties.pop("Code")
             properties["Handler"] = properties["Handler"].removesuffix(".handler").rpartition(".")[2]
             properties["Environment"]["Variables"].pop("ENDPOINT_DEPLOYED", None)
-    bucket = "cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"
-    text = json.dumps(sections).replace(bucket, "archives-${AWS::Region}")
-    compared: Template = json.loads(re.sub(rf"{_DIGESTED}[0-9a-f]{{8}}[0-9A-F]{{8}}", r"\1", text))
+    text = re.sub(rf"{_DIGESTED}[0-9a-f]{{8}}[0-9A-F]{{8}}", r"\1", json.dumps(sections))
+    compared: Template = json.loads(text)
     return compared
