@@ -66,7 +66,8 @@ def _in_app(name: str, resolution: Resolution | None, root: Path) -> PortableTem
 
     context = json.loads((root / "cdk.json").read_text())["context"]
     with TemporaryDirectory() as output:
-        app = cdk.App(context=context, outdir=output)
+        # cdk-nag looks at the template; the CDK's own validation is for `make check`.
+        app = cdk.App(context=context, outdir=output, builtin_cloud_formation_validation=False)
         cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
         if resolution is None:
             template = render_account_settings(app)

@@ -24,10 +24,9 @@ ALLOWED: dict[str, set[str]] = {
     "llm_hosting.deployment_file": {"llm_hosting.deployment", "llm_hosting.finding"},
     "llm_hosting.deployment_paths": set(),
     "llm_hosting.archive": set(),
-    "llm_hosting.portable": {"llm_hosting.archive"},
+    "llm_hosting.portable": {*DECLARATIONS, *RESOLVED, "llm_hosting.archive", "llm_hosting.preflight"},
     "llm_hosting.resolution": DECLARATIONS,
     "llm_hosting.preflight": {*DECLARATIONS, *RESOLVED, "llm_hosting.deployment_file"},
-    "llm_hosting.portable": {*DECLARATIONS, *RESOLVED, "llm_hosting.preflight"},
     "llm_hosting": {*DECLARATIONS, *CDK, *RESOLVED, "llm_hosting.archive"},  # the constructs
     "stacks": {*DECLARATIONS, *CDK, *RESOLVED, *OF_FILES, "llm_hosting", "llm_hosting.portable"},
     "inference_api": {"botocore"},
