@@ -2,16 +2,16 @@
 
 import fcntl
 import hashlib
-import io
 import json
 import os
 import subprocess
 import sys
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from llm_hosting.archive import zipped
 
 ROOT = Path(__file__).parent.parent
 INPUTS = (
@@ -35,16 +35,7 @@ class Asset:
 
     def read(self) -> bytes:
         """The object's bytes; a folder is zipped, the same bytes each time."""
-        if not self.is_folder:
-            return self.source.read_bytes()
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(self.source.rglob("*")):
-                if path.is_file():
-                    entry = zipfile.ZipInfo(path.relative_to(self.source).as_posix(), (1980, 1, 1, 0, 0, 0))
-                    entry.external_attr = 0o644 << 16
-                    archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
-        return buffer.getvalue()
+        return zipped(self.source) if self.is_folder else self.source.read_bytes()
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_local,
         _add_check,
         _add_doctor,
+        _add_render,
         _add_stage,
         _add_verify,
         _add_status,
@@ -81,6 +82,19 @@ def _add_doctor(commands: Any) -> None:
     text = "check, and whether account and region are ready for it; asks AWS, changes nothing"
     doctor = _add(commands, "doctor", text, lambda given: _check(given, account=True), "qwen3-4b --region eu-west-1")
     _add_check_options(doctor)
+
+
+def _add_render(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import render
+
+        return render.run(given.deployment, ROOT, given.output)
+
+    text = "one template for any account and region, without the CDK: for StackSets, consoles, other pipelines"
+    render = _add(commands, "render", text, run, "qwen3-4b")
+    render.add_argument("deployment", help=f"{_FILE}, or {ACCOUNT_SETTINGS}")
+    output = "folder for template, parameters and archives (default rendered/)"
+    render.add_argument("-o", "--output", type=Path, metavar="DIR", default=Path("rendered"), help=output)
 
 
 def _add_check_options(check: argparse.ArgumentParser) -> None:

@@ -71,7 +71,7 @@ def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded, root: Path) ->
         app,
         name,
         resolution=resolution,
-        sources=Sources(functions=root / "lambda_src", models=root / "model_src", playground=root / "playground"),
+        sources=Sources.below(root),
         env=cdk.Environment(region=resolution.deployment.region),
     )
 

@@ -36,16 +36,18 @@ ALLOWED: dict[str, set[str]] = {
     "llm_hosting.archive": set(),
     "llm_hosting.resolution": DECLARATIONS,
     "llm_hosting.preflight": {*DECLARATIONS, *RESOLVED, "llm_hosting.deployment_file", "llm_hosting.overlay"},
+    "llm_hosting.portable": {*DECLARATIONS, *RESOLVED, "llm_hosting.archive", "llm_hosting.preflight"},
     "llm_hosting": {*DECLARATIONS, *CDK, *RESOLVED, "llm_hosting.archive"},  # the constructs
-    "stacks": {*DECLARATIONS, *CDK, *RESOLVED, *OF_FILES, "llm_hosting"},
+    "stacks": {*DECLARATIONS, *CDK, *RESOLVED, *OF_FILES, "llm_hosting", "llm_hosting.portable"},
     "inference_api": {"botocore"},
     "inference_api.handlers": {"botocore", "inference_api"},
-    "local_cloud": {"boto3", "botocore"},
+    "local_cloud": {"boto3", "botocore", "llm_hosting.archive"},
     "slipway": {
         *DECLARATIONS,
         *RESOLVED,
         *OF_FILES,
-        *("boto3", "botocore", "llm_hosting", "local_cloud", "playground"),
+        *("boto3", "botocore", "llm_hosting", "llm_hosting.portable", "local_cloud", "playground"),
+        *(*CDK, "stacks"),  # of `render`, which synthesizes
     },
     "playground": set(),
 }
