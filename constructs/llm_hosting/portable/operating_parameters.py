@@ -79,5 +79,3 @@ def _tell(template: Template) -> None:
         scales = any(isinstance(action, dict) for action in alarm["Properties"].get("AlarmActions", []))
         if name not in guards and not scales:
             alarm["Properties"] |= {"AlarmActions": topic, "OKActions": topic}
-
-

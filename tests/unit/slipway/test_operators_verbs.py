@@ -294,6 +294,8 @@ def test_a_problem_is_one_line_whoever_answers() -> None:
     ("arguments", "said"),
     [
         (["status", "no/path.yaml"], "'no/path.yaml' is no deployment's name"),
+        (["status", "deployments/chat/prod"], "'deployments/chat/prod' is no deployment's name"),
+        (["status", "slipway/account-settings"], "'slipway/account-settings' is no deployment's name"),
         (["logs", "chat", "--since", "tomorrow"], "'tomorrow' is no age; use 30s, 15m, 2h or 7d"),
         (["call", "chat", "hi", "--max-tokens", "0"], "'0' is no such number"),
         (["call", "chat"], "text"),
