@@ -236,7 +236,7 @@ def _add_reference(commands: Any) -> None:
         reference.run(ROOT)
         return 0
 
-    _add(commands, "reference", "write deployments/schema.json and the generated parts of docs/", run)
+    _add(commands, "reference", "write the schemas in deployments/ and the generated parts of docs/", run)
 
 
 def _add_deployed(
@@ -256,9 +256,11 @@ def _one_name(text: str) -> str:
 
 
 def _stack_name(text: str) -> str:
-    if not re.fullmatch("[A-Za-z][A-Za-z0-9-]{0,127}", text) or text == ACCOUNT_SETTINGS:
+    """`<base>/<overlay>` is the stack `<base>-<overlay>`."""
+    name = text.replace("/", "-", 1)
+    if not re.fullmatch("[A-Za-z][A-Za-z0-9-]{0,127}", name) or name == ACCOUNT_SETTINGS:
         raise argparse.ArgumentTypeError(f"{text!r} is no deployment's name; name one, such as gpt2")
-    return text
+    return name
 
 
 def _port(text: str) -> int:

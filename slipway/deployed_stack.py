@@ -80,6 +80,12 @@ class DeployedStack:
         return next((group[1] for group in groups), made)
 
     @property
+    def deploys_endpoint(self) -> bool:
+        """False where the parameter of a portable template leaves the endpoint, or the machines, out."""
+        parameters = {each["ParameterKey"]: each["ParameterValue"] for each in self.described.get("Parameters", [])}
+        return parameters.get("DeployEndpoint") != "false"
+
+    @property
     def endpoint_name(self) -> str:
         return self.unique_name
 

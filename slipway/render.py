@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import UnknownDeploymentError, find
+from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.portable.template import (
     MOST_BYTES_IN_BUCKET,
     MOST_BYTES_IN_REQUEST,
@@ -30,8 +30,10 @@ def run(name: str, root: Path, folder: Path) -> int:
     a name or a folder that can't be meant.
     """
     try:
-        template = _rendered(name, root)
-        paths = _write(template, Path(name).stem, folder)
+        path = None if name == ACCOUNT_SETTINGS else find(name, root / "deployments")
+        stack = stack_name(path) if path else ACCOUNT_SETTINGS
+        template = _rendered(path, root) if path else _in_app(stack, None, root)
+        paths = _write(template, stack, folder)
     except (DeploymentError, NotPortableError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -41,19 +43,16 @@ def run(name: str, root: Path, folder: Path) -> int:
     except OSError as error:
         print(f"{error.filename or folder}: {error.strerror}; name another folder with -o.", file=sys.stderr)
         return 2
-    print(*_advice(template, Path(name).stem, paths), sep="\n")
+    print(*_advice(template, stack, paths), sep="\n")
     return 0
 
 
-def _rendered(name: str, root: Path) -> PortableTemplate:
-    if name == ACCOUNT_SETTINGS:
-        return _in_app(name, None, root)
-    path = find(name, root / "deployments")
+def _rendered(path: Path, root: Path) -> PortableTemplate:
     resolution, findings = load(path, handler_folders(root / "model_src"))
-    print(*describe(path.stem, resolution, findings), sep="\n", file=sys.stderr)
+    print(*describe(stack_name(path), resolution, findings), sep="\n", file=sys.stderr)
     if region := resolution.deployment.region:
         print(f"  region: {region} is for `cdk deploy`; this template is for every region.", file=sys.stderr)
-    return _in_app(path.stem, resolution, root)
+    return _in_app(stack_name(path), resolution, root)
 
 
 def _in_app(name: str, resolution: Resolution | None, root: Path) -> PortableTemplate:
