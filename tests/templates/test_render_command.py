@@ -95,11 +95,6 @@ def test_values_that_somebody_filled_in_stay_and_give_the_api_another_deployment
     assert told.out.count("DeployEndpoint is false") == 1, "of the first run"
     assert told.err.count("eu-west-1 is for `cdk deploy`") == 2
 
-    "hosting": {"instance_type": "ml.g5.xlarge"},
-    "jobs": {"enabled": False},
-    "region": "eu-west-1",
-}
-
 
 def test_own_values_of_a_deployment_are_in_its_parameters(tmp_path: Path, stacks: dict[str, Stack]) -> None:
     made, files = portable(stacks["isolated"]), RenderedFiles(tmp_path, "isolated")
