@@ -19,6 +19,8 @@ KINDS = {
 }
 """Every kind and its meaning, worst first."""
 
+RENAMED = "likely a rename"
+
 
 @dataclass(frozen=True)
 class Change:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from slipway.changes.change import Change, rank
+from slipway.changes.change import RENAMED, Change, rank
 from slipway.changes.comparison import ABSENT, Difference
 from slipway.changes.data_loss import lost_settings
 from slipway.changes.exposure import opened
@@ -34,7 +34,7 @@ def classify(
     """
     old = resources_of(before, before_values or {}, region)
     new = resources_of(after, after_values or {}, region)
-    found = list(_found(old, new, region))
+    found = [*_found(old, new, region), *_beside_the_resources(before, after)]
     return sorted(dict.fromkeys(found), key=rank)
 
 
@@ -71,6 +71,18 @@ def _found(old: Resources, new: Resources, region: str) -> Iterator[Change]:
         yield _change(new[door.logical_id], "public-exposure", door.property, door.sentence, gated=True)
 
 
+def _beside_the_resources(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+    """Of the template itself: what a macro makes of it, and values that other stacks may import."""
+    loops = any(key.startswith("Fn::") for each in (before, after) for key in each.get("Resources") or {})
+    if before != after and (before.get("Transform") or after.get("Transform") or loops):
+        said = "a macro changes the template on AWS; what it makes of the resources is not known here"
+        yield Change("Transform", "", "unknown", "", said)
+    outputs = {name for name, output in (before.get("Outputs") or {}).items() if "Export" in output}
+    for name in sorted(outputs - (after.get("Outputs") or {}).keys()):
+        said = "the export goes: CloudFormation refuses that while another stack imports it"
+        yield Change(f"Outputs.{name}", "", "removed", "Export", said)
+
+
 def _change(resource: Resource, kind: str, path: str, sentence: str, *, gated: bool = False) -> Change:
     return Change(resource.logical_id, resource.type, kind, path, sentence, gated)
 
@@ -92,7 +104,7 @@ def _removed(resource: Resource, new_name: str | None, old: Resources) -> Iterat
         "Snapshot": "is deleted after a snapshot (DeletionPolicy Snapshot)",
     }.get(policy, "is deleted")
     if new_name:
-        said += f"; {new_name} is new with the same properties: likely a rename, which CloudFormation does not know"
+        said += f"; {new_name} is new with the same properties: {RENAMED}, which CloudFormation does not know"
     price = usd_per_hour(resource, old)
     if price:
         said += f"; about {price:.2f} USD an hour less"
@@ -150,8 +162,12 @@ def _beside_the_properties(before: Resource, after: Resource, *, known: bool) ->
 
 def _updated(before: Resource, update: Update) -> Iterator[Change]:
     resource = update.resource
+    for each in _first_of_a_name(update.refused):
+        said = f"{_said(each, update)}: CloudFormation supports no update of it; give the resource another logical id"
+        yield _change(resource, "refused", each.name, said, gated=True)
     if update.schema is None:
-        yield _unknown(update)
+        if not update.refused:
+            yield _unknown(update)
         return
     gated = _matters(resource.type)
     for each in _first_of_a_name(update.replacing):
@@ -192,9 +208,6 @@ def _is_kept(before: Resource, after: Resource) -> bool:
 def _unknown(update: Update) -> Change:
     names = ", ".join(dict.fromkeys(each.name for each in update.differences))
     resource = update.resource
-    if any(each.name == "ServiceToken" for each in update.differences):
-        said = "CloudFormation refuses another ServiceToken; give the resource another logical id"
-        return _change(resource, "refused", "ServiceToken", said, gated=True)
     said = f"{names} changed; no schema says what that does, its provider decides, also whether it is replaced"
     return _change(resource, "unknown", names, said)
 
@@ -235,10 +248,12 @@ def _said(difference: Difference, update: Update) -> str:
 
 
 def _is_secret(difference: Difference, update: Update) -> bool:
-    words = ("password", "secret", "token", "environment")
+    words = ("password", "secret", "token", "credential")
     hidden = update.schema.content.get("writeOnlyProperties", []) if update.schema else []
     pointer = "/properties/" + "/".join(difference.path)
-    return any(word in difference.name.lower() for word in words) or any(pointer.startswith(each) for each in hidden)
+    return any(word in difference.path[-1].lower() for word in words) or any(
+        pointer.startswith(each) for each in hidden
+    )
 
 
 def _cut(value: Any) -> str:

@@ -12,6 +12,16 @@ NEW = "(new)"
 """Marks a reference whose value the update changes."""
 MAYBE_NEW = "(maybe new)"
 
+# Properties of which the type refuses another value, which no schema says; "" = any property. Source: "Updates are not
+# supported" on the types' pages of CloudFormation's template reference; of a key: the description of AWS::KMS::Key.
+_FIXED = {
+    "AWS::CloudFormation::CustomResource": ("ServiceToken",),
+    "AWS::CloudFormation::WaitCondition": ("",),
+    "AWS::Cognito::UserPool": ("AliasAttributes", "UsernameAttributes", "UsernameConfiguration"),
+    "AWS::EC2::Volume": ("AvailabilityZone", "Encrypted", "KmsKeyId", "OutpostArn", "SnapshotId"),
+    "AWS::KMS::Key": ("KeySpec", "KeyUsage", "MultiRegion", "Origin"),
+}
+
 # Attributes that an update in place changes, by type: the property that does it ("" = any), the attribute.
 # Source: the types' pages in CloudFormation's template reference, "Return values".
 _CHANGING = {
@@ -26,12 +36,13 @@ _CHANGING = {
 class Update:
     """What happens to one resource of both templates.
 
-    replacing, maybe_replacing, in_place: the differences that do it. known: False where no schema says what they do.
+    refused, replacing, maybe_replacing, in_place: the differences that do it. known: False where no schema says what they do.
     """
 
     resource: Resource
     schema: Schema | None
     differences: list[Difference]
+    refused: list[Difference] = field(default_factory=list)
     replacing: list[Difference] = field(default_factory=list)
     maybe_replacing: list[Difference] = field(default_factory=list)
     in_place: list[Difference] = field(default_factory=list)
@@ -70,7 +81,11 @@ def _sort(update: Update, difference: Difference) -> None:
     """To what the difference does."""
     schema = update.schema
     certain = not _only_maybe(difference)
-    if schema is None or not schema.knows(difference.path):
+    kind = update.resource.type
+    fixed = _FIXED.get("AWS::CloudFormation::CustomResource" if kind.startswith("Custom::") else kind, ())
+    if difference.path[0] in fixed or "" in fixed:
+        update.refused.append(difference)
+    elif schema is None or not schema.knows(difference.path):
         update.in_place.append(difference)
     elif _matches(difference, schema.create_only) or schema.never_updates:
         (update.replacing if certain else update.maybe_replacing).append(difference)

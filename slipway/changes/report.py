@@ -1,15 +1,15 @@
 """Changes for people, for programs, and for a pull request."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from slipway.changes.change import KINDS, Change
+from slipway.changes.change import KINDS, RENAMED, Change
 from slipway.changes.gate import Gate
 
 _COUNTED = ("added", "nothing")
+_MOST_CAUSES = 3
 _LONGEST_COMMENT = 60_000  # GitHub takes 65,536 characters; the rest is for other deployments' headings
 
 
@@ -36,13 +36,16 @@ class Report:
 def page(report: Report) -> str:
     """Text for a terminal: worst first, the rest counted."""
     lines = [f"{report.name} against {report.against}: {report.verdict}"]
-    for kind, changes in _by_kind(_told(report)):
-        lines += ["", f"{kind}: {KINDS[kind]}"]
-        for change in changes:
-            sign = "!" if change in report.gate.stopping else "-"
-            lines += [f"  {sign} {change.logical_id} ({change.type})", f"      {_sentence(change)}"]
-            if reason := report.gate.reasons.get(change):
-                lines.append(f"      acknowledged: {reason}")
+    kind = ""
+    for entry in _told(report):
+        if entry[0].kind != kind:
+            kind = entry[0].kind
+            lines += ["", f"{kind}: {KINDS[kind]}"]
+        sign = "!" if entry[0] in report.gate.stopping else "-"
+        lines.append(f"  {sign} {entry[0].logical_id} ({entry[0].type})")
+        lines += [f"      {sentence}" for sentence in _sentences(entry)]
+        if reason := report.gate.reasons.get(entry[0]):
+            lines.append(f"      acknowledged: {reason}")
     if counted := _counted(report.changes):
         lines += ["", f"Also {counted}."]
     lines += [f"Stale: {each.resource} {each.kind} is acknowledged and does not happen." for each in report.gate.stale]
@@ -73,8 +76,8 @@ def markdown(report: Report) -> str:
     sign = "🛑" if report.gate.stopping else "✅"
     text = f"### {sign} `{report.name}` against `{report.against}`: {report.verdict}\n"
     rows, left = "", 0
-    for change in _told(report):
-        row = _row(change, report)
+    for entry in _told(report):
+        row = _row(entry, report)
         if len(text) + len(rows) + len(row) < _LONGEST_COMMENT:
             rows += row
         else:
@@ -92,9 +95,10 @@ def markdown(report: Report) -> str:
     return text
 
 
-def _row(change: Change, report: Report) -> str:
+def _row(entry: list[Change], report: Report) -> str:
+    change = entry[0]
     sign = "🛑" if change in report.gate.stopping else "✔" if change in report.gate.reasons else ""
-    said = _escaped(_sentence(change))
+    said = "<br>".join(map(_escaped, _sentences(entry)))
     if reason := report.gate.reasons.get(change):
         said += f"<br>acknowledged: {_escaped(reason)}"
     return f"| {sign} | {change.kind} | {_escaped(change.logical_id)}<br>{change.type} | {said} |\n"
@@ -107,15 +111,21 @@ def _sentence(change: Change) -> str:
     return f"{change.property}: {change.sentence}"
 
 
-def _told(report: Report) -> list[Change]:
-    """All but what is only counted."""
-    return [each for each in report.changes if each.kind not in _COUNTED or each in report.gate.reasons]
+def _sentences(entry: list[Change]) -> list[str]:
+    left = len(entry) - _MOST_CAUSES
+    return [*map(_sentence, entry[:_MOST_CAUSES]), *([f"and by {left} more properties"] if left > 0 else [])]
 
 
-def _by_kind(changes: list[Change]) -> Iterator[tuple[str, list[Change]]]:
+def _told(report: Report) -> list[list[Change]]:
+    """The changes of one kind of one resource together, worst first; without those that are only counted."""
     order = list(KINDS)
-    for kind, found in groupby(sorted(changes, key=lambda each: order.index(each.kind)), key=lambda each: each.kind):
-        yield kind, list(found)
+    told = [each for each in report.changes if not _is_counted(each) or each in report.gate.reasons]
+    told.sort(key=lambda each: (order.index(each.kind), each not in report.gate.stopping, each.logical_id))
+    return [list(found) for _, found in groupby(told, key=lambda each: (each.kind, each.logical_id))]
+
+
+def _is_counted(change: Change) -> bool:
+    return change.kind in _COUNTED or (change.kind == "removed" and RENAMED in change.sentence and not change.gated)
 
 
 def _counted(changes: list[Change]) -> str:
@@ -124,7 +134,9 @@ def _counted(changes: list[Change]) -> str:
     quiet = [each for each in changes if each.kind == "nothing"]
     causes = Counter(each.sentence for each in quiet if each.sentence in ("code", "tags"))
     of_these = ", ".join(f"{number} {cause}" for cause, number in sorted(causes.items()))
+    renamed = sum(_is_counted(each) and each.kind == "removed" for each in changes)
     said = [f"{added} added"] if added else []
+    said += [f"{renamed} removed (there again under another id)"] if renamed else []
     if quiet:
         said.append(f"{len(quiet)} changed in place" + (f" ({of_these})" if of_these else ""))
     return ", ".join(said)

@@ -26,8 +26,10 @@ def resources_of(template: dict[str, Any], values: dict[str, str], region: str) 
     resolver = Resolver(template, values, region)
     found = {}
     for logical_id, resource in (template.get("Resources") or {}).items():
+        if not isinstance(resource, dict) or "Type" not in resource:
+            continue  # a loop, which a macro unrolls
         condition = resolver.condition(resource["Condition"]) if "Condition" in resource else True
-        if condition is False or "Type" not in resource:
+        if condition is False:
             continue
         properties = resolver.value(resource.get("Properties") or {})
         found[logical_id] = Resource(
