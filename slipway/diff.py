@@ -33,7 +33,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class _Before:
+class Before:
     """The template that holds now, and its parameters' values."""
 
     template: dict[str, Any]
@@ -64,7 +64,7 @@ def _report(name: str, root: Path, options: Options) -> Report:
         after = synthesize(asked, root)
         before = _of_stack(after, options.region)
     elif Path(options.against).is_file():
-        before = _Before(read_template(Path(options.against)), options.against)
+        before = Before(read_template(Path(options.against)), options.against)
         after = synthesize(asked, root)
     else:
         before, after = _of_commit(asked, path, root, options.against)
@@ -92,21 +92,21 @@ def _accepted(name: str, root: Path, options: Options) -> Path | None:
     return options.accepted or (usual if usual.is_file() else None)
 
 
-def _of_commit(asked: str, path: Path | None, root: Path, ref: str) -> tuple[_Before, Synthesized]:
+def _of_commit(asked: str, path: Path | None, root: Path, ref: str) -> tuple[Before, Synthesized]:
     """Both at once: each synth takes seconds."""
     with checked_out(ref, root) as folder, ThreadPoolExecutor(2) as threads:
         after = threads.submit(synthesize, asked, root)
         if path is not None and not (folder / path).is_file():
-            return _Before({"Resources": {}}, f"{ref}, which does not have it"), after.result()
+            return Before({"Resources": {}}, f"{ref}, which does not have it"), after.result()
         before = threads.submit(synthesize, asked, folder)
         result = after.result()
         try:
-            return _Before(before.result().template, ref), result
+            return Before(before.result().template, ref), result
         except TemplateError as error:
             raise TemplateError(f"At {ref}, {error}") from error
 
 
-def _of_stack(after: Synthesized, region: str | None) -> _Before:
+def _of_stack(after: Synthesized, region: str | None) -> Before:
     """Of the stack that is deployed; no resources where there is none. Raises TemplateError."""
     from botocore.exceptions import BotoCoreError, ClientError  # takes its time to import
 
@@ -115,20 +115,21 @@ def _of_stack(after: Synthesized, region: str | None) -> _Before:
     from slipway.deployed_stack import UnknownStackError
 
     try:
-        return _deployed(after.stack, clients_in(region or after.region))
+        return deployed_template(after.stack, clients_in(region or after.region))
     except UnknownStackError as error:
         raise TemplateError(str(error)) from error
     except (BotoCoreError, ClientError) as error:
         raise TemplateError(sentence(error)) from error
 
 
-def _deployed(name: str, clients: Callable[[str], Any]) -> _Before:
+def deployed_template(name: str, clients: Callable[[str], Any]) -> Before:
+    """Of the stack of that name, as it was given to CloudFormation; no resources where there is none."""
     from slipway.deployed_stack import existing_stack
 
     stack = existing_stack(name, clients)
     if stack is None:
-        return _Before({"Resources": {}}, f"the account, which has no stack {name}")
+        return Before({"Resources": {}}, f"the account, which has no stack {name}")
     body = clients("cloudformation").get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
     template = parse_template(body, f"the stack {name}") if isinstance(body, str) else json.loads(json.dumps(body))
     values = {each["ParameterKey"]: each["ParameterValue"] for each in stack.described.get("Parameters", [])}
-    return _Before(template, f"the stack {name}", values)
+    return Before(template, f"the stack {name}", values)

@@ -134,17 +134,15 @@ def _added(resource: Resource, renamed: dict[str, str], new: Resources, region: 
 
 
 def _renamed(old: Resources, new: Resources) -> dict[str, str]:
-    """Old logical id -> new one, where type and properties are the same."""
+    """Old logical id -> new one, where no other resource that comes or goes has the same type and properties."""
+    gone = [resource for name, resource in old.items() if name not in new and resource.properties]
     added = [resource for name, resource in new.items() if name not in old]
-    found: dict[str, str] = {}
-    for name, resource in old.items():
-        if name in new or not resource.properties:
-            continue
-        for other in added:
-            same = other.type == resource.type and other.properties == resource.properties
-            if same and other.logical_id not in found.values():
-                found[name] = other.logical_id
-                break
+    found = {}
+    for resource in gone:
+        same = [each for each in added if (each.type, each.properties) == (resource.type, resource.properties)]
+        alike = [each for each in gone if (each.type, each.properties) == (resource.type, resource.properties)]
+        if len(same) == 1 and len(alike) == 1:
+            found[resource.logical_id] = same[0].logical_id
     return found
 
 

@@ -36,7 +36,8 @@ _CHANGING = {
 class Update:
     """What happens to one resource of both templates.
 
-    refused, replacing, maybe_replacing, in_place: the differences that do it. known: False where no schema says what they do.
+    refused, replacing, maybe_replacing, in_place: the differences that do it. schema: None where
+    nothing says what they do.
     """
 
     resource: Resource

@@ -4,6 +4,8 @@ What replaces is in the resource schemas ("Update requires" of the template refe
 it is named beside it.
 """
 
+# ruff: noqa: E501  one row, one line
+
 from dataclasses import dataclass
 from typing import Any
 
