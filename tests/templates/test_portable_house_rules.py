@@ -196,9 +196,9 @@ def test_every_template_fits_into_a_bucket(portables: dict[str, PortableTemplate
 
 
 def test_cfn_lint_is_silent_in_every_region(portables: dict[str, PortableTemplate], tmp_path: Path) -> None:
-    """One template of each mode, with staged weights, keys, a network of the user's, scaling from zero, archives."""
+    """An endpoint that scales from zero; machines with staged weights, keys, a network of the user's, archives."""
     paths = []
-    for name in ("isolated", "qwen3-4b-async", "own-network"):
+    for name in ("qwen3-4b-async", "own-network"):
         (path := tmp_path / f"{name}.yaml").write_text(portables[name].body())
         paths.append(path)
     lint(paths, sorted(container_accounts().keys() - WITHOUT_ENDPOINTS))
