@@ -87,7 +87,9 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 
 def _text(dumper: Any, text: str) -> Any:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    # Readers of YAML disagree whether digits after a zero are a number, and an account may begin with a zero.
+    style = "|" if "\n" in text else "'" if text.isdigit() else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 def _list(dumper: Any, items: list[Any]) -> Any:
