@@ -1,11 +1,13 @@
 """The portable template: the same resources as the CDK's, for any account, region and choice of its parameters."""
 
+import json
 import re
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
 
-from llm_hosting.portable.template import PortableTemplate
+from llm_hosting.portable.template import PortableTemplate, portable_template
 from llm_hosting.resolution import Resolution
 from local_cloud.assembly import Stack
 from support.deployments import KEY, OWN_REGISTRY, SECRET, Changes, resolved
@@ -275,3 +277,27 @@ def test_a_rule_refuses_a_region_without_images(stacks: dict[str, Stack]) -> Non
     (assertion,) = portable(stacks["gpt2"]).content["Rules"]["RegionHasImages"]["Assertions"]
     assert holds(assertion["Assert"], {"AWS::Region": "eu-west-1"})
     assert not holds(assertion["Assert"], {"AWS::Region": "mars-north-1"})
+
+
+@pytest.mark.parametrize(
+    ("image", "parameters"),
+    [
+        ("repository:1.0", {"ImageTag": "1.0"}),
+        (f"{OWN_REGISTRY}/team/lmi:1.0", {"ImageAccount": None, "ImageTag": "1.0"}),
+        (f"{OWN_REGISTRY}/team/lmi@sha256:{'a' * 64}", {"ImageAccount": None}),
+        ("${AWS::AccountId}.dkr.ecr.eu-west-1.amazonaws.com/lmi", {}),
+    ],
+)
+def test_registry_and_tag_of_an_image_are_parameters_where_it_has_them(
+    pairs: Pairs, image: str, parameters: dict[str, str | None]
+) -> None:
+    first, stack = pairs.first["own-image"]
+    text = stack.template_body.replace(first.image, image)
+    moved = replace(first, image=image)
+    made = portable_template(
+        json.loads(text), "own-image", moved, {each.object_key: each.source for each in stack.assets}, {}
+    )
+    found = {name: each.get("Default") for name, each in made.content["Parameters"].items() if name.startswith("Image")}
+    assert found == parameters
+    uri = json.dumps(properties(made.content, "SageMaker::Model")["PrimaryContainer"]["Image"])
+    assert not re.search("eu-west-1|us-west-2|amazonaws.com|444455556666", uri)
