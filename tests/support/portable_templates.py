@@ -16,15 +16,12 @@ from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
 from local_cloud.assembly import ROOT, Stack, read_stacks
 from stacks.inference_stack import InferenceStack
-from support.known_deployments import SHIPPED, VARIANT_FILES
+from support.known_deployments import SHIPPED_FILES, VARIANT_FILES
 from support.resolved_templates import resolved
 from support.template_parts import Template
 
 _DIGESTED = r"(RoleArtefacts|Machine\d+(?:Handle|SetUp|Template))"  # ids that hold a hash of what parameters change
-FILES = {
-    **{name: ROOT / "deployments" / f"{name}.yaml" for name in SHIPPED},
-    **{each.stem: each for each in VARIANT_FILES},
-}
+FILES = SHIPPED_FILES | {path.stem: path for path in VARIANT_FILES}
 
 
 @cache

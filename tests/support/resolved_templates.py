@@ -51,8 +51,8 @@ class Values:
                 return self.of(argument[1 if self.holds(argument[0]) else 2])
             if name == "Fn::Join" and argument[0] == "":
                 return join(self.of(argument[1]))
-            if name == "Fn::Join" and isinstance(items := self.of(argument[1]), list):
-                return argument[0].join(items) if all(isinstance(each, str) for each in items) else value
+            if name == "Fn::Split" and isinstance(text := self.of(argument[1]), str):
+                return text.split(argument[0])
             if name == "Fn::FindInMap":
                 keys = self.of(argument)
                 known = all(isinstance(each, str) for each in keys) and keys[0] != "Code"
@@ -66,8 +66,7 @@ class Values:
     def _reference(self, name: str) -> Any:
         if name == "AWS::NoValue":
             return _NOTHING
-        value = self.parameters.get(name, {"Ref": name})
-        return value.split(",") if name == "AllowedPrincipals" else value
+        return self.parameters.get(name, {"Ref": name})
 
 
 def resolved(template: Template, given: Mapping[str, str] | None = None) -> Template:

@@ -1,17 +1,25 @@
 """The portable template: the same resources as the CDK's, for any account, region and choice of its parameters."""
 
-from typing import NamedTuple
+import re
+from typing import Any, NamedTuple
 
 import pytest
 
+from llm_hosting.portable.template import PortableTemplate
 from llm_hosting.resolution import Resolution
 from local_cloud.assembly import Stack
 from support.deployments import KEY, OWN_REGISTRY, SECRET, Changes, resolved
 from support.known_deployments import SHIPPED, VARIANTS
 from support.portable_templates import comparable, portable, resolution, synthesized
-from support.template_parts import Template
+from support.resolved_templates import resolved as resolved_template
+from support.template_parts import Template, properties
 
 ALL_ON = {"DeployEndpoint": "true", "ApiAccessLogs": "true"}
+CALLERS = ["444455556666", "arn:aws:iam::777788889999:role/caller"]
+OF_ORGANIZATION = {
+    "StringEquals": {"aws:PrincipalOrgID": "o-a1b2c3d4e5"},
+    "StringNotEquals": {"aws:PrincipalAccount": {"Ref": "AWS::AccountId"}},
+}
 DEPLOYMENTS = sorted({*SHIPPED, *VARIANTS} - {"own-image"})  # which the assembly has for one region
 
 
@@ -129,3 +137,117 @@ def test_all_that_follows_a_setting_follows_its_parameter(pairs: Pairs, name: st
             key: value for key, value in made.parameters.items() if key == parameter
         }
         assert comparable(made.content, name, with_switches(made.content, without)) != expected, parameter
+
+
+def statements(policy: Any) -> list[dict[str, Any]]:
+    return [] if policy is None else policy["Statement"]
+
+
+@pytest.mark.parametrize(
+    ("given", "principals", "conditions"),
+    [
+        ({}, [], []),
+        ({"AllowedPrincipals": "444455556666,arn:aws:iam::777788889999:role/caller"}, [{"AWS": CALLERS}], [None]),
+        ({"AllowedOrganizationId": "o-a1b2c3d4e5"}, [{"AWS": "*"}], [OF_ORGANIZATION]),
+        (
+            {"AllowedPrincipals": CALLERS[0], "AllowedOrganizationId": "o-a1b2c3d4e5"},
+            [{"AWS": CALLERS[:1]}, {"AWS": "*"}],
+            [None, OF_ORGANIZATION],
+        ),
+    ],
+)
+def test_the_api_lets_in_callers_of_other_accounts_who_are_named(
+    stacks: dict[str, Stack], given: dict[str, str], principals: list[Any], conditions: list[Any]
+) -> None:
+    """Never all of its own account: there an Allow of the API's policy would do without one of the caller's."""
+    api = properties(resolved_template(portable(stacks["gpt2"]).content, given), "ApiGateway::RestApi")
+    allowed = statements(api.get("Policy"))
+    assert [each["Principal"] for each in allowed] == principals
+    assert [each.get("Condition") for each in allowed] == conditions
+    for each in allowed:
+        assert (each["Effect"], each["Action"], each["Resource"]) == (
+            "Allow",
+            "execute-api:Invoke",
+            "execute-api:/v1/*",
+        )
+
+
+def test_an_api_that_asks_for_no_signature_has_no_parameters_of_callers(stacks: dict[str, Stack]) -> None:
+    for name in ("with-api-key", "open"):
+        assert not {"AllowedPrincipals", "AllowedOrganizationId"} & portable(stacks[name]).content["Parameters"].keys()
+
+
+def ids(template: PortableTemplate, kind: str) -> set[str]:
+    return {name for name, each in template.content["Resources"].items() if each["Type"] == f"AWS::{kind}"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "values"),
+    [
+        ("gpt2", "ApiGateway::Deployment", {"AllowedOrganizationId": "o-a1b2c3d4e5"}),
+        ("isolated", "IAM::Policy", {"WeightsBucket": "another"}),
+        ("own-network", "EC2::LaunchTemplate", {"InstanceType": "m7g.2xlarge"}),
+        ("own-network", "CloudFormation::WaitCondition", {"JobRetentionInHours": "24"}),
+        ("own-network", "CloudFormation::WaitConditionHandle", {"ArchiveBucketPrefix": "other"}),
+    ],
+)
+def test_what_can_not_be_changed_is_made_anew_for_another_value(
+    stacks: dict[str, Stack], name: str, kind: str, values: dict[str, str]
+) -> None:
+    made, changed = portable(stacks[name]), portable(stacks[name], values=values)
+    assert ids(made, kind) - ids(changed, kind)
+    assert all(
+        each["Properties"]["PolicyName"] == logical_id
+        for logical_id, each in changed.content["Resources"].items()
+        if each["Type"] == "AWS::IAM::Policy"
+    )
+    idle = {"LogRetentionInDays": "7", "AllowedPrincipals": ""}
+    assert portable(stacks[name], values=idle).content == made.content
+
+
+def test_types_of_the_same_template_are_offered_and_no_other(stacks: dict[str, Stack]) -> None:
+    offered = portable(stacks["qwen3-4b"]).content["Parameters"]["InstanceType"]["AllowedValues"]
+    assert offered[0] == "ml.g6.2xlarge"
+    assert "ml.g5.xlarge" in offered
+    assert "ml.g6.12xlarge" not in offered, "four GPUs: other variables of the container"
+    assert "ml.t2.medium" not in offered, "no GPU: the check has errors"
+    assert "InstanceType" not in portable(stacks["pools"]).content["Parameters"]
+
+
+def test_every_parameter_takes_its_default_and_the_deployments_own_value(stacks: dict[str, Stack]) -> None:
+    for name in DEPLOYMENTS:
+        made = portable(stacks[name])
+        for parameter, each in made.content["Parameters"].items():
+            for value in filter(lambda value: value is not None, (each.get("Default"), made.parameters.get(parameter))):
+                assert value in each.get("AllowedValues", [value]), (name, parameter)
+                assert re.fullmatch(each.get("AllowedPattern", ".*"), value), (name, parameter)
+
+
+def holds(assertion: Any, values: dict[str, str]) -> bool:
+    """A rule's assertion."""
+    ((name, argument),) = assertion.items()
+    if name == "Fn::Or":
+        return any(holds(each, values) for each in argument)
+    if name == "Fn::Not":
+        return not holds(argument[0], values)
+    if name == "Fn::Equals":
+        return bool(values[argument[0]["Ref"]] == argument[1])
+    assert name == "Fn::Contains"
+    return bool(values[argument[1]["Ref"]] in argument[0])
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "right"), [("0", "1", True), ("2", "2", True), ("3", "2", False), ("100", "64", False)]
+)
+def test_a_rule_refuses_a_minimum_above_the_maximum(
+    stacks: dict[str, Stack], least: str, most: str, right: bool
+) -> None:
+    rule = portable(stacks["async"]).content["Rules"]["MinInstancesAtMostMaxInstances"]
+    values = {"MinInstances": least, "MaxInstances": most}
+    assert all(holds(each["Assert"], values) for each in rule["Assertions"]) == right
+
+
+def test_a_rule_refuses_a_region_without_images(stacks: dict[str, Stack]) -> None:
+    (assertion,) = portable(stacks["gpt2"]).content["Rules"]["RegionHasImages"]["Assertions"]
+    assert holds(assertion["Assert"], {"AWS::Region": "eu-west-1"})
+    assert not holds(assertion["Assert"], {"AWS::Region": "mars-north-1"})

@@ -309,3 +309,10 @@ def test_wrong_use_is_told_before_aws_is_asked(
         main()
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["/aws/sagemaker/Endpoints", "/slipway/machines"])
+def test_a_stack_of_a_set_knows_its_endpoint_by_the_log_group(kind: str) -> None:
+    own = "/aws/lambda/StackSet-chat-Generate"
+    assert Aws(groups=[own, f"{kind}/other-1a2b3c4d"]).stack.endpoint_name == "other-1a2b3c4d"
+    assert Aws(groups=[own]).stack.endpoint_name == "chat-1a2b3c4d"
