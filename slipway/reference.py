@@ -65,6 +65,7 @@ FLEET_RULES = """
 """
 FILLED = ("engines.md", "models.md", "rules.md")
 CONSTRAINTS = {"minimum": ">= {}", "exclusiveMinimum": "> {}", "maximum": "<= {}", "maxLength": "at most {} characters"}
+KINDS = {"object": "mapping of text to text", "array": "list", "string": "text", "integer": "whole number"}
 
 
 def run(root: Path) -> None:
@@ -150,11 +151,4 @@ def _allowed(schema: dict[str, Any], field: dict[str, Any]) -> str:
     if "properties" in _resolved(schema, field):
         return "list of sections" if "items" in field else "section"
     limits = [text.format(field[name]) for name, text in CONSTRAINTS.items() if name in field]
-    kind = {
-        "object": "mapping of text to text",
-        "array": "list",
-        "string": "text",
-        "number": "number",
-        "integer": "whole number",
-    }
-    return " ".join([kind.get(field["type"], field["type"]), ", ".join(limits)]).strip()
+    return " ".join([KINDS.get(field["type"], field["type"]), ", ".join(limits)]).strip()

@@ -6,13 +6,14 @@ from pathlib import Path
 import aws_cdk as cdk
 
 from llm_hosting import ACCOUNT_SETTINGS, FLEET_PREFIX, STAGING_PREFIX
-from llm_hosting.archive import handler_folders
+from llm_hosting.archive import ArchiveError, handler_folders
 from llm_hosting.deployment import Deployment
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.finding import Finding
 from llm_hosting.fleets.file import find_fleet, load_fleet
 from llm_hosting.fleets.rules import judged
+from llm_hosting.portable.index_file import InlineCodeError
 from llm_hosting.portable.template import NotPortableError
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
@@ -61,11 +62,10 @@ def add_fleet(app: cdk.App, root: Path) -> None:
         findings = judged(path, rendered)
     except UnknownDeploymentError as error:
         sys.exit(f"{error} Name it with -c fleet=<name>.")
-    except (DeploymentError, NotPortableError) as error:
+    except (DeploymentError, NotPortableError, InlineCodeError, ArchiveError) as error:
         sys.exit(str(error))
-    print(
-        f"{path.stem}: {rendered.deployment} in {', '.join(each.name for each in rendered.stack_sets)}", file=sys.stderr
-    )
+    stack_sets = ", then ".join(each.name for each in rendered.stack_sets)
+    print(f"{path.stem}: {rendered.deployment} by the stack sets {stack_sets}", file=sys.stderr)
     for each in findings:
         if each.level != "note":
             print(f"  {each.level:<9} {each.field}: {each.message}", file=sys.stderr)

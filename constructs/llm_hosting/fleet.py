@@ -112,8 +112,8 @@ class Fleet(Section):
     auto_deployment: AutoDeployment = AutoDeployment()
     parameters: dict[str, str] = Field(
         default_factory=dict,
-        description='Values of parameters of the template, as text in quotes: `DeployEndpoint: "true"`. `python -m '
-        "slipway render` lists them.",
+        description='Values of parameters of the template, as text in quotes, such as `DeployEndpoint: "true"`; '
+        "`python -m slipway render` writes the template.",
     )
     canary: Group | None = Field(
         None,

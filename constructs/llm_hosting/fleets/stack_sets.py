@@ -44,7 +44,8 @@ class StackSet:
 
 def version_of(template: Mapping[str, Any]) -> str:
     """8 digits that change with the template, however it is written down."""
-    return hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest()[:8]
+    sections = {name: content for name, content in template.items() if content}
+    return hashlib.sha256(json.dumps(sections, sort_keys=True).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
