@@ -3,7 +3,7 @@
 .PHONY: help setup local synth chromium test test-tools test-models check format snapshot reference pictures recordings bench smoke chaos requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
-ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml)))slipway-account-settings
+ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml deployments/*/*.yaml)))slipway-account-settings
 PORT ?= 4566
 JOBS ?= 100000
 SEEDS ?= 50

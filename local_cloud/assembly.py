@@ -2,16 +2,16 @@
 
 import fcntl
 import hashlib
-import io
 import json
 import os
 import subprocess
 import sys
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from llm_hosting.archive import zipped
 
 ROOT = Path(__file__).parent.parent
 INPUTS = (
@@ -35,16 +35,7 @@ class Asset:
 
     def read(self) -> bytes:
         """The object's bytes; a folder is zipped, the same bytes each time."""
-        if not self.is_folder:
-            return self.source.read_bytes()
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(self.source.rglob("*")):
-                if path.is_file():
-                    entry = zipfile.ZipInfo(path.relative_to(self.source).as_posix(), (1980, 1, 1, 0, 0, 0))
-                    entry.external_attr = 0o644 << 16
-                    archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
-        return buffer.getvalue()
+        return zipped(self.source) if self.is_folder else self.source.read_bytes()
 
 
 @dataclass(frozen=True)
@@ -73,11 +64,17 @@ def synthesize(deployments: list[str], output: Path | None = None) -> Path:
 
     Returns the folder of the assembly. Raises SynthesisError when the app refuses.
     """
-    output = output or ROOT / "cdk.out" / "local" / "-".join(Path(name).stem for name in deployments)
+    output = output or ROOT / "cdk.out" / "local" / "-".join(_folder_name(name) for name in deployments)
     output.mkdir(parents=True, exist_ok=True)
     with (output / "lock").open("w") as lock:  # of commands, and test processes, that run side by side
         fcntl.flock(lock, fcntl.LOCK_EX)
         return _synthesize(deployments, output)
+
+
+def _folder_name(deployment: str) -> str:
+    """`<base>-<overlay>` for an overlay: overlays of two bases may have the same name."""
+    path = Path(deployment)
+    return "-".join(part for part in (path.parent.name, path.stem) if part)
 
 
 def _synthesize(deployments: list[str], output: Path) -> Path:
@@ -127,6 +124,7 @@ def _digest(deployments: list[str]) -> str:
     """Hash of every file that the app reads."""
     names = [name.removeprefix("slipway-staging-") for name in deployments]
     files = [ROOT / "deployments" / f"{name}.yaml" for name in names] + [Path(name) for name in names]
+    files += [file.absolute().parent.parent / f"{file.absolute().parent.name}.yaml" for file in files]  # of overlays
     for name in INPUTS:
         path = ROOT / name
         files += sorted(path.rglob("*")) if path.is_dir() else [path]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 # Source roots, like `src/`.
-sys.path += [str(ROOT / "lambda_src"), str(ROOT / "tests")]
+sys.path += [str(ROOT / "constructs"), str(ROOT / "lambda_src"), str(ROOT / "tests")]
 
 from local_cloud.assembly import read_stacks, synthesize
 from pictures import job_life, playground, recording, stack

@@ -31,12 +31,12 @@ export function draw(svg, caption, settings) {
     group.classList.toggle("cut", !after[index]);
     group.querySelector(".before").setAttribute("width", String((WIDTH * before[index]) / most));
     group.querySelector(".after").setAttribute("width", String((WIDTH * after[index]) / most));
-    group.querySelector(".share").textContent = after[index] ? percent(after[index]) : "–";
+    group.querySelector(".share").textContent = after[index] ? percent(after[index]) : "\u2013";
   });
   const stay = after.filter(Boolean).length;
   caption.textContent = stay === 1
-    ? "Only “blue” can follow."
-    : `${stay} of ${TOKENS.length} tokens can follow; “blue” comes in ${percent(after[0])} of all cases.`;
+    ? "Only \u201cblue\u201d can follow."
+    : `${stay} of ${TOKENS.length} tokens can follow; \u201cblue\u201d comes in ${percent(after[0])} of all cases.`;
 }
 
 function row(token, index) {

@@ -10,7 +10,7 @@ const KEY = "slipway-key", HISTORY = "slipway-history", OPEN_RUN = "slipway-run"
 const SHORT_WAIT = 5, LONG_WAIT = 25;  // seconds that one poll is held: short while a machine may start in between
 const BUSY = [429, 503], LOST = [0, 500, 502, 504];  // statuses after which a request is sent again, the latter GETs only
 const MOST_RETRIES = 40, LONGEST_PAUSE = 60;
-const PERMANENT = ["quota_exceeded", "daily_tokens_exceeded"];  // 429s that no short pause mends
+const PERMANENT = ["quota_exceeded", "daily_tokens_exceeded", "endpoint_not_deployed"];  // no short pause mends these
 const OPEN = ["queued", "running"];
 const NOT_YET = ["Starting", "Stopped", "Stopping", "Creating"];  // of an endpoint that will serve, but does not now
 
@@ -28,8 +28,8 @@ async function start() {
     return;
   }
   at("model").textContent = config.model_id;
-  document.title = `${config.model_id} · Slipway playground`;
-  at("about").textContent = [config.engine, config.mode, config.deployment].filter(Boolean).join(" · ");
+  document.title = `${config.model_id} \u00b7 Slipway playground`;
+  at("about").textContent = [config.engine, config.mode, config.deployment].filter(Boolean).join(" \u00b7 ");
   const needsKey = config.auth === "api-key" && !config.signed_by_proxy;
   at("sign-in").hidden = !needsKey;
   at("unsigned").hidden = !isUnsigned();
@@ -250,7 +250,7 @@ async function generate() {
   if (wrong) return wrong.focus();
   const key = at("key").value.trim();
   if (!at("sign-in").hidden && !key) {
-    mark(at("key"), at("key-hint"), "Give the API’s key: its operator reads it with the AWS CLI or console.");
+    mark(at("key"), at("key-hint"), "Give the API\u2019s key: its operator reads it with the AWS CLI or console.");
     return at("key").focus();
   }
   if (matchMedia("(max-width: 959px)").matches) at("answers-title").scrollIntoView();
@@ -429,7 +429,7 @@ function showProgress() {
   }[step] + several;
   let time = `${Math.round(elapsed)} s`;
   if (isOver) time = done ? `in ${run.took < 10 ? run.took.toFixed(1) : Math.round(run.took)} s` : "";
-  if (isOver && done && run.setup.seed !== null && isOneRequest(run.setup.kind, config)) time += ` · seed ${run.setup.seed}`;
+  if (isOver && done && run.setup.seed !== null && isOneRequest(run.setup.kind, config)) time += ` \u00b7 seed ${run.setup.seed}`;
   bar.removeAttribute("value");  // moves to and fro
   if (isStarting && start?.usual_seconds) {
     const since = start.since ? Math.max(0, (Date.now() - Date.parse(start.since)) / 1000) : elapsed;
@@ -468,7 +468,7 @@ function setBusy(isBusy) {
 function showError(error, part) {
   const box = at("error"), name = error.status === 413 ? "prompt" : controlOf(error.field, kind(), config);
   const facts = [error.code, error.status > 200 && `HTTP ${error.status}`, part?.job && `job ${part.job}`].filter(Boolean);
-  box.replaceChildren(make("p", "", error.message), make("p", "facts", facts.join(" · ")));
+  box.replaceChildren(make("p", "", error.message), make("p", "facts", facts.join(" \u00b7 ")));
   if (error.requestId) {
     const id = make("p", "facts", "x-request-id ");
     id.append(make("code", "", error.requestId), copyButton("Copy the request id", () => error.requestId));
@@ -501,7 +501,7 @@ function cardOf(setup, { part, seed, text }, number) {
     link.rel = "noreferrer";
     body.append(link);
   } else if (text === undefined) {
-    body.append({ queued: "Waiting …", running: "Writing …", failed: "No answer.", cancelled: "Cancelled." }[part.state] ?? "No answer.");
+    body.append({ queued: "Waiting \u2026", running: "Writing \u2026", failed: "No answer.", cancelled: "Cancelled." }[part.state] ?? "No answer.");
   } else {
     const prompt = setup.kind === "text" ? setup.prompt : "";
     if (prompt) body.append(make("span", "prompt", prompt));

@@ -80,7 +80,7 @@ export function textsOf(answer) {
 export class ApiError extends Error {
   constructor(status, content, headers) {
     const error = content?.error ?? {};
-    super(typeof error.message === "string" ? error.message : "The answer is not the API’s: try again.");
+    super(typeof error.message === "string" ? error.message : "The answer is not the API\u2019s: try again.");
     this.status = status;
     this.code = error.code ?? "unknown";
     this.field = error.field;
@@ -100,7 +100,7 @@ export async function call(method, path, { body, key, headers = {}, signal } = {
     content = parsed(await response.text());
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    const message = "The API can’t be reached: check the connection, then try again.";
+    const message = "The API can\u2019t be reached: check the connection, then try again.";
     throw new ApiError(0, { error: { code: "unreachable", message } });
   }
   if (!response.ok) throw new ApiError(response.status, content, response.headers);

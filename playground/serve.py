@@ -4,14 +4,14 @@ import base64
 import hashlib
 import json
 import os
+import pkgutil
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 INDEX, CONFIG = "", "config.json"  # the page itself is at the root only, where its relative links fit
-_FOLDER = Path(__file__).parent
-_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+_FILES = ("index.html", "playground.js", "requests.js", "picture.js", "style.css", "icon.svg")
 # The page's one inline script: without its last slash, which only the browser knows of, the URL's links miss the stage.
 _SLASH = "if (!location.pathname.endsWith('/')) location.replace(location.pathname + '/' + location.hash);"
 _SLASH_HASH = base64.b64encode(hashlib.sha256(_SLASH.encode()).digest()).decode()
@@ -75,6 +75,13 @@ def answer(name: str, settings: Mapping[str, Any], known: str | None) -> Answer:
 @cache
 def _files() -> dict[str, tuple[str, str]]:
     """Content type and text by name; a name is looked up here and never made into a path."""
-    found = {each.name: each for each in _FOLDER.iterdir() if each.suffix in _TYPES}
+    found = {name: (_TYPES[name.rpartition(".")[2]], _text(name)) for name in _FILES}
     found[INDEX] = found.pop("index.html")
-    return {name: (_TYPES[each.suffix], each.read_text(encoding="utf-8")) for name, each in found.items()}
+    return found
+
+
+def _text(name: str) -> str:
+    """By the loader of this module, which may have read it from no folder."""
+    content = pkgutil.get_data(__name__, name)
+    assert content is not None
+    return content.decode()

@@ -34,6 +34,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_local,
         _add_check,
         _add_doctor,
+        _add_render,
         _add_diff,
         _add_stage,
         _add_verify,
@@ -82,6 +83,19 @@ def _add_doctor(commands: Any) -> None:
     text = "check, and whether account and region are ready for it; asks AWS, changes nothing"
     doctor = _add(commands, "doctor", text, lambda given: _check(given, account=True), "qwen3-4b --region eu-west-1")
     _add_check_options(doctor)
+
+
+def _add_render(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import render
+
+        return render.run(given.deployment, ROOT, given.output)
+
+    text = "one template for any account and region, without the CDK: for StackSets, consoles, other pipelines"
+    render = _add(commands, "render", text, run, "qwen3-4b")
+    render.add_argument("deployment", help=f"{_FILE}, or {ACCOUNT_SETTINGS}")
+    output = "folder for template, parameters and archives (default rendered/)"
+    render.add_argument("-o", "--output", type=Path, metavar="DIR", default=Path("rendered"), help=output)
 
 
 def _add_check_options(check: argparse.ArgumentParser) -> None:
@@ -243,7 +257,7 @@ def _add_reference(commands: Any) -> None:
         reference.run(ROOT)
         return 0
 
-    _add(commands, "reference", "write deployments/schema.json and the generated parts of docs/", run)
+    _add(commands, "reference", "write the schemas in deployments/ and the generated parts of docs/", run)
 
 
 def _add_deployed(
@@ -263,9 +277,11 @@ def _one_name(text: str) -> str:
 
 
 def _stack_name(text: str) -> str:
-    if not re.fullmatch("[A-Za-z][A-Za-z0-9-]{0,127}", text) or text == ACCOUNT_SETTINGS:
+    """`<base>/<overlay>` is the stack `<base>-<overlay>`."""
+    name = text.replace("/", "-", 1)
+    if not re.fullmatch("[A-Za-z][A-Za-z0-9-]{0,127}", name) or name == ACCOUNT_SETTINGS:
         raise argparse.ArgumentTypeError(f"{text!r} is no deployment's name; name one, such as gpt2")
-    return text
+    return name
 
 
 def _port(text: str) -> int:

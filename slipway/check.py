@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting.archive import handler_folders
-from llm_hosting.deployment_paths import UnknownDeploymentError, find
+from llm_hosting.deployment_file import overlay_of, sets_over_base
+from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.preflight.report import Report, build_report, unreadable
 from llm_hosting.preflight.validation import validate_file
 from slipway.account.account import Account, is_used
@@ -84,13 +85,18 @@ def check(path: Path, handlers: Sequence[str], region: str | None = None) -> Che
 
     region: where, if the file names none.
     """
-    name, validation = path.stem, validate_file(path, handlers, region)
+    name, validation = stack_name(path), validate_file(path, handlers, region)
     if validation.resolution is None:
         return CheckResult(unreadable(name, validation.findings), None)
     deployment = validation.resolution.deployment
     report = build_report(name, validation.resolution, validation.findings)
     not_checked = [line for line in report.not_checked if is_used(line.partition(":")[0], deployment)]
-    return CheckResult(replace(report, not_checked=not_checked), deployment)
+    report = replace(report, not_checked=not_checked)
+    if overlay := overlay_of(path):
+        refused = {finding.field for finding in validation.errors}
+        sets = [each for each in sets_over_base(overlay, deployment) if each.field not in refused]
+        report = replace(report, extends=overlay.base.stem, sets=sets)
+    return CheckResult(report, deployment)
 
 
 def _as_json(report: Report) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from botocore.credentials import Credentials
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import UnknownDeploymentError, find
+from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution.description import describe
 from local_cloud.api_client import ApiClient, connect
@@ -58,7 +58,7 @@ def run(deployment: str, port: int, clock_speed: float, weights: Path | None = N
         with LocalCloud(
             port=port, clock_speed=clock_speed, weights=weights
         ) as cloud:  # starts while the app synthesizes
-            print(*describe(path.stem, resolution, findings), sep="\n", file=sys.stderr)
+            print(*describe(stack_name(path), resolution, findings), sep="\n", file=sys.stderr)
             progress(f"synthesizing {deployment}")
             stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, deployment]))
             region = next(stack.region for stack in stacks if stack.name != ACCOUNT_SETTINGS)

@@ -2,20 +2,48 @@
 
 import json
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from llm_hosting.deployment import Deployment
+from llm_hosting.overlay import EXTENDS
 from slipway import models_reference
 
 INTRODUCTION = """\
 # The deployment file
 
 One file `deployments/<name>.yaml` describes one hosted model and its API; `<name>` is also the stack's name. This page
-and `deployments/schema.json` are written from the models in `constructs/llm_hosting/deployment.py` by `make reference`.
+and the schemas in `deployments/` are written from the models in `constructs/llm_hosting/deployment.py` by
+`make reference`. [Overlays](#overlays) change a deployment for one account or stage.
 
 Only `model.id` and `hosting.instance_type` are required. Synth refuses unknown keys, wrong types and settings that AWS
 or the container would refuse later, and prints all problems at once.
+"""
+OVERLAYS = """\
+## Overlays
+
+The same service in several accounts or sizes, without a copy: `deployments/<base>/<overlay>.yaml` holds only the
+settings in which it differs from `deployments/<base>.yaml`, whose name it repeats.
+
+```yaml
+# yaml-language-server: $schema=../overlay.schema.json
+# deployments/qwen3-4b/prod.yaml: the stack qwen3-4b-prod
+extends: qwen3-4b
+hosting:
+  instance_count: {min: 2, max: 4}
+```
+
+- Its name on the command line is `qwen3-4b/prod`, its stack `qwen3-4b-prod`: `check qwen3-4b/prod`,
+  `-c deployment=qwen3-4b/prod`. Commands on deployed stacks take either name.
+- Mappings are merged key by key. Everything else replaces the base's value: a list as a whole, too. `null` is the
+  default, of a setting, a whole section or one variable of `serving.environment`; only `alarms.idle_in_hours` takes
+  null itself, which means no alarm there as in any file.
+- There is one level: the base is the deployment file beside the folder, never an overlay. There are no variables and no
+  options that set something on the side.
+- The base is a deployment of its own, and an edit of it is one of all its overlays.
+- `check` lists what an overlay sets: the base's value and its own, defaults included. An error names the file that
+  holds the wrong value.
 """
 FILLED = ("engines.md", "models.md", "rules.md")
 CONSTRAINTS = {"minimum": ">= {}", "exclusiveMinimum": "> {}", "maximum": "<= {}", "maxLength": "at most {} characters"}
@@ -31,12 +59,32 @@ def run(root: Path) -> None:
 def files(root: Path) -> dict[Path, str]:
     """The content of each generated file."""
     schema = Deployment.model_json_schema()
-    page = "\n".join([INTRODUCTION, *_section(schema, schema, "", "The whole file")])
+    page = "\n".join([INTRODUCTION, *_section(schema, schema, "", "The whole file"), OVERLAYS])
     return {
         root / "deployments" / "schema.json": json.dumps(schema, indent=2) + "\n",
+        root / "deployments" / "overlay.schema.json": json.dumps(_of_overlays(schema), indent=2) + "\n",
         root / "docs" / "deployment-file.md": page,
         **{path: models_reference.filled(path.read_text()) for path in (root / "docs" / name for name in FILLED)},
     }
+
+
+def _of_overlays(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of overlays: `extends` is required and nothing else, and each setting may be null."""
+    schema = deepcopy(schema)
+    for section in (schema, *schema["$defs"].values()):
+        section.pop("required", None)
+        for name, field in section["properties"].items():
+            field.pop("default", None)
+            if isinstance(field.get("additionalProperties"), dict):
+                field["additionalProperties"] = _or_null(field["additionalProperties"])
+            section["properties"][name] = _or_null(field)
+    base = {"type": "string", "description": "Name of the base: of the file's folder, and of the deployment beside it."}
+    schema["properties"] = {EXTENDS: base} | schema["properties"]
+    return schema | {"required": [EXTENDS], "description": "A deployment, as far as it differs from its base."}
+
+
+def _or_null(field: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [field, {"type": "null"}], **{name: field.pop(name) for name in ("description",) if name in field}}
 
 
 def _section(schema: dict[str, Any], section: dict[str, Any], path: str, title: str) -> Iterator[str]:

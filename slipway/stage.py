@@ -58,7 +58,7 @@ def _deployment(path: Path) -> Deployment:
     """Checked by the schema only: engine and hosting may still be undecided."""
     deployment, problems = parse(path)
     if problems or deployment is None:
-        raise DeploymentError(path, [f"{problem.field}: {problem.message}" for problem in problems])
+        raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
     return deployment
 
 

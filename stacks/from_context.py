@@ -9,7 +9,7 @@ from llm_hosting import ACCOUNT_SETTINGS, STAGING_PREFIX
 from llm_hosting.archive import handler_folders
 from llm_hosting.deployment import Deployment
 from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import UnknownDeploymentError, find
+from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.finding import Finding
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
@@ -33,16 +33,16 @@ def add_stacks(app: cdk.App, root: Path) -> None:
     staged = [name.removeprefix(STAGING_PREFIX) for name in asked if name.startswith(STAGING_PREFIX)]
     hosted = [name for name in asked if not name.startswith(STAGING_PREFIX) and name != ACCOUNT_SETTINGS]
     stage_paths, host_paths = [_path(name, root) for name in staged], [_path(name, root) for name in hosted]
-    stems = [path.stem for path in host_paths]
-    if len(set(stems)) < len(stems) or len(set(asked)) < len(asked):
+    stacks = [stack_name(path) for path in host_paths]
+    if len(set(stacks)) < len(stacks) or len(set(asked)) < len(asked):
         sys.exit(f"-c deployment={','.join(asked)} names a stack twice; name each once.")
     loaded = _load({*stage_paths, *host_paths}, root)
     if ACCOUNT_SETTINGS in asked:
         AccountSettingsStack(app, ACCOUNT_SETTINGS)
     for path in stage_paths:
         _add_staging_stack(app, path, loaded[path][0].deployment, root)
-    for path in host_paths:
-        _add_inference_stack(app, path.stem, loaded[path], root)
+    for name, path in zip(stacks, host_paths, strict=True):
+        _add_inference_stack(app, name, loaded[path], root)
 
 
 def _path(name: str, root: Path) -> Path:
@@ -71,15 +71,16 @@ def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded, root: Path) ->
         app,
         name,
         resolution=resolution,
-        sources=Sources(functions=root / "lambda_src", models=root / "model_src", playground=root / "playground"),
+        sources=Sources.below(root),
         env=cdk.Environment(region=resolution.deployment.region),
     )
 
 
 def _add_staging_stack(app: cdk.App, path: Path, deployment: Deployment, root: Path) -> None:
     if not deployment.model.weights:
-        sys.exit(f"{path} names no prefix to stage to: set model.weights, such as s3://my-bucket/{path.stem}/.")
-    name = f"{STAGING_PREFIX}{path.stem}"
+        example = f"s3://my-bucket/{stack_name(path)}/"
+        sys.exit(f"{path} names no prefix to stage to: set model.weights, such as {example}.")
+    name = f"{STAGING_PREFIX}{stack_name(path)}"
     print(f"{name}: copies {deployment.model.id} to {deployment.model.weights}", file=sys.stderr)
     environment = cdk.Environment(region=deployment.region)
     StagingStack(app, name, deployment=deployment, path=path, root=root, env=environment)

@@ -10,6 +10,7 @@ from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
 from llm_hosting.deployment import Deployment
+from llm_hosting.deployment_paths import base_of
 from llm_hosting.staging_project import StagingProject
 
 
@@ -23,13 +24,14 @@ class StagingStack(cdk.Stack):
         self, scope: Construct, construct_id: str, *, deployment: Deployment, path: Path, root: Path, **kwargs: Any
     ) -> None:
         super().__init__(scope, construct_id, **kwargs)
+        base = base_of(path)
         with TemporaryDirectory() as folder:
-            _copy_command(root, path, Path(folder))
+            _copy_command(root, path, base, Path(folder))
             source = assets.Asset(self, "Source", path=folder)
         project = StagingProject(
             self,
             "Staging",
-            deployment=path.stem,
+            deployment=path.stem if base is None else f"{base.stem}/{path.stem}",
             model=deployment.model,
             source=source,
             log_settings=deployment.logs,
@@ -39,11 +41,14 @@ class StagingStack(cdk.Stack):
         cdk.CfnOutput(self, "LogGroup", value=project.log_group.log_group_name)
 
 
-def _copy_command(root: Path, path: Path, folder: Path) -> None:
+def _copy_command(root: Path, path: Path, base: Path | None, folder: Path) -> None:
     """Only the files that `python -m slipway stage` reads: no virtual environment, no other deployment."""
     without_bytecode = shutil.ignore_patterns("__pycache__")
     for name in ("slipway", "constructs"):
         shutil.copytree(root / name, folder / name, ignore=without_bytecode)
     shutil.copy(root / "requirements.txt", folder)
     (folder / "deployments").mkdir()
-    shutil.copy(path, folder / "deployments")
+    shutil.copy(base or path, folder / "deployments")
+    if base:
+        (folder / "deployments" / base.stem).mkdir()
+        shutil.copy(path, folder / "deployments" / base.stem)

@@ -17,7 +17,7 @@ from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from support.hub_server import HubServer
-from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGED_FILE, VARIANT_FILES
+from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED_FILES, STAGED_FILE, VARIANT_FILES
 from support.s3_recorder import S3Recorder
 from support.small_stacks import REGION, delete_stacks
 from support.staging_runs import BUCKET, FILES, MODEL, Staging
@@ -36,7 +36,8 @@ hypothesis.settings.load_profile("shared")
 @pytest.fixture(scope="session")
 def assembly() -> Path:
     """Every shipped deployment, every variant, the account settings and a staging, from one run of app.py."""
-    names = [*SHIPPED, *map(str, VARIANT_FILES), ACCOUNT_SETTINGS, f"slipway-staging-{STAGED_FILE}"]
+    files = map(str, [*SHIPPED_FILES.values(), *VARIANT_FILES])
+    names = [*files, ACCOUNT_SETTINGS, f"slipway-staging-{STAGED_FILE}"]
     return synthesize(names, ROOT / "cdk.out" / "tests")
 
 

@@ -1,8 +1,9 @@
-"""Model data with an own handler and its settings: a tar.gz, the same bytes on every machine."""
+"""Archives of code for machines and containers: a tar.gz of an own handler and its settings, a zip of a folder."""
 
 import io
 import struct
 import tarfile
+import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,6 +37,18 @@ def pack(folder: Path | None, properties: Mapping[str, str]) -> bytes:
             entry.size, entry.mode = len(files[name]), 0o644
             archive.addfile(entry, io.BytesIO(files[name]))
     return _gzip(buffer.getvalue())
+
+
+def zipped(folder: Path) -> bytes:
+    """A zip of a folder's files; the same bytes each time, with the same zlib."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), (1980, 1, 1, 0, 0, 0))
+                entry.external_attr = 0o644 << 16
+                archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
 
 
 def settings_file(properties: Mapping[str, str]) -> bytes:

@@ -1,5 +1,6 @@
 """The deployment as typed, frozen models: every setting, its unit, its range, and the only place of defaults."""
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -398,6 +399,16 @@ class Jobs(Section):
     deletion_protection: bool = Field(
         False, description="Nobody can delete the table of jobs, a failed first deploy included."
     )
+
+    @property
+    def retention_in_seconds(self) -> int:
+        """How long an ended job can be read."""
+        return self.retention_in_hours * 3600
+
+    @property
+    def files_kept_in_days(self) -> int:
+        """No file may expire before its row, which promises the version that it pins, current or not."""
+        return math.ceil((self.retention_in_seconds + self.deadline_in_seconds) / 86_400) + 1
 
 
 class Alarms(Section):

@@ -1,18 +1,20 @@
-"""Reads a deployment file: the only reader of YAML. Problems of shape and type become findings."""
+"""Reads a deployment file, an overlay with its base. Problems of shape and type become findings."""
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from . import ACCOUNT_SETTINGS, STAGING_PREFIX
 from .deployment import Deployment
+from .deployment_paths import base_of, same_stack, stack_name
 from .finding import Finding
+from .overlay import EXTENDS, Overlay, SetOverBase, misplaced, read_overlay
+from .yaml_file import read
 
 Location = tuple[int | str, ...]
 
@@ -52,35 +54,60 @@ class DeploymentError(Exception):
 
 
 def parse(path: Path) -> tuple[Deployment | None, list[Finding]]:
-    """Read a deployment file.
+    """Read a deployment file; an overlay is read with its base.
 
     Returns the deployment and the problems. Where there are some, the deployment lacks the wrong settings, so that
     rules over the rest can still be judged; None = nothing usable remains.
     """
-    name = path.stem
+    base = base_of(path)
+    problem = _name_problem(path, base)
+    if problem:
+        return None, [problem]
+    if base:
+        overlay, problems = read_overlay(path, base)
+        if overlay is None:
+            return None, problems
+        deployment, problems = _validate(overlay.merged)
+        return deployment, overlay.located(problems)
+    content, problems = read(path)
+    if problems:
+        return None, problems
+    if not isinstance(content, dict):
+        problem = Finding(
+            "file", "must hold a mapping with at least `model` and `hosting`", "see deployments/gpt2.yaml"
+        )
+        return None, [problem]
+    if EXTENDS in content:
+        return None, [misplaced(path, content[EXTENDS])]
+    return _validate(content)
+
+
+def overlay_of(path: Path) -> Overlay | None:
+    """What the file sets over its base; None = it is no overlay, or can't be read as one."""
+    base = base_of(path)
+    return read_overlay(path, base)[0] if base else None
+
+
+def sets_over_base(overlay: Overlay, deployment: Deployment) -> list[SetOverBase]:
+    """The settings of the overlay, resolved: the base's values and those of `deployment`, which was read from it."""
+    base, _ = parse(overlay.base)
+    return list(overlay.sets(base.model_dump() if base else {}, deployment.model_dump()))
+
+
+def _name_problem(path: Path, base: Path | None) -> Finding | None:
+    name = stack_name(path)
     is_ours = name == ACCOUNT_SETTINGS or name.startswith(STAGING_PREFIX)
     if not NAME.fullmatch(name) or len(name) > NAME_LENGTH or is_ours:
         fix = (
             "rename the file: lower-case letters, digits and single hyphens, a letter first, at most "
-            f"{NAME_LENGTH} characters, not {ACCOUNT_SETTINGS} or {STAGING_PREFIX}..."
+            f"{NAME_LENGTH} characters{', those of the base included' if base else ''}, not {ACCOUNT_SETTINGS} or "
+            f"{STAGING_PREFIX}..."
         )
-        return None, [Finding("name", f"{name!r} can't be a stack's name", fix)]
-    try:
-        content, problems = _read(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        return None, [Finding("file", f"can't be read: {error.strerror}")]
-    except UnicodeDecodeError:
-        return None, [Finding("file", "is not UTF-8 text", "save it as UTF-8")]
-    except yaml.MarkedYAMLError as error:
-        return None, [Finding("file", f"is not valid YAML: {error.problem}{_place(error)}")]
-    except (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError) as error:
-        return None, [Finding("file", f"is not valid YAML: {' '.join(str(error).split())}")]
-    if problems:
-        return None, problems
-    if not isinstance(content, dict):
-        problem = "must hold a mapping with at least `model` and `hosting`"
-        return None, [Finding("file", problem, "see deployments/gpt2.yaml")]
-    return _validate(content)
+        return Finding("name", f"{name!r} can't be a stack's name", fix)
+    if base and (other := same_stack(path, base.parent)):
+        problem = f"{name!r} is the stack of {other.relative_to(base.parent)} too"
+        return Finding("name", problem, "rename one of the two files")
+    return None
 
 
 def _validate(content: dict[Any, Any]) -> tuple[Deployment | None, list[Finding]]:
@@ -111,47 +138,6 @@ def _one_per_field(errors: list[ErrorDetails]) -> list[ErrorDetails]:
         if location not in kept or (of_list and each["type"] != "list_type"):
             kept[location[:2] if of_list else location] = {**each, "loc": location[:2] if of_list else location}
     return list(kept.values())
-
-
-def _read(text: str) -> tuple[Any, list[Finding]]:
-    """The content, or the problems of its keys."""
-    loader = yaml.SafeLoader(text)
-    node = loader.get_single_node()
-    problems = list(_wrong_keys(node, set()))
-    return (None, problems) if problems or node is None else (loader.construct_document(node), [])
-
-
-def _wrong_keys(node: yaml.Node | None, seen: set[int]) -> Iterator[Finding]:
-    """YAML takes a key twice, keeps the last, and reads `on` as true; here both are problems.
-
-    seen: ids of nodes that were looked at, since an alias may lead back to where it stands.
-    """
-    if not isinstance(node, yaml.CollectionNode) or id(node) in seen:
-        return
-    seen.add(id(node))
-    if not isinstance(node, yaml.MappingNode):
-        for item in node.value:
-            yield from _wrong_keys(item, seen)
-        return
-    lines: dict[str, list[str]] = {}
-    for key, value in node.value:
-        yield from _wrong_keys(value, seen)
-        if not isinstance(key, yaml.ScalarNode) or key.tag.endswith(":merge"):
-            continue
-        lines.setdefault(key.value, []).append(str(key.start_mark.line + 1))
-        if not key.tag.endswith(":str"):
-            problem = f"the key {key.value!r} in line {key.start_mark.line + 1} is not text for YAML"
-            yield Finding("file", problem, "put it in quotes")
-    for name, found in lines.items():
-        if len(found) > 1:
-            times = "twice" if len(found) == 2 else f"{len(found)} times"
-            places = f"{', '.join(found[:-1])} and {found[-1]}"
-            yield Finding("file", f"the key {name!r} stands {times}, in lines {places}", "keep one of them")
-
-
-def _place(error: yaml.MarkedYAMLError) -> str:
-    mark = error.problem_mark or error.context_mark
-    return f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
 
 
 def _field(location: Location) -> str:

@@ -1,7 +1,8 @@
-"""Finds a deployment file by its name below `deployments/`, or by its path."""
+"""Finds a deployment file by its name below `deployments/`, or by its path; says which stack it describes."""
 
 import contextlib
 import difflib
+import os
 from pathlib import Path
 
 
@@ -10,15 +11,47 @@ class UnknownDeploymentError(Exception):
 
 
 def find(name: str, folder: Path) -> Path:
-    """The file `<folder>/<name>.yaml`, or else the file of that path. Raises UnknownDeploymentError."""
+    """The file `<folder>/<name>.yaml`, or else the file of that path. Raises UnknownDeploymentError.
+
+    name: `<base>/<overlay>` for an overlay.
+    """
     for path in (folder / f"{name}.yaml", Path(name)):
         with contextlib.suppress(OSError, ValueError):  # a name too long for a file, or with a null in it
             if name and path.is_file():
                 return path
-    known = sorted(path.stem for path in folder.glob("*.yaml"))
-    near = difflib.get_close_matches(Path(name).stem, known, n=1)
-    meant = f" Did you mean {near[0]}?" if near else ""
+    known = names(folder)
+    meant = (Path(name).with_suffix("").as_posix() if name else "", Path(name).stem)
+    near = next((found for each in meant for found in difflib.get_close_matches(each, known, n=1)), None)
+    advice = f" Did you mean {near}?" if near else ""
     if "/" in name or name.endswith((".yaml", ".yml")):
-        raise UnknownDeploymentError(f"There is no file {name!r}.{meant}")
-    problem = f"There is no deployment {name!r}.{meant}" if name else "No deployment is named."
+        raise UnknownDeploymentError(f"There is no file {name!r}.{advice}")
+    problem = f"There is no deployment {name!r}.{advice}" if name else "No deployment is named."
     raise UnknownDeploymentError(f"{problem} Use {', '.join(known)} or the path of a YAML file.")
+
+
+def names(folder: Path) -> list[str]:
+    """Of all deployments, `<base>/<overlay>` for an overlay, as the command line takes them."""
+    return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in _files(folder))
+
+
+def base_of(path: Path) -> Path | None:
+    """`<folder>/<base>.yaml` of an overlay `<folder>/<base>/<overlay>.yaml`; None = the file is no overlay."""
+    folder = Path(os.path.abspath(path)).parent
+    base = folder.parent / f"{folder.name}.yaml"
+    return base if base.is_file() else None
+
+
+def stack_name(path: Path) -> str:
+    """The name of the stack that the file describes: `<base>-<overlay>` for an overlay."""
+    base = base_of(path)
+    return f"{base.stem}-{path.stem}" if base else path.stem
+
+
+def same_stack(path: Path, folder: Path) -> Path | None:
+    """Another file of the folder `deployments/` that describes the stack of the same name."""
+    own, name = Path(os.path.abspath(path)), stack_name(path)
+    return next((each for each in _files(folder) if each != own and stack_name(each) == name), None)
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted([*folder.glob("*.yaml"), *(each for each in folder.glob("*/*.yaml") if base_of(each))])

@@ -15,6 +15,7 @@ class Finding:
     fix: the way out, in the imperative; empty = there is none to choose.
     level: an error stops the synth; a warning is printed; `unknown` = public facts do not decide; a note is for
     reports only.
+    file: of an overlay and its base, the one that holds the setting, below `deployments/`; else empty.
     """
 
     field: str
@@ -22,6 +23,12 @@ class Finding:
     fix: str = ""
     rule: str = SCHEMA
     level: Level = "error"
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        """The setting, and where there are two files, its own."""
+        return f"{self.field} ({self.file})" if self.file else self.field
 
     @property
     def message(self) -> str:

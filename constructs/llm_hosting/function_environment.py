@@ -44,7 +44,7 @@ def _request_schema(resolution: Resolution) -> dict[str, object]:
 def _job_settings(deployment: Deployment) -> dict[str, int | None]:
     jobs = deployment.jobs
     return {
-        "retention_in_seconds": jobs.retention_in_hours * 3600,
+        "retention_in_seconds": jobs.retention_in_seconds,
         "deadline_in_seconds": jobs.deadline_in_seconds,
         "invocation_timeout_in_seconds": deployment.invocation_timeout_in_seconds,
         "max_waiting": jobs.max_waiting,

@@ -1,6 +1,5 @@
 """The store of jobs: a table for rows, quotas and small answers, a bucket for inputs, outputs and failures."""
 
-import math
 from typing import Literal
 
 import aws_cdk as cdk
@@ -124,9 +123,7 @@ class JobStore(Construct):
         return table
 
     def _create_bucket(self, settings: Jobs) -> s3.Bucket:
-        # No file may expire before its row, which promises the version that it pins, current or not.
-        longest_life_in_days = (settings.retention_in_hours * 3600 + settings.deadline_in_seconds) / 86_400
-        age = cdk.Duration.days(math.ceil(longest_life_in_days) + 1)
+        age = cdk.Duration.days(settings.files_kept_in_days)
         bucket = s3.Bucket(
             self,
             "Bucket",

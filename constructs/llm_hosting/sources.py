@@ -15,6 +15,11 @@ class Sources:
     models: Path
     playground: Path
 
+    @classmethod
+    def below(cls, root: Path) -> "Sources":
+        """Those of this repository, whose root is given."""
+        return cls(functions=root / "lambda_src", models=root / "model_src", playground=root / "playground")
+
     def model_handler(self, name: str | None) -> Path | None:
         """The folder of an own model.py, `serving.handler`."""
         return self.models / name if name else None

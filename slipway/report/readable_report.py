@@ -1,5 +1,6 @@
 """Shows the reports of a check to people: verdict, problems and fixes, figures, and open questions."""
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -53,7 +54,7 @@ def _report(result: CheckResult, console: Console, *, verbose: bool) -> Renderab
     report, deployment = result.report, result.deployment
     parts: list[RenderableType] = [_title(report, deployment)]
     if deployment:
-        parts.append(_grid(_setting(report, deployment)))
+        parts.append(_grid([*_setting(report, deployment), *_overlay(report, console)]))
     parts += [_grid(_verdicts(report, console)), Text()]
     if deployment and report.figures:
         parts += [_figures(report, deployment, console), Text()]
@@ -85,6 +86,17 @@ def _setting(report: Report, deployment: Deployment) -> Iterator[tuple[Text, Ren
     )
 
 
+def _overlay(report: Report, console: Console) -> Iterator[tuple[Text, RenderableType]]:
+    """The settings of an overlay beside those of its base."""
+    arrow = "->" if console.options.ascii_only else "→"
+    if report.extends:
+        yield Text("overlay"), Text(f"of {report.extends}{'' if report.sets else ', and sets nothing'}")
+    for each in report.sets:
+        base, value = (json.dumps(of, ensure_ascii=False) for of in (each.base, each.value))
+        change = f"{value}, as the base" if base == value else f"{base} {arrow} {value}"
+        yield Text(), Text(f"{each.field}: {change}")
+
+
 def _verdicts(report: Report, console: Console) -> Iterator[tuple[Text, RenderableType]]:
     """Findings, a blank line before each; notes follow one another."""
     arrow = "->" if console.options.ascii_only else "→"
@@ -96,13 +108,13 @@ def _verdicts(report: Report, console: Console) -> Iterator[tuple[Text, Renderab
     for position, finding in enumerate(finding for finding in report.findings if finding.level == "note"):
         if said and position == 0:
             yield Text(), Text()
-        words = f"{finding.field}: {finding.message} ({finding.rule})"
+        words = f"{finding.place}: {finding.message} ({finding.rule})"
         yield Text(_LABELS["note"], _STYLES["note"]), Text(words, _STYLES["note"])
 
 
 def _sentence(finding: Finding, arrow: str) -> RenderableType:
     """The problem; the fix on a line of its own."""
-    sentence = Text.assemble((finding.field, "bold"), f": {finding.problem}.")
+    sentence = Text.assemble((finding.place, "bold"), f": {finding.problem}.")
     if not finding.fix:
         return sentence
     return Group(sentence, Padding(Text.assemble((f"{arrow} ", "green"), f"{finding.fix}."), (0, 0, 0, 2)))

@@ -141,6 +141,7 @@ class TestStatus:
         assert f"API         {api.url}" in page
 
     def test_an_unknown_name_names_the_nearest(self, slipway: Command) -> None:
+        assert slipway("status", "chat/prod").stderr.startswith("chat-prod: there is no such stack ")
         outcome = slipway("status", "gtp2")
         assert outcome.status == 2
         assert (

@@ -1,8 +1,11 @@
 """The deployments that tests run over."""
 
+from llm_hosting.deployment_paths import find, names, stack_name
 from local_cloud.assembly import ROOT
 
-SHIPPED = sorted(path.stem for path in (ROOT / "deployments").glob("*.yaml"))
+DEPLOYMENTS = ROOT / "deployments"
+SHIPPED_FILES = {stack_name(path): path for path in (find(name, DEPLOYMENTS) for name in names(DEPLOYMENTS))}
+SHIPPED = sorted(SHIPPED_FILES)  # by their stacks' names
 VARIANT_FILES = sorted((ROOT / "tests" / "deployments").glob("*.yaml"))
 VARIANTS = [path.stem for path in VARIANT_FILES]
 ACCOUNT_SETTINGS = "slipway-account-settings"

@@ -25,7 +25,7 @@ def test_an_unknown_name_lists_the_known_ones(tmp_path: Path, name: str) -> None
     result = run(name, tmp_path)
     assert result.returncode == 1
     assert " Use bloom-176b, " in result.stderr
-    assert ", qwen3-4b-async or the path of a YAML file." in result.stderr
+    assert ", qwen3-4b-async, qwen3-4b/prod or the path of a YAML file." in result.stderr
     assert "-c deployment=<name>; slipway-account-settings is a name too." in result.stderr
     assert "Traceback" not in result.stderr
 
@@ -56,3 +56,9 @@ def test_a_synth_resolves_once_and_runs_each_rule_once(monkeypatch: pytest.Monke
     counts = count_calls(monkeypatch)
     add_stacks(cdk.App(context={"deployment": "qwen3-4b"}), ROOT)
     assert counts == ONCE
+
+
+@pytest.mark.parametrize("names", ["qwen3-4b/prod,qwen3-4b/prod", "qwen3-4b/prod,deployments/qwen3-4b/prod.yaml"])
+def test_an_overlay_by_two_of_its_names_is_one_stack(names: str) -> None:
+    with pytest.raises(SystemExit, match="names a stack twice"):
+        add_stacks(cdk.App(context={"deployment": names}), ROOT)

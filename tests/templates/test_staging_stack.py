@@ -2,15 +2,18 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 import yaml
 
 from local_cloud.assembly import ROOT, read_stacks
+from stacks.from_context import add_stacks
 from support.house_rules import RULES
 from support.known_deployments import STAGED_FILE, STAGING
 from support.template_parts import Template, all_of, properties
@@ -62,6 +65,20 @@ def test_the_source_holds_all_that_the_command_needs(source: Path, tmp_path: Pat
     result = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (1, "")
     assert f'Could not connect to the endpoint URL: "http://127.0.0.1:9/{BUCKET}?location"' in result.stderr
+
+
+def test_an_overlay_is_staged_with_its_base(tmp_path: Path) -> None:
+    shutil.copy(STAGED_FILE, tmp_path)
+    (tmp_path / "isolated").mkdir()
+    (path := tmp_path / "isolated" / "eu.yaml").write_text("extends: isolated\n")
+    app = cdk.App(outdir=str(tmp_path / "out"), context={"deployment": f"slipway-staging-{path}"})
+    add_stacks(app, ROOT)
+    (stack,) = read_stacks(Path(app.synth().directory))
+    assert stack.name == "slipway-staging-isolated-eu"
+    assert "python -m slipway stage isolated/eu" in json.dumps(stack.template)
+    files = stack.assets[0].source / "deployments"
+    copied = {each.relative_to(files).as_posix() for each in files.rglob("*.yaml")}
+    assert copied == {"isolated.yaml", "isolated/eu.yaml"}
 
 
 def test_the_role_may_write_this_prefix_and_its_manifest_and_nothing_else(template: Template) -> None:

@@ -15,27 +15,39 @@ from slipway.reference import files
 # Allowed imports by layer: the longest matching prefix counts, and a layer may import itself.
 DECLARATIONS = {"llm_hosting.catalog", "llm_hosting.deployment", "llm_hosting.finding"}
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
-OF_FILES = {f"llm_hosting.{part}" for part in ("archive", "deployment_file", "deployment_paths", "preflight")}
+OF_FILES = {
+    f"llm_hosting.{part}"
+    for part in ("archive", "deployment_file", "deployment_paths", "overlay", "preflight", "yaml_file")
+}
 RESOLVED = {"llm_hosting.resolution"}
 ALLOWED: dict[str, set[str]] = {
     "llm_hosting.catalog": set(),
     "llm_hosting.deployment": set(),
     "llm_hosting.finding": set(),
-    "llm_hosting.deployment_file": {"llm_hosting.deployment", "llm_hosting.finding"},
+    "llm_hosting.yaml_file": {"llm_hosting.finding"},
+    "llm_hosting.overlay": {
+        *("llm_hosting.deployment", "llm_hosting.deployment_paths", "llm_hosting.finding", "llm_hosting.yaml_file")
+    },
+    "llm_hosting.deployment_file": {
+        *("llm_hosting.deployment", "llm_hosting.deployment_paths", "llm_hosting.finding"),
+        *("llm_hosting.overlay", "llm_hosting.yaml_file"),
+    },
     "llm_hosting.deployment_paths": set(),
     "llm_hosting.archive": set(),
     "llm_hosting.resolution": DECLARATIONS,
-    "llm_hosting.preflight": {*DECLARATIONS, *RESOLVED, "llm_hosting.deployment_file"},
+    "llm_hosting.preflight": {*DECLARATIONS, *RESOLVED, "llm_hosting.deployment_file", "llm_hosting.overlay"},
+    "llm_hosting.portable": {*DECLARATIONS, *RESOLVED, "llm_hosting.archive", "llm_hosting.preflight"},
     "llm_hosting": {*DECLARATIONS, *CDK, *RESOLVED, "llm_hosting.archive"},  # the constructs
-    "stacks": {*DECLARATIONS, *CDK, *RESOLVED, *OF_FILES, "llm_hosting"},
+    "stacks": {*DECLARATIONS, *CDK, *RESOLVED, *OF_FILES, "llm_hosting", "llm_hosting.portable"},
     "inference_api": {"botocore"},
     "inference_api.handlers": {"botocore", "inference_api"},
-    "local_cloud": {"boto3", "botocore"},
+    "local_cloud": {"boto3", "botocore", "llm_hosting.archive"},
     "slipway": {
         *DECLARATIONS,
         *RESOLVED,
         *OF_FILES,
-        *("boto3", "botocore", "llm_hosting", "local_cloud", "playground"),
+        *("boto3", "botocore", "llm_hosting", "llm_hosting.portable", "local_cloud", "playground"),
+        *(*CDK, "stacks"),  # of `render`, which synthesizes
     },
     "playground": set(),
 }
@@ -168,7 +180,8 @@ def test_the_functions_get_exactly_the_environment_they_read() -> None:
     names = ("function_environment", "hosted_model", "realtime_hosting", "async_hosting", "ec2_hosting")
     given = set(re.findall(r'"([A-Z_]{5,})":', "".join((constructs / f"{name}.py").read_text() for name in names)))
     read = set(re.findall(r'"([A-Z_]{5,})"', (ROOT / "lambda_src" / "inference_api" / "settings.py").read_text()))
-    assert given == read | {"LOG_GROUP"}  # of the agent on a machine
+    # Of the portable rendering, and of the agent on a machine.
+    assert given | {"ENDPOINT_DEPLOYED"} == read | {"LOG_GROUP"}
 
 
 @pytest.mark.parametrize(("path", "text"), files(ROOT).items(), ids=lambda value: getattr(value, "name", ""))

@@ -6,6 +6,7 @@ from typing import Literal
 
 from ..catalog.instances import machine_prices
 from ..finding import LEVELS, Finding
+from ..overlay import SetOverBase
 from ..resolution import Placement, Resolution
 from ..resolution.memory import GB, weights_in_files
 from .estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
@@ -65,7 +66,8 @@ class Report:
     """verdict: `refused` = it cannot work, `ready` = no rule objects, `not asked` = nor did AWS answer every question.
 
     passed: ids of the rules without a finding. not_checked: questions that only the account answers.
-    account: id, region and caller, once they were asked.
+    account: id, region and caller, once they were asked. extends: the base of an overlay, which sets `sets`; settings
+    with an error are left out, as their values may be secrets.
     """
 
     name: str
@@ -83,6 +85,8 @@ class Report:
     quotas: list[Quota] = field(default_factory=list)
     not_checked: list[str] = field(default_factory=list)
     account: str = ""
+    extends: str = ""
+    sets: list[SetOverBase] = field(default_factory=list)
 
 
 NOT_CHECKED = (

@@ -2,10 +2,10 @@
 
 import difflib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..deployment_file import DeploymentError, parse
+from ..deployment_file import DeploymentError, overlay_of, parse
 from ..finding import Finding
 from ..resolution import Resolution, resolve
 from . import (  # noqa: F401  (registers the rules)
@@ -72,6 +72,12 @@ def validate_file(path: Path, handlers: Collection[str], region: str | None = No
 
     handlers: the names that `serving.handler` may have. region: where, if the file names none.
     """
+    validation = _validated(path, handlers, region)
+    overlay = overlay_of(path)
+    return replace(validation, findings=overlay.located(validation.findings)) if overlay else validation
+
+
+def _validated(path: Path, handlers: Collection[str], region: str | None) -> Validation:
     deployment, findings = parse(path)
     if deployment and region:
         deployment = deployment.model_copy(update={"region": deployment.region or region})
@@ -96,7 +102,7 @@ def load(path: Path, handlers: Collection[str]) -> tuple[Resolution, list[Findin
     """
     validation = validate_file(path, handlers)
     if validation.errors or validation.resolution is None:
-        raise DeploymentError(path, [f"{each.field}: {each.message}" for each in validation.errors])
+        raise DeploymentError(path, [f"{each.place}: {each.message}" for each in validation.errors])
     return validation.resolution, validation.findings
 
 

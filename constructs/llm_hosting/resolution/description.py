@@ -20,7 +20,7 @@ def describe(name: str, resolution: Resolution, findings: Iterable[Finding]) -> 
         f"  instance  {_instances(resolution)}{host_image}{_others(deployment.hosting)}",
         *([] if is_machine else [f"  endpoint  {name}-<first 8 characters of the stack id>"]),
         f"  cost      {_cost(resolution)}",
-        *(f"  {each.level:<9} {each.field}: {each.message}" for each in findings if each.level != "note"),
+        *(f"  {each.level:<9} {each.place}: {each.message}" for each in findings if each.level != "note"),
     ]
 
 

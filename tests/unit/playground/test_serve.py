@@ -60,6 +60,11 @@ def test_every_file_comes_with_its_type_a_strict_policy_and_a_request_id(file: s
     assert re.fullmatch("'self' 'sha256-[A-Za-z0-9+/=]{44}'", policy["script-src"])
 
 
+def test_every_file_of_the_folder_is_served() -> None:
+    names = {each.name for each in FOLDER.iterdir() if each.is_file()} - {"serve.py", "index.html"}
+    assert {name: get(name)["body"] for name in names} == {name: (FOLDER / name).read_text() for name in names}
+
+
 def test_a_browser_that_has_the_file_gets_none_until_it_changes() -> None:
     first = get("style.css")
     assert first["headers"]["cache-control"] == "no-cache"

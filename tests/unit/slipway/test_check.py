@@ -174,12 +174,39 @@ def test_types_of_a_pool_stand_side_by_side(write: Any, capsys: pytest.CaptureFi
     assert all(f"2 of '{name} for endpoint usage'" in words(said) for name in types)
 
 
+def test_an_overlay_is_shown_over_its_base(tmp_path: Path, write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    write(HEALTHY)
+    (tmp_path / "mine").mkdir()
+    own = {"extends": "mine", "hosting": {"instance_count": {"max": 3}}, "logs": {"retention_in_days": 30}}
+    path = write(own, "mine/prod")
+    assert check(path) == 0
+    said = words(capsys.readouterr().out)
+    assert "READY mine-prod: " in said
+    assert "overlay of mine hosting.instance_count.max: 1 → 3 logs.retention_in_days: 30, as the base " in said
+    assert check(path, as_json=True) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["extends"] == "mine"
+    assert report["sets"][0] == {"field": "hosting.instance_count.max", "base": 1, "value": 3}
+
+
+def test_a_refused_value_of_an_overlay_is_not_shown(
+    tmp_path: Path, write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(HEALTHY)
+    (tmp_path / "mine").mkdir()
+    token = "hf_" + "a" * 34
+    assert check(write({"extends": "mine", "serving": {"environment": {"HF_TOKEN": token}}}, "mine/prod")) == 1
+    said = words(capsys.readouterr().out)
+    assert "serving.environment.HF_TOKEN (mine/prod.yaml): " in said
+    assert token not in said
+
+
 def test_json_is_the_report_itself(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(write(REFUSED), as_json=True) == 1
     report = json.loads(capsys.readouterr().out)
     assert report.keys() == {field.name for field in fields(Report)}
     assert (report["name"], report["verdict"]) == ("mine", "refused")
-    assert report["findings"][0].keys() == {"rule", "level", "field", "problem", "fix", "message"}
+    assert report["findings"][0].keys() == {"rule", "level", "field", "problem", "fix", "file", "message"}
     assert check(write(HEALTHY), "qwen3-4b", as_json=True) == 0
     assert [report["name"] for report in json.loads(capsys.readouterr().out)] == ["mine", "qwen3-4b"]
 

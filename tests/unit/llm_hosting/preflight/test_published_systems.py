@@ -9,6 +9,7 @@ from llm_hosting.archive import handler_folders
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.validation import load, validate
 from llm_hosting.resolution import resolve
+from support.known_deployments import SHIPPED_FILES
 
 ROOT = Path(__file__).parents[4]
 
@@ -88,7 +89,7 @@ def test_an_answer_of_bloom_is_sent_to_jobs() -> None:
     assert "POST /jobs" in finding.message
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "deployments").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SHIPPED_FILES.values(), ids=SHIPPED_FILES)
 def test_a_shipped_deployment_passes(path: Path) -> None:
     _, findings = load(path, handler_folders(ROOT / "model_src"))
     expected = {"answer-fits-route"}

@@ -18,7 +18,7 @@ from llm_hosting.resolution.description import describe
 from local_cloud.assembly import ROOT
 from support.any_deployments import deployments
 from support.deployments import ASYNC, GOOD, OWN_REGISTRY, Changes, findings
-from support.known_deployments import SHIPPED
+from support.known_deployments import SHIPPED_FILES
 
 REASON = {"shared-secret": "the callers have no AWS credentials"}
 
@@ -53,9 +53,9 @@ def test_of_a_good_deployment_there_is_nothing_to_say_but_notes(changes: Changes
     assert [finding for finding in findings(changes) if finding.level != "note"] == []
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_a_shipped_deployment_is_not_refused(name: str) -> None:
-    _, found = load(ROOT / "deployments" / f"{name}.yaml", handler_folders(ROOT / "model_src"))
+@pytest.mark.parametrize("path", SHIPPED_FILES.values(), ids=SHIPPED_FILES)
+def test_a_shipped_deployment_is_not_refused(path: Path) -> None:
+    _, found = load(path, handler_folders(ROOT / "model_src"))
     assert [finding for finding in found if finding.level == "error"] == []
 
 

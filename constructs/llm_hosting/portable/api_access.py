@@ -1,0 +1,74 @@
+"""Parameters of who may call the API from other accounts: a resource policy beside the callers' own IAM policies."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..deployment import Deployment
+from .conditions import only_if
+from .parameter import Parameter
+from .places import Template, of_type
+
+_PRINCIPALS, _ORGANIZATION, _ANY = "PrincipalsAreAllowed", "OrganizationIsAllowed", "ApiHasPolicy"
+_PRINCIPAL = "([0-9]{12}|arn:[a-z-]+:(iam|sts)::[0-9]{12}:[A-Za-z0-9_+=.@/-]+)"
+_DEPLOYED = "A change acts once the API is deployed anew: by a template that was rendered with the new value."
+
+
+def parameters(deployment: Deployment) -> Iterator[Parameter]:
+    """None without `auth: iam`: a key or no authorization asks for no caller."""
+    if deployment.api.auth != "iam":
+        return
+    yield Parameter(
+        "AllowedPrincipals",
+        "String",
+        "Accounts, roles or users (12 digits or ARNs, commas between) that may call the API. Those of other "
+        "accounts need a policy of their own, too; callers of the stack's account need no entry. Empty = none. "
+        + _DEPLOYED,
+        default="",
+        pattern=rf"^({_PRINCIPAL}(,{_PRINCIPAL})*)?$",
+        places=(_restrict,),
+        conditions={
+            _PRINCIPALS: _is_given({"Ref": "AllowedPrincipals"}),
+            _ANY: {"Fn::Or": [{"Condition": _PRINCIPALS}, {"Condition": _ORGANIZATION}]},
+        },
+    )
+    yield Parameter(
+        "AllowedOrganizationId",
+        "String",
+        "Organization (o-...) whose accounts may call the API; callers need a policy of their own, too. Empty = none. "
+        + _DEPLOYED,
+        default="",
+        pattern="^(o-[a-z0-9]{10,32})?$",
+        conditions={_ORGANIZATION: _is_given({"Ref": "AllowedOrganizationId"})},
+    )
+
+
+def _is_given(value: Any) -> dict[str, Any]:
+    return {"Fn::Not": [{"Fn::Equals": [value, ""]}]}
+
+
+def _restrict(template: Template) -> None:
+    """The statements allow only, so that callers of the API's account are judged as without them.
+
+    In one account an Allow of either policy is enough, across accounts it takes both (API Gateway Developer Guide, "How
+    API Gateway resource policies affect authorization workflow", tables A and B). So the organization's statement
+    leaves the API's own account out: there it would let in whoever has no policy of their own.
+    """
+    (stage,) = of_type(template, "AWS::ApiGateway::Stage").values()
+    # The ARN would name the API itself; API Gateway completes this form.
+    every_route = f"execute-api:/{stage['Properties']['StageName']}/*"
+    # A text and not a list, as conditions take no Fn::Join by the letter of the User Guide.
+    listed = _allow(every_route, {"AWS": {"Fn::Split": [",", {"Ref": "AllowedPrincipals"}]}})
+    organization = _allow(every_route, {"AWS": "*"}) | {
+        "Condition": {
+            "StringEquals": {"aws:PrincipalOrgID": {"Ref": "AllowedOrganizationId"}},
+            "StringNotEquals": {"aws:PrincipalAccount": {"Ref": "AWS::AccountId"}},
+        }
+    }
+    statements = [only_if(_PRINCIPALS, listed), only_if(_ORGANIZATION, organization)]
+    policy = {"Version": "2012-10-17", "Statement": statements}
+    for api in of_type(template, "AWS::ApiGateway::RestApi").values():
+        api["Properties"]["Policy"] = only_if(_ANY, policy)
+
+
+def _allow(resource: str, principal: dict[str, Any]) -> dict[str, Any]:
+    return {"Effect": "Allow", "Principal": principal, "Action": "execute-api:Invoke", "Resource": resource}

@@ -1,0 +1,95 @@
+"""Parts of a portable template that a parameter leaves out: endpoint or machines, the API's access logs."""
+
+from typing import Any
+
+from .places import NO_VALUE, Template, of_type, walk
+
+ENDPOINT, ACCESS_LOGS = "EndpointIsDeployed", "ApiLogsAccess"
+
+# They bill by the hour, or mean nothing without one that does.
+_HOSTING = (
+    "AWS::ApplicationAutoScaling::ScalableTarget",
+    "AWS::ApplicationAutoScaling::ScalingPolicy",
+    "AWS::CloudFormation::WaitCondition",
+    "AWS::CloudFormation::WaitConditionHandle",
+    "AWS::EC2::Instance",
+    "AWS::EC2::LaunchTemplate",
+    "AWS::SageMaker::Endpoint",
+    "AWS::SageMaker::EndpointConfig",
+    "AWS::SageMaker::Model",
+)
+_NAMES_OF_ENDPOINT = {"EndpointName", "EndpointConfigName"}  # dimensions of its metrics
+_OUTPUTS = ("EndpointName", "EndpointPage", "Machines")
+
+
+def only_if(condition: str, value: Any, otherwise: Any = NO_VALUE) -> dict[str, Any]:
+    """The value where the condition holds."""
+    return {"Fn::If": [condition, value, otherwise]}
+
+
+def leave_out_endpoint(template: Template) -> None:
+    """Bind endpoint or machines to a condition, with all that is of no use without them.
+
+    Functions stay, and learn of it by `ENDPOINT_DEPLOYED`; what they refer to is then an empty text.
+    """
+    alarms = of_type(template, "AWS::CloudWatch::Alarm").items()
+    bound = bind(
+        template,
+        {*of_type(template, *_HOSTING), *(name for name, each in alarms if _needs_endpoint(each))},
+        ENDPOINT,
+    )
+    for function in of_type(template, "AWS::Lambda::Function").values():
+        function["Properties"] = _guarded(function["Properties"], bound)
+        function["Properties"]["Environment"]["Variables"]["ENDPOINT_DEPLOYED"] = {"Ref": "DeployEndpoint"}
+    for name in template["Outputs"].keys() & set(_OUTPUTS):
+        template["Outputs"][name]["Condition"] = ENDPOINT
+
+
+def bind(template: Template, names: set[str], condition: str) -> set[str]:
+    """Make resources only if a condition holds, with all but functions that refer to them; a narrower one stays."""
+    resources = template["Resources"]
+    bound = set(names)
+    while more := {name for name, each in resources.items() if _goes_with(each, bound)} - bound:
+        bound |= more
+    for name in bound:
+        resources[name].setdefault("Condition", condition)
+    return bound
+
+
+def leave_out_access_logs(template: Template) -> None:
+    """The log group stays, so that switching the logs off deletes none."""
+    for stage in of_type(template, "AWS::ApiGateway::Stage").values():
+        setting = stage["Properties"]["AccessLogSetting"]
+        stage["Properties"]["AccessLogSetting"] = only_if(ACCESS_LOGS, setting)
+
+
+def referred(value: Any) -> set[str]:
+    """Logical ids that a value refers to."""
+    found = set()
+    for each in walk(value):
+        if isinstance(each, dict) and len(each) == 1:
+            if isinstance(name := each.get("Ref"), str):
+                found.add(name)
+            elif "Fn::GetAtt" in each:
+                found.add(each["Fn::GetAtt"][0])
+    return found
+
+
+def _needs_endpoint(alarm: dict[str, Any]) -> bool:
+    """Also the one on failed requests: without an endpoint every prompt is refused with a 503, on purpose."""
+    names = {each["Name"] for each in walk(alarm) if isinstance(each, dict) and set(each) == {"Name", "Value"}}
+    return bool(names & _NAMES_OF_ENDPOINT) or alarm["Properties"].get("MetricName") == "5XXError"
+
+
+def _goes_with(resource: dict[str, Any], bound: set[str]) -> bool:
+    return resource["Type"] != "AWS::Lambda::Function" and bool(referred(resource.get("Properties")) & bound)
+
+
+def _guarded(value: Any, bound: set[str]) -> Any:
+    if isinstance(value, list):
+        return [_guarded(each, bound) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1 and ({"Ref", "Fn::GetAtt"} & value.keys()) and referred(value) & bound:
+        return only_if(ENDPOINT, value, "")
+    return {name: _guarded(each, bound) for name, each in value.items()}

@@ -1,0 +1,178 @@
+"""Parameters of endpoint or machines: image, instance type, counts."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..deployment import Deployment
+from ..resolution import Resolution
+from .conditions import ENDPOINT, bind, only_if
+from .instance_types import exchangeable_types
+from .parameter import Parameter
+from .places import Place, Template, at, in_texts, of_type, with_text
+
+_CONFIGURATION = "AWS::SageMaker::EndpointConfig"
+_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
+_OWN_IMAGE = re.compile(
+    r"(?P<account>[^.]+)\.dkr\.ecr\.(?P<region>[a-z0-9-]+|\$\{AWS::Region\})\.[^/]+/[^:@]+(?P<tag>:[^@]+)?"
+)
+_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100)
+_MOST = 1000
+_ZERO, _WAKES = "MinInstancesIsZero", "EndpointWakesFromZero"
+
+
+def parameters(resolution: Resolution) -> Iterator[Parameter]:
+    """Machines have their count in the template, one resource each, and no image but Amazon Linux."""
+    deployment = resolution.deployment
+    if deployment.hosting.mode != "ec2":
+        yield from _image(resolution.image)
+    yield from _instance_type(resolution)
+    if deployment.hosting.mode != "ec2":
+        yield from _range_of_counts(deployment) if deployment.hosting.instance_count.is_scaled else _count(deployment)
+
+
+def _image(image: str) -> Iterator[Parameter]:
+    own = _OWN_IMAGE.match(image)
+    if own:
+        # SageMaker pulls from its own region: a region or a domain in the URI can only be those of the stack.
+        account = {"Ref": "AWS::AccountId" if own["account"].startswith("$") else "ImageAccount"}
+        host = image.partition("/")[0]
+        region, domain = {"Ref": "AWS::Region"}, {"Ref": "AWS::URLSuffix"}
+        places = (
+            in_texts(f"{host}/", account, ".dkr.ecr.", region, ".", domain, "/"),
+            in_texts(f":ecr:{own['region']}:{own['account']}:", ":ecr:", region, ":", account, ":"),
+        )
+        yield Parameter(
+            "ImageAccount",
+            "String",
+            "Account whose registry holds the image in the region of the stack, and lets the targets pull it.",
+            own=own["account"],
+            pattern="^[0-9]{12}$",
+            places=places,
+        )
+    tag = own["tag"] if own else f":{image.rpartition(':')[2]}"
+    if tag:
+        yield Parameter(
+            "ImageTag",
+            "String",
+            "Tag of the container image: another build of the same engine, for the same CUDA.",
+            default=tag[1:],
+            pattern="^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$",
+            places=(_with_tag(tag),),
+        )
+
+
+def _with_tag(tag: str) -> Place:
+    def put(template: Template) -> None:
+        for model in of_type(template, "AWS::SageMaker::Model").values():
+            container = model["Properties"]["PrimaryContainer"]
+            container["Image"] = with_text(container["Image"], tag, ":", {"Ref": "ImageTag"})
+
+    return put
+
+
+def _instance_type(resolution: Resolution) -> Iterator[Parameter]:
+    kind, path = _CONFIGURATION, "ProductionVariants.0.InstanceType"
+    if resolution.deployment.hosting.mode == "ec2":
+        kind, path = "AWS::EC2::LaunchTemplate", "LaunchTemplateData.InstanceType"
+    if types := exchangeable_types(resolution):
+        yield Parameter(
+            "InstanceType",
+            "String",
+            "Instance type: those for which the deployment's check has no error and nothing else changes. Another one "
+            "replaces the instances.",
+            default=types[0],
+            allowed=types,
+            places=(at(kind, path, {"Ref": "InstanceType"}),),
+        )
+
+
+def _count(deployment: Deployment) -> Iterator[Parameter]:
+    count = {"Ref": "InstanceCount"}
+    workers, conditions = _workers(deployment, "InstanceCount")
+    yield Parameter(
+        "InstanceCount",
+        "Number",
+        "Instances that serve the model, each billed by the hour.",
+        default=str(deployment.hosting.instance_count.max),
+        least=1,
+        most=_MOST,
+        places=(at(_CONFIGURATION, "ProductionVariants.0.InitialInstanceCount", count), workers),
+        conditions=conditions,
+    )
+
+
+def _range_of_counts(deployment: Deployment) -> Iterator[Parameter]:
+    """CloudFormation compares no numbers: values that are listed let a rule refuse a minimum above the maximum."""
+    own, least, most = deployment.hosting.instance_count, {"Ref": "MinInstances"}, {"Ref": "MaxInstances"}
+    above_zero = sorted({*_COUNTS, own.max, *filter(None, [own.min])})
+    sleeps = own.min == 0
+    initial = only_if(_ZERO, 1, least) if sleeps else least  # no endpoint starts with none
+    zero = {"Fn::Equals": [least, "0"]}
+    yield Parameter(
+        "MinInstances",
+        "Number",
+        "Instances that always run, each billed by the hour." + (" 0: the first job starts one." if sleeps else ""),
+        default=str(own.min),
+        allowed=tuple(map(str, [0, *above_zero] if sleeps else above_zero)),
+        places=(
+            at(_CONFIGURATION, "ProductionVariants.0.InitialInstanceCount", initial),
+            at(_TARGET, "MinCapacity", least),
+            *([_wake_from_zero] if sleeps else []),
+        ),
+        conditions={_ZERO: zero, _WAKES: {"Fn::And": [{"Condition": ENDPOINT}, zero]}} if sleeps else {},
+    )
+    workers, conditions = _workers(deployment, "MaxInstances")
+    yield Parameter(
+        "MaxInstances",
+        "Number",
+        "Instances that may run.",
+        default=str(own.max),
+        allowed=tuple(map(str, above_zero)),
+        places=(at(_TARGET, "MaxCapacity", most), workers),
+        conditions=conditions,
+        rules={"MinInstancesAtMostMaxInstances": _at_most(above_zero)},
+    )
+
+
+def _at_most(counts: list[int]) -> dict[str, Any]:
+    assertions = [
+        {
+            "Assert": {
+                "Fn::Or": [
+                    {"Fn::Not": [{"Fn::Equals": [{"Ref": "MinInstances"}, str(count)]}]},
+                    {"Fn::Contains": [[str(each) for each in counts if each >= count], {"Ref": "MaxInstances"}]},
+                ]
+            },
+            "AssertDescription": "MinInstances is above MaxInstances; lower the one or raise the other.",
+        }
+        for count in counts[1:]
+    ]
+    return {"Assertions": assertions}
+
+
+def _wake_from_zero(template: Template) -> None:
+    """With instances that always run, nothing wakes the endpoint, and an update keeps their number."""
+    policies = of_type(template, "AWS::ApplicationAutoScaling::ScalingPolicy")
+    steps = {name for name, each in policies.items() if each["Properties"]["PolicyType"] == "StepScaling"}
+    bind(template, steps, _WAKES)
+    for endpoint in of_type(template, "AWS::SageMaker::Endpoint").values():
+        excluded = endpoint["Properties"]["ExcludeRetainedVariantProperties"]
+        endpoint["Properties"]["ExcludeRetainedVariantProperties"] = only_if(_ZERO, excluded)
+
+
+def _workers(deployment: Deployment, parameter: str) -> tuple[Place, dict[str, Any]]:
+    """Functions that run jobs at once follow the instances, up to a limit; and the conditions on their number."""
+    conditions: dict[str, Any] = {}
+    value: Any = _most_workers(deployment, _MOST)
+    for number in [each for each in range(1, _MOST) if _most_workers(deployment, each) < value]:
+        condition = f"{parameter}Is{number}"
+        conditions[condition] = {"Fn::Equals": [{"Ref": parameter}, str(number)]}
+        value = only_if(condition, _most_workers(deployment, number), value)
+    return at("AWS::Lambda::EventSourceMapping", "ScalingConfig.MaximumConcurrency", value), conditions
+
+
+def _most_workers(deployment: Deployment, count: int) -> int:
+    counts = deployment.hosting.instance_count.model_copy(update={"max": count})
+    hosting = deployment.hosting.model_copy(update={"instance_count": counts})
+    return deployment.model_copy(update={"hosting": hosting}).most_workers

@@ -1,0 +1,45 @@
+"""A folder of source -> the text of one index.py that holds every file of it as readable text."""
+
+import ast
+import json
+from pathlib import Path
+
+_BEGINNING = Path(__file__).with_name("inline_modules.py")
+
+
+class InlineCodeError(ValueError):
+    """A file that can't stand in a template as it is; the message names the file, the place and the fix."""
+
+
+def index_file(folder: Path, handlers: str) -> str:
+    """handlers: package of the modules that hold a `handler`, with a dot after it, or "". Raises InlineCodeError."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    texts = [f"\nFILES[{json.dumps(name)}] = {_literal(name, content)}\n" for name, content in files.items()]
+    return "".join([_BEGINNING.read_text(), f"\nHANDLERS = {json.dumps(handlers)}\n", *texts])
+
+
+def _literal(name: str, content: bytes) -> str:
+    """A raw string of Python whose value, without its first line break, is the file byte for byte."""
+    text = content.decode("latin-1")  # any byte; those past ASCII are refused
+    for number, line in enumerate(text.split("\n"), 1):
+        _check(line, f"{name}, line {number}")
+    literal = f"r'''\n{text}'''"
+    try:
+        holds = ast.literal_eval(literal)[1:].encode() == content
+    except (SyntaxError, ValueError):
+        holds = False
+    if not holds:
+        raise InlineCodeError(f"{name}: ''' and a last character ' or \\ end a string early; write them otherwise.")
+    return literal
+
+
+def _check(line: str, place: str) -> None:
+    """What a literal block of YAML holds, and GetTemplate gives back.
+
+    That says ? for all but ASCII (aws-cloudformation/cloudformation-coverage-roadmap#814).
+    """
+    if not (line.isascii() and line.isprintable()):
+        raise InlineCodeError(f"{place}: holds more than printable ASCII; write an escape for it, or spaces for a tab.")
+    if line != line.rstrip():
+        raise InlineCodeError(f"{place}: ends in a blank; remove it.")

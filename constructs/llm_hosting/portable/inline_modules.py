@@ -1,0 +1,50 @@
+"""Every module of the functions in one file, as readable text below, and the finder that imports them from there.
+
+Modules keep their names and paths: import, tracebacks and pkgutil.get_data work as from a folder, and no disk is read
+or written. `index.<name>` is `<HANDLERS><name>.handler`: Lambda's runtime looks a handler up with getattr.
+"""
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from os.path import dirname
+from typing import Any
+
+HANDLERS = ""  # package of the handlers, with a dot after it
+FILES: dict[str, str] = {}  # each text after a line break
+
+_ROOT = f"{dirname(__file__)}/"
+
+
+class _Loader(SourceFileLoader):
+    def get_data(self, path: str) -> bytes:
+        name = path.removeprefix(_ROOT)
+        if name not in FILES:
+            raise FileNotFoundError(path)
+        return FILES[name][1:].encode()
+
+    def path_stats(self, path: str) -> Any:
+        """Without a time there is no bytecode to look for, or to write."""
+        raise OSError
+
+
+class _Finder:
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        stem = name.replace(".", "/")
+        for file in (f"{stem}/__init__.py", f"{stem}.py"):
+            if file in FILES:
+                location = f"{_ROOT}{file}"
+                return spec_from_file_location(name, location, loader=_Loader(name, location))
+        return None
+
+
+def __getattr__(name: str) -> Any:
+    module = f"{HANDLERS}{name}"
+    if f"{module.replace('.', '/')}.py" not in FILES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return import_module(module).handler
+
+
+sys.meta_path.insert(0, _Finder)

@@ -1,0 +1,43 @@
+"""Instance types that a parameter may choose without another template."""
+
+from typing import Any
+
+from ..catalog.instances import types_for
+from ..deployment import Deployment
+from ..preflight.validation import validate
+from ..resolution import Resolution, resolve
+
+
+def exchangeable_types(resolution: Resolution) -> tuple[str, ...]:
+    """Types with which the deployment passes its checks and has the same template but for the type; its own first.
+
+    Empty where it has instance pools.
+    """
+    deployment = resolution.deployment
+    if len(deployment.hosting.instance_types) > 1:
+        return ()
+    own, wanted = deployment.hosting.instance_types[0], _in_template(resolution)
+    others = (resolve(_with_type(deployment, name)) for name in types_for(deployment.hosting.mode) if name != own)
+    fitting = (each for each in others if _in_template(each) == wanted and not _is_refused(each))
+    return (own, *sorted(each.deployment.hosting.instance_types[0] for each in fitting))
+
+
+def _with_type(deployment: Deployment, name: str) -> Deployment:
+    hosting = deployment.hosting.model_copy(update={"instance_type": name})
+    return deployment.model_copy(update={"hosting": hosting})
+
+
+def _in_template(resolution: Resolution) -> tuple[Any, ...]:
+    """All that constructs and functions read of a resolution beside its deployment."""
+    placement, on_machine = resolution.placements[0], resolution.deployment.hosting.mode == "ec2"
+    return (
+        placement.instance.kind,  # no image serves on two kinds
+        *(resolution.image, resolution.version, resolution.inference_ami_version),
+        *(resolution.environment, resolution.properties),
+        *(resolution.bodies, resolution.parameters, resolution.container.model_aliases),
+        placement.disk_in_gb if on_machine else None,
+    )
+
+
+def _is_refused(resolution: Resolution) -> bool:
+    return any(finding.level == "error" for finding in validate(resolution))

@@ -1,0 +1,81 @@
+"""Parameters of who operates a deployment: how long logs and jobs are kept, who hears of an alarm."""
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+from ..deployment import Deployment, Jobs, LogRetentionInDays
+from .conditions import only_if
+from .parameter import Parameter
+from .places import Template, at, in_texts, of_type, walk
+
+_HOURS = (1, 24, 72, 168, 336, 720, 2160, 8760)
+_TOLD = "AlarmsAreTold"
+
+
+def parameters(deployment: Deployment) -> Iterator[Parameter]:
+    """Retention, and the alarms' topic."""
+    yield Parameter(
+        "LogRetentionInDays",
+        "Number",
+        "Days after which log lines are deleted.",
+        default=str(deployment.logs.retention_in_days),
+        allowed=tuple(map(str, get_args(LogRetentionInDays))),
+        places=(at("AWS::Logs::LogGroup", "RetentionInDays", {"Ref": "LogRetentionInDays"}),),
+    )
+    if deployment.jobs.enabled:
+        yield _job_retention(deployment.jobs)
+    yield Parameter(
+        "AlarmTopicArn",
+        "String",
+        "SNS topic, in the region of the stack, that hears of each alarm and of its end. Empty = none.",
+        default="",
+        own=deployment.alarms.topic_arn,
+        pattern="^(arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+)?$",
+        places=(_tell,),
+        conditions={_TOLD: {"Fn::Not": [{"Fn::Equals": [{"Ref": "AlarmTopicArn"}, ""]}]}},
+    )
+
+
+def _job_retention(jobs: Jobs) -> Parameter:
+    """Functions read seconds, the bucket deletes by days."""
+    choices = {str(hours): jobs.model_copy(update={"retention_in_hours": hours}) for hours in _hours(jobs)}
+
+    def found(name: str) -> dict[str, Any]:
+        return {"Fn::FindInMap": ["JobRetention", {"Ref": "JobRetentionInHours"}, name]}
+
+    rule = "LifecycleConfiguration.Rules.0"
+    days = ("ExpirationInDays", "NoncurrentVersionExpiration.NoncurrentDays")
+    text = '"retention_in_seconds":'
+    return Parameter(
+        "JobRetentionInHours",
+        "Number",
+        "Hours for which an ended job can be read.",
+        default=str(jobs.retention_in_hours),
+        allowed=tuple(choices),
+        places=(
+            in_texts(f"{text}{jobs.retention_in_seconds}", text, found("Seconds")),
+            *(at("AWS::S3::Bucket", f"{rule}.{name}", found("FileDays")) for name in days),
+            at("AWS::S3::Bucket", f"{rule}.AbortIncompleteMultipartUpload.DaysAfterInitiation", found("FileDays")),
+        ),
+        mappings={
+            "JobRetention": {
+                hours: {"Seconds": str(each.retention_in_seconds), "FileDays": str(each.files_kept_in_days)}
+                for hours, each in choices.items()
+            }
+        },
+    )
+
+
+def _hours(jobs: Jobs) -> list[int]:
+    return sorted({*_HOURS, jobs.retention_in_hours})
+
+
+def _tell(template: Template) -> None:
+    """Alarms that roll back, or scale, act in that way only."""
+    endpoints = of_type(template, "AWS::SageMaker::Endpoint").values()
+    guards = {each["AlarmName"]["Ref"] for each in walk([*endpoints]) if isinstance(each, dict) and "AlarmName" in each}
+    topic = only_if(_TOLD, [{"Ref": "AlarmTopicArn"}])
+    for name, alarm in of_type(template, "AWS::CloudWatch::Alarm").items():
+        scales = any(isinstance(action, dict) for action in alarm["Properties"].get("AlarmActions", []))
+        if name not in guards and not scales:
+            alarm["Properties"] |= {"AlarmActions": topic, "OKActions": topic}

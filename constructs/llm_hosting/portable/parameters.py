@@ -1,0 +1,80 @@
+"""The parameters of a deployment's portable template: all that may differ between its targets."""
+
+from collections.abc import Iterator
+
+from ..resolution import Resolution
+from . import api_access, hosting_parameters, operating_parameters, weights_parameters
+from .conditions import ACCESS_LOGS, ENDPOINT, leave_out_access_logs, leave_out_endpoint
+from .parameter import Parameter, switch
+from .places import Template, in_texts, walk
+
+_ACCOUNT = "[0-9]{12}"
+
+
+def parameters_of(resolution: Resolution, template: Template) -> list[Parameter]:
+    """Those that have a place in the template, in the order in which they are put there."""
+    found = [
+        *hosting_parameters.parameters(resolution),
+        *weights_parameters.parameters(resolution),
+        *_of_account(resolution),
+        *operating_parameters.parameters(resolution.deployment),
+        *api_access.parameters(resolution.deployment),
+        *_switches(resolution),
+    ]
+    return [each for each in found if each.stands_in is None or _holds(template, each.stands_in)]
+
+
+def _of_account(resolution: Resolution) -> Iterator[Parameter]:
+    """Keys, secrets and networks belong to an account, and most to a region, too."""
+    model, hosting = resolution.deployment.model, resolution.deployment.hosting
+    key = rf"^arn:[a-z-]+:kms:[a-z0-9-]+:{_ACCOUNT}:key/[A-Za-z0-9_-]+$"
+    if given := model.weights_kms_key_arn:
+        yield _owned("WeightsKeyArn", given, "KMS key that encrypts the weights, which the endpoint may use.", key)
+    if given := hosting.volume_kms_key_arn:
+        yield _owned("VolumeKeyArn", given, "KMS key that encrypts the volumes, in the region of the stack.", key)
+    if given := model.hub_token_secret_arn:
+        secret = rf"^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:{_ACCOUNT}:secret:[A-Za-z0-9/_+=.@-]+$"
+        yield _owned("HubTokenSecretArn", given, "Secret with a token of the Hugging Face Hub.", secret)
+    if vpc := resolution.deployment.security.vpc:
+        yield _owned("VpcId", vpc.vpc_id, "VPC of the machines.", "^vpc-[0-9a-f]{8,17}$")
+        for number, subnet in enumerate(dict.fromkeys(vpc.subnet_ids), start=1):
+            described = "Subnet of machines, in VpcId, with a way to the internet by NAT or a transit gateway."
+            yield _owned(f"SubnetId{number}", subnet, described, "^subnet-[0-9a-f]{8,17}$")
+
+
+def _owned(name: str, own: str, description: str, pattern: str) -> Parameter:
+    place = in_texts(own, {"Ref": name})
+    return Parameter(name, "String", description, own=own, pattern=pattern, stands_in=own, places=(place,))
+
+
+def _switches(resolution: Resolution) -> Iterator[Parameter]:
+    yield switch(
+        "DeployEndpoint",
+        "true: makes the endpoint, or the machines, which bill by the hour and need a quota for their type. false: all "
+        "but that, for an account without the quota; the API then answers 503 endpoint_not_deployed.",
+        leave_out_endpoint,
+        ENDPOINT,
+    )
+    if resolution.deployment.api.access_logs:
+        yield switch(
+            "ApiAccessLogs",
+            "true: one log line per request, without prompts; needs the stack slipway-account-settings in the account "
+            "and region. false: none.",
+            leave_out_access_logs,
+            ACCESS_LOGS,
+        )
+
+
+def archive_parameter() -> Parameter:
+    """Where the template needs archives: the functions' code has replaced their buckets by this parameter."""
+    return Parameter(
+        "ArchiveBucketPrefix",
+        "String",
+        "Objects that this deployment starts from lie in the buckets <prefix>-<region>: one in each region, readable "
+        "for the accounts of the targets.",
+        pattern="^[a-z0-9][a-z0-9.-]{1,45}$",
+    )
+
+
+def _holds(template: Template, text: str) -> bool:
+    return any(isinstance(each, str) and text in each for each in walk(template["Resources"]))

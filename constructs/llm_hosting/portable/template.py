@@ -1,0 +1,102 @@
+"""A CDK template -> the same resources as one portable template."""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..resolution import Resolution
+from .code import with_inline_code
+from .names import LONGEST, with_own_name
+from .parameters import archive_parameter, parameters_of
+from .places import Template
+from .rules import region_rule
+from .salt import salt
+
+MOST_BYTES_IN_REQUEST = 51_200  # TemplateBody of CreateStack and CreateStackSet
+MOST_BYTES_IN_BUCKET = 1_000_000  # TemplateURL: "1 MB", the smaller of its two readings
+
+_BOOTSTRAP = {"Parameters": "BootstrapVersion", "Rules": "CheckBootstrapVersion"}
+_SHORT = 20
+_SECTIONS = ("Description", "Parameters", "Rules", "Conditions", "Mappings", "Resources", "Outputs")
+
+
+class NotPortableError(ValueError):
+    """A deployment that has no portable form; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class PortableTemplate:
+    """content: the template. parameters: the deployment's own values where the template has no such default.
+
+    archives: objects by their key, for the buckets `<ArchiveBucketPrefix>-<region>`.
+    """
+
+    content: Template
+    parameters: dict[str, str] = field(default_factory=dict)
+    archives: dict[str, bytes] = field(default_factory=dict)
+
+    def body(self) -> str:
+        """As YAML, in which code and scripts stand as they were written."""
+        ordered = {name: self.content[name] for name in _SECTIONS if self.content.get(name)}
+        text: str = yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
+        return text
+
+
+def portable_template(
+    template: Template, name: str, resolution: Resolution, assets: Mapping[str, Path], values: Mapping[str, str]
+) -> PortableTemplate:
+    """template: the CDK's, of a deployment of that name, for every region. assets: files and folders by object key.
+
+    values: of parameters, where they are known: some ids hold a hash of them. Raises NotPortableError, InlineCodeError.
+    """
+    if len(name) > LONGEST:
+        raise NotPortableError(f"{name}: a name has at most {LONGEST} characters, as SageMaker's endpoint has 63.")
+    content, archives = with_inline_code(without_bootstrap(template), assets)
+    content["Resources"] = with_own_name(content["Resources"], name)
+    content["Outputs"] = with_own_name(content["Outputs"], name)
+    parameters = [*parameters_of(resolution, content), *([archive_parameter()] if archives else [])]
+    for parameter in parameters:
+        for put in parameter.places:
+            put(content)
+        content["Parameters"][parameter.name] = parameter.declaration
+        for section in ("Conditions", "Mappings", "Rules"):
+            content.setdefault(section, {}).update(getattr(parameter, section.lower()))
+    content["Rules"] |= region_rule(content)
+    salt(content, values)
+    return PortableTemplate(content, {each.name: each.own for each in parameters if each.own is not None}, archives)
+
+
+def without_bootstrap(template: Template) -> Template:
+    """A copy without the CDK's own parameter, rule and metadata."""
+    content = copy.deepcopy(template)
+    for section, name in _BOOTSTRAP.items():
+        content[section].pop(name)
+    for resource in content["Resources"].values():
+        resource.pop("Metadata", None)
+    return content
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    def ignore_aliases(self, data: Any) -> bool:
+        """CloudFormation reads no aliases."""
+        return True
+
+
+def _text(dumper: Any, text: str) -> Any:
+    # Readers of YAML disagree whether digits after a zero are a number, and an account may begin with a zero.
+    style = "|" if "\n" in text else "'" if text.isdigit() else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+def _list(dumper: Any, items: list[Any]) -> Any:
+    """Short texts, such as the values of a parameter, on one line."""
+    short = all(isinstance(each, str) and len(each) <= _SHORT for each in items)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=short)
+
+
+_Dumper.add_representer(str, _text)
+_Dumper.add_representer(list, _list)

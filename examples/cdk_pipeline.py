@@ -1,0 +1,82 @@
+"""CDK Pipelines: a push to main deploys `qwen3-4b` to dev and, after an approval, its overlay `qwen3-4b/prod`.
+
+Needs: a connection to the repository (CodeConnections), the three accounts below, each bootstrapped for this pipeline:
+
+    npx cdk bootstrap aws://PIPELINE/REGION
+    npx cdk bootstrap --trust PIPELINE --cloudformation-execution-policies POLICY_ARN aws://TARGET/REGION
+    npx cdk deploy -c deployment=slipway-account-settings       # once in each target
+
+Then, once, and by itself after every push (the pipeline updates itself):
+
+    npx cdk deploy --app "python examples/cdk_pipeline.py" --context connection=CONNECTION_ARN
+"""
+
+import sys
+from pathlib import Path
+
+import aws_cdk as cdk
+from aws_cdk import pipelines
+from constructs import Construct
+
+ROOT = Path(__file__).parents[1]
+sys.path += [str(ROOT), str(ROOT / "constructs")]
+
+from llm_hosting.archive import handler_folders
+from llm_hosting.deployment_paths import find, stack_name
+from llm_hosting.preflight.validation import load
+from llm_hosting.sources import Sources
+from stacks.inference_stack import InferenceStack
+
+REPOSITORY = "example/slipway"
+PIPELINE = cdk.Environment(account="111122223333", region="us-east-1")
+DEV = cdk.Environment(account="444455556666", region="us-east-1")
+PROD = cdk.Environment(account="777788889999", region="us-east-1")
+
+
+class Service(cdk.Stage):
+    """One deployment in one account; the stack has the name that `python -m slipway` knows it by."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, deployment: str, env: cdk.Environment) -> None:
+        super().__init__(scope, construct_id, env=env)
+        path = find(deployment, ROOT / "deployments")
+        resolution, _ = load(path, handler_folders(ROOT / "model_src"))
+        name = stack_name(path)
+        InferenceStack(self, name, stack_name=name, resolution=resolution, sources=Sources.below(ROOT))
+
+
+class PipelineStack(cdk.Stack):
+    """The pipeline, in an account of its own."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, connection: str, env: cdk.Environment) -> None:
+        super().__init__(scope, construct_id, env=env)
+        synth = pipelines.ShellStep(
+            "Synth",
+            input=pipelines.CodePipelineSource.connection(REPOSITORY, "main", connection_arn=connection),
+            commands=[
+                "make setup",
+                "export PATH=$PWD/.venv/bin:$PATH",
+                "python -m slipway check --strict qwen3-4b qwen3-4b/prod",
+                f'npx cdk synth --quiet --app "python examples/cdk_pipeline.py" --context connection={connection}',
+            ],
+        )
+        # The targets' accounts read the artifacts, so they are encrypted with a key that these may use.
+        pipeline = pipelines.CodePipeline(self, "Pipeline", synth=synth, cross_account_keys=True)
+        pipeline.add_stage(Service(self, "Dev", deployment="qwen3-4b", env=DEV))
+        pipeline.add_stage(
+            Service(self, "Prod", deployment="qwen3-4b/prod", env=PROD),
+            pre=[pipelines.ManualApprovalStep("DevAnswers", comment="python -m slipway verify qwen3-4b, in dev")],
+        )
+
+
+def main() -> None:
+    """Synthesize the pipeline and the stacks that it deploys."""
+    app = cdk.App()
+    connection = app.node.try_get_context("connection")
+    if not connection:
+        sys.exit("Name the connection to the repository: --context connection=arn:aws:codeconnections:...")
+    PipelineStack(app, "slipway-pipeline", connection=connection, env=PIPELINE)
+    app.synth()
+
+
+if __name__ == "__main__":
+    main()

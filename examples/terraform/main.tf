@@ -1,0 +1,196 @@
+# The portable template in Terraform's stack sets: service-managed, a canary before the rest.
+#
+# Needs: trusted access and a delegated administrator (docs/fleet.md), whose credentials Terraform has, with
+# organizations:ListDelegatedAdministrators; a bucket that the administrator may read, in any region.
+#
+#   python -m slipway render qwen3-4b/prod -o examples/terraform
+#   python -m slipway render slipway-account-settings -o examples/terraform
+#   terraform init && terraform apply -var bucket=BUCKET -var canary_unit=ou-... -var 'units=["ou-..."]'
+#
+# Unlike `npx cdk deploy -c fleet=...`, Terraform updates each region's instances as an operation of its own: the order
+# of regions is the order of `depends_on`, and nothing rolls the canary back. An update of a template or a parameter of
+# the set itself (UpdateStackSet) runs over all its regions in `region_order`.
+terraform {
+  required_version = ">= 1.5"
+  required_providers {
+    aws = {
+      source  = "hashicorp/aws"
+      version = "~> 6.0"
+    }
+  }
+}
+
+variable "name" {
+  description = "Name of the rendered deployment, and of the set."
+  type        = string
+  default     = "qwen3-4b-prod"
+}
+
+variable "bucket" {
+  description = "Holds the templates, which are larger than the 51,200 bytes of a request."
+  type        = string
+}
+
+variable "canary_unit" {
+  description = "Organizational unit that gets every change first."
+  type        = string
+}
+
+variable "units" {
+  description = "Organizational units of the fleet, without the canary's."
+  type        = set(string)
+}
+
+variable "regions" {
+  description = "Regions in the order in which an update reaches them."
+  type        = list(string)
+  default     = ["us-east-1", "eu-west-1"]
+}
+
+variable "parameters" {
+  description = "Values of the template's parameters. DeployEndpoint = true bills for the instances of every target."
+  type        = map(string)
+  default     = { DeployEndpoint = "false", ApiAccessLogs = "true" }
+}
+
+locals {
+  # The provider wants a value for every parameter of the template, those with a default included.
+  defaults = {
+    for key, parameter in yamldecode(file(local.templates.service)).Parameters :
+    key => tostring(parameter.Default) if can(parameter.Default)
+  }
+  rendered = {
+    for each in jsondecode(file("${path.module}/${var.name}.parameters.json")) : each.ParameterKey => each.ParameterValue
+  }
+  parameters = merge(local.defaults, local.rendered, var.parameters)
+  templates = {
+    service  = "${path.module}/${var.name}.template.yaml"
+    settings = "${path.module}/slipway-account-settings.template.yaml"
+  }
+}
+
+resource "aws_s3_object" "template" {
+  for_each = local.templates
+
+  bucket = var.bucket
+  # The content's hash: a changed template has another URL, which is what makes the set update.
+  key    = "slipway/${filesha256(each.value)}.template.yaml"
+  source = each.value
+}
+
+resource "aws_cloudformation_stack_set" "settings" {
+  name             = "slipway-account-settings"
+  permission_model = "SERVICE_MANAGED"
+  call_as          = "DELEGATED_ADMIN"
+  template_url     = "https://${var.bucket}.s3.amazonaws.com/${aws_s3_object.template["settings"].key}"
+  capabilities     = ["CAPABILITY_IAM"]
+
+  auto_deployment {
+    enabled                          = true
+    retain_stacks_on_account_removal = true
+  }
+  lifecycle {
+    ignore_changes = [administration_role_arn] # the API answers with a value for service-managed sets, too
+  }
+}
+
+resource "aws_cloudformation_stack_set_instance" "settings" {
+  for_each = toset(var.regions)
+
+  stack_set_name = aws_cloudformation_stack_set.settings.name
+  call_as        = "DELEGATED_ADMIN"
+  region         = each.value
+  deployment_targets {
+    organizational_unit_ids = concat([var.canary_unit], tolist(var.units))
+  }
+}
+
+resource "aws_cloudformation_stack_set" "canary" {
+  name             = "${var.name}-canary"
+  permission_model = "SERVICE_MANAGED"
+  call_as          = "DELEGATED_ADMIN"
+  template_url     = "https://${var.bucket}.s3.amazonaws.com/${aws_s3_object.template["service"].key}"
+  capabilities     = ["CAPABILITY_IAM"]
+  parameters       = local.parameters
+
+  auto_deployment {
+    enabled                          = true
+    retain_stacks_on_account_removal = false
+  }
+  operation_preferences {
+    failure_tolerance_count = 0
+    max_concurrent_count    = 1
+    region_order            = var.regions
+  }
+  lifecycle {
+    ignore_changes = [administration_role_arn]
+  }
+  timeouts {
+    update = "6h"
+  }
+  depends_on = [aws_cloudformation_stack_set_instance.settings]
+}
+
+resource "aws_cloudformation_stack_set_instance" "canary" {
+  stack_set_name = aws_cloudformation_stack_set.canary.name
+  call_as        = "DELEGATED_ADMIN"
+  region         = var.regions[0]
+  deployment_targets {
+    organizational_unit_ids = [var.canary_unit]
+  }
+  timeouts {
+    create = "6h"
+    update = "6h"
+    delete = "6h"
+  }
+}
+
+resource "aws_cloudformation_stack_set" "fleet" {
+  name             = var.name
+  permission_model = "SERVICE_MANAGED"
+  call_as          = "DELEGATED_ADMIN"
+  template_url     = "https://${var.bucket}.s3.amazonaws.com/${aws_s3_object.template["service"].key}"
+  capabilities     = ["CAPABILITY_IAM"]
+  parameters       = local.parameters
+
+  auto_deployment {
+    enabled                          = true
+    retain_stacks_on_account_removal = false
+  }
+  managed_execution {
+    active = true
+  }
+  operation_preferences {
+    failure_tolerance_count   = 0
+    max_concurrent_percentage = 25
+    region_concurrency_type   = "SEQUENTIAL"
+    region_order              = var.regions
+  }
+  lifecycle {
+    ignore_changes = [administration_role_arn]
+  }
+  timeouts {
+    update = "24h"
+  }
+  depends_on = [aws_cloudformation_stack_set_instance.canary]
+}
+
+resource "aws_cloudformation_stack_set_instance" "fleet" {
+  for_each = toset(var.regions)
+
+  stack_set_name = aws_cloudformation_stack_set.fleet.name
+  call_as        = "DELEGATED_ADMIN"
+  region         = each.value
+  deployment_targets {
+    organizational_unit_ids = tolist(var.units)
+  }
+  operation_preferences {
+    failure_tolerance_count   = 0
+    max_concurrent_percentage = 25
+  }
+  timeouts {
+    create = "24h"
+    update = "24h"
+    delete = "24h"
+  }
+}

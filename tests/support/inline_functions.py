@@ -1,0 +1,28 @@
+"""A plugin of pytest (`-p support.inline_functions`): the functions from one text each, and never from their folders.
+
+The folder `INLINE_FUNCTIONS` holds index.py of the functions and serve.py's, as `playground_index.py`.
+"""
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import playground
+from local_cloud.assembly import ROOT
+
+_FOLDERS = (f"{ROOT / 'lambda_src'}/", f"{ROOT / 'playground' / 'serve.py'}")
+
+sys.path.insert(0, os.environ["INLINE_FUNCTIONS"])
+importlib.import_module("index")
+importlib.import_module("playground_index")
+sys.modules["playground.serve"] = importlib.import_module("serve")
+setattr(playground, "serve", sys.modules["playground.serve"])  # noqa: B010  (a package without attributes)
+
+
+def _keep_out(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open" and str(arguments[0]).startswith(_FOLDERS):
+        raise PermissionError(f"{arguments[0]} was opened")
+
+
+sys.addaudithook(_keep_out)
