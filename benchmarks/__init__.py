@@ -3,6 +3,6 @@
 import sys
 from pathlib import Path
 
-# lambda_src/ is a source root; the simulation is a test tool.
+# constructs/ and lambda_src/ are source roots; the simulation is a test tool.
 ROOT = Path(__file__).resolve().parent.parent
-sys.path += [str(ROOT / "lambda_src"), str(ROOT / "tests")]
+sys.path += [str(ROOT / "constructs"), str(ROOT / "lambda_src"), str(ROOT / "tests")]

@@ -87,6 +87,7 @@ class Answer(NamedTuple):
         kind = UnavailableError if self.status == 429 or self.status >= 500 else ApiError
         try:
             said = self.json()["error"]
+            kind = ApiError if said["code"] == "endpoint_not_deployed" else kind  # a 503 that no patience ends
             return kind(self.status, said["code"], said["message"])
         except (ValueError, KeyError, TypeError):
             return kind(self.status, "unexpected_answer", self.body[:200].decode(errors="replace"))

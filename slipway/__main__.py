@@ -35,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_check,
         _add_doctor,
         _add_render,
+        _add_diff,
         _add_stage,
         _add_verify,
         _add_status,
@@ -112,6 +113,26 @@ def _check(given: argparse.Namespace, *, account: bool) -> int:
         account=account, region=given.region, as_json=given.json, strict=given.strict, verbose=given.verbose
     )
     return check.run(given.deployments, ROOT, options)
+
+
+def _add_diff(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import diff
+
+        form = "json" if given.json else "markdown" if given.markdown else "text"
+        return diff.run(given.deployment, ROOT, diff.Options(given.against, given.region, given.accepted, form))
+
+    text = "what does the next deploy mean? exit status 1 where somebody has to acknowledge it"
+    diff = _add(commands, "diff", text, run, "qwen3-4b --against main")
+    diff.add_argument("deployment", help=_FILE)
+    against = "a git ref, a template's file, or `stack`: what is deployed (default HEAD)"
+    diff.add_argument("--against", default="HEAD", metavar="WHAT", help=against)
+    diff.add_argument("--region", help=_REGION)
+    accepted = "acknowledged changes (default accepted-changes/<deployment>.yaml, if there is one)"
+    diff.add_argument("--accepted", type=Path, metavar="FILE", help=accepted)
+    form = diff.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one JSON object")
+    form.add_argument("--markdown", action="store_true", help="for a comment on a pull request")
 
 
 def _add_stage(commands: Any) -> None:

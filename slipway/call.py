@@ -60,8 +60,8 @@ def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
 
 
 def sleep_notice(description: Answer) -> str | None:
-    """What to tell whoever waits for machines, by the answer of GET /endpoint; None where one is awake."""
-    if description.status != 200 or description.content["status"] == "InService":
+    """What to tell whoever waits for machines, by the answer of GET /endpoint; None where one is awake, or none is."""
+    if description.status != 200 or description.content["status"] in ("InService", "NotDeployed"):
         return None
     usual = description.content["start"]["usual_seconds"]
     if description.content["status"] == "Failed":

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from llm_hosting.preflight.nearest import nearest
 from slipway.aws_clients import Clients, clients_in
 from slipway.aws_errors import sentence
 
+_LOG_GROUP = re.compile(r"(?:/aws/sagemaker/Endpoints|/slipway/machines)/(.+)")
 _LOOPBACK = ("127.0.0.1", "localhost")
 
 
@@ -66,10 +68,22 @@ class DeployedStack:
     def region(self) -> str:
         return str(self.described["StackId"]).split(":")[3]
 
-    @property
+    @cached_property
     def unique_name(self) -> str:
-        """As the template makes it: known also of a stack that has failed, and so has no outputs."""
-        return f"{self.name}-{self.described['StackId'].split('/')[2].partition('-')[0]}"
+        """Of endpoint or machines, by their log group, which outlives a failed deploy.
+
+        A portable template starts it with the deployment's name: in a set the stack is called StackSet-<set>-<UUID>.
+        Without a log group there is neither: then as a stack of `cdk deploy` would make it.
+        """
+        groups = filter(None, map(_LOG_GROUP.fullmatch, self.resources.get("AWS::Logs::LogGroup", [])))
+        made = f"{self.name}-{self.described['StackId'].split('/')[2].partition('-')[0]}"
+        return next((group[1] for group in groups), made)
+
+    @property
+    def deploys_endpoint(self) -> bool:
+        """False where the parameter of a portable template leaves the endpoint, or the machines, out."""
+        parameters = {each["ParameterKey"]: each["ParameterValue"] for each in self.described.get("Parameters", [])}
+        return parameters.get("DeployEndpoint") != "false"
 
     @property
     def endpoint_name(self) -> str:

@@ -2,11 +2,18 @@
 
 from functools import cache
 
+from inference_api import errors
 from inference_api.endpoint_status import EndpointStatus
 from inference_api.errors import InvocationError
 from inference_api.metrics import emit_for_fleet
 from inference_api.runtime import ONE_QUICK_ATTEMPT, runtime
 from inference_api.settings import settings
+
+
+def demand() -> None:
+    """Raises ApiError 503 where the stack leaves the endpoint, or the machines, out."""
+    if not settings().endpoint_deployed:
+        raise errors.endpoint_not_deployed()
 
 
 def serves() -> bool:
@@ -24,6 +31,8 @@ def count_call(error: InvocationError | None) -> None:
     SageMaker's own metrics can't tell: LMI refuses a caller's mistake with 424 or 500, as it reports its failures. What
     the fleet before the update fails is not counted, unless nobody can tell.
     """
+    if not settings().endpoint_deployed:  # jobs from before it was taken away
+        return
     configuration, failed, timed_out = settings().endpoint_configuration, False, False
     if error is not None:
         failed, timed_out = error.failed, error.timed_out

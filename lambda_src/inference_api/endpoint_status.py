@@ -14,6 +14,7 @@ from inference_api.errors import ApiError, BusyError
 QUICK_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 2})
 
 KEPT_FOR_SECONDS = 15
+NOT_DEPLOYED = "NotDeployed"  # shown where the stack leaves the endpoint, or the machines, out
 # A stack creates its endpoint last, long after its API, so an endpoint that is not found is about to be created.
 _NOT_YET_CREATED = "Creating"
 # Until the endpoint has been in service; a rollback of the first deploy deletes it before the API.

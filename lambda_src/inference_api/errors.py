@@ -162,6 +162,12 @@ def job_failed(code: str, message: str, field: str | None = None) -> ApiError:
     return ApiError(400 if code == "rejected_by_model" else 502, code, message, field=field)
 
 
+def endpoint_not_deployed() -> ApiError:
+    """Without retry-after: no time mends it."""
+    text = "The stack runs no model: ask its operator to set the parameter DeployEndpoint to true."
+    return ApiError(503, "endpoint_not_deployed", text)
+
+
 def endpoint_not_ready(cause: str, *, ran: bool) -> InvocationError:
     text = "The model is not ready to answer; wait, then send the request again."
     return InvocationError(503, "endpoint_not_ready", text, ran=ran, retry_after_in_seconds=10, cause=cause)

@@ -13,10 +13,12 @@ from inference_api.request_body import RequestRules
 class Settings:
     """The deployment behind the API. The endpoint's three are empty where there is none.
 
+    endpoint_deployed: False where a parameter of the stack leaves the endpoint, or the machines, out.
     endpoint_configuration: the EndpointConfig that the endpoint has once its update is done. engine_version: empty for
     an own image. longest_wait_in_seconds: of a caller, for the model or for a job's end.
     """
 
+    endpoint_deployed: bool
     endpoint_name: str
     endpoint_configuration: str
     endpoint_url: str
@@ -33,6 +35,7 @@ def settings() -> Settings:
     """Raises KeyError or ValueError if the environment is not the template's."""
     schema = json.loads(os.environ["REQUEST_SCHEMA"])
     return Settings(
+        endpoint_deployed=os.environ.get("ENDPOINT_DEPLOYED", "true") == "true",
         endpoint_name=os.environ["ENDPOINT_NAME"],
         endpoint_configuration=os.environ["ENDPOINT_CONFIGURATION"],
         endpoint_url=os.environ["ENDPOINT_URL"],

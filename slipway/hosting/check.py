@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+NOT_DEPLOYED = "none, as the stack's parameter DeployEndpoint is false"
+
 
 @dataclass(frozen=True)
 class Check:

@@ -8,7 +8,7 @@ from typing import Any
 from llm_hosting.catalog.instances import instances
 from slipway.account.endpoint_quota import instances_of
 from slipway.deployed_stack import DeployedStack
-from slipway.hosting.check import Check
+from slipway.hosting.check import NOT_DEPLOYED, Check
 
 
 class Endpoint:
@@ -36,7 +36,7 @@ class Endpoint:
 
     @property
     def takes_calls(self) -> bool:
-        return self._service().good
+        return self._stack.endpoint is not None and self._service().good
 
     def checks(self) -> Iterator[Check]:
         """The last two only where there is an endpoint."""
@@ -78,7 +78,8 @@ class Endpoint:
 
     def lines(self, state: dict[str, Any]) -> Iterator[tuple[str, str]]:
         endpoint, count = state["endpoint"], state["instances"]
-        yield "endpoint", f"{endpoint['name']}: {endpoint['status']}" if endpoint else "there is none"
+        none = "there is none" if self._stack.deploys_endpoint else NOT_DEPLOYED
+        yield "endpoint", f"{endpoint['name']}: {endpoint['status']}" if endpoint else none
         types = ", ".join(f"{number} x {name}" for name, number in count["types"].items())
         yield "instances", f"{count['current']} of {count['desired']}" + (f": {types}" if types else "")
         yield "cost", self.cost(state)
@@ -101,6 +102,8 @@ class Endpoint:
 
     def _service(self) -> Check:
         endpoint, name = self._stack.endpoint, self._stack.endpoint_name
+        if endpoint is None and not self._stack.deploys_endpoint:
+            return Check("endpoint", True, NOT_DEPLOYED)
         if endpoint is None:
             return Check("endpoint", False, f"there is no endpoint {name}", "deploy again")
         status = endpoint["EndpointStatus"]

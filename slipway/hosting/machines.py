@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from llm_hosting.catalog.instances import ec2_instances, machine_prices
 from slipway.deployed_stack import DeployedStack
 from slipway.hosting import machine_checks
-from slipway.hosting.check import Check
+from slipway.hosting.check import NOT_DEPLOYED, Check
 from slipway.hosting.machine import Machine, Row, age, moment, row_of, tagged_instances, volumes_of
 
 _USUAL_START_IN_SECONDS = 120  # before one is measured
@@ -54,6 +54,9 @@ class Machines:
 
     def checks(self) -> Iterator[Check]:
         """The last ones only where there are machines."""
+        if not self.wanted and not self._stack.deploys_endpoint:
+            yield Check("machines", True, NOT_DEPLOYED)
+            return
         yield machine_checks.machines(self.own, self.wanted, self.usual_start_in_seconds)
         if self.own:
             ec2, templates = self._stack.clients("ec2"), self._stack.resources.get("AWS::EC2::LaunchTemplate", [])
@@ -93,6 +96,9 @@ class Machines:
     def lines(self, state: dict[str, Any]) -> Iterator[tuple[str, str]]:
         now = time.time()
         asleep = sum(not machine.is_awake for machine in self.own)
+        if not self.wanted and not self._stack.deploys_endpoint:
+            yield "machines", NOT_DEPLOYED
+            return
         yield "machines", f"{len(self.own)} of {len(self.wanted)}" + (f", {asleep} asleep" if asleep else "")
         yield from (("", _line(machine, now)) for machine in self.own)
         yield "start", f"usually {state['usual_start_in_seconds']} s from asleep{self._refusal(now)}"

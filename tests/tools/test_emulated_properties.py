@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import requests
 
-from local_cloud.api_client import connect
+from llm_hosting.portable.code import with_inline_code
+from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
@@ -44,8 +45,9 @@ def reads(
 ) -> dict[str, set[str]]:
     """What is read while stacks that together use every property are made, updated and used."""
     deploy(cloud, stacks[ACCOUNT_SETTINGS])
+    clients = dict[str, ApiClient]()
     for name in ("async", "gpt2-ec2", "gpt4all-j", "scaled", "with-api-key"):
-        client = connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
+        client = clients[name] = connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
         client.call("GET", "/endpoint")
         if name == "async":  # where outputs and failures go is read when there are some
             for tokens in (1, 999_999):
@@ -54,8 +56,11 @@ def reads(
 
     def change(template: Template) -> None:
         change_what_is_read_late(template, stacks["pools"].template)
+        assets = {each.object_key: each.source for each in stacks["scaled"].assets}
+        template.update(with_inline_code(template, assets).content)
 
     update(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change, "scaled"))
+    assert clients["scaled"].call("GET", "/endpoint")[0] == 200, "the code in the template answers"
     cloud.advance(120)  # targets of rules are read when they are due
     return cloud.reads()
 

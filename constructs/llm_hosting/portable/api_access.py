@@ -9,6 +9,7 @@ from .parameter import Parameter
 from .places import Template, of_type
 
 _PRINCIPALS, _ORGANIZATION, _ANY = "PrincipalsAreAllowed", "OrganizationIsAllowed", "ApiHasPolicy"
+_PRINCIPAL = "([0-9]{12}|arn:[a-z-]+:(iam|sts)::[0-9]{12}:[A-Za-z0-9_+=.@/-]+)"
 _DEPLOYED = "A change acts once the API is deployed anew: by a template that was rendered with the new value."
 
 
@@ -18,15 +19,15 @@ def parameters(deployment: Deployment) -> Iterator[Parameter]:
         return
     yield Parameter(
         "AllowedPrincipals",
-        "CommaDelimitedList",
-        "Accounts, roles or users (12 digits or ARNs, with commas between) that may call the API. Those of other "
+        "String",
+        "Accounts, roles or users (12 digits or ARNs, commas between) that may call the API. Those of other "
         "accounts need a policy of their own, too; callers of the stack's account need no entry. Empty = none. "
         + _DEPLOYED,
         default="",
-        pattern=r"^([0-9]{12}|arn:[a-z-]+:(iam|sts)::[0-9]{12}:[A-Za-z0-9_+=,.@/-]+)?$",
+        pattern=rf"^({_PRINCIPAL}(,{_PRINCIPAL})*)?$",
         places=(_restrict,),
         conditions={
-            _PRINCIPALS: _is_given({"Fn::Join": ["", {"Ref": "AllowedPrincipals"}]}),
+            _PRINCIPALS: _is_given({"Ref": "AllowedPrincipals"}),
             _ANY: {"Fn::Or": [{"Condition": _PRINCIPALS}, {"Condition": _ORGANIZATION}]},
         },
     )
@@ -55,7 +56,8 @@ def _restrict(template: Template) -> None:
     (stage,) = of_type(template, "AWS::ApiGateway::Stage").values()
     # The ARN would name the API itself; API Gateway completes this form.
     every_route = f"execute-api:/{stage['Properties']['StageName']}/*"
-    listed = _allow(every_route, {"AWS": {"Ref": "AllowedPrincipals"}})
+    # A text and not a list, as conditions take no Fn::Join by the letter of the User Guide.
+    listed = _allow(every_route, {"AWS": {"Fn::Split": [",", {"Ref": "AllowedPrincipals"}]}})
     organization = _allow(every_route, {"AWS": "*"}) | {
         "Condition": {
             "StringEquals": {"aws:PrincipalOrgID": {"Ref": "AllowedOrganizationId"}},

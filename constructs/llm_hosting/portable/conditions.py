@@ -35,7 +35,7 @@ def leave_out_endpoint(template: Template) -> None:
     alarms = of_type(template, "AWS::CloudWatch::Alarm").items()
     bound = bind(
         template,
-        {*of_type(template, *_HOSTING), *(name for name, each in alarms if _watches_endpoint(each))},
+        {*of_type(template, *_HOSTING), *(name for name, each in alarms if _needs_endpoint(each))},
         ENDPOINT,
     )
     for function in of_type(template, "AWS::Lambda::Function").values():
@@ -75,9 +75,10 @@ def referred(value: Any) -> set[str]:
     return found
 
 
-def _watches_endpoint(alarm: dict[str, Any]) -> bool:
+def _needs_endpoint(alarm: dict[str, Any]) -> bool:
+    """Also the one on failed requests: without an endpoint every prompt is refused with a 503, on purpose."""
     names = {each["Name"] for each in walk(alarm) if isinstance(each, dict) and set(each) == {"Name", "Value"}}
-    return bool(names & _NAMES_OF_ENDPOINT)
+    return bool(names & _NAMES_OF_ENDPOINT) or alarm["Properties"].get("MetricName") == "5XXError"
 
 
 def _goes_with(resource: dict[str, Any], bound: set[str]) -> bool:

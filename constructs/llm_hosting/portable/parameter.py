@@ -12,13 +12,13 @@ class Parameter:
     """description: unit, effect, and the meaning of an empty value, for whoever fills it in.
 
     default: None = it has to be given. own: the deployment's own value where that is no default, such as an ARN with
-    an account. allowed: values; least and most: of a number; pattern: of a text, or of each item of a list.
+    an account. allowed: values; least and most: of a number; pattern: of a text.
     stands_in: a text of the template that it replaces; None = it has its places in any case. places: where it stands.
     conditions, mappings, rules: that its places need.
     """
 
     name: str
-    type: Literal["String", "Number", "CommaDelimitedList"]
+    type: Literal["String", "Number"]
     description: str
     default: str | None = None
     own: str | None = None

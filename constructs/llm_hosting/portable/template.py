@@ -9,15 +9,18 @@ from typing import Any
 import yaml
 
 from ..resolution import Resolution
+from .code import with_inline_code
 from .names import LONGEST, with_own_name
-from .parameters import parameters_of
+from .parameters import archive_parameter, parameters_of
 from .places import Template
 from .rules import region_rule
+from .salt import salt
 
 MOST_BYTES_IN_REQUEST = 51_200  # TemplateBody of CreateStack and CreateStackSet
 MOST_BYTES_IN_BUCKET = 1_000_000  # TemplateURL: "1 MB", the smaller of its two readings
 
 _BOOTSTRAP = {"Parameters": "BootstrapVersion", "Rules": "CheckBootstrapVersion"}
+_SHORT = 20
 _SECTIONS = ("Description", "Parameters", "Rules", "Conditions", "Mappings", "Resources", "Outputs")
 
 
@@ -33,8 +36,8 @@ class PortableTemplate:
     """
 
     content: Template
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    archives: Mapping[str, bytes] = field(default_factory=dict)
+    parameters: dict[str, str] = field(default_factory=dict)
+    archives: dict[str, bytes] = field(default_factory=dict)
 
     def body(self) -> str:
         """As YAML, in which code and scripts stand as they were written."""
@@ -48,14 +51,14 @@ def portable_template(
 ) -> PortableTemplate:
     """template: the CDK's, of a deployment of that name, for every region. assets: files and folders by object key.
 
-    values: of parameters, where they are known. Raises NotPortableError.
+    values: of parameters, where they are known: some ids hold a hash of them. Raises NotPortableError, InlineCodeError.
     """
     if len(name) > LONGEST:
         raise NotPortableError(f"{name}: a name has at most {LONGEST} characters, as SageMaker's endpoint has 63.")
-    content = without_bootstrap(template)
+    content, archives = with_inline_code(without_bootstrap(template), assets)
     content["Resources"] = with_own_name(content["Resources"], name)
     content["Outputs"] = with_own_name(content["Outputs"], name)
-    parameters = parameters_of(resolution, content)
+    parameters = [*parameters_of(resolution, content), *([archive_parameter()] if archives else [])]
     for parameter in parameters:
         for put in parameter.places:
             put(content)
@@ -63,7 +66,8 @@ def portable_template(
         for section in ("Conditions", "Mappings", "Rules"):
             content.setdefault(section, {}).update(getattr(parameter, section.lower()))
     content["Rules"] |= region_rule(content)
-    return PortableTemplate(content, {each.name: each.own for each in parameters if each.own is not None})
+    salt(content, values)
+    return PortableTemplate(content, {each.name: each.own for each in parameters if each.own is not None}, archives)
 
 
 def without_bootstrap(template: Template) -> Template:
@@ -83,7 +87,16 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 
 def _text(dumper: Any, text: str) -> Any:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    # Readers of YAML disagree whether digits after a zero are a number, and an account may begin with a zero.
+    style = "|" if "\n" in text else "'" if text.isdigit() else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+def _list(dumper: Any, items: list[Any]) -> Any:
+    """Short texts, such as the values of a parameter, on one line."""
+    short = all(isinstance(each, str) and len(each) <= _SHORT for each in items)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=short)
 
 
 _Dumper.add_representer(str, _text)
+_Dumper.add_representer(list, _list)

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from inference_api.endpoint_status import QUICK_RETRIES, EndpointStatus
+from inference_api.endpoint_status import NOT_DEPLOYED, QUICK_RETRIES, EndpointStatus
 from inference_api.http import Request, Response, answers
 from inference_api.runtime import runtime
 from inference_api.settings import settings
@@ -11,11 +11,12 @@ from inference_api.settings import settings
 @answers
 def handler(request: Request) -> Response:
     """GET /endpoint: the model, its endpoint and the endpoint's status; no model while another one may answer."""
-    deployed, status = settings(), endpoint_status().read()
-    serves = endpoint_status().runs(deployed.endpoint_configuration)
+    deployed = settings()
+    status = endpoint_status().read() if deployed.endpoint_deployed else NOT_DEPLOYED
+    serves = status == NOT_DEPLOYED or endpoint_status().runs(deployed.endpoint_configuration)
     description = {
-        "name": deployed.endpoint_name,
-        "invocation_url": deployed.endpoint_url,
+        "name": deployed.endpoint_name if deployed.endpoint_deployed else None,
+        "invocation_url": deployed.endpoint_url if deployed.endpoint_deployed else None,
         "model_id": deployed.model_id if serves else None,
         "engine": deployed.engine if serves else None,
         "engine_version": (deployed.engine_version or None) if serves else None,

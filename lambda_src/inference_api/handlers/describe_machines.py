@@ -1,5 +1,6 @@
 """GET /endpoint where the model runs on machines that sleep."""
 
+from inference_api.endpoint_status import NOT_DEPLOYED
 from inference_api.http import Request, Response, answers
 from inference_api.jobs.job import timestamp
 from inference_api.machine.parts import readiness
@@ -10,6 +11,8 @@ from inference_api.settings import job_settings, settings
 def handler(request: Request) -> Response:
     """GET /endpoint: the model, the status of its machines, and how long a start takes."""
     deployed, found = settings(), readiness().describe()
+    if not deployed.endpoint_deployed:
+        found |= {"status": NOT_DEPLOYED, "since": None}
     since = found["since"]
     description = {
         "name": job_settings().deployment,

@@ -13,6 +13,7 @@ from inference_api.settings import settings
 @answers
 def handler(request: Request) -> Response:
     """POST /generate: the model's answer to the engine's own body, which is checked and passed on."""
+    deployed_engine.demand()
     rules = settings().request_rules
     document = check_request_body(request.body, request.content_type, rules, deployed_engine.serves)
     return endpoint().invoke(body_for_model(request.body, document, rules)).to_response()

@@ -11,11 +11,13 @@ from inference_api.machine.parts import fleet, machine_rows, starter
 from inference_api.machine.tender import Tender
 from inference_api.machine.tender_plan import Limits
 from inference_api.runtime import runtime
-from inference_api.settings import job_settings, machine_settings
+from inference_api.settings import job_settings, machine_settings, settings
 
 
 def handler(event: Event, context: Any) -> dict[str, int]:
-    """Start a machine for waiting work, stop those that run without need."""
+    """Start a machine for waiting work, stop those that run without need; where the stack has none, none is missed."""
+    if not settings().endpoint_deployed:
+        return {"started": 0, "stopped": 0}
     todo = tender().tend()
     return {"started": len(todo.starts), "stopped": len(todo.stops)}
 

@@ -42,10 +42,11 @@ class JobService:
     long_poll: LongPoll
 
     def submit(self, request: Request) -> Job:
-        """Accept a job; refused before the model could first answer. Raises ApiError.
+        """Accept a job; refused where there is no model, and before it could first answer. Raises ApiError.
 
         An input in the bucket would keep CloudFormation from rolling a failed first deploy back.
         """
+        deployed_engine.demand()
         first_service().demand()
         return self.submission.submit(request)
 

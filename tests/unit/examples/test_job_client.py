@@ -160,9 +160,10 @@ def test_without_retry_after_pauses_grow_to_a_limit(client: JobClient, api: Api,
     assert 90 < sum(time.slept) <= 120
 
 
-def test_a_final_refusal_is_raised_at_once(client: JobClient, api: Api, time: Time) -> None:
-    api.answers = [(400, refusal("invalid_parameter"), {})]
-    with pytest.raises(ApiError, match="400 invalid_parameter: about invalid_parameter") as caught:
+@pytest.mark.parametrize(("status", "code"), [(400, "invalid_parameter"), (503, "endpoint_not_deployed")])
+def test_a_final_refusal_is_raised_at_once(client: JobClient, api: Api, time: Time, status: int, code: str) -> None:
+    api.answers = [(status, refusal(code), {})]
+    with pytest.raises(ApiError, match=f"{status} {code}: about {code}") as caught:
         client.submit(BODY)
     assert not isinstance(caught.value, UnavailableError)
     assert (len(api.asked), time.slept) == (1, [])

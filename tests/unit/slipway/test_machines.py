@@ -40,6 +40,7 @@ class Aws:
         self.ec2, self.machines, self.rows = ec2, machines, rows or {}
         self.status, self.reason = "UPDATE_IN_PROGRESS", ""  # a stack that is complete would be called
         self.streams: dict[str, list[str]] = {}
+        self.parameters: dict[str, str] = {}
         self.meta = SimpleNamespace(endpoint_url="https://apigateway.eu-west-1.amazonaws.com")
 
     @property
@@ -50,6 +51,7 @@ class Aws:
             "StackStatus": self.status,
             "Description": f"{DESCRIPTION_PREFIX}gpt2 on transformers",
             "CreationTime": datetime(2026, 11, 22, tzinfo=UTC),
+            "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in self.parameters.items()],
             "Outputs": [{"OutputKey": "JobTable", "OutputValue": "jobs"}],
         }
         return DeployedStack(described, lambda service: self.ec2 if service in ("ec2", "ssm") else self)
@@ -151,6 +153,16 @@ def test_fewer_machines_than_asked_for_are_named() -> None:
     nobody = Aws(StandInEc2())
     assert looked(nobody)["machines"] == (False, "0 of 1: i-1 of the stack is gone")
     assert not hosting_of(nobody.stack).takes_calls
+
+
+def test_a_stack_without_machines_on_purpose_is_good(capsys: pytest.CaptureFixture[str]) -> None:
+    aws = Aws(StandInEc2(), machines=())
+    assert looked(aws)["machines"] == (False, "the stack has none")
+    aws.parameters = {"DeployEndpoint": "false"}
+    none = "none, as the stack's parameter DeployEndpoint is false"
+    assert looked(aws)["machines"] == (True, none)
+    show(aws.stack, as_json=False)
+    assert f"machines    {none}" in capsys.readouterr().out.splitlines()
 
 
 def test_machines_with_the_deployments_tags_that_are_not_the_stacks_still_bill() -> None:
@@ -314,6 +326,7 @@ def test_where_a_failed_deploy_left_no_log_its_reason_is_told(capsys: pytest.Cap
     ("status", "notice"),
     [
         ("InService", None),
+        ("NotDeployed", None),
         ("Stopped", "No machine is awake; one starts for this call, which usually takes 95 s."),
         ("Starting", "No machine is awake; one starts for this call, which usually takes 95 s."),
         ("Failed", "No machine is awake, and the last start failed; it is tried again each minute, and takes 95 s."),

@@ -35,6 +35,7 @@ class Aws:
         self.status, self.ids = status, ids
         self.endpoint = {"EndpointConfigName": "Config-1A", "EndpointStatus": "InService"} | (endpoint or {})
         self.events: list[dict[str, Any]] = []
+        self.parameters: dict[str, str] = {}
         self.outputs = {"ApiUrl": "https://a1b2.execute-api.eu-west-1.amazonaws.com/v1/"}
         self.meta = SimpleNamespace(endpoint_url="https://apigateway.eu-west-1.amazonaws.com")
 
@@ -46,6 +47,7 @@ class Aws:
             "StackStatus": self.status,
             "Description": f"{DESCRIPTION_PREFIX}gpt2 on tgi",
             "CreationTime": datetime(2026, 11, 22, tzinfo=UTC),
+            "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in self.parameters.items()],
             "Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in self.outputs.items()],
         }
         return DeployedStack(described, lambda service: StandInEc2() if service == "ec2" else self)
@@ -69,6 +71,8 @@ class Aws:
 
     def describe_endpoint(self, EndpointName: str) -> Any:
         assert EndpointName == "chat-1a2b3c4d"
+        if not self.endpoint:
+            raise ClientError({"Error": {"Code": "ValidationException", "Message": "Could not find endpoint"}}, "?")
         return self.endpoint
 
     def describe_alarms(self, AlarmNames: list[str], StateValue: str) -> Any:
@@ -165,6 +169,19 @@ def test_the_model_is_not_called_unless_the_stack_is_complete(status: str) -> No
     checks = looked(Aws(status=status))
     assert not checks["stack"][0]
     assert not [name for name in checks if name.startswith("POST")]
+
+
+def test_a_stack_without_an_endpoint_on_purpose_is_good_and_not_called(capsys: pytest.CaptureFixture[str]) -> None:
+    aws = Aws()
+    aws.endpoint, aws.parameters = {}, {"DeployEndpoint": "false"}
+    none = "none, as the stack's parameter DeployEndpoint is false"
+    checks = {check.name: (check.good, check.seen) for check in checks_of(aws.stack, timeout=1)}
+    assert checks["endpoint"] == (True, none)
+    assert not [name for name in checks if name.startswith("POST")]
+    show(aws.stack, as_json=False)
+    assert f"endpoint    {none}" in capsys.readouterr().out.splitlines()
+    aws.parameters = {"DeployEndpoint": "true"}
+    assert looked(aws)["endpoint"] == (False, "there is no endpoint chat-1a2b3c4d")
 
 
 def test_the_status_of_a_stack_without_its_queue_and_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -292,3 +309,10 @@ def test_wrong_use_is_told_before_aws_is_asked(
         main()
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["/aws/sagemaker/Endpoints", "/slipway/machines"])
+def test_a_stack_of_a_set_knows_its_endpoint_by_the_log_group(kind: str) -> None:
+    own = "/aws/lambda/StackSet-chat-Generate"
+    assert Aws(groups=[own, f"{kind}/other-1a2b3c4d"]).stack.endpoint_name == "other-1a2b3c4d"
+    assert Aws(groups=[own]).stack.endpoint_name == "chat-1a2b3c4d"

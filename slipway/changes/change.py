@@ -1,0 +1,44 @@
+"""One thing that an update of a stack does to a resource."""
+
+from dataclasses import dataclass
+
+KINDS = {
+    "refused": "CloudFormation refuses the update",
+    "retyped": "another type under the same logical id",
+    "removed": "deleted, or left behind where a policy retains it",
+    "replaced": "a new resource takes its place, the old one is deleted or left behind",
+    "may-be-replaced": "replaced under some conditions, which a template does not show",
+    "data-loss": "data may be lost",
+    "public-exposure": "reachable by anybody, or nearer to it",
+    "permission-widened": "somebody may do what nobody could before",
+    "interruption": "down, or restarted, during the update",
+    "price": "costs more or less by the hour",
+    "unknown": "nothing is known about the type or the value",
+    "added": "new",
+    "nothing": "updated in place, without any of the above",
+}
+"""Every kind and its meaning, worst first."""
+
+RENAMED = "likely a rename"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an update means for one resource.
+
+    logical_id: of the resource, or of the template's part (such as `Outputs.ApiUrl`). kind: a key of KINDS.
+    property: the path that causes it, such as `ProductionVariants.*.InstanceType`, or ''. sentence: for people.
+    gated: stops a pipeline unless somebody acknowledges it.
+    """
+
+    logical_id: str
+    type: str
+    kind: str
+    property: str
+    sentence: str
+    gated: bool = False
+
+
+def rank(change: Change) -> tuple[bool, int, str, str]:
+    """Worst first."""
+    return (not change.gated, list(KINDS).index(change.kind), change.logical_id, change.property)

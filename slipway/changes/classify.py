@@ -1,0 +1,273 @@
+"""Two templates -> what the update from one to the other means."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from slipway.changes.change import RENAMED, Change, rank
+from slipway.changes.comparison import ABSENT, Difference
+from slipway.changes.data_loss import lost_settings
+from slipway.changes.exposure import opened
+from slipway.changes.interruption import interruptions
+from slipway.changes.permissions import widened
+from slipway.changes.policies import shown
+from slipway.changes.price import usd_per_hour
+from slipway.changes.replacement import Update, causes, kept_name, unmarked, updates
+from slipway.changes.resources import RETAINING, Resource, resources_of
+from slipway.changes.schema import BILLED_BY_THE_HOUR, schema_of, stateful_types
+
+Resources = dict[str, Resource]
+_CODE = {"AWS::Lambda::Function": ("Code",), "AWS::Lambda::LayerVersion": ("Content",)}
+
+
+def classify(
+    before: dict[str, Any],
+    after: dict[str, Any],
+    *,
+    before_values: dict[str, str] | None = None,
+    after_values: dict[str, str] | None = None,
+    region: str = "us-east-1",
+) -> list[Change]:
+    """Every change of an update, worst first; [] where nothing changes.
+
+    before, after: templates as Python reads their JSON. before_values, after_values: parameters by name; their defaults
+    hold for the others. region: whose resource types hold.
+    """
+    old = resources_of(before, before_values or {}, region)
+    new = resources_of(after, after_values or {}, region)
+    found = [*_found(old, new, region), *_beside_the_resources(before, after)]
+    return sorted(dict.fromkeys(found), key=rank)
+
+
+def _found(old: Resources, new: Resources, region: str) -> Iterator[Change]:
+    done = updates(old, new, region)
+    renamed = _renamed(old, new)
+    for name, resource in old.items():
+        if name not in new:
+            yield from _removed(resource, renamed.get(name), old)
+        elif new[name].type != resource.type:
+            yield _change(
+                resource,
+                "retyped",
+                "Type",
+                f"{resource.type} -> {new[name].type}: CloudFormation refuses another type under the same logical id; "
+                "give the new one another id",
+                gated=True,
+            )
+    for name, resource in new.items():
+        if name not in old:
+            yield from _added(resource, renamed, new, region)
+        elif old[name].type == resource.type:
+            yield from _beside_the_properties(old[name], resource, known=name in done)
+    for name, update in done.items():
+        yield from _updated(old[name], update)
+    for name in sorted(old.keys() & new.keys()):
+        if old[name].type == new[name].type:
+            yield from _price_moved(old, new, name)
+            for path, said in lost_settings(old[name], new[name], stateful=_is_stateful(old[name].type)):
+                yield _change(new[name], "data-loss", path, said)
+    for each in widened(old, new):
+        yield _change(each.resource, "permission-widened", each.property, each.sentence, gated=True)
+    for door in opened(old, new):
+        yield _change(new[door.logical_id], "public-exposure", door.property, door.sentence, gated=True)
+
+
+def _beside_the_resources(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+    """Of the template itself: what a macro makes of it, and values that other stacks may import."""
+    loops = any(key.startswith("Fn::") for each in (before, after) for key in each.get("Resources") or {})
+    if before != after and (before.get("Transform") or after.get("Transform") or loops):
+        said = "a macro changes the template on AWS; what it makes of the resources is not known here"
+        yield Change("Transform", "", "unknown", "", said)
+    outputs = {name for name, output in (before.get("Outputs") or {}).items() if "Export" in output}
+    for name in sorted(outputs - (after.get("Outputs") or {}).keys()):
+        said = "the export goes: CloudFormation refuses that while another stack imports it"
+        yield Change(f"Outputs.{name}", "", "removed", "Export", said)
+
+
+def _change(resource: Resource, kind: str, path: str, sentence: str, *, gated: bool = False) -> Change:
+    return Change(resource.logical_id, resource.type, kind, path, sentence, gated)
+
+
+def _is_stateful(resource_type: str) -> bool:
+    return resource_type in stateful_types()
+
+
+def _matters(resource_type: str) -> bool:
+    """Holds data, or is billed by the hour."""
+    return _is_stateful(resource_type) or resource_type in BILLED_BY_THE_HOUR
+
+
+def _removed(resource: Resource, new_name: str | None, old: Resources) -> Iterator[Change]:
+    policy = resource.deletion_policy
+    said = {
+        "Retain": "leaves the stack and stays behind (DeletionPolicy Retain), with its data and its bill",
+        "RetainExceptOnCreate": "leaves the stack and stays behind (DeletionPolicy RetainExceptOnCreate)",
+        "Snapshot": "is deleted after a snapshot (DeletionPolicy Snapshot)",
+    }.get(policy, "is deleted")
+    if new_name:
+        said += f"; {new_name} is new with the same properties: {RENAMED}, which CloudFormation does not know"
+    price = usd_per_hour(resource, old)
+    if price:
+        said += f"; about {price:.2f} USD an hour less"
+    yield _change(resource, "removed", "", said, gated=_matters(resource.type))
+    if _is_stateful(resource.type) and policy == "Delete":
+        yield _change(resource, "data-loss", "", _lost(resource, "removed"))
+
+
+def _lost(resource: Resource, how: str) -> str:
+    if resource.type == "AWS::S3::Bucket":
+        return f"{how} without a retaining policy: its objects, if it is emptied (a bucket with objects is not deleted)"
+    return f"{how} without a retaining policy: its data is deleted with it"
+
+
+def _added(resource: Resource, renamed: dict[str, str], new: Resources, region: str) -> Iterator[Change]:
+    old_name = next((old for old, name in renamed.items() if name == resource.logical_id), None)
+    said = f"new, with the properties of {old_name}, which goes" if old_name else "new"
+    price = usd_per_hour(resource, new)
+    if price:
+        said += f"; about {price:.2f} USD an hour"
+    yield _change(resource, "added", "", said)
+    schema = schema_of(resource.type, region)
+    names = schema.physical_names(resource.type) if schema else []
+    if old_name and names and all(isinstance(resource.properties.get(name), str) for name in names):
+        said = f"{names[-1]} is the one of {old_name}, which is deleted only later: the name is taken"
+        yield _change(resource, "refused", names[-1], said, gated=True)
+
+
+def _renamed(old: Resources, new: Resources) -> dict[str, str]:
+    """Old logical id -> new one, where no other resource that comes or goes has the same type and properties."""
+    gone = [resource for name, resource in old.items() if name not in new and resource.properties]
+    added = [resource for name, resource in new.items() if name not in old]
+    found = {}
+    for resource in gone:
+        same = [each for each in added if (each.type, each.properties) == (resource.type, resource.properties)]
+        alike = [each for each in gone if (each.type, each.properties) == (resource.type, resource.properties)]
+        if len(same) == 1 and len(alike) == 1:
+            found[resource.logical_id] = same[0].logical_id
+    return found
+
+
+def _beside_the_properties(before: Resource, after: Resource, *, known: bool) -> Iterator[Change]:
+    if before.condition != after.condition and after.condition is not None:
+        said = "its condition is known only on AWS: it is deleted where the condition is false"
+        yield _change(after, "removed", "Condition", said, gated=_matters(after.type))
+    changed = [key for key in ("Metadata", "DependsOn") if before.attributes.get(key) != after.attributes.get(key)]
+    for key in ("deletion_policy", "replace_policy"):
+        if getattr(before, key) != getattr(after, key):
+            changed.append({"deletion_policy": "DeletionPolicy", "replace_policy": "UpdateReplacePolicy"}[key])
+    if changed and not known:
+        yield _change(after, "nothing", ", ".join(changed), "nothing changes on AWS")
+
+
+def _updated(before: Resource, update: Update) -> Iterator[Change]:
+    resource = update.resource
+    for each in _first_of_a_name(update.refused):
+        said = f"{_said(each, update)}: CloudFormation supports no update of it; give the resource another logical id"
+        yield _change(resource, "refused", each.name, said, gated=True)
+    if update.schema is None:
+        if not update.refused:
+            yield _unknown(update)
+        return
+    gated = _matters(resource.type)
+    for each in _first_of_a_name(update.replacing):
+        yield _change(
+            resource, "replaced", each.name, f"{_said(each, update)}: {_replaced(before, update)}", gated=gated
+        )
+    if update.may_be_replaced:
+        for each in _first_of_a_name(update.maybe_replacing):
+            said = f"{_said(each, update)}: may be replaced; the template does not show whether it has to be"
+            yield _change(resource, "may-be-replaced", each.name, said, gated=gated)
+    if (
+        (update.is_replaced or update.may_be_replaced)
+        and _is_stateful(resource.type)
+        and not _is_kept(before, resource)
+    ):
+        how = "replaced" if update.is_replaced else "where it is replaced,"
+        yield _change(resource, "data-loss", "", _lost(resource, how))
+    if update.is_replaced:
+        if name := kept_name(update):
+            said = f"{name} stays {shown(resource.properties[name])} and the resource is replaced: the name is taken"
+            yield _change(resource, "refused", name, f"{said} by the old one; change it, too", gated=True)
+    else:
+        yield from _in_place(update)
+
+
+def _replaced(before: Resource, update: Update) -> str:
+    if before.replace_policy == update.resource.replace_policy and before.replace_policy != "Delete":
+        kept = {"Snapshot": "the old one is deleted after a snapshot"}.get(before.replace_policy, "the old one stays")
+        return f"replaced; {kept} (UpdateReplacePolicy {before.replace_policy})"
+    return "replaced by a new one, then deleted"
+
+
+def _is_kept(before: Resource, after: Resource) -> bool:
+    keeping = (*RETAINING, "Snapshot")
+    return before.replace_policy in keeping and after.replace_policy in keeping
+
+
+def _unknown(update: Update) -> Change:
+    names = ", ".join(dict.fromkeys(each.name for each in update.differences))
+    resource = update.resource
+    said = f"{names} changed; no schema says what that does, its provider decides, also whether it is replaced"
+    return _change(resource, "unknown", names, said)
+
+
+def _in_place(update: Update) -> Iterator[Change]:
+    resource, schema = update.resource, update.schema
+    interrupted = dict(interruptions(resource.type, update.differences))
+    for path, said in interrupted.items():
+        yield _change(resource, "interruption", path, said)
+    for each in _first_of_a_name(update.in_place):
+        if each.name in interrupted:
+            continue
+        if schema and each.path in schema.read_only:
+            said = "only AWS sets this property: CloudFormation refuses or ignores it"
+            yield _change(resource, "unknown", each.name, said)
+        elif schema and not schema.knows(each.path):
+            yield _change(resource, "unknown", each.name, f"{_said(each, update)}: not in the schema of the type")
+        else:
+            yield _change(resource, "nothing", each.name, _quiet(each, update))
+
+
+def _quiet(difference: Difference, update: Update) -> str:
+    top = difference.path[0]
+    if top in _CODE.get(update.resource.type, ()):
+        return "code"
+    if update.schema and difference.path[: len(update.schema.tags)] == update.schema.tags:
+        return "tags"
+    return f"{_said(difference, update)}, in place"
+
+
+def _said(difference: Difference, update: Update) -> str:
+    """Old -> new, or what it refers to."""
+    if names := causes(difference):
+        return f"{difference.name} refers to {', '.join(names)}, which changes"
+    if _is_secret(difference, update):
+        return f"{difference.name} changes"
+    return f"{difference.name} {_cut(difference.before)} -> {_cut(unmarked(difference.after))}"
+
+
+def _is_secret(difference: Difference, update: Update) -> bool:
+    words = ("password", "secret", "token", "credential")
+    hidden = update.schema.content.get("writeOnlyProperties", []) if update.schema else []
+    pointer = "/properties/" + "/".join(difference.path)
+    return any(word in difference.path[-1].lower() for word in words) or any(
+        pointer.startswith(each) for each in hidden
+    )
+
+
+def _cut(value: Any) -> str:
+    text = " ".join((shown(value) if value != ABSENT else ABSENT).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _first_of_a_name(found: list[Difference]) -> list[Difference]:
+    first: dict[str, Difference] = {}
+    for each in found:
+        first.setdefault(each.name, each)
+    return list(first.values())
+
+
+def _price_moved(old: Resources, new: Resources, name: str) -> Iterator[Change]:
+    before, after = usd_per_hour(old[name], old), usd_per_hour(new[name], new)
+    if before is not None and after is not None and before != after:
+        said = f"about {before:.2f} -> {after:.2f} USD an hour"
+        yield _change(new[name], "price", "InstanceType", said)

@@ -1,0 +1,129 @@
+"""Settings that keep data, and what an update takes away of them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from slipway.changes.exposure import values_at
+from slipway.changes.policies import shown
+from slipway.changes.resources import RETAINING, Resource
+
+Found = tuple[str, str]  # the property and the sentence
+
+_FOREVER = float("inf")
+
+# How long data is kept: type, property, value where the property is absent (source: the services' API references).
+_KEPT = [
+    ("AWS::Logs::LogGroup", "RetentionInDays", _FOREVER, "days"),
+    ("AWS::SQS::Queue", "MessageRetentionPeriod", 345_600, "seconds"),
+    ("AWS::Kinesis::Stream", "RetentionPeriodHours", 24, "hours"),
+    ("AWS::RDS::DBInstance", "BackupRetentionPeriod", 1, "days of backups"),
+    ("AWS::RDS::DBCluster", "BackupRetentionPeriod", 1, "days of backups"),
+    ("AWS::DocDB::DBCluster", "BackupRetentionPeriod", 1, "days of backups"),
+    ("AWS::Neptune::DBCluster", "BackupRetentionPeriod", 1, "days of backups"),
+    ("AWS::Redshift::Cluster", "AutomatedSnapshotRetentionPeriod", 1, "days of snapshots"),
+    ("AWS::ElastiCache::ReplicationGroup", "SnapshotRetentionLimit", 0, "days of snapshots"),
+    ("AWS::ElastiCache::CacheCluster", "SnapshotRetentionLimit", 0, "days of snapshots"),
+    ("AWS::MemoryDB::Cluster", "SnapshotRetentionLimit", 0, "days of snapshots"),
+    ("AWS::Events::Archive", "RetentionDays", _FOREVER, "days"),
+    ("AWS::Timestream::Table", "RetentionProperties.MagneticStoreRetentionPeriodInDays", _FOREVER, "days"),
+]
+
+# Settings that protect while they have this value: type ("" = any), property, value, what is gone without it.
+_PROTECTING = [
+    ("", "DeletionProtectionEnabled", "true", "the protection against deletion"),
+    ("", "DeletionProtection", "true", "the protection against deletion"),
+    ("", "DeletionProtection", "ACTIVE", "the protection against deletion"),
+    ("", "PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled", "true", "recovery to a point in time"),
+    ("AWS::S3::Bucket", "VersioningConfiguration.Status", "Enabled", "keeping overwritten and deleted objects"),
+    ("AWS::EFS::FileSystem", "BackupPolicy.Status", "ENABLED", "the automatic backup"),
+]
+_NEW_CONTENT = {
+    "AWS::SecretsManager::Secret": ("SecretString", "GenerateSecretString"),
+    "AWS::ECR::Repository": ("LifecyclePolicy",),
+}
+
+
+def lost_settings(before: Resource, after: Resource, *, stateful: bool) -> Iterator[Found]:
+    """What an update in place takes away."""
+    for kind, path, default, unit in _KEPT:
+        if kind == before.type:
+            yield from _shortened(before, after, path, default, unit)
+    for kind, path, value, what in _PROTECTING:
+        old, new = (_at(each, path) for each in (before, after))
+        if kind in ("", before.type) and old == value and new != value:
+            yield path, f"{what} goes off"
+    yield from _expiring(before, after)
+    for path in _NEW_CONTENT.get(before.type, ()):
+        old, new = before.properties.get(path), after.properties.get(path)
+        if new is not None and old != new:
+            yield path, f"{path} changes, which replaces or deletes what is stored now"
+    if stateful:
+        yield from _policies(before, after)
+
+
+def _shortened(before: Resource, after: Resource, path: str, default: float, unit: str) -> Iterator[Found]:
+    old, new = (_number(_at(each, path), default) for each in (before, after))
+    if old is not None and new is not None and new < old:
+        said = "without an end" if old == _FOREVER else f"{old:g} {unit}"
+        yield path, f"kept {said}, then {new:g} {unit}: what is older is deleted"
+
+
+def _expiring(before: Resource, after: Resource) -> Iterator[Found]:
+    """Time to live and lifecycle rules that are new or earlier."""
+    if before.type in ("AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable"):
+        path = "TimeToLiveSpecification"
+        old, new = before.properties.get(path), after.properties.get(path)
+        if isinstance(new, dict) and new.get("Enabled", "true") == "true" and old != new:
+            yield path, "items are deleted at the time that this attribute says: " + shown(new.get("AttributeName"))
+    if before.type == "AWS::S3::Bucket":
+        old_rules, new_rules = _expirations(before), _expirations(after)
+        for key, days in new_rules.items():
+            old_days = old_rules.get(key, _FOREVER)
+            if days < old_days:
+                said = "never" if old_days == _FOREVER else f"after {old_days:g} days"
+                where = f"objects under {key[0]!r}" if key[0] else "objects"
+                yield "LifecycleConfiguration", f"{where} expired {said}, now after {days:g} days ({key[1]})"
+
+
+def _expirations(bucket: Resource) -> dict[tuple[str, str], float]:
+    """Days by prefix (or filter) and setting, of the rules that are on."""
+    found: dict[tuple[str, str], float] = {}
+    for rule in values_at(bucket.properties, ["LifecycleConfiguration", "Rules", "*"]):
+        if not isinstance(rule, dict) or rule.get("Status") != "Enabled":
+            continue
+        filters = {key: value for key, value in rule.items() if "Filter" in key or key == "Prefix"}
+        prefix = shown(rule["Prefix"]) if filters.keys() == {"Prefix"} else shown(filters) if filters else ""
+        for path in (
+            "ExpirationInDays",
+            "NoncurrentVersionExpirationInDays",
+            "NoncurrentVersionExpiration.NoncurrentDays",
+        ):
+            for value in values_at(rule, path.split(".")):
+                days = _number(value, _FOREVER)
+                if days is not None:
+                    found[prefix, path] = min(days, found.get((prefix, path), _FOREVER))
+        if "ExpirationDate" in rule:
+            found[prefix, "ExpirationDate"] = 0
+    return found
+
+
+def _policies(before: Resource, after: Resource) -> Iterator[Found]:
+    keeping = (*RETAINING, "Snapshot")
+    if before.deletion_policy in keeping and after.deletion_policy not in keeping:
+        yield "DeletionPolicy", f"was {before.deletion_policy}: a later removal deletes its data"
+    if before.replace_policy in keeping and after.replace_policy not in keeping:
+        yield "UpdateReplacePolicy", f"was {before.replace_policy}: a later replacement deletes its data"
+
+
+def _at(resource: Resource, path: str) -> Any:
+    return next(iter(values_at(resource.properties, path.split("."))), None)
+
+
+def _number(value: Any, default: float) -> float | None:
+    """None = known only on AWS."""
+    if value is None:
+        return default
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,56 @@
+"""USD an hour of the instances that a resource asks for, by the catalog: an indication, never a bill."""
+
+from typing import Any
+
+from llm_hosting.catalog.instances import ec2_instances, instances
+from slipway.changes.exposure import values_at
+from slipway.changes.resources import Resource
+
+
+def usd_per_hour(resource: Resource, resources: dict[str, Resource]) -> float | None:
+    """None where the resource bills no instances, or the catalog or the template does not know which."""
+    properties = resource.properties
+    if resource.type == "AWS::SageMaker::EndpointConfig":
+        return _of_variants(values_at(properties, ["ProductionVariants", "*"]))
+    if resource.type == "AWS::EC2::Instance":
+        return _ec2(_type_of(properties, resources), "1")
+    if resource.type == "AWS::AutoScaling::AutoScalingGroup":
+        return _ec2(_type_of(properties, resources), properties.get("DesiredCapacity", properties.get("MinSize")))
+    return None
+
+
+def _of_variants(variants: list[Any]) -> float | None:
+    """Of the instances with which each variant begins."""
+    prices = [_of_variant(each) for each in variants if isinstance(each, dict) and "ServerlessConfig" not in each]
+    return None if not prices or None in prices else sum(each for each in prices if each is not None)
+
+
+def _of_variant(variant: dict[str, Any]) -> float | None:
+    pools = values_at(variant, ["InstancePools", "*", "InstanceType"])
+    known = instances().get(str(variant.get("InstanceType") or next(iter(pools), "")))
+    return _times(known.usd_per_hour if known else None, variant.get("InitialInstanceCount", "1"))
+
+
+def _type_of(properties: dict[str, Any], resources: dict[str, Resource]) -> Any:
+    """Of an instance or a group: its own, or its launch template's."""
+    if "InstanceType" in properties:
+        return properties["InstanceType"]
+    for key in ("LaunchTemplateId", "LaunchTemplateName"):
+        for reference in values_at(properties, ["LaunchTemplate", key]):
+            name = reference.get("Ref") if isinstance(reference, dict) else None
+            if isinstance(name, str) and name in resources:
+                found = values_at(resources[name].properties, ["LaunchTemplateData", "InstanceType"])
+                return next(iter(found), None)
+    return None
+
+
+def _ec2(instance_type: Any, count: Any) -> float | None:
+    known = ec2_instances().get(str(instance_type))
+    return _times(known.usd_per_hour if known else None, count)
+
+
+def _times(price: float | None, count: Any) -> float | None:
+    try:
+        return None if price is None else price * int(count)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,215 @@
+"""What an update replaces, also by way of references: CloudFormation's own rules, from the resource schemas."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from slipway.changes.comparison import ABSENT, Difference, differences
+from slipway.changes.resources import Resource
+from slipway.changes.schema import Path, Schema, schema_of
+
+NEW = "(new)"
+"""Marks a reference whose value the update changes."""
+MAYBE_NEW = "(maybe new)"
+
+# Properties of which the type refuses another value, which no schema says; "" = any property. Source: "Updates are not
+# supported" on the types' pages of CloudFormation's template reference; of a key: the description of AWS::KMS::Key.
+_FIXED = {
+    "AWS::CloudFormation::CustomResource": ("ServiceToken",),
+    "AWS::CloudFormation::WaitCondition": ("",),
+    "AWS::Cognito::UserPool": ("AliasAttributes", "UsernameAttributes", "UsernameConfiguration"),
+    "AWS::EC2::Volume": ("AvailabilityZone", "Encrypted", "KmsKeyId", "OutpostArn", "SnapshotId"),
+    "AWS::KMS::Key": ("KeySpec", "KeyUsage", "MultiRegion", "Origin"),
+}
+
+# Attributes that an update in place changes, by type: the property that does it ("" = any), the attribute.
+# Source: the types' pages in CloudFormation's template reference, "Return values".
+_CHANGING = {
+    "AWS::EC2::LaunchTemplate": [("LaunchTemplateData", "LatestVersionNumber")],
+    "AWS::DynamoDB::Table": [("StreamSpecification", "StreamArn")],
+    "AWS::CloudFormation::Stack": [("", "Outputs.")],
+    "AWS::SSM::Parameter": [("Value", "Value")],
+}
+
+
+@dataclass
+class Update:
+    """What happens to one resource of both templates.
+
+    refused, replacing, maybe_replacing, in_place: the differences that do it. schema: None where
+    nothing says what they do.
+    """
+
+    resource: Resource
+    schema: Schema | None
+    differences: list[Difference]
+    refused: list[Difference] = field(default_factory=list)
+    replacing: list[Difference] = field(default_factory=list)
+    maybe_replacing: list[Difference] = field(default_factory=list)
+    in_place: list[Difference] = field(default_factory=list)
+
+    @property
+    def is_replaced(self) -> bool:
+        return bool(self.replacing)
+
+    @property
+    def may_be_replaced(self) -> bool:
+        return bool(self.maybe_replacing) and not self.replacing
+
+
+def updates(before: dict[str, Resource], after: dict[str, Resource], region: str) -> dict[str, Update]:
+    """Of the resources that both templates have with the same type; found again until no reference changes more."""
+    both = [name for name in before if name in after and before[name].type == after[name].type]
+    marks: dict[str, dict[str, str]] = {}
+    while True:
+        found = {name: _update(before[name], after[name], marks, region) for name in both}
+        spread = {name: mark for name, update in found.items() if (mark := _marks(update))}
+        if spread == marks:
+            return {name: update for name, update in found.items() if update.differences}
+        marks = spread
+
+
+def _update(before: Resource, after: Resource, marks: dict[str, dict[str, str]], region: str) -> Update:
+    schema = schema_of(before.type, region)
+    found = differences(before.properties, _marked(after.properties, marks), schema)
+    update = Update(after, schema, found)
+    for each in found:
+        _sort(update, each)
+    return update
+
+
+def _sort(update: Update, difference: Difference) -> None:
+    """To what the difference does."""
+    schema = update.schema
+    certain = not _only_maybe(difference)
+    kind = update.resource.type
+    fixed = _FIXED.get("AWS::CloudFormation::CustomResource" if kind.startswith("Custom::") else kind, ())
+    if difference.path[0] in fixed or "" in fixed:
+        update.refused.append(difference)
+    elif schema is None or not schema.knows(difference.path):
+        update.in_place.append(difference)
+    elif _matches(difference, schema.create_only) or schema.never_updates:
+        (update.replacing if certain else update.maybe_replacing).append(difference)
+    elif _matches(difference, schema.conditionally_create_only):
+        update.maybe_replacing.append(difference)
+    else:
+        update.in_place.append(difference)
+
+
+def _matches(difference: Difference, pointers: list[Path]) -> bool:
+    return any(_touches(difference, pointer) for pointer in pointers)
+
+
+def _touches(difference: Difference, pointer: Path) -> bool:
+    """The difference lies at the pointer or under it, or is a whole that has a part there."""
+    path = difference.path
+    shared = min(len(path), len(pointer))
+    if any(one != other for one, other in zip(path[:shared], pointer[:shared], strict=True)):
+        return False
+    if len(path) >= len(pointer):
+        return True
+    rest = pointer[shared:]
+    return bool(_part(difference.before, rest) != _part(difference.after, rest))
+
+
+def _part(value: Any, path: Path) -> Any:
+    for index, step in enumerate(path):
+        if isinstance(value, list) and step == "*":
+            return [_part(each, path[index + 1 :]) for each in value]
+        if isinstance(value, dict) and step not in value and _is_unknown(value):
+            return value
+        value = value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
+    return value
+
+
+def _is_unknown(value: dict[str, Any]) -> bool:
+    name = next(iter(value), "")
+    return len(value) == 1 and (name == "Ref" or name.startswith("Fn::"))
+
+
+def _marks(update: Update) -> dict[str, str]:
+    """By attribute ("*" = the reference itself and every attribute): whether its value changes."""
+    if update.is_replaced:
+        return {"*": NEW}
+    if update.may_be_replaced:
+        return {"*": MAYBE_NEW}
+    if update.schema is None and update.differences:
+        return {"*": MAYBE_NEW}  # a custom resource answers with what it likes
+    found = {}
+    for cause, attribute in _CHANGING.get(update.resource.type, []):
+        if any(not cause or each.path[0] == cause for each in update.in_place):
+            found[attribute] = MAYBE_NEW if attribute.endswith(".") else NEW
+    for each in update.in_place:
+        found.setdefault(".".join(each.path), NEW)  # an attribute that is a property
+    return found
+
+
+def _marked(value: Any, marks: dict[str, dict[str, str]]) -> Any:
+    """With the references that change told from those that do not."""
+    if isinstance(value, list):
+        return [_marked(each, marks) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(value.get("Ref"), str) and len(value) == 1:
+        mark = marks.get(value["Ref"], {}).get("*")
+        return {"Ref": [value["Ref"], mark]} if mark else value
+    if "Fn::GetAtt" in value and len(value) == 1:
+        name, attribute = value["Fn::GetAtt"]
+        mark = _mark_of(attribute, marks.get(name, {}))
+        return {"Fn::GetAtt": [name, attribute, mark]} if mark else value
+    return {key: _marked(each, marks) for key, each in value.items()}
+
+
+def _mark_of(attribute: Any, marks: dict[str, str]) -> str | None:
+    for name, mark in marks.items():
+        if name in ("*", attribute) or (name.endswith(".") and str(attribute).startswith(name)):
+            return mark
+    return None
+
+
+def unmarked(value: Any, *which: str) -> Any:
+    """Without the marks of that kind (default both)."""
+    if isinstance(value, list):
+        return [unmarked(each, *which) for each in value]
+    if not isinstance(value, dict):
+        return value
+    kinds = which or (NEW, MAYBE_NEW)
+    if isinstance(value.get("Ref"), list) and value["Ref"][1] in kinds:
+        return {"Ref": value["Ref"][0]}
+    if isinstance(value.get("Fn::GetAtt"), list) and value["Fn::GetAtt"][-1] in kinds:
+        return {"Fn::GetAtt": value["Fn::GetAtt"][:2]}
+    return {key: unmarked(each, *which) for key, each in value.items()}
+
+
+def _only_maybe(difference: Difference) -> bool:
+    return bool(unmarked(difference.after, MAYBE_NEW) == difference.before)
+
+
+def causes(difference: Difference) -> list[str]:
+    """The resources whose change is the whole reason; [] where the value itself differs."""
+    if unmarked(difference.after) != difference.before:
+        return []
+    return sorted(set(_marked_names(difference.after)))
+
+
+def _marked_names(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _marked_names(each)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if key in ("Ref", "Fn::GetAtt") and isinstance(each, list) and each[-1] in (NEW, MAYBE_NEW):
+                yield each[0]
+            else:
+                yield from _marked_names(each)
+
+
+def kept_name(update: Update) -> str:
+    """The property with a physical name that stays, so that old and new cannot stand side by side; '' = none."""
+    schema = update.schema
+    if schema is None:
+        return ""
+    names = schema.physical_names(update.resource.type)
+    changed = {each.path[0] for each in update.differences}
+    stays = bool(names) and all(name in update.resource.properties and name not in changed for name in names)
+    return names[-1] if stays else ""

@@ -1,0 +1,51 @@
+"""The resources of a template, with every value resolved that is known before the deploy."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from slipway.changes.resolve import Resolver
+
+RETAINING = ("Retain", "RetainExceptOnCreate")
+
+
+@dataclass(frozen=True)
+class Resource:
+    """condition: None where it is sure to exist, else an expression of what is known only on AWS."""
+
+    logical_id: str
+    type: str
+    properties: dict[str, Any]
+    deletion_policy: str
+    replace_policy: str
+    condition: Any
+    attributes: dict[str, Any]  # what stands beside the properties and does not act on AWS, such as DependsOn
+
+
+def resources_of(template: dict[str, Any], values: dict[str, str], region: str) -> dict[str, Resource]:
+    """By logical id; without those that a condition turns off."""
+    resolver = Resolver(template, values, region)
+    found = {}
+    for logical_id, resource in (template.get("Resources") or {}).items():
+        if not isinstance(resource, dict) or "Type" not in resource:
+            continue  # a loop, which a macro unrolls
+        condition = resolver.condition(resource["Condition"]) if "Condition" in resource else True
+        if condition is False:
+            continue
+        properties = resolver.value(resource.get("Properties") or {})
+        found[logical_id] = Resource(
+            logical_id,
+            resource["Type"],
+            properties,
+            str(resolver.value(resource.get("DeletionPolicy") or _default_policy(resource["Type"], properties))),
+            str(resolver.value(resource.get("UpdateReplacePolicy") or "Delete")),
+            None if condition is True else condition,
+            {key: resource[key] for key in ("Metadata", "DependsOn") if key in resource},
+        )
+    return found
+
+
+def _default_policy(resource_type: str, properties: dict[str, Any]) -> str:
+    """Source: DeletionPolicy attribute, CloudFormation's user guide."""
+    in_cluster = resource_type == "AWS::RDS::DBInstance" and "DBClusterIdentifier" in properties
+    snapshots = resource_type in ("AWS::RDS::DBCluster", "AWS::RDS::DBInstance") and not in_cluster
+    return "Snapshot" if snapshots else "Delete"

@@ -1,0 +1,52 @@
+"""CloudFormation templates as Python reads them, from JSON or YAML."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+class TemplateError(Exception):
+    """There is no template to compare; the message is one sentence."""
+
+
+def read_template(path: Path) -> dict[str, Any]:
+    """Of a file. Raises TemplateError."""
+    try:
+        return parse_template(path.read_text(), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise TemplateError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def parse_template(text: str, name: str) -> dict[str, Any]:
+    """name: for the message. Raises TemplateError."""
+    try:
+        content = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, _Loader)
+    except (ValueError, yaml.YAMLError) as error:
+        raise TemplateError(f"{name} is no template: {' '.join(str(error).split())[:200]}") from error
+    if not isinstance(content, dict) or not isinstance(content.get("Resources"), dict):
+        raise TemplateError(f"{name} is no template: it has no Resources.")
+    return content
+
+
+class _Loader(yaml.SafeLoader):
+    """With the short forms of functions, such as !Ref, and dates as text, as in a policy's Version."""
+
+    yaml_implicit_resolvers = {
+        letter: [each for each in resolvers if each[0] != "tag:yaml.org,2002:timestamp"]
+        for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+def _function(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
+    if isinstance(node, yaml.ScalarNode):
+        value: Any = loader.construct_scalar(node)
+    elif isinstance(node, yaml.SequenceNode):
+        value = loader.construct_sequence(node, deep=True)
+    else:
+        value = loader.construct_mapping(node, deep=True)  # type: ignore[arg-type]
+    return {suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}": value}
+
+
+_Loader.add_multi_constructor("!", _function)

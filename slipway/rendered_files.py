@@ -1,0 +1,98 @@
+"""The files that `render` writes: template, values of its parameters, archives; and how to deploy them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from llm_hosting.portable.template import (
+    MOST_BYTES_IN_BUCKET,
+    MOST_BYTES_IN_REQUEST,
+    NotPortableError,
+    PortableTemplate,
+)
+
+_SWITCH = "DeployEndpoint"
+
+
+class ParametersFileError(Exception):
+    """A file of parameters that can't be read; the message is one sentence."""
+
+
+class RenderedFiles:
+    """name: of the deployment, with which the files begin."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name = name
+        self._template = folder / f"{name}.template.yaml"
+        self._parameters = folder / f"{name}.parameters.json"
+        self._archives = folder / "archives"
+
+    def values(self) -> dict[str, str]:
+        """Of parameters, as an earlier run or a person has written them. Raises ParametersFileError."""
+        if not self._parameters.is_file():
+            return {}
+        try:
+            rows = json.loads(self._parameters.read_text())
+            return {row["ParameterKey"]: str(row["ParameterValue"]) for row in rows}
+        except (ValueError, TypeError, KeyError):
+            form = '[{"ParameterKey": "...", "ParameterValue": "..."}, ...]'
+            raise ParametersFileError(f"{self._parameters} is not {form}; mend or remove it.") from None
+
+    def write(self, template: PortableTemplate, values: Mapping[str, str]) -> None:
+        """values: stay as they are in the file. Raises NotPortableError for a template that CloudFormation refuses."""
+        body = template.body()
+        if (size := len(body.encode())) > MOST_BYTES_IN_BUCKET:
+            most = f"{MOST_BYTES_IN_BUCKET:,} bytes"
+            raise NotPortableError(f"{self.name}: its template has {size:,} bytes; CloudFormation takes {most}.")
+        self._template.parent.mkdir(parents=True, exist_ok=True)
+        self._template.write_text(body)
+        if declared := template.content.get("Parameters"):
+            given = dict.fromkeys(_without_default(template), "") | template.parameters | {_SWITCH: "false"}
+            given |= {name: value for name, value in values.items() if name in declared}
+            rows = [{"ParameterKey": name, "ParameterValue": value} for name, value in given.items()]
+            self._parameters.write_text(json.dumps(rows, indent=2) + "\n")
+        for key, content in template.archives.items():
+            self._archives.mkdir(exist_ok=True)
+            (self._archives / key).write_bytes(content)
+
+    def advice(self, template: PortableTemplate) -> Iterator[str]:
+        """What was written, what to fill in, and the two commands that deploy it."""
+        size = self._template.stat().st_size
+        fits = size <= MOST_BYTES_IN_REQUEST
+        way = "fits into a request" if fits else f"goes through a bucket, as a request holds {MOST_BYTES_IN_REQUEST:,}"
+        yield f"{self._template}: {size:,} bytes of at most {MOST_BYTES_IN_BUCKET:,}; {way}"
+        if template.content.get("Parameters"):
+            yield f"{self._parameters}: values of parameters, which a later run keeps"
+            yield from self._to_fill_in(template)
+        for key, content in template.archives.items():
+            to = f"s3://<ArchiveBucketPrefix>-<region>/{key}"
+            yield f"{self._archives / key}: {len(content):,} bytes, which belong into {to} of each region"
+        yield from ("", *self._commands(fits=fits, parameters=bool(template.content.get("Parameters"))))
+
+    def _to_fill_in(self, template: PortableTemplate) -> Iterator[str]:
+        declared, values = template.content["Parameters"], self.values()
+        for name in [name for name, value in values.items() if not value and "Default" not in declared[name]]:
+            yield f"  fill in {name}: {declared[name]['Description']}"
+        if own := [name for name in template.parameters if values[name] == template.parameters[name]]:
+            yield f"  {', '.join(own)}: the deployment's own; another account or region may need another"
+        if values[_SWITCH] == "false":
+            yield f"  {_SWITCH} is false: no endpoint or machine, and nothing that bills by the hour, until it is true"
+
+    def _commands(self, *, fits: bool, parameters: bool) -> Iterator[str]:
+        one = [f"--stack-name {self.name} --template-file {self._template}", "--capabilities CAPABILITY_IAM"]
+        many = ["--permission-model SERVICE_MANAGED --auto-deployment Enabled=true,RetainStacksOnAccountRemoval=false"]
+        url = f"--template-url https://<bucket>.s3.<region>.amazonaws.com/{self._template.name}"
+        many = [f"--stack-set-name {self.name} " + (f"--template-body file://{self._template}" if fits else url), *many]
+        if not fits:
+            one.append("--s3-bucket <bucket>")
+        if parameters:
+            one.append(f"--parameter-overrides file://{self._parameters}")
+            many.append(f"--parameters file://{self._parameters}")
+        yield "In one account and region:"
+        yield f"  aws cloudformation deploy {' '.join(one)}"
+        yield "In many, as a stack set" + ("" if fits else ", once the template lies in a bucket of yours") + ":"
+        yield f"  aws cloudformation create-stack-set {' '.join(many)} --capabilities CAPABILITY_IAM"
+
+
+def _without_default(template: PortableTemplate) -> list[str]:
+    return [name for name, each in template.content["Parameters"].items() if "Default" not in each]

@@ -1,0 +1,306 @@
+"""Small updates whose meaning is known: before, after, and every kind of change that they have to be.
+
+What replaces is in the resource schemas ("Update requires" of the template reference); where a row needs another source
+it is named beside it.
+"""
+
+# ruff: noqa: E501  one row, one line
+
+from dataclasses import dataclass
+from typing import Any
+
+Template = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Known:
+    """meaning: "<logical id> <kind>" of every change but `nothing`, which stands alone where nothing else is meant."""
+
+    name: str
+    before: Template
+    after: Template
+    meaning: set[str]
+
+
+def of(**resources: dict[str, Any]) -> Template:
+    """A template of these resources."""
+    return {"Resources": resources}
+
+
+def a(kind: str, properties: dict[str, Any] | None = None, **attributes: Any) -> dict[str, Any]:
+    """A resource; AWS:: is put in front of its type."""
+    return {"Type": f"AWS::{kind}", "Properties": properties or {}, **attributes}
+
+
+def one(name: str, kind: str, before: dict[str, Any], after: dict[str, Any], *kinds: str, **attributes: Any) -> Known:
+    """The properties of one resource R change."""
+    return Known(
+        name, of(R=a(kind, before, **attributes)), of(R=a(kind, after, **attributes)), {f"R {each}" for each in kinds}
+    )
+
+
+def policy(*statements: dict[str, Any]) -> dict[str, Any]:
+    return {"Version": "2012-10-17", "Statement": list(statements)}
+
+
+def allow(action: Any, resource: Any = "*", **more: Any) -> dict[str, Any]:
+    return {"Effect": "Allow", "Action": action, "Resource": resource, **more}
+
+
+def role(*statements: dict[str, Any], **properties: Any) -> dict[str, Any]:
+    """A role with an inline policy."""
+    inline = [{"PolicyName": "p", "PolicyDocument": policy(*statements)}] if statements else []
+    return a("IAM::Role", {"AssumeRolePolicyDocument": TRUST, "Policies": inline, **properties})
+
+
+def granted(name: str, before: list[dict[str, Any]], after: list[dict[str, Any]], *kinds: str) -> Known:
+    """The statements of a role R."""
+    return Known(name, of(R=role(*before)), of(R=role(*after)), {f"R {each}" for each in kinds})
+
+
+TRUST = policy({"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"})
+OPEN = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::b/*"}
+SCHEMA = [{"AttributeName": "id", "KeyType": "HASH"}]
+TABLE = {"KeySchema": SCHEMA}
+ENCRYPTED = {"ServerSideEncryptionConfiguration": [{"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}]}
+ALL_BLOCKED = {
+    "BlockPublicAcls": True,
+    "BlockPublicPolicy": True,
+    "IgnorePublicAcls": True,
+    "RestrictPublicBuckets": True,
+}
+READ = allow("s3:GetObject", "arn:aws:s3:::b/*")
+NOTHING = "nothing"
+
+
+def variant(**settings: Any) -> dict[str, Any]:
+    return {"ProductionVariants": [{"VariantName": "v", "ModelName": "m", "InitialInstanceCount": 1, **settings}]}
+
+
+def endpoint(instance_type: str) -> Template:
+    """An endpoint and its configuration."""
+    return of(
+        Config=a("SageMaker::EndpointConfig", variant(InstanceType=instance_type)),
+        Endpoint=a("SageMaker::Endpoint", {"EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]}}),
+    )
+
+
+def with_parameter(value: str, use: dict[str, Any]) -> Template:
+    return {"Parameters": {"P": {"Type": "String", "Default": value}}, **of(R=use)}
+
+
+def with_condition(value: str, resource: dict[str, Any]) -> Template:
+    condition = {"On": {"Fn::Equals": [{"Ref": "P"}, "yes"]}}
+    return {**with_parameter(value, {**resource, "Condition": "On"}), "Conditions": condition}
+
+
+REPLACEMENT = [
+    one("a table's name", "DynamoDB::Table", TABLE | {"TableName": "a"}, TABLE | {"TableName": "b"}, "replaced", "data-loss"),
+    one("a table's keys may replace it", "DynamoDB::Table", TABLE, {"KeySchema": [{"AttributeName": "b", "KeyType": "HASH"}]}, "may-be-replaced", "data-loss"),
+    one("a table's billing", "DynamoDB::Table", TABLE, TABLE | {"BillingMode": "PAY_PER_REQUEST"}, NOTHING),
+    one("a bucket's name", "S3::Bucket", {"BucketName": "a"}, {"BucketName": "b"}, "replaced", "data-loss"),
+    one("a retained bucket's name", "S3::Bucket", {"BucketName": "a"}, {"BucketName": "b"}, "replaced", UpdateReplacePolicy="Retain"),
+    one("a bucket's encryption", "S3::Bucket", {}, {"BucketEncryption": ENCRYPTED}, NOTHING),
+    one("a queue becomes FIFO", "SQS::Queue", {}, {"FifoQueue": True}, "replaced", "data-loss"),
+    one("a queue's patience", "SQS::Queue", {"VisibilityTimeout": 30}, {"VisibilityTimeout": 60}, NOTHING),
+    one("a function's memory", "Lambda::Function", {"MemorySize": 128}, {"MemorySize": 256}, NOTHING),
+    one("a function's code", "Lambda::Function", {"Code": {"S3Key": "a"}}, {"Code": {"S3Key": "b"}}, NOTHING),
+    one("a function's name", "Lambda::Function", {"FunctionName": "a"}, {"FunctionName": "b"}, "replaced"),
+    one("a function's package under a fixed name", "Lambda::Function", {"FunctionName": "a", "PackageType": "Zip"}, {"FunctionName": "a", "PackageType": "Image"}, "replaced", "refused"),
+    one("a version's function", "Lambda::Version", {"FunctionName": "a"}, {"FunctionName": "b"}, "replaced"),
+    one("a volume's zone", "EC2::Volume", {"AvailabilityZone": "us-east-1a"}, {"AvailabilityZone": "us-east-1b"}, "refused"),
+    one("a database's key, with a snapshot", "RDS::DBInstance", {"KmsKeyId": "a"}, {"KmsKeyId": "b"}, "replaced", UpdateReplacePolicy="Snapshot"),
+    one("a volume's size", "EC2::Volume", {"Size": 10}, {"Size": 20}, NOTHING),
+    one("an instance's image", "EC2::Instance", {"ImageId": "ami-1"}, {"ImageId": "ami-2"}, "replaced"),
+    one("an instance's type", "EC2::Instance", {"InstanceType": "g6.xlarge"}, {"InstanceType": "g6.4xlarge"}, "may-be-replaced", "interruption", "price"),
+    one("a database's storage encryption", "RDS::DBInstance", {"StorageEncrypted": False}, {"StorageEncrypted": True}, "replaced", "data-loss"),
+    one("a database's class", "RDS::DBInstance", {"DBInstanceClass": "db.t3.micro"}, {"DBInstanceClass": "db.t3.small"}, "interruption"),
+    one("a key's policy id", "KMS::Key", {"KeyPolicy": policy(READ)}, {"KeyPolicy": {**policy(READ), "Id": "x"}}),
+    one("a key's spec", "KMS::Key", {"KeySpec": "RSA_2048"}, {"KeySpec": "RSA_4096"}, "refused"),
+    one("a log group's class", "Logs::LogGroup", {"LogGroupName": "a"}, {"LogGroupName": "b"}, "replaced", "data-loss"),
+    one("a model", "SageMaker::Model", {"PrimaryContainer": {"Image": "a"}}, {"PrimaryContainer": {"Image": "b"}}, "replaced"),
+    one("a method of an API", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "PUT", "AuthorizationType": "AWS_IAM"}, "replaced"),
+    one("a stream's name", "Kinesis::Stream", {"Name": "a"}, {"Name": "b"}, "replaced", "data-loss"),
+    one("a file system's encryption", "EFS::FileSystem", {"Encrypted": False}, {"Encrypted": True}, "replaced", "data-loss"),
+    one("a user pool's aliases", "Cognito::UserPool", {"AliasAttributes": ["email"]}, {"AliasAttributes": ["phone_number"]}, "refused"),
+    one("a nested path with *", "MSK::Replicator", {"ReplicationInfoList": [{"SourceKafkaClusterArn": "a", "TopicReplication": {"TopicsToReplicate": ["x"]}}]}, {"ReplicationInfoList": [{"SourceKafkaClusterArn": "b", "TopicReplication": {"TopicsToReplicate": ["x"]}}]}, "replaced"),
+    one("beside a nested path with *", "MSK::Replicator", {"ReplicationInfoList": [{"SourceKafkaClusterArn": "a", "TopicReplication": {"TopicsToReplicate": ["x"]}}]}, {"ReplicationInfoList": [{"SourceKafkaClusterArn": "a", "TopicReplication": {"TopicsToReplicate": ["y"]}}]}, NOTHING),
+    one("a custom resource", "CloudFormation::CustomResource", {"ServiceToken": "t", "A": 1}, {"ServiceToken": "t", "A": 2}, "unknown"),
+    one("a custom resource's provider", "CloudFormation::CustomResource", {"ServiceToken": "t"}, {"ServiceToken": "u"}, "refused"),
+    one("a type that nobody knows", "Nowhere::Thing", {"A": 1}, {"A": 2}, "unknown"),
+    one("a property that the type does not have", "SQS::Queue", {"Colour": "red"}, {"Colour": "blue"}, "unknown"),
+]  # fmt: skip
+
+SPREADING = [
+    Known("a new configuration updates the endpoint", endpoint("ml.g5.xlarge"), endpoint("ml.g5.2xlarge"), {"Config replaced", "Config price"}),
+    Known(
+        "a replaced key replaces the volume that refers to it",
+        of(K=a("SNS::Topic", {"TopicName": "a"}), S=a("SNS::Subscription", {"TopicArn": {"Ref": "K"}, "Protocol": "sqs"})),
+        of(K=a("SNS::Topic", {"TopicName": "b"}), S=a("SNS::Subscription", {"TopicArn": {"Ref": "K"}, "Protocol": "sqs"})),
+        {"K replaced", "S replaced"},
+    ),
+    Known(
+        "a replacement goes over two references",
+        of(V=a("EC2::VPC", {"CidrBlock": "10.0.0.0/16"}), S=a("EC2::Subnet", {"VpcId": {"Ref": "V"}}), I=a("EC2::Instance", {"SubnetId": {"Fn::Sub": "${S}"}})),
+        of(V=a("EC2::VPC", {"CidrBlock": "10.1.0.0/16"}), S=a("EC2::Subnet", {"VpcId": {"Ref": "V"}}), I=a("EC2::Instance", {"SubnetId": {"Fn::Sub": "${S}"}})),
+        {"V replaced", "S replaced", "I replaced"},
+    ),
+    Known(
+        "what may be replaced may replace",
+        of(T=a("DynamoDB::Table", TABLE), M=a("Lambda::EventSourceMapping", {"EventSourceArn": {"Fn::GetAtt": "T.StreamArn"}})),
+        of(T=a("DynamoDB::Table", {"KeySchema": [{"AttributeName": "b", "KeyType": "HASH"}]}), M=a("Lambda::EventSourceMapping", {"EventSourceArn": {"Fn::GetAtt": "T.StreamArn"}})),
+        {"T may-be-replaced", "T data-loss", "M may-be-replaced"},
+    ),
+    Known(
+        "a launch template's new version replaces the instance",
+        of(L=a("EC2::LaunchTemplate", {"LaunchTemplateData": {"ImageId": "a"}}), I=a("EC2::Instance", {"LaunchTemplate": {"LaunchTemplateId": {"Ref": "L"}, "Version": {"Fn::GetAtt": ["L", "LatestVersionNumber"]}}})),
+        of(L=a("EC2::LaunchTemplate", {"LaunchTemplateData": {"ImageId": "b"}}), I=a("EC2::Instance", {"LaunchTemplate": {"LaunchTemplateId": {"Ref": "L"}, "Version": {"Fn::GetAtt": ["L", "LatestVersionNumber"]}}})),
+        {"I replaced"},
+    ),
+    Known(
+        "an update in place changes no reference",
+        of(F=a("Lambda::Function", {"MemorySize": 128}), V=a("Lambda::Version", {"FunctionName": {"Ref": "F"}})),
+        of(F=a("Lambda::Function", {"MemorySize": 256}), V=a("Lambda::Version", {"FunctionName": {"Ref": "F"}})),
+        {"F nothing"},
+    ),
+]  # fmt: skip
+
+BUCKET = a("S3::Bucket", {"Tags": [{"Key": "a", "Value": "b"}]})
+THERE = [
+    Known("removed", of(R=BUCKET), of(), {"R removed", "R data-loss"}),
+    Known("removed and retained", of(R=BUCKET | {"DeletionPolicy": "Retain"}), of(), {"R removed"}),
+    Known("removed, retained except on create", of(R=BUCKET | {"DeletionPolicy": "RetainExceptOnCreate"}), of(), {"R removed"}),
+    # DeletionPolicy attribute: a database that is in no cluster is snapshot where no policy is given
+    Known("a removed database is snapshot", of(R=a("RDS::DBInstance", {"Engine": "mysql"})), of(), {"R removed"}),
+    Known("a removed database of a cluster is not", of(R=a("RDS::DBInstance", {"DBClusterIdentifier": "c"})), of(), {"R removed", "R data-loss"}),
+    Known("added", of(), of(R=BUCKET), {"R added"}),
+    Known("another type", of(R=BUCKET), of(R=a("SQS::Queue")), {"R retyped"}),
+    Known("renamed", of(R=BUCKET), of(S=BUCKET), {"R removed", "R data-loss", "S added"}),
+    Known("renamed with a name that is taken", of(R=a("S3::Bucket", {"BucketName": "b"})), of(S=a("S3::Bucket", {"BucketName": "b"})), {"R removed", "R data-loss", "S added", "S refused"}),
+    Known("a condition turns it off", with_condition("yes", BUCKET), with_condition("no", BUCKET), {"R removed", "R data-loss"}),
+    Known("a condition turns it on", with_condition("no", BUCKET), with_condition("yes", BUCKET), {"R added"}),
+    Known("a parameter's new value", with_parameter("a", a("S3::Bucket", {"BucketName": {"Ref": "P"}})), with_parameter("b", a("S3::Bucket", {"BucketName": {"Ref": "P"}})), {"R replaced", "R data-loss"}),
+    Known("the retention goes", of(R=BUCKET | {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}), of(R=BUCKET), {"R data-loss"}),
+    Known("a retention comes", of(R=BUCKET), of(R=BUCKET | {"DeletionPolicy": "Retain"}), {"R nothing"}),
+]  # fmt: skip
+
+QUIET = [
+    one("tags", "SQS::Queue", {"Tags": [{"Key": "a", "Value": "b"}]}, {"Tags": [{"Key": "a", "Value": "c"}]}, NOTHING),
+    Known("metadata", of(R=BUCKET | {"Metadata": {"a": 1}}), of(R=BUCKET | {"Metadata": {"a": 2}}), {"R nothing"}),
+    Known("the order of creation", of(R=BUCKET, S=a("SQS::Queue")), of(R=BUCKET | {"DependsOn": "S"}, S=a("SQS::Queue")), {"R nothing"}),
+    one("the order of a set", "EC2::Instance", {"SecurityGroupIds": ["a", "b"]}, {"SecurityGroupIds": ["b", "a"]}),
+    one("a number as text", "SQS::Queue", {"DelaySeconds": 3, "FifoQueue": True}, {"DelaySeconds": "3", "FifoQueue": "true"}),
+    one("Join as Sub", "SQS::Queue", {"QueueName": {"Fn::Join": ["-", [{"Ref": "AWS::StackName"}, "q"]]}}, {"QueueName": {"Fn::Sub": "${AWS::StackName}-q"}}),
+    one("the region as text", "SQS::Queue", {"QueueName": {"Fn::Sub": "q-${AWS::Region}"}}, {"QueueName": "q-us-east-1"}),
+    one("GetAtt as text", "SQS::Queue", {"KmsMasterKeyId": {"Fn::GetAtt": ["K", "Arn"]}}, {"KmsMasterKeyId": {"Fn::GetAtt": "K.Arn"}}),
+    one("a property without a value", "SQS::Queue", {}, {"QueueName": {"Ref": "AWS::NoValue"}}),
+    one("no interruption of a function", "Lambda::Function", {"Runtime": "python3.11"}, {"Runtime": "python3.12"}, NOTHING),
+]  # fmt: skip
+
+KEPT = [
+    one("a shorter retention of logs", "Logs::LogGroup", {"RetentionInDays": 30}, {"RetentionInDays": 7}, "data-loss"),
+    one("logs get an end", "Logs::LogGroup", {}, {"RetentionInDays": 7}, "data-loss"),
+    one("a longer retention of logs", "Logs::LogGroup", {"RetentionInDays": 7}, {"RetentionInDays": 30}, NOTHING),
+    one("a time to live", "DynamoDB::Table", TABLE, TABLE | {"TimeToLiveSpecification": {"AttributeName": "t", "Enabled": True}}, "data-loss"),
+    one("no protection against deletion", "DynamoDB::Table", TABLE | {"DeletionProtectionEnabled": True}, TABLE, "data-loss"),
+    one("no recovery to a point in time", "DynamoDB::Table", TABLE | {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}, TABLE, "data-loss"),
+    one("objects expire earlier", "S3::Bucket", {"LifecycleConfiguration": {"Rules": [{"Status": "Enabled", "ExpirationInDays": 30}]}}, {"LifecycleConfiguration": {"Rules": [{"Status": "Enabled", "ExpirationInDays": 3}]}}, "data-loss"),
+    one("versions are no longer kept", "S3::Bucket", {"VersioningConfiguration": {"Status": "Enabled"}}, {"VersioningConfiguration": {"Status": "Suspended"}}, "data-loss"),
+    one("another secret is generated", "SecretsManager::Secret", {"GenerateSecretString": {"PasswordLength": 20}}, {"GenerateSecretString": {"PasswordLength": 30}}, "data-loss"),
+    one("a rule is turned off", "Events::Rule", {"State": "ENABLED"}, {"State": "DISABLED"}, "interruption"),
+]  # fmt: skip
+
+PERMISSION = [
+    granted("a new statement", [READ], [READ, allow("s3:PutObject", "arn:aws:s3:::b/*")], "permission-widened"),
+    granted("a new statement that is covered", [allow("s3:*")], [allow("s3:*"), READ], NOTHING),
+    granted("a wildcard", [allow("s3:GetObject")], [allow("s3:Get*")], "permission-widened"),
+    granted("a narrower resource", [allow("s3:GetObject")], [READ], NOTHING),
+    granted("a condition goes", [READ | {"Condition": {"Bool": {"aws:SecureTransport": "true"}}}], [READ], "permission-widened"),
+    granted("a condition comes", [READ], [READ | {"Condition": {"Bool": {"aws:SecureTransport": "true"}}}], NOTHING),
+    granted("a condition takes more", [READ | {"Condition": {"StringEquals": {"aws:a": "x"}}}], [READ | {"Condition": {"StringEquals": {"aws:a": ["x", "y"]}}}], "permission-widened"),
+    granted("a condition refuses less", [READ | {"Condition": {"StringNotEquals": {"aws:a": ["x", "y"]}}}], [READ | {"Condition": {"StringNotEquals": {"aws:a": "x"}}}], "permission-widened"),
+    granted("NotAction", [READ], [{"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"}], "permission-widened"),
+    granted("a denial goes", [allow("s3:*"), {"Effect": "Deny", "Action": "s3:DeleteBucket", "Resource": "*"}], [allow("s3:*")], "permission-widened"),
+    granted("two statements become one", [READ, allow("s3:PutObject", "arn:aws:s3:::b/*")], [allow(["s3:PutObject", "s3:GetObject"], "arn:aws:s3:::b/*")], NOTHING),
+    granted("a scalar becomes a list", [allow("s3:GetObject")], [allow(["s3:GetObject"])]),
+    granted("actions in other letters", [allow("s3:GetObject")], [allow("S3:getobject")], NOTHING),
+    Known(
+        "a statement moves to a policy of its own",
+        of(R=role(READ)),
+        of(R=role(), P=a("IAM::Policy", {"PolicyName": "p", "Roles": [{"Ref": "R"}], "PolicyDocument": policy(READ)})),
+        {"R nothing", "P added"},
+    ),
+    Known(
+        "a new policy of an old role",
+        of(R=role()),
+        of(R=role(), P=a("IAM::Policy", {"PolicyName": "p", "Roles": [{"Ref": "R"}], "PolicyDocument": policy(READ)})),
+        {"P added", "P permission-widened"},
+    ),
+    Known("a new role with its grants", of(), of(R=role(READ)), {"R added"}),
+    Known("a managed policy is attached", of(R=role()), of(R=role(ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"])), {"R permission-widened"}),
+    Known("a boundary goes", of(R=role(PermissionsBoundary="arn:aws:iam::1:policy/b")), of(R=role()), {"R permission-widened"}),
+    Known(
+        "another service may take the role",
+        of(R=role()),
+        of(R=role(AssumeRolePolicyDocument=policy({"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"}))),
+        {"R permission-widened"},
+    ),
+    Known(
+        "another account may read a bucket",
+        of(B=BUCKET),
+        of(B=BUCKET, P=a("S3::BucketPolicy", {"Bucket": {"Ref": "B"}, "PolicyDocument": policy(OPEN | {"Principal": {"AWS": "123456789012"}})})),
+        {"P added", "P permission-widened"},
+    ),
+    Known(
+        "a function takes a role that may do more",
+        of(F=a("Lambda::Function", {"Role": {"Fn::GetAtt": ["R", "Arn"]}}), R=role(READ)),
+        of(F=a("Lambda::Function", {"Role": {"Fn::GetAtt": ["S", "Arn"]}}), R=role(READ), S=role(allow("s3:*"))),
+        {"F permission-widened", "S added"},
+    ),
+    Known(
+        "a function takes a role that may do the same",
+        of(F=a("Lambda::Function", {"Role": {"Fn::GetAtt": ["R", "Arn"]}}), R=role(READ)),
+        of(F=a("Lambda::Function", {"Role": {"Fn::GetAtt": ["S", "Arn"]}}), S=role(READ)),
+        {"F nothing", "R removed", "S added"},
+    ),
+    Known(
+        "a permission of a function that is made anew",
+        of(F=a("Lambda::Function"), P=a("Lambda::Permission", {"FunctionName": {"Ref": "F"}, "Action": "lambda:InvokeFunction", "Principal": "s3.amazonaws.com", "SourceAccount": "1"})),
+        of(F=a("Lambda::Function"), Q=a("Lambda::Permission", {"FunctionName": {"Fn::GetAtt": ["F", "Arn"]}, "Action": "lambda:InvokeFunction", "Principal": "s3.amazonaws.com", "SourceAccount": "1"})),
+        {"P removed", "Q added"},
+    ),
+]  # fmt: skip
+
+
+def ingress(*cidrs: str) -> dict[str, Any]:
+    rules = [{"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, "CidrIp": each} for each in cidrs]
+    return {"GroupDescription": "g", "SecurityGroupIngress": rules}
+
+
+EXPOSURE = [
+    one("a method without authorization", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE"}, "public-exposure"),
+    one("a method with a key", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE", "ApiKeyRequired": True}, NOTHING),
+    Known("a function's URL for all", of(U=a("Lambda::Url", {"AuthType": "AWS_IAM"})), of(U=a("Lambda::Url", {"AuthType": "NONE"})), {"U public-exposure"}),
+    one("no public access block", "S3::Bucket", {"PublicAccessBlockConfiguration": ALL_BLOCKED}, {}, "public-exposure"),
+    one("half a public access block", "S3::Bucket", {"PublicAccessBlockConfiguration": ALL_BLOCKED}, {"PublicAccessBlockConfiguration": ALL_BLOCKED | {"BlockPublicPolicy": False}}, "public-exposure"),
+    one("a public ACL", "S3::Bucket", {}, {"AccessControl": "PublicRead"}, "public-exposure"),
+    one("the world at port 22", "EC2::SecurityGroup", ingress("10.0.0.0/8"), ingress("0.0.0.0/0"), "public-exposure"),
+    one("a private range at port 22", "EC2::SecurityGroup", ingress("10.0.0.0/8"), ingress("10.0.0.0/8", "192.168.0.0/16"), NOTHING),
+    one("a private API becomes regional", "ApiGateway::RestApi", {"EndpointConfiguration": {"Types": ["PRIVATE"]}}, {"EndpointConfiguration": {"Types": ["REGIONAL"]}}, "public-exposure"),
+    one("a public address", "RDS::DBInstance", {"PubliclyAccessible": False}, {"PubliclyAccessible": True}, "public-exposure"),
+    one("a container with the network is not public", "SageMaker::Model", {"EnableNetworkIsolation": True}, {"EnableNetworkIsolation": False}, "replaced"),
+    Known(
+        "a bucket for everybody",
+        of(B=BUCKET),
+        of(B=BUCKET, P=a("S3::BucketPolicy", {"Bucket": {"Ref": "B"}, "PolicyDocument": policy(OPEN)})),
+        {"P added", "P permission-widened", "P public-exposure"},
+    ),
+    Known(
+        "a new bucket for an organization",
+        of(),
+        of(B=BUCKET, P=a("S3::BucketPolicy", {"Bucket": {"Ref": "B"}, "PolicyDocument": policy(OPEN | {"Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}})})),
+        {"B added", "P added"},
+    ),
+]  # fmt: skip
+
+KNOWN = [*REPLACEMENT, *SPREADING, *THERE, *QUIET, *KEPT, *PERMISSION, *EXPOSURE]

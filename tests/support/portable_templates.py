@@ -1,0 +1,66 @@
+"""Portable templates of deployments, made from templates that a synth has written."""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import aws_cdk as cdk
+
+from llm_hosting.archive import handler_folders
+from llm_hosting.portable.names import with_own_name
+from llm_hosting.portable.template import PortableTemplate, portable_template, without_bootstrap
+from llm_hosting.preflight.validation import load
+from llm_hosting.resolution import Resolution
+from llm_hosting.sources import Sources
+from local_cloud.assembly import ROOT, Stack, read_stacks
+from stacks.inference_stack import InferenceStack
+from support.known_deployments import SHIPPED_FILES, VARIANT_FILES
+from support.resolved_templates import resolved
+from support.template_parts import Template
+
+_DIGESTED = r"(RoleArtefacts|Machine\d+(?:Handle|SetUp|Template))"  # ids that hold a hash of what parameters change
+FILES = SHIPPED_FILES | {path.stem: path for path in VARIANT_FILES}
+
+
+@cache
+def resolution(name: str) -> Resolution:
+    """Of a shipped deployment or a variant."""
+    return load(FILES[name], handler_folders(ROOT / "model_src"))[0]
+
+
+def portable(
+    stack: Stack, given: Resolution | None = None, values: Mapping[str, str] | None = None
+) -> PortableTemplate:
+    """By the synthesized stack. given: the deployment; None = the shipped one, or the variant, of the stack's name."""
+    assets = {asset.object_key: asset.source for asset in stack.assets}
+    return portable_template(stack.template, stack.name, given or resolution(stack.name), assets, values or {})
+
+
+def synthesized(resolutions: Mapping[str, Resolution], folder: Path) -> dict[str, Stack]:
+    """Stacks of deployments that no file holds, by name."""
+    context = json.loads((ROOT / "cdk.json").read_text())["context"]
+    app = cdk.App(context=context, outdir=str(folder), builtin_cloud_formation_validation=False)
+    for name, each in resolutions.items():
+        InferenceStack(app, name, resolution=each, sources=Sources.below(ROOT))
+    app.synth()
+    return {stack.name: stack for stack in read_stacks(folder)}
+
+
+def comparable(template: Template, name: str, values: Mapping[str, str] | None = None) -> Template:
+    """Resources and outputs, without what tells the two renderings apart: code, its bucket, the switches."""
+    if "BootstrapVersion" in template["Parameters"]:
+        bucket = "cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"
+        template = json.loads(json.dumps(without_bootstrap(template)).replace(bucket, "archives-${AWS::Region}"))
+        template = {**template, **{part: with_own_name(template[part], name) for part in ("Resources", "Outputs")}}
+    sections = resolved(template, values)
+    for resource in sections["Resources"].values():
+        if resource["Type"] == "AWS::Lambda::Function":
+            properties = resource["Properties"]
+            properties.pop("Code")
+            properties["Handler"] = properties["Handler"].removesuffix(".handler").rpartition(".")[2]
+            properties["Environment"]["Variables"].pop("ENDPOINT_DEPLOYED", None)
+    text = re.sub(rf"{_DIGESTED}[0-9a-f]{{8}}[0-9A-F]{{8}}", r"\1", json.dumps(sections))
+    compared: Template = json.loads(text)
+    return compared

@@ -1,0 +1,204 @@
+"""A portable template holds for any account and region, and without its endpoint."""
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_hosting.catalog.regions import container_accounts
+from llm_hosting.portable.places import of_type, walk
+from llm_hosting.portable.template import (
+    MOST_BYTES_IN_BUCKET,
+    NotPortableError,
+    PortableTemplate,
+    portable_template,
+    without_bootstrap,
+)
+from local_cloud.assembly import Stack
+from local_cloud.checks import lint
+from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANTS
+from support.portable_templates import portable, resolution, synthesized
+from support.resolved_templates import resolved
+from support.template_parts import Template, all_of, resources
+
+# With switches on and a bucket, which some templates ask for.
+GIVEN = {"DeployEndpoint": "true", "ApiAccessLogs": "true", "ArchiveBucketPrefix": "archives"}
+HOSTING = {
+    *("SageMaker::Endpoint", "SageMaker::EndpointConfig", "SageMaker::Model"),
+    *("ApplicationAutoScaling::ScalableTarget", "ApplicationAutoScaling::ScalingPolicy"),
+    *("EC2::Instance", "EC2::LaunchTemplate"),
+    *("CloudFormation::WaitCondition", "CloudFormation::WaitConditionHandle"),
+}
+WITH_HOSTING = {"CloudWatch::Alarm", "IAM::Policy"}  # of the endpoint alone
+WITHOUT_ENDPOINTS = {"me-central-1", "us-gov-east-1"}  # by CloudFormation's schemas, which cfn-lint carries
+PSEUDO_PARAMETERS = {
+    f"AWS::{each}" for each in ("AccountId", "Partition", "Region", "StackId", "StackName", "URLSuffix")
+}
+# With a name of its own each needs CAPABILITY_NAMED_IAM.
+NAMED = {f"AWS::IAM::{each}" for each in ("Role", "User", "Group", "ManagedPolicy", "InstanceProfile")}
+
+
+@pytest.fixture(scope="module")
+def portables(stacks: dict[str, Stack], tmp_path_factory: pytest.TempPathFactory) -> dict[str, PortableTemplate]:
+    """Of every shipped deployment and variant; of one that names a region without it, as `render` makes it."""
+    given = resolution("own-image")
+    others = synthesized({"own-image": given}, tmp_path_factory.mktemp("assembly"))
+    return {name: portable({**stacks, **others}[name]) for name in SHIPPED + VARIANTS}
+
+
+@pytest.fixture(scope="module")
+def contents(portables: dict[str, PortableTemplate], templates: dict[str, Template]) -> dict[str, Template]:
+    """Of those and of the account settings."""
+    settings = without_bootstrap(templates[ACCOUNT_SETTINGS])
+    return {**{name: made.content for name, made in portables.items()}, ACCOUNT_SETTINGS: settings}
+
+
+def both(made: PortableTemplate) -> tuple[Template, Template]:
+    """What is deployed without the endpoint or the machines, and with."""
+    asked = {name: value for name, value in GIVEN.items() if name in made.content["Parameters"]} | made.parameters
+    return resolved(made.content, asked | {"DeployEndpoint": "false"}), resolved(made.content, asked)
+
+
+def test_without_its_endpoint_a_stack_has_nothing_that_bills_by_the_hour(
+    portables: dict[str, PortableTemplate],
+) -> None:
+    for name, made in portables.items():
+        without, whole = both(made)
+        assert not any(resources(without, kind) for kind in HOSTING), name
+        gone = {whole["Resources"][each]["Type"] for each in whole["Resources"].keys() - without["Resources"].keys()}
+        assert gone <= {f"AWS::{kind}" for kind in HOSTING | WITH_HOSTING}, name
+        assert not re.search("EndpointName|EndpointConfigName", json.dumps(resources(without, "CloudWatch::Alarm")))
+        assert whole["Outputs"].keys() - without["Outputs"].keys() <= {"EndpointName", "EndpointPage", "Machines"}
+
+
+def test_without_its_endpoint_a_stack_refers_to_nothing_that_is_left_out(
+    portables: dict[str, PortableTemplate],
+) -> None:
+    for name, made in portables.items():
+        for sections in both(made):
+            assert dangling(sections) == set(), name
+
+
+def test_functions_know_whether_there_is_an_endpoint(portables: dict[str, PortableTemplate]) -> None:
+    for name, made in portables.items():
+        for sections, expected in zip(both(made), ("false", "true"), strict=True):
+            for function in all_of(sections, "Lambda::Function"):
+                assert function["Environment"]["Variables"]["ENDPOINT_DEPLOYED"] == expected, name
+
+
+def dangling(sections: Template) -> set[str]:
+    """What resources and outputs refer to, and is not there."""
+    named = {name for each in walk(sections) if isinstance(each, dict) for name in references(each)}
+    return named - {*sections["Resources"], *PSEUDO_PARAMETERS}
+
+
+def references(value: dict[str, Any]) -> Iterator[str]:
+    if isinstance(value.get("Ref"), str):
+        yield value["Ref"]
+    if "Fn::GetAtt" in value:
+        yield value["Fn::GetAtt"][0]
+    depends = value.get("DependsOn", [])
+    yield from [depends] if isinstance(depends, str) else depends
+
+
+@pytest.mark.parametrize(
+    "planted", [{"Value": {"Fn::Sub": "${%s}"}}, {"Value": {"Fn::GetAtt": ["%s", "ModelName"]}}, {"DependsOn": ["%s"]}]
+)
+def test_a_reference_to_what_is_left_out_is_found(
+    portables: dict[str, PortableTemplate], planted: dict[str, Any]
+) -> None:
+    content = copy.deepcopy(portables["gpt2"].content)
+    (model,) = of_type(content, "AWS::SageMaker::Model")
+    content["Outputs"]["Planted"] = json.loads(json.dumps(planted).replace("%s", model))
+    assert dangling(resolved(content)) == {model}
+
+
+def test_no_account_region_or_partition_stands_in_a_template(contents: dict[str, Template]) -> None:
+    assert {name: literals(content) for name, content in contents.items()} == {name: set() for name in contents}
+
+
+def literals(content: Template) -> set[str]:
+    """Account ids, regions, partitions, the bootstrap; the table of AWS's image accounts and rules over regions may."""
+    accounts = [name for name, rows in content.get("Mappings", {}).items() if "us-east-1" in rows]
+    mappings = {name: rows for name, rows in content.get("Mappings", {}).items() if name not in (*accounts, "Code")}
+    text = json.dumps({**content, "Mappings": mappings, "Rules": {}})
+    regions = "|".join(container_accounts())
+    places = rf"arn:aws[a-z-]*:|\b(?:{regions})\b|\b[0-9]{{12}}\b|amazonaws\.com\.cn|\.amazonaws\.com/"
+    return set(re.findall(rf"{places}|cdk-|aws:cdk|aws:asset|BootstrapVersion", text))
+
+
+@pytest.mark.parametrize(
+    "planted", ["arn:aws-cn:s3:::x", "in eu-west-1", "111122223333", "cdk-hnb659fds-assets", "x.amazonaws.com/"]
+)
+def test_a_planted_literal_is_found(contents: dict[str, Template], planted: str) -> None:
+    assert literals({**contents["gpt2"], "Outputs": {"Planted": {"Value": planted}}})
+
+
+def test_stack_sets_and_capability_iam_are_enough(contents: dict[str, Template]) -> None:
+    for name, content in contents.items():
+        assert refused(content) == [], name
+
+
+def refused(content: Template) -> list[str]:
+    """What stack sets do not take, or take with more than CAPABILITY_IAM only."""
+    own_names = [
+        logical_id
+        for logical_id, each in content["Resources"].items()
+        if each["Type"] in NAMED and any(key.endswith("Name") for key in each.get("Properties", {}))
+    ]
+    foreign = [
+        logical_id
+        for logical_id, each in content["Resources"].items()
+        if each["Type"].startswith(("Custom::", "AWS::CloudFormation::"))
+        and each["Type"] not in ("AWS::CloudFormation::WaitCondition", "AWS::CloudFormation::WaitConditionHandle")
+    ]
+    transforms = [name for name in ("Transform", "Fn::Transform") if f'"{name}"' in json.dumps(content)]
+    return [*own_names, *foreign, *transforms, *(name for name in content["Resources"].values() if "Metadata" in name)]
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        {"Type": "AWS::IAM::Role", "Properties": {"RoleName": "x"}},
+        {"Type": "AWS::CloudFormation::Stack", "Properties": {}},
+        {"Type": "Custom::Thing", "Properties": {}},
+        {"Type": "AWS::S3::Bucket", "Properties": {"Fn::Transform": {}}},
+    ],
+    ids=lambda planted: str(planted["Type"]),
+)
+def test_what_stack_sets_refuse_is_found(contents: dict[str, Template], planted: dict[str, Any]) -> None:
+    content = contents["gpt2"]
+    assert refused({**content, "Resources": {**content["Resources"], "Planted": planted}})
+
+
+def test_the_endpoint_has_the_deployments_name_however_long_the_stacks_is(
+    portables: dict[str, PortableTemplate],
+) -> None:
+    for name, made in portables.items():
+        for endpoint in all_of(made.content, "SageMaker::Endpoint"):
+            text, unique = endpoint["EndpointName"]["Fn::Join"][1]
+            assert text == f"{name}-"
+            assert "AWS::StackId" in json.dumps(unique)
+
+
+def test_a_name_too_long_for_an_endpoint_is_refused(stacks: dict[str, Stack]) -> None:
+    with pytest.raises(NotPortableError, match="at most 54 characters"):
+        portable_template(stacks["gpt2"].template, "n" * 55, resolution("gpt2"), {}, {})
+
+
+def test_every_template_fits_into_a_bucket(portables: dict[str, PortableTemplate]) -> None:
+    sizes = {name: len(portables[name].body().encode()) for name in ("qwen3-4b-async", "playground", "own-network")}
+    assert max(sizes.values()) < MOST_BYTES_IN_BUCKET / 2, "there is room for as much again"
+
+
+def test_cfn_lint_is_silent_in_every_region(portables: dict[str, PortableTemplate], tmp_path: Path) -> None:
+    """One template of each mode, with staged weights, keys, a network of the user's, scaling from zero, archives."""
+    paths = []
+    for name in ("isolated", "qwen3-4b-async", "own-network"):
+        (path := tmp_path / f"{name}.yaml").write_text(portables[name].body())
+        paths.append(path)
+    lint(paths, sorted(container_accounts().keys() - WITHOUT_ENDPOINTS))

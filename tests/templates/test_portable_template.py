@@ -1,0 +1,253 @@
+"""The portable template: the same resources as the CDK's, for any account, region and choice of its parameters."""
+
+import re
+from typing import Any, NamedTuple
+
+import pytest
+
+from llm_hosting.portable.template import PortableTemplate
+from llm_hosting.resolution import Resolution
+from local_cloud.assembly import Stack
+from support.deployments import KEY, OWN_REGISTRY, SECRET, Changes, resolved
+from support.known_deployments import SHIPPED, VARIANTS
+from support.portable_templates import comparable, portable, resolution, synthesized
+from support.resolved_templates import resolved as resolved_template
+from support.template_parts import Template, properties
+
+ALL_ON = {"DeployEndpoint": "true", "ApiAccessLogs": "true"}
+CALLERS = ["444455556666", "arn:aws:iam::777788889999:role/caller"]
+OF_ORGANIZATION = {
+    "StringEquals": {"aws:PrincipalOrgID": "o-a1b2c3d4e5"},
+    "StringNotEquals": {"aws:PrincipalAccount": {"Ref": "AWS::AccountId"}},
+}
+DEPLOYMENTS = sorted({*SHIPPED, *VARIANTS} - {"own-image"})  # which the assembly has for one region
+
+
+def with_switches(template: Template, values: dict[str, str]) -> dict[str, str]:
+    """The values, with endpoint, access logs and a bucket of archives where the template asks for them."""
+    asked = {**ALL_ON, "ArchiveBucketPrefix": "archives"}
+    return {name: value for name, value in asked.items() if name in template["Parameters"]} | values
+
+
+@pytest.mark.parametrize("name", DEPLOYMENTS)
+def test_both_renderings_hold_the_same_resources_except_code(stacks: dict[str, Stack], name: str) -> None:
+    made = portable(stacks[name])
+    values = with_switches(made.content, dict(made.parameters))
+    assert comparable(made.content, name, values) == comparable(stacks[name].template, name)
+
+
+KEYS = [f"{KEY.rpartition('/')[0]}/{digit * 8}-0000-4000-8000-000000000001" for digit in "23"]
+SUBNET, ANOTHER_REGISTRY = "subnet-1a1b2c3d4e5f6071", "555566667777.dkr.ecr.${AWS::Region}.${AWS::URLSuffix}"
+KEPT: Changes = {"logs": {"retention_in_days": 7}, "jobs": {"retention_in_hours": 24}}
+KEPT_VALUES = {"LogRetentionInDays": "7", "JobRetentionInHours": "24"}
+TOLD: Changes = {"alarms": {"topic_arn": "arn:aws:sns:us-east-1:111122223333:on-call"}}
+ONE_AT_ONCE = {"scaling": {"concurrent_requests_per_instance": 1}}
+
+
+def weights(uri: str, key: str) -> Changes:
+    return {"weights": uri, "weights_kms_key_arn": key}
+
+
+# A deployment by its name or its settings, what another one has instead, and the values of parameters that say so
+# beside its own ARNs and ids.
+PAIRS: dict[str, tuple[str | Changes, Changes, dict[str, str]]] = {
+    "isolated": (
+        "isolated",
+        {
+            "model": weights("s3://another/j/", KEYS[0]),
+            "hosting": {"volume_kms_key_arn": KEYS[1], "instance_count": {"min": 3, "max": 3}},
+            **KEPT,
+            **TOLD,
+        },
+        {"WeightsBucket": "another", "WeightsPrefix": "j/", "InstanceCount": "3", **KEPT_VALUES},
+    ),
+    "scaled": (
+        {"hosting": {"instance_count": {"min": 1, "max": 8}, **ONE_AT_ONCE}},
+        {"hosting": {"instance_count": {"min": 2, "max": 3}, "instance_type": "ml.g6.xlarge"}, **TOLD},
+        {"MinInstances": "2", "MaxInstances": "3", "InstanceType": "ml.g6.xlarge"},
+    ),
+    "async": (
+        "async",
+        {"hosting": {"instance_count": {"min": 1, "max": 3}}, **KEPT, "alarms": {"topic_arn": None}},
+        {"MinInstances": "1", "MaxInstances": "3", "AlarmTopicArn": "", **KEPT_VALUES},
+    ),
+    "own-image": (
+        {
+            "model": {"id": "Qwen/Qwen3-4B", "hub_token_secret_arn": SECRET},
+            "serving": {"image_uri": f"{OWN_REGISTRY}/team/lmi:0.36.0-lmi28.0.0-cu130-patched"},
+        },
+        {
+            "model": {"hub_token_secret_arn": f"{SECRET}2"},
+            "serving": {"image_uri": f"{ANOTHER_REGISTRY}/team/lmi:0.36.0-lmi28.0.0-cu130-new"},
+        },
+        {"ImageTag": "0.36.0-lmi28.0.0-cu130-new"},
+    ),
+    "own-network": (
+        "own-network",
+        {
+            "model": weights("s3://another/q/", KEYS[0]),
+            "hosting": {"instance_type": "m7g.2xlarge", "volume_kms_key_arn": KEYS[1]},
+            "security": {"vpc": {"vpc_id": "vpc-1a1b2c3d4e5f60718", "subnet_ids": [f"{SUBNET}8", f"{SUBNET}9"]}},
+            **KEPT,
+            **TOLD,
+        },
+        {"InstanceType": "m7g.2xlarge", "WeightsBucket": "another", "WeightsPrefix": "q/", **KEPT_VALUES},
+    ),
+}
+
+
+class Pairs(NamedTuple):
+    """first and other: resolutions and stacks of both deployments of each pair."""
+
+    first: dict[str, tuple[Resolution, Stack]]
+    other: dict[str, tuple[Resolution, Stack]]
+
+
+@pytest.fixture(scope="module")
+def pairs(stacks: dict[str, Stack], tmp_path_factory: pytest.TempPathFactory) -> Pairs:
+    """The stacks of the assembly, and of settings that no file holds."""
+    both: tuple[dict[str, Resolution], ...] = ({}, {})
+    for name, (base, changes, _) in PAIRS.items():
+        settings = resolution(base).deployment.model_dump(exclude_unset=True) if isinstance(base, str) else base
+        both[0][name] = resolution(base) if isinstance(base, str) else resolved(base)
+        both[1][name] = resolved(merged(settings, changes))
+    unknown = {name: each for name, each in both[0].items() if not isinstance(PAIRS[name][0], str)}
+    made = stacks | synthesized(unknown, tmp_path_factory.mktemp("first"))
+    others = synthesized(both[1], tmp_path_factory.mktemp("other"))
+    return Pairs(
+        {name: (each, made[name]) for name, each in both[0].items()},
+        {name: (each, others[name]) for name, each in both[1].items()},
+    )
+
+
+def merged(first: Changes, other: Changes) -> Changes:
+    """The first deployment's settings with the other's, setting by setting."""
+    return {each: {**first.get(each, {}), **other.get(each, {})} for each in first.keys() | other.keys()}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_all_that_follows_a_setting_follows_its_parameter(pairs: Pairs, name: str) -> None:
+    (first, stack), (other, other_stack) = pairs.first[name], pairs.other[name]
+    made = portable(stack, first)
+    given = made.parameters | portable(other_stack, other).parameters | PAIRS[name][2]
+    expected = comparable(other_stack.template, name)
+    assert comparable(made.content, name, with_switches(made.content, given)) == expected
+    for parameter in given:  # none of them is idle
+        without = {key: value for key, value in given.items() if key != parameter} | {
+            key: value for key, value in made.parameters.items() if key == parameter
+        }
+        assert comparable(made.content, name, with_switches(made.content, without)) != expected, parameter
+
+
+def statements(policy: Any) -> list[dict[str, Any]]:
+    return [] if policy is None else policy["Statement"]
+
+
+@pytest.mark.parametrize(
+    ("given", "principals", "conditions"),
+    [
+        ({}, [], []),
+        ({"AllowedPrincipals": "444455556666,arn:aws:iam::777788889999:role/caller"}, [{"AWS": CALLERS}], [None]),
+        ({"AllowedOrganizationId": "o-a1b2c3d4e5"}, [{"AWS": "*"}], [OF_ORGANIZATION]),
+        (
+            {"AllowedPrincipals": CALLERS[0], "AllowedOrganizationId": "o-a1b2c3d4e5"},
+            [{"AWS": CALLERS[:1]}, {"AWS": "*"}],
+            [None, OF_ORGANIZATION],
+        ),
+    ],
+)
+def test_the_api_lets_in_callers_of_other_accounts_who_are_named(
+    stacks: dict[str, Stack], given: dict[str, str], principals: list[Any], conditions: list[Any]
+) -> None:
+    """Never all of its own account: there an Allow of the API's policy would do without one of the caller's."""
+    api = properties(resolved_template(portable(stacks["gpt2"]).content, given), "ApiGateway::RestApi")
+    allowed = statements(api.get("Policy"))
+    assert [each["Principal"] for each in allowed] == principals
+    assert [each.get("Condition") for each in allowed] == conditions
+    for each in allowed:
+        assert (each["Effect"], each["Action"], each["Resource"]) == (
+            "Allow",
+            "execute-api:Invoke",
+            "execute-api:/v1/*",
+        )
+
+
+def test_an_api_that_asks_for_no_signature_has_no_parameters_of_callers(stacks: dict[str, Stack]) -> None:
+    for name in ("with-api-key", "open"):
+        assert not {"AllowedPrincipals", "AllowedOrganizationId"} & portable(stacks[name]).content["Parameters"].keys()
+
+
+def ids(template: PortableTemplate, kind: str) -> set[str]:
+    return {name for name, each in template.content["Resources"].items() if each["Type"] == f"AWS::{kind}"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "values"),
+    [
+        ("gpt2", "ApiGateway::Deployment", {"AllowedOrganizationId": "o-a1b2c3d4e5"}),
+        ("isolated", "IAM::Policy", {"WeightsBucket": "another"}),
+        ("own-network", "EC2::LaunchTemplate", {"InstanceType": "m7g.2xlarge"}),
+        ("own-network", "CloudFormation::WaitCondition", {"JobRetentionInHours": "24"}),
+        ("own-network", "CloudFormation::WaitConditionHandle", {"ArchiveBucketPrefix": "other"}),
+    ],
+)
+def test_what_can_not_be_changed_is_made_anew_for_another_value(
+    stacks: dict[str, Stack], name: str, kind: str, values: dict[str, str]
+) -> None:
+    made, changed = portable(stacks[name]), portable(stacks[name], values=values)
+    assert ids(made, kind) - ids(changed, kind)
+    assert all(
+        each["Properties"]["PolicyName"] == logical_id
+        for logical_id, each in changed.content["Resources"].items()
+        if each["Type"] == "AWS::IAM::Policy"
+    )
+    idle = {"LogRetentionInDays": "7", "AllowedPrincipals": ""}
+    assert portable(stacks[name], values=idle).content == made.content
+
+
+def test_types_of_the_same_template_are_offered_and_no_other(stacks: dict[str, Stack]) -> None:
+    offered = portable(stacks["qwen3-4b"]).content["Parameters"]["InstanceType"]["AllowedValues"]
+    assert offered[0] == "ml.g6.2xlarge"
+    assert "ml.g5.xlarge" in offered
+    assert "ml.g6.12xlarge" not in offered, "four GPUs: other variables of the container"
+    assert "ml.t2.medium" not in offered, "no GPU: the check has errors"
+    assert "InstanceType" not in portable(stacks["pools"]).content["Parameters"]
+
+
+def test_every_parameter_takes_its_default_and_the_deployments_own_value(stacks: dict[str, Stack]) -> None:
+    for name in DEPLOYMENTS:
+        made = portable(stacks[name])
+        for parameter, each in made.content["Parameters"].items():
+            for value in filter(lambda value: value is not None, (each.get("Default"), made.parameters.get(parameter))):
+                assert value in each.get("AllowedValues", [value]), (name, parameter)
+                assert re.fullmatch(each.get("AllowedPattern", ".*"), value), (name, parameter)
+
+
+def holds(assertion: Any, values: dict[str, str]) -> bool:
+    """A rule's assertion."""
+    ((name, argument),) = assertion.items()
+    if name == "Fn::Or":
+        return any(holds(each, values) for each in argument)
+    if name == "Fn::Not":
+        return not holds(argument[0], values)
+    if name == "Fn::Equals":
+        return bool(values[argument[0]["Ref"]] == argument[1])
+    assert name == "Fn::Contains"
+    return bool(values[argument[1]["Ref"]] in argument[0])
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "right"), [("0", "1", True), ("2", "2", True), ("3", "2", False), ("100", "64", False)]
+)
+def test_a_rule_refuses_a_minimum_above_the_maximum(
+    stacks: dict[str, Stack], least: str, most: str, right: bool
+) -> None:
+    rule = portable(stacks["async"]).content["Rules"]["MinInstancesAtMostMaxInstances"]
+    values = {"MinInstances": least, "MaxInstances": most}
+    assert all(holds(each["Assert"], values) for each in rule["Assertions"]) == right
+
+
+def test_a_rule_refuses_a_region_without_images(stacks: dict[str, Stack]) -> None:
+    (assertion,) = portable(stacks["gpt2"]).content["Rules"]["RegionHasImages"]["Assertions"]
+    assert holds(assertion["Assert"], {"AWS::Region": "eu-west-1"})
+    assert not holds(assertion["Assert"], {"AWS::Region": "mars-north-1"})

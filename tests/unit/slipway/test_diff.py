@@ -1,0 +1,245 @@
+"""`slipway diff`, on a repository with an app of its own, which needs no CDK."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from slipway.changes.gate import AcceptedChangesError, acknowledgements
+from slipway.changes.synthesis import synthesize
+from slipway.changes.template_file import TemplateError, parse_template
+from slipway.diff import Options, deployed_template, run
+from support.known_changes import OPEN, a, of, role
+
+APP = """
+import json, os, pathlib, sys
+context, out = json.loads(os.environ["CDK_CONTEXT_JSON"]), pathlib.Path(os.environ["CDK_OUTDIR"])
+name = context["deployment"]
+here = pathlib.Path(__file__).parent
+text = (here / "deployments" / f"{name}.yaml").read_text()
+if text.startswith("broken"):
+    sys.exit("deployments/one.yaml: model.id is missing.")
+(out / "one.template.json").write_text(text)
+properties = {"templateFile": "one.template.json"}
+stack = {"type": "aws:cloudformation:stack", "environment": "aws://1/eu-west-1", "properties": properties}
+(out / "manifest.json").write_text(json.dumps({"artifacts": {name: stack}}))
+"""
+TABLE = of(Table=a("DynamoDB::Table", {"TableName": "a"}))
+OTHER_TABLE = of(Table=a("DynamoDB::Table", {"TableName": "b"}))
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A committed deployment `one` with a table."""
+    (tmp_path / "app.py").write_text(APP)
+    (tmp_path / "cdk.json").write_text("{}")
+    write(tmp_path, TABLE)
+    git(tmp_path, "init", "-q", "-b", "main")
+    commit(tmp_path)
+    return tmp_path
+
+
+def write(root: Path, template: Any, name: str = "one") -> None:
+    (root / "deployments").mkdir(exist_ok=True)
+    (root / "deployments" / f"{name}.yaml").write_text(template if isinstance(template, str) else json.dumps(template))
+
+
+def git(root: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    return subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+def commit(root: Path) -> None:
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "x")
+
+
+def test_the_working_tree_is_compared_with_its_last_commit(repository: Path, capsys: Any) -> None:
+    write(repository, OTHER_TABLE)
+    before = git(repository, "status", "--porcelain")
+
+    assert run("one", repository, Options()) == 1
+
+    said = capsys.readouterr().out
+    assert "one against HEAD: 1 change has to be acknowledged" in said
+    assert "TableName a -> b" in said
+    assert git(repository, "status", "--porcelain") == before  # no worktree, no file of ours stays
+    assert git(repository, "worktree", "list").count("\n") == 1
+
+
+def test_nothing_changes_where_only_another_file_does(repository: Path, capsys: Any) -> None:
+    (repository / "README.md").write_text("x")
+
+    assert run("one", repository, Options()) == 0
+    assert capsys.readouterr().out == "one against HEAD: nothing changes\n"
+
+
+def test_an_older_commit_is_synthesized_by_its_own_app(repository: Path, capsys: Any) -> None:
+    (repository / "app.py").write_text(APP.replace("text = (", "text = '' + ("))
+    write(repository, OTHER_TABLE)
+    commit(repository)
+
+    assert run("one", repository, Options(against="HEAD")) == 0
+    assert run("one", repository, Options(against="HEAD~1", form="json")) == 1
+
+    changes = json.loads(capsys.readouterr().out.partition("\n")[2])["changes"]
+    assert [each["kind"] for each in changes] == ["replaced", "data-loss"]
+
+
+def test_a_deployment_that_is_new_adds_everything(repository: Path, capsys: Any) -> None:
+    write(repository, TABLE, "two")
+
+    assert run("two", repository, Options(form="json")) == 0
+    assert [each["kind"] for each in json.loads(capsys.readouterr().out)["changes"]] == ["added"]
+
+
+def test_a_template_file_may_be_yaml(repository: Path, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "old.yaml").write_text(yaml.safe_dump(OTHER_TABLE))
+
+    assert run("one", repository, Options(against=str(tmp_path / "old.yaml"))) == 1
+    assert "TableName b -> a" in capsys.readouterr().out
+
+
+def test_the_short_forms_of_functions_are_the_long_ones() -> None:
+    text = "Resources: {A: {Type: X, Properties: {B: !GetAtt C.D, E: !Sub '${F}', G: !If [H, !Ref I, 2012-10-17]}}}"
+
+    assert parse_template(text, "x")["Resources"]["A"]["Properties"] == {
+        "B": {"Fn::GetAtt": "C.D"},
+        "E": {"Fn::Sub": "${F}"},
+        "G": {"Fn::If": ["H", {"Ref": "I"}, "2012-10-17"]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (Options(against="no-such-branch"), "--against no-such-branch: there is no such branch"),
+        (Options(against="--output=x"), "--against --output=x: there is no such branch"),
+        (Options(against="app.py"), "app.py is no template"),
+        (Options(accepted=Path("nowhere.yaml")), "nowhere.yaml can't be read: No such file"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_a_sentence(
+    repository: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, options: Options, sentence: str
+) -> None:
+    monkeypatch.chdir(repository)
+
+    assert run("one", repository, options) == 2
+    assert capsys.readouterr().err.startswith(sentence)
+
+
+def test_a_commit_whose_app_fails_is_said_in_a_sentence(repository: Path, capsys: Any) -> None:
+    write(repository, "broken")
+    commit(repository)
+    write(repository, TABLE)
+
+    assert run("one", repository, Options()) == 2
+    said = capsys.readouterr().err
+    assert said == "At HEAD, one can't be synthesized: deployments/one.yaml: model.id is missing.\n"
+
+
+def test_a_folder_without_git_has_no_commit(tmp_path: Path, capsys: Any) -> None:
+    write(tmp_path, TABLE)
+
+    assert run("one", tmp_path, Options()) == 2
+    assert "not a git repository" in capsys.readouterr().err
+
+
+def test_an_acknowledged_change_passes(repository: Path, capsys: Any) -> None:
+    write(repository, OTHER_TABLE)
+    (repository / "accepted-changes").mkdir()
+    (repository / "accepted-changes" / "one.yaml").write_text(
+        "- {resource: Table, kind: replaced, reason: the table is empty}\n"
+        "- {resource: Queue, kind: removed, reason: the queue has gone}\n"
+    )
+
+    assert run("one", repository, Options()) == 0
+    said = capsys.readouterr().out
+    assert "acknowledged: the table is empty" in said
+    assert "Stale: Queue removed is acknowledged and does not happen." in said
+
+
+def test_another_resource_or_kind_is_not_acknowledged(repository: Path, tmp_path: Path) -> None:
+    write(repository, OTHER_TABLE)
+    for entry in ("resource: Tables, kind: replaced", "resource: Table, kind: removed"):
+        (tmp_path / "accepted.yaml").write_text(f"- {{{entry}, reason: the table is empty}}\n")
+        assert run("one", repository, Options(accepted=tmp_path / "accepted.yaml")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a: 1", "has to be a list"),
+        ("- {resource: A, kind: replaced}", "entry 1 needs the texts"),
+        ("- {resource: A, kind: replace, reason: long enough}", "kind 'replace' is unknown; did you mean"),
+        ("- {resource: A, kind: replaced, reason: short}", "the reason 'short' has fewer than 10"),
+        ("- {resource: A, kind: replaced, reason: long enough, until: now}", "has the unknown key 'until'"),
+        ("- {resource", "is no YAML"),
+    ],
+)
+def test_a_faulty_acknowledgement_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "accepted.yaml").write_text(text)
+
+    with pytest.raises(AcceptedChangesError, match=sentence):
+        acknowledgements(tmp_path / "accepted.yaml")
+
+
+def test_markdown_is_a_table_that_fits_a_comment(repository: Path, capsys: Any) -> None:
+    names = {f"Bucket{number}": a("S3::Bucket", {"BucketName": "x" * 60}) for number in range(900)}
+    write(repository, of(Role=role(), **names))
+    commit(repository)
+    write(repository, of(Role=role(OPEN | {"Resource": "a|b @someone <img>"})))
+
+    assert run("one", repository, Options(form="markdown")) == 1
+
+    said = capsys.readouterr().out
+    assert len(said) < 65_536
+    assert "more.\n" in said
+    rows = [line for line in said.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in rows} == {5}
+    assert "@" not in said
+    assert "<img>" not in said
+
+
+class Cloud:
+    """CloudFormation with at most one stack."""
+
+    def __init__(self, template: Any, parameters: dict[str, str]) -> None:
+        self.template, self.parameters = template, parameters
+
+    def describe_stacks(self, **_: Any) -> Any:
+        parameters = [{"ParameterKey": key, "ParameterValue": value} for key, value in self.parameters.items()]
+        return {"Stacks": [{"StackName": "one", "Description": "Slipway: x", "Parameters": parameters}]}
+
+    def get_template(self, **given: Any) -> Any:
+        assert given == {"StackName": "one", "TemplateStage": "Original"}
+        return {"TemplateBody": self.template}
+
+
+@pytest.mark.parametrize("body", [TABLE, yaml.safe_dump(TABLE)])
+def test_the_deployed_stack_has_its_template_and_parameters(body: Any) -> None:
+    before = deployed_template("one", lambda service: {"cloudformation": Cloud(body, {"A": "b"})}[service])
+
+    assert (before.template, before.values) == (TABLE, {"A": "b"})
+
+
+def test_a_synthesized_deployment_has_its_region(repository: Path) -> None:
+    assert synthesize("one", repository).region == "eu-west-1"
+    with pytest.raises(TemplateError, match="can't be synthesized"):
+        synthesize("three", repository)
+
+
+def test_secrets_are_not_shown(repository: Path, capsys: Any) -> None:
+    for word in ("first", "second"):
+        write(repository, of(Database=a("RDS::DBInstance", {"MasterUserPassword": f"{word}-secret"})))
+        if word == "first":
+            commit(repository)
+
+    for form in ("text", "json", "markdown"):
+        assert run("one", repository, Options(form=form)) == 0
+    said = capsys.readouterr().out
+    assert "MasterUserPassword" in said
+    assert "-secret" not in said
