@@ -1,6 +1,7 @@
 """`python -m slipway render`: the files that it writes, what it says of them, and wrong use."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,11 @@ def test_code_stands_in_the_template_as_it_was_written(stacks: dict[str, Stack])
     for path in ("jobs/transitions.py", "handlers/generate.py"):
         lines = (ROOT / "lambda_src" / "inference_api" / path).read_text().splitlines()
         assert "\n".join(f"        {line}".rstrip() for line in lines) in body
+
+
+def test_accounts_are_text_for_every_reader_of_yaml(stacks: dict[str, Stack]) -> None:
+    unquoted = re.search(r":\s0[0-9]+$", portable(stacks["gpt2"]).body(), re.MULTILINE)
+    assert unquoted is None, "one account begins with a zero"
 
 
 def test_the_account_settings_fit_into_a_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

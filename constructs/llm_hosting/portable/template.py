@@ -11,6 +11,7 @@ import yaml
 from ..resolution import Resolution
 from .code import with_inline_code
 from .names import LONGEST, with_own_name
+from .own_image import in_region_of_stack
 from .parameters import archive_parameter, parameters_of
 from .places import Template
 from .rules import region_rule
@@ -58,6 +59,7 @@ def portable_template(
     content, archives = with_inline_code(without_bootstrap(template), assets)
     content["Resources"] = with_own_name(content["Resources"], name)
     content["Outputs"] = with_own_name(content["Outputs"], name)
+    in_region_of_stack(content, resolution.image)
     parameters = [*parameters_of(resolution, content), *([archive_parameter()] if archives else [])]
     for parameter in parameters:
         for put in parameter.places:
@@ -87,7 +89,9 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 
 def _text(dumper: Any, text: str) -> Any:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    # Readers of YAML disagree whether digits after a zero are a number, and an account may begin with a zero.
+    style = "|" if "\n" in text else "'" if text.isdigit() else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 def _list(dumper: Any, items: list[Any]) -> Any:
