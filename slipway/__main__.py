@@ -141,9 +141,9 @@ def _add_fleet(commands: Any) -> None:
     verbs = fleet.add_subparsers(required=True, metavar="verb")
 
     def plan(given: argparse.Namespace) -> int:
-        from slipway.fleet import plan
+        from slipway.fleet import plan_command
 
-        return plan.run(given.fleet, ROOT, given.region, as_json=given.json)
+        return plan_command.run(given.fleet, ROOT, given.region, as_json=given.json)
 
     def status(given: argparse.Namespace) -> int:
         from slipway.fleet import status

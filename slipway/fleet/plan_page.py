@@ -1,20 +1,16 @@
 """A plan for people, and for programs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llm_hosting.fleets.stack_sets import StackSet
 from slipway.changes.report import as_json, page
 from slipway.fleet.billing import total
 from slipway.fleet.columns import columns
+from slipway.fleet.plan import Plan
 from slipway.fleet.targets import Target
-
-if TYPE_CHECKING:
-    from slipway.fleet.plan import Plan
 
 _HEADING = ("STACK SET", "ACCOUNT", "REGION", "ACTION", "MEANS", "USD/H")
 
