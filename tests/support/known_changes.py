@@ -127,6 +127,7 @@ REPLACEMENT = [
     one("beside a nested path with *", "MSK::Replicator", {"ReplicationInfoList": [{"SourceKafkaClusterArn": "a", "TopicReplication": {"TopicsToReplicate": ["x"]}}]}, {"ReplicationInfoList": [{"SourceKafkaClusterArn": "a", "TopicReplication": {"TopicsToReplicate": ["y"]}}]}, NOTHING),
     one("a custom resource", "CloudFormation::CustomResource", {"ServiceToken": "t", "A": 1}, {"ServiceToken": "t", "A": 2}, "unknown"),
     one("a custom resource's provider", "CloudFormation::CustomResource", {"ServiceToken": "t"}, {"ServiceToken": "u"}, "refused"),
+    one("a stack with another template", "CloudFormation::Stack", {"TemplateURL": "a"}, {"TemplateURL": "b"}, "unknown"),
     one("a type that nobody knows", "Nowhere::Thing", {"A": 1}, {"A": 2}, "unknown"),
     one("a property that the type does not have", "SQS::Queue", {"Colour": "red"}, {"Colour": "blue"}, "unknown"),
 ]  # fmt: skip
@@ -322,6 +323,8 @@ EXPOSURE = [
     Known("a method of a private API", of(A=PRIVATE, M=method("AWS_IAM")), of(A=PRIVATE, M=method("NONE")), {"M nothing"}),
     Known("a method of an API that lets an organization in", of(A=NARROW, M=method("AWS_IAM")), of(A=NARROW, M=method("NONE")), {"M nothing"}),
     Known("the answer to a browser's OPTIONS", of(), of(M=method("NONE", "OPTIONS")), {"M added"}),
+    Known("an instance gets an address", of(I=a("EC2::Instance", {"ImageId": "i"})), of(I=a("EC2::Instance", {"ImageId": "i"}), E=a("EC2::EIP", {"InstanceId": {"Ref": "I"}})), {"E added", "E public-exposure"}),
+    one("anybody gets credentials", "Cognito::IdentityPool", {"AllowUnauthenticatedIdentities": False}, {"AllowUnauthenticatedIdentities": True}, "public-exposure"),
     one("a private range at port 22", "EC2::SecurityGroup", ingress("10.0.0.0/8"), ingress("10.0.0.0/8", "192.168.0.0/16"), NOTHING),
     one("a private API becomes regional", "ApiGateway::RestApi", {"EndpointConfiguration": {"Types": ["PRIVATE"]}}, {"EndpointConfiguration": {"Types": ["REGIONAL"]}}, "public-exposure"),
     one("a public address", "RDS::DBInstance", {"PubliclyAccessible": False}, {"PubliclyAccessible": True}, "public-exposure"),
