@@ -75,8 +75,8 @@ check: .venv/.ready node_modules/.ready  ## ruff, mypy, and CloudFormation's own
 format: .venv/.ready  ## format the code and mend what ruff can
 	@ruff check --fix-only --quiet . && ruff format --quiet .
 
-snapshot: .venv/.ready  ## accept changed templates as the new snapshots; read the diff
-	@python -m pytest -q tests/templates/test_snapshots.py --snapshot-update
+snapshot: .venv/.ready  ## accept changed templates as the new snapshots, say what the changes mean; read the diff
+	@python -m pytest -q -rP tests/templates/test_snapshots.py --snapshot-update
 
 reference: .venv/.ready  ## write deployments/schema.json and the generated pages and tables of docs/
 	@python -m slipway reference

@@ -54,6 +54,9 @@ def run(name: str, root: Path, options: Options) -> int:
         return 2
     shown = {"json": lambda: json.dumps(as_json(report), indent=2), "markdown": lambda: markdown(report)}
     print(shown.get(options.form, lambda: page(report))())
+    if report.gate.stopping:
+        file = options.accepted or f"accepted-changes/{name}.yaml"
+        print(f"Acknowledge what is meant in {file}, by resource, kind and reason.", file=sys.stderr)
     return 1 if report.gate.stopping else 0
 
 

@@ -49,11 +49,6 @@ def page(report: Report) -> str:
     if counted := _counted(report.changes):
         lines += ["", f"Also {counted}."]
     lines += [f"Stale: {each.resource} {each.kind} is acknowledged and does not happen." for each in report.gate.stale]
-    if report.gate.stopping:
-        lines += [
-            "",
-            f"Acknowledge what is meant in accepted-changes/{report.name}.yaml, by resource, kind and reason.",
-        ]
     return "\n".join(lines)
 
 

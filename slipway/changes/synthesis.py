@@ -71,7 +71,7 @@ def checked_out(ref: str, root: Path) -> Iterator[Path]:
         raise TemplateError(f"--against {ref}: {archive.stderr.decode().strip().removeprefix('fatal: ')}.")
     with tempfile.TemporaryDirectory(prefix="slipway-diff-") as folder:
         with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
-            files.extractall(folder, filter="data")
+            files.extractall(folder, filter="tar")  # links, too, as a checkout has them
         yield Path(folder)
 
 

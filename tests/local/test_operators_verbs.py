@@ -250,6 +250,11 @@ def test_a_stack_that_slipway_has_not_made_is_left_alone(cloud: LocalCloud, stac
         find_stack(ACCOUNT_SETTINGS, clients)
 
 
+def test_diff_finds_no_change_in_what_is_deployed(slipway: Command) -> None:
+    outcome = slipway("diff", NAME, "--against", "stack")
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "gpt2 against the stack gpt2: nothing changes\n", "")
+
+
 def test_list_shows_deployments_and_no_other_stack(slipway: Command) -> None:
     outcome = slipway("list")
     assert outcome.status == 0

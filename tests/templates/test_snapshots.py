@@ -2,16 +2,21 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
+from slipway.changes import classify
+from slipway.changes.gate import judge
+from slipway.changes.report import Report, page
 from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGING
 from support.template_parts import Template, properties
 
 FIRST_OF_MODE = {"realtime": "qwen3-4b", "async": "qwen3-4b-async", "ec2": "gpt2-ec2"}
+SNAPSHOTS = Path(__file__).parent / "__snapshots__" / "test_snapshots"
 WHOLE = [*FIRST_OF_MODE.values(), ACCOUNT_SETTINGS, STAGING]
 
 
@@ -19,7 +24,27 @@ WHOLE = [*FIRST_OF_MODE.values(), ACCOUNT_SETTINGS, STAGING]
 def test_the_template_is_the_accepted_one(
     templates: dict[str, Template], name: str, snapshot: SnapshotAssertion
 ) -> None:
-    assert masked(templates[name]) == snapshot(extension_class=JSONSnapshotExtension)
+    accepted = SNAPSHOTS / f"test_the_template_is_the_accepted_one[{name}].json"
+    meant = meaning(name, json.loads(accepted.read_text()) if accepted.is_file() else {}, masked(templates[name]))
+    if meant:
+        print(meant)  # which `make snapshot` shows
+    assert masked(templates[name]) == snapshot(extension_class=JSONSnapshotExtension), meant
+
+
+def test_a_failure_says_what_the_change_means(templates: dict[str, Template]) -> None:
+    accepted = masked(templates["qwen3-4b"])
+    changed = json.loads(json.dumps(accepted))
+    table = next(each for each in changed["Resources"].values() if each["Type"] == "AWS::DynamoDB::Table")
+    table["Properties"]["TableName"] = "jobs"
+
+    assert "TableName (absent) -> jobs: replaced" in meaning("qwen3-4b", accepted, changed)
+    assert meaning("qwen3-4b", accepted, accepted) == ""
+
+
+def meaning(name: str, accepted: Template, template: Template) -> str:
+    """What an update from the accepted template means; "" where nothing changes."""
+    changes = classify(accepted, template)
+    return page(Report(name, "the accepted snapshot", changes, judge(changes, []))) if changes else ""
 
 
 @pytest.mark.parametrize("name", sorted(set(SHIPPED) - set(WHOLE)))
