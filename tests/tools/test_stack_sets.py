@@ -7,6 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import ACCOUNT, LocalCloud
+from local_cloud.emulator.stack_sets.preferences import Preferences
 from support.organizations import REGION, Organization, Sets
 from support.patience import wait_for
 from support.small_stacks import StackFailedError, create, delete, function, resource, role, statement, update
@@ -55,7 +56,8 @@ def test_every_account_of_a_unit_and_of_the_units_in_it_gets_its_own_stack(
     bare_cloud: LocalCloud, organization: Organization, sets: Sets
 ) -> None:
     unit = organization.unit("all")
-    accounts = [organization.account(unit), organization.account(organization.unit("inner", unit))]
+    innermost = organization.unit("innermost", organization.unit("inner", unit))
+    accounts = [organization.account(unit), organization.account(innermost)]
     create(bare_cloud, "all", {"Set": stack_set("all", group(unit))})
     for account in accounts:
         assert organization.stacks(account) == {"all": "CREATE_COMPLETE"}
@@ -143,6 +145,69 @@ def test_failures_within_the_tolerance_leave_the_failed_outdated_and_the_operati
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "failures", "at_once"),
+    [
+        ({"FailureToleranceCount": 2, "MaxConcurrentCount": 3}, 0, 3),
+        ({"FailureToleranceCount": 2, "MaxConcurrentCount": 3}, 2, 1),
+        ({"FailureToleranceCount": 9, "MaxConcurrentPercentage": 9}, 0, 1),
+        ({"FailureToleranceCount": 9, "MaxConcurrentPercentage": 29}, 0, 2),
+        ({"ConcurrencyMode": "SOFT_FAILURE_TOLERANCE", "MaxConcurrentCount": 3}, 0, 3),
+    ],
+)
+def test_of_ten_accounts_so_many_are_at_work(given: dict[str, Any], failures: int, at_once: int) -> None:
+    assert Preferences(given).at_once(10, failures) == at_once
+
+
+def test_a_stack_whose_creation_failed_is_made_anew(
+    bare_cloud: LocalCloud, organization: Organization, sets: Sets
+) -> None:
+    unit = organization.unit("anew")
+    account = organization.account(unit)
+    tolerant = {"template": failing_in(account), "OperationPreferences": {"FailureToleranceCount": 1}}
+    create(bare_cloud, "anew", {"Set": stack_set("anew", group(unit), Parameters=value("bad"), **tolerant)})
+    assert organization.stacks(account) == {"anew": "ROLLBACK_COMPLETE"}
+    update(bare_cloud, "anew", {"Set": stack_set("anew", group(unit), **tolerant)})
+    assert organization.stacks(account) == {"anew": "CREATE_COMPLETE"}
+    assert sets.instances("anew") == {(account, REGION): ("CURRENT", "SUCCEEDED")}
+
+
+def test_a_stack_that_cannot_be_deleted_is_inoperable(
+    bare_cloud: LocalCloud, organization: Organization, sets: Sets
+) -> None:
+    unit = organization.unit("full")
+    account = organization.account(unit)
+    template = {"Resources": {"Bucket": resource("S3::Bucket", {"BucketName": "full-of-objects"})}}
+    create(bare_cloud, "full", {"Set": stack_set("full", group(unit), template=template)})
+    s3 = organization.client("s3", account)
+    s3.put_object(Bucket="full-of-objects", Key="key", Body=b"")
+    with pytest.raises(StackFailedError, match="DELETE_FAILED"):
+        delete(bare_cloud, "full")
+    assert sets.instances("full") == {(account, REGION): ("INOPERABLE", "FAILED")}
+    s3.delete_object(Bucket="full-of-objects", Key="key")
+    delete(bare_cloud, "full")
+    assert organization.stacks(account) == {}
+
+
+def test_organizations_refuses_unknown_parents_and_knows_whose_members_are(organization: Organization) -> None:
+    account, unknown = organization.account(), "ou-none-00000000"
+    with pytest.raises(ClientError, match="ParentNotFound"):
+        organization.api.list_accounts_for_parent(ParentId=unknown)
+    with pytest.raises(ClientError, match="SourceParentNotFound"):
+        organization.move(account, organization.unit("other"), organization.root)
+    policy = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::shared/*"}
+    known = organization.client("organizations", account).describe_organization()["Organization"]["Id"]
+    condition = {"Condition": {"StringEquals": {"aws:PrincipalOrgID": known}}}
+    s3 = organization.client("s3", ACCOUNT)
+    s3.create_bucket(Bucket="shared")
+    s3.put_object(Bucket="shared", Key="key", Body=b"text")
+    s3.put_bucket_policy(Bucket="shared", Policy=json.dumps({"Version": "2012-10-17", "Statement": policy | condition}))
+    assert organization.client("s3", account).get_object(Bucket="shared", Key="key")["Body"].read() == b"text"
+    stranger = organization.cloud.client("s3", region=REGION, credentials=organization.cloud.deployer_in("4" * 12))
+    with pytest.raises(ClientError, match="AccessDenied"):
+        stranger.get_object(Bucket="shared", Key="key")
+
+
 def test_overrides_and_new_and_removed_units_need_no_update_of_the_others(
     bare_cloud: LocalCloud, organization: Organization, sets: Sets
 ) -> None:
@@ -194,7 +259,8 @@ def test_an_account_that_comes_gets_its_stacks_in_order_and_one_that_leaves_keep
     arn = f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stackset/${{Before}}"
     after = stack_set(name, group(unit), AutoDeployment=automatic | {"DependsOn": [{"Fn::Sub": arn}]})
     after["Properties"]["TemplateBody"] = json.dumps(TOPIC)
-    create(bare_cloud, name, {"Before": before, "After": after})
+    manual = stack_set(f"{name}-manual", group(unit), template=TOPIC)
+    create(bare_cloud, name, {"Before": before, "After": after, "Manual": manual})
     both = {f"{name}-before": "CREATE_COMPLETE", name: "CREATE_COMPLETE"}
     for account in (fails, coming):
         organization.move(account, organization.root, unit)
@@ -204,7 +270,7 @@ def test_an_account_that_comes_gets_its_stacks_in_order_and_one_that_leaves_keep
     wait_for(lambda: (coming, REGION) not in sets.instances(name) or None, "the end of the instance")
     wait_for(lambda: (coming, REGION) not in sets.instances(f"{name}-before") or None, "the end of the instance")
     assert organization.stacks(coming) == (both if retains else {})
-    assert organization.stacks(staying) == both
+    assert organization.stacks(staying) == both | {f"{name}-manual": "CREATE_COMPLETE"}
 
 
 @pytest.mark.parametrize(
@@ -268,6 +334,12 @@ def test_a_delegated_administrator_deploys_and_reads_the_sets_of_the_management_
 ) -> None:
     unit = organization.unit("delegated")
     administrator = organization.account(unit)
+    iam = organization.client("iam", ACCOUNT)
+    iam.create_role(**trusted("Administration", {"Service": "cloudformation.amazonaws.com"}))
+    role = {"AdministrationRoleARN": f"arn:aws:iam::{ACCOUNT}:role/Administration"}
+    mine = stack_set("self-managed", PermissionModel="SELF_MANAGED", **role)
+    del mine["Properties"]["AutoDeployment"]
+    create(bare_cloud, "self-managed", {"Set": mine})
     cloudformation = organization.client("cloudformation", administrator)
     with pytest.raises(ClientError, match="delegated admin account"):
         cloudformation.list_stack_sets(CallAs="DELEGATED_ADMIN")
@@ -279,9 +351,12 @@ def test_a_delegated_administrator_deploys_and_reads_the_sets_of_the_management_
     cloudformation.create_stack(StackName="fleet", TemplateBody=json.dumps({"Resources": {"Set": own}}))
     organization.wait_for_stacks(administrator, {"delegated": "CREATE_COMPLETE"})
     shown = cloudformation.list_stack_sets(CallAs="DELEGATED_ADMIN")["Summaries"]
-    assert "delegated" in [each["StackSetName"] for each in shown]
+    names = [each["StackSetName"] for each in shown]
+    assert ("delegated" in names, "self-managed" in names) == (True, False)
     assert cloudformation.list_stack_sets()["Summaries"] == []
     assert organization.client("organizations", administrator).list_roots()["Roots"][0]["Id"] == organization.root
+    cloudformation.delete_stack(StackName="fleet")
+    organization.wait_for_stacks(administrator, {})
 
 
 def trusted(name: str, principal: dict[str, str]) -> dict[str, Any]:
