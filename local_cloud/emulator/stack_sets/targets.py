@@ -33,7 +33,7 @@ def _in_units(units: list[str], accounts: set[str], kind: str | None, management
     if bool(accounts) != (kind in ("INTERSECTION", "DIFFERENCE")):
         # UNION "is not supported for CreateStackInstances operations" (the API's reference).
         raise RefusedError("ValidationError", "Accounts need the AccountFilterType INTERSECTION or DIFFERENCE.")
-    found = {}
+    found: dict[str, str] = {}
     for unit in units:
         try:
             inside = accounts_below(unit, management)
