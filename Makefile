@@ -8,8 +8,10 @@ PORT ?= 4566
 JOBS ?= 100000
 SEEDS ?= 50
 PYTHON ?= python3
-# A test process has a local cloud of its own, in which the tests of a file run one after the other.
-SIDE_BY_SIDE = --numprocesses auto --maxprocesses 4 --dist loadfile
+# A test process has a local cloud of its own, in which the tests of a file run one after the other. Four of them on two
+# cores, too: they wait for the local cloud a third of their time. In the order of `testpaths`, long files first: xdist
+# would begin with those of many tests.
+SIDE_BY_SIDE = --numprocesses 4 --dist loadfile
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 export UV_LINK_MODE := copy
 # As pip does, so that a proxy which inspects TLS is no obstacle.
@@ -57,7 +59,7 @@ chromium: .venv/.ready  # for tests/browser; CHROMIUM names one that is installe
 	@PYTHONPATH=tests python -m support.chromium
 
 test: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## run all tests of the product
-	@python -m pytest $(SIDE_BY_SIDE)
+	@python -m pytest $(SIDE_BY_SIDE) --no-loadscope-reorder
 
 test-tools: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run the tests of our test tools: local cloud, model server, simulation
 	@python -m pytest $(SIDE_BY_SIDE) tests/tools

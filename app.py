@@ -1,4 +1,4 @@
-"""The CDK app: `cdk deploy -c deployment=<name or path>[,<another>]`."""
+"""The CDK app: `cdk deploy -c deployment=<name or path>[,<another>]`, or `cdk deploy -c fleet=<name or path>`."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent
 sys.path.append(str(ROOT / "constructs"))
 
 from llm_hosting.catalog.models import CatalogError
-from stacks.from_context import add_stacks
+from stacks.from_context import add_fleet, add_stacks
 
 
 def main() -> None:
@@ -23,7 +23,7 @@ def main() -> None:
     # The CDK's own validation more than doubles a synth: `make check` asks for it.
     app = cdk.App(builtin_cloud_formation_validation=os.environ.get("CDK_VALIDATION") == "true")
     try:
-        add_stacks(app, ROOT)
+        (add_fleet if app.node.try_get_context("fleet") else add_stacks)(app, ROOT)
     except CatalogError as error:
         sys.exit(str(error))
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))

@@ -36,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_doctor,
         _add_render,
         _add_diff,
+        _add_fleet,
         _add_stage,
         _add_verify,
         _add_status,
@@ -133,6 +134,32 @@ def _add_diff(commands: Any) -> None:
     form = diff.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object")
     form.add_argument("--markdown", action="store_true", help="for a comment on a pull request")
+
+
+def _add_fleet(commands: Any) -> None:
+    fleet = commands.add_parser("fleet", help="many accounts and regions: what a deploy would do, and what runs where")
+    verbs = fleet.add_subparsers(required=True, metavar="verb")
+
+    def plan(given: argparse.Namespace) -> int:
+        from slipway.fleet import plan_command
+
+        return plan_command.run(given.fleet, ROOT, given.region, as_json=given.json)
+
+    def status(given: argparse.Namespace) -> int:
+        from slipway.fleet import status
+
+        return status.run(given.fleet, ROOT, given.region, as_json=given.json)
+
+    text = "what a deploy would do in each account and region; exit status 1 where somebody has to acknowledge it"
+    _add_fleet_options(_add(verbs, "plan", text, plan))
+    text = "which account runs which template in which region, what failed and why; exit status 1 where something did"
+    _add_fleet_options(_add(verbs, "status", text, status))
+
+
+def _add_fleet_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("fleet", help="name or path of a fleet file")
+    verb.add_argument("--region", help="where the stack sets are (default AWS_REGION, or your profile's)")
+    verb.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def _add_stage(commands: Any) -> None:

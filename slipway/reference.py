@@ -1,4 +1,4 @@
-"""`python -m slipway reference`: writes the JSON Schema, the reference of the deployment file, the tables of docs/."""
+"""`python -m slipway reference`: writes the JSON Schemas, the references of the files, the tables of docs/."""
 
 import json
 from collections.abc import Iterator
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting.deployment import Deployment
+from llm_hosting.fleet import Fleet
+from llm_hosting.fleets.rules import RULES
 from llm_hosting.overlay import EXTENDS
 from slipway import models_reference
 
@@ -45,8 +47,25 @@ hosting:
 - `check` lists what an overlay sets: the base's value and its own, defaults included. An error names the file that
   holds the wrong value.
 """
+FLEET_INTRODUCTION = """\
+# The fleet file
+
+One file `fleets/<name>.yaml` puts one deployment into many accounts and regions by CloudFormation StackSets;
+`npx cdk deploy -c fleet=<name>` deploys it, and `python -m slipway fleet plan <name>` says before what that means. This
+page and `fleets/schema.json` are written from the models in `constructs/llm_hosting/fleet.py` by `make reference`.
+
+Only `deployment` and `targets` are required. Synth refuses unknown keys and wrong types, and judges the
+[rules](#rules) over the deployment's template.
+"""
+FLEET_RULES = """
+## Rules
+
+| Rule | Level | Law |
+| --- | --- | --- |
+"""
 FILLED = ("engines.md", "models.md", "rules.md")
 CONSTRAINTS = {"minimum": ">= {}", "exclusiveMinimum": "> {}", "maximum": "<= {}", "maxLength": "at most {} characters"}
+KINDS = {"object": "mapping of text to text", "array": "list", "string": "text", "integer": "whole number"}
 
 
 def run(root: Path) -> None:
@@ -58,12 +77,16 @@ def run(root: Path) -> None:
 
 def files(root: Path) -> dict[Path, str]:
     """The content of each generated file."""
-    schema = Deployment.model_json_schema()
+    schema, fleet = Deployment.model_json_schema(), Fleet.model_json_schema()
     page = "\n".join([INTRODUCTION, *_section(schema, schema, "", "The whole file"), OVERLAYS])
     return {
         root / "deployments" / "schema.json": json.dumps(schema, indent=2) + "\n",
         root / "deployments" / "overlay.schema.json": json.dumps(_of_overlays(schema), indent=2) + "\n",
         root / "docs" / "deployment-file.md": page,
+        root / "fleets" / "schema.json": json.dumps(fleet, indent=2) + "\n",
+        root / "docs" / "fleet-file.md": "\n".join([FLEET_INTRODUCTION, *_section(fleet, fleet, "", "The whole file")])
+        + FLEET_RULES
+        + "".join(f"| `{rule.id}` | {rule.level} | {rule.sentence} |\n" for rule in RULES),
         **{path: models_reference.filled(path.read_text()) for path in (root / "docs" / name for name in FILLED)},
     }
 
@@ -97,7 +120,7 @@ def _section(schema: dict[str, Any], section: dict[str, Any], path: str, title: 
     for name, field in section["properties"].items():
         inner = _resolved(schema, field)
         if "properties" in inner:
-            nested.append((f"{path}{name}", inner))
+            nested.append((f"{path}{name}{'[]' if 'items' in field else ''}", inner))
         if name in required:
             default = "required"
         elif field.get("default") is None and field.get("type") == "object":
@@ -113,7 +136,7 @@ def _section(schema: dict[str, Any], section: dict[str, Any], path: str, title: 
 
 def _resolved(schema: dict[str, Any], field: dict[str, Any]) -> dict[str, Any]:
     """The model behind a field, or the field itself."""
-    for candidate in (field, *field.get("anyOf", []), *field.get("allOf", [])):
+    for candidate in (field, field.get("items", {}), *field.get("anyOf", []), *field.get("allOf", [])):
         if "$ref" in candidate:
             resolved: dict[str, Any] = schema["$defs"][candidate["$ref"].rpartition("/")[2]]
             return resolved
@@ -126,7 +149,6 @@ def _allowed(schema: dict[str, Any], field: dict[str, Any]) -> str:
     if "enum" in field or "const" in field:
         return ", ".join(f"`{value}`" for value in field.get("enum", [field.get("const")]))
     if "properties" in _resolved(schema, field):
-        return "section"
+        return "list of sections" if "items" in field else "section"
     limits = [text.format(field[name]) for name, text in CONSTRAINTS.items() if name in field]
-    kind = {"object": "mapping of text to text", "string": "text", "number": "number", "integer": "whole number"}
-    return " ".join([kind.get(field["type"], field["type"]), ", ".join(limits)]).strip()
+    return " ".join([KINDS.get(field["type"], field["type"]), ", ".join(limits)]).strip()

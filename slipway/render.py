@@ -3,9 +3,10 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.archive import ArchiveError, handler_folders
@@ -18,6 +19,8 @@ from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
 from llm_hosting.sources import Sources
 from slipway.rendered_files import ParametersFileError, RenderedFiles
+
+Made = TypeVar("Made")
 
 
 def run(name: str, root: Path, folder: Path) -> int:
@@ -57,20 +60,27 @@ def _resolution(path: Path, root: Path) -> Resolution:
 
 
 def _synthesized(name: str, resolution: Resolution | None, values: Mapping[str, str], root: Path) -> PortableTemplate:
-    """As every synth, checked by cdk-nag. resolution: None for the account settings."""
+    """resolution: None for the account settings."""
+    from stacks.portable_rendering import render, render_account_settings
+
+    def make(app: Any) -> PortableTemplate:
+        if resolution is None:
+            return render_account_settings(app)
+        return render(app, name, resolution, Sources.below(root), values)
+
+    return in_app(root, make)
+
+
+def in_app(root: Path, make: Callable[[Any], Made]) -> Made:
+    """What `make` makes in a CDK app, checked by cdk-nag as every synth."""
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # where Node is
     import aws_cdk as cdk
     from cdk_nag import AwsSolutionsChecks, ServerlessChecks
-
-    from stacks.portable_rendering import render, render_account_settings
 
     context = json.loads((root / "cdk.json").read_text())["context"]
     with TemporaryDirectory() as output:
         app = cdk.App(context=context, outdir=output, builtin_cloud_formation_validation=False)
         cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
-        if resolution is None:
-            template = render_account_settings(app)
-        else:
-            template = render(app, name, resolution, Sources.below(root), values)
+        made = make(app)
         app.synth()
-    return template
+    return made

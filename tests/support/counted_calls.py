@@ -14,7 +14,7 @@ def count_calls(patch: pytest.MonkeyPatch) -> Counter[str]:
     counts: Counter[str] = Counter()
     original = Rule.findings
 
-    def findings(self: Rule, resolved: Resolution) -> list[Finding]:
+    def findings(self: Rule[Resolution], resolved: Resolution) -> list[Finding]:
         counts[self.id] += 1
         return original(self, resolved)
 

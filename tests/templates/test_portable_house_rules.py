@@ -18,7 +18,7 @@ from llm_hosting.portable.template import (
     portable_template,
     without_bootstrap,
 )
-from local_cloud.assembly import Stack
+from local_cloud.assembly import ROOT, Stack
 from local_cloud.checks import lint
 from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANTS
 from support.portable_templates import portable, resolution, synthesized
@@ -196,9 +196,21 @@ def test_every_template_fits_into_a_bucket(portables: dict[str, PortableTemplate
 
 
 def test_cfn_lint_is_silent_in_every_region(portables: dict[str, PortableTemplate], tmp_path: Path) -> None:
-    """One template of each mode, with staged weights, keys, a network of the user's, scaling from zero, archives."""
+    """An endpoint that scales from zero; machines with staged weights, keys, a network of the user's, archives."""
     paths = []
-    for name in ("isolated", "qwen3-4b-async", "own-network"):
+    for name in ("qwen3-4b-async", "own-network"):
         (path := tmp_path / f"{name}.yaml").write_text(portables[name].body())
         paths.append(path)
     lint(paths, sorted(container_accounts().keys() - WITHOUT_ENDPOINTS))
+
+
+def test_the_page_names_every_parameter(portables: dict[str, PortableTemplate]) -> None:
+    page = (ROOT / "docs" / "portable-template.md").read_text()
+    rows = re.findall(r"^\| (`[A-Z][^|]*) \| ([^|]*)\|", page, re.MULTILINE)
+    named = {name: default for names, default in rows for name in re.findall(r"`(\w+)`", names)}
+    declared: dict[str, Any] = {}
+    for made in portables.values():
+        declared |= made.content["Parameters"]
+    assert named.keys() - {"HubTokenSecretArn"} == declared.keys() - {"HubTokenSecretArn"}
+    for name, each in declared.items():
+        assert bool(named[name].strip()) == ("Default" in each), name

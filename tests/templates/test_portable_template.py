@@ -1,11 +1,13 @@
 """The portable template: the same resources as the CDK's, for any account, region and choice of its parameters."""
 
+import json
 import re
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
 
-from llm_hosting.portable.template import PortableTemplate
+from llm_hosting.portable.template import PortableTemplate, portable_template
 from llm_hosting.resolution import Resolution
 from local_cloud.assembly import Stack
 from support.deployments import KEY, OWN_REGISTRY, SECRET, Changes, resolved
@@ -62,14 +64,38 @@ PAIRS: dict[str, tuple[str | Changes, Changes, dict[str, str]]] = {
         {"WeightsBucket": "another", "WeightsPrefix": "j/", "InstanceCount": "3", **KEPT_VALUES},
     ),
     "scaled": (
-        {"hosting": {"instance_count": {"min": 1, "max": 8}, **ONE_AT_ONCE}},
-        {"hosting": {"instance_count": {"min": 2, "max": 3}, "instance_type": "ml.g6.xlarge"}, **TOLD},
-        {"MinInstances": "2", "MaxInstances": "3", "InstanceType": "ml.g6.xlarge"},
+        {
+            "model": {"id": "Qwen/Qwen3-4B", **weights("s3://bucket/q/", KEYS[0])},
+            "hosting": {
+                "instance_type": "ml.p3.2xlarge",
+                "instance_count": {"min": 1, "max": 8},
+                "volume_kms_key_arn": KEYS[0],
+                **ONE_AT_ONCE,
+            },
+        },
+        {
+            "hosting": {
+                "instance_count": {"min": 2, "max": 3},
+                "volume_kms_key_arn": KEYS[1],
+            },
+            **TOLD,
+        },
+        {"MinInstances": "2", "MaxInstances": "3"},
     ),
     "async": (
         "async",
-        {"hosting": {"instance_count": {"min": 1, "max": 3}}, **KEPT, "alarms": {"topic_arn": None}},
-        {"MinInstances": "1", "MaxInstances": "3", "AlarmTopicArn": "", **KEPT_VALUES},
+        {
+            "hosting": {"instance_count": {"min": 1, "max": 3}, "instance_type": "ml.g5.2xlarge"},
+            "alarms": {"topic_arn": None},
+            **KEPT,
+        },
+        {
+            "MinInstances": "1",
+            "MaxInstances": "3",
+            "InstanceType": "ml.g5.2xlarge",
+            "AlarmTopicArn": "",
+            **KEPT_VALUES,
+        },
     ),
     "own-image": (
         {
@@ -132,7 +158,7 @@ def test_all_that_follows_a_setting_follows_its_parameter(pairs: Pairs, name: st
     given = made.parameters | portable(other_stack, other).parameters | PAIRS[name][2]
     expected = comparable(other_stack.template, name)
     assert comparable(made.content, name, with_switches(made.content, given)) == expected
-    for parameter in given:  # none of them is idle
+    for parameter in [name for name, value in given.items() if value != made.parameters.get(name)]:  # none is idle
         without = {key: value for key, value in given.items() if key != parameter} | {
             key: value for key, value in made.parameters.items() if key == parameter
         }
@@ -170,6 +196,19 @@ def test_the_api_lets_in_callers_of_other_accounts_who_are_named(
             "execute-api:Invoke",
             "execute-api:/v1/*",
         )
+
+
+def test_a_policy_leaves_the_page_open_to_everybody(stacks: dict[str, Stack]) -> None:
+    keyed = resolution("playground")
+    api = keyed.deployment.api.model_copy(update={"auth": "iam"})
+    signed = replace(keyed, deployment=keyed.deployment.model_copy(update={"api": api}))
+    content = portable(stacks["playground"], signed).content
+    policy = properties(resolved_template(content, {"AllowedPrincipals": CALLERS[0]}), "ApiGateway::RestApi")["Policy"]
+    listed, *everybody = policy["Statement"]
+    assert listed["Principal"] == {"AWS": CALLERS[:1]}
+    assert all(each["Principal"] == {"AWS": "*"} for each in everybody)
+    routes = {each["Resource"] for each in everybody}
+    assert {"execute-api:/v1/GET/", "execute-api:/v1/GET/playground/*"} <= routes
 
 
 def test_an_api_that_asks_for_no_signature_has_no_parameters_of_callers(stacks: dict[str, Stack]) -> None:
@@ -251,3 +290,39 @@ def test_a_rule_refuses_a_region_without_images(stacks: dict[str, Stack]) -> Non
     (assertion,) = portable(stacks["gpt2"]).content["Rules"]["RegionHasImages"]["Assertions"]
     assert holds(assertion["Assert"], {"AWS::Region": "eu-west-1"})
     assert not holds(assertion["Assert"], {"AWS::Region": "mars-north-1"})
+
+
+@pytest.mark.parametrize(
+    ("image", "parameters"),
+    [
+        ("repository:1.0", {"ImageTag": "1.0"}),
+        (f"{OWN_REGISTRY}/team/lmi:1.0", {"ImageAccount": None, "ImageTag": "1.0"}),
+        (f"{OWN_REGISTRY}/team/lmi@sha256:{'a' * 64}", {"ImageAccount": None}),
+        ("${AWS::AccountId}.dkr.ecr.eu-west-1.amazonaws.com/lmi", {}),
+    ],
+)
+def test_registry_and_tag_of_an_image_are_parameters_where_it_has_them(
+    pairs: Pairs, image: str, parameters: dict[str, str | None]
+) -> None:
+    first, stack = pairs.first["own-image"]
+    text = stack.template_body.replace(first.image, image)
+    moved = replace(first, image=image)
+    made = portable_template(
+        json.loads(text), "own-image", moved, {each.object_key: each.source for each in stack.assets}, {}
+    )
+    found = {name: each.get("Default") for name, each in made.content["Parameters"].items() if name.startswith("Image")}
+    assert found == parameters
+    uri = json.dumps(properties(made.content, "SageMaker::Model")["PrimaryContainer"]["Image"])
+    assert not re.search("eu-west-1|us-west-2|amazonaws.com|444455556666", uri)
+
+
+def test_no_parameter_or_condition_is_idle(stacks: dict[str, Stack]) -> None:
+    without_jobs = resolution("jobs-off")
+    scaling = without_jobs.deployment.hosting.scaling.model_copy(update=ONE_AT_ONCE["scaling"])
+    hosting = without_jobs.deployment.hosting.model_copy(update={"scaling": scaling})
+    given = replace(without_jobs, deployment=without_jobs.deployment.model_copy(update={"hosting": hosting}))
+    made = [portable(stacks[name]) for name in DEPLOYMENTS]
+    for content in (each.content for each in [*made, portable(stacks["jobs-off"], given)]):
+        text = json.dumps({name: part for name, part in content.items() if name != "Parameters"})
+        for name in (*content["Parameters"], *content["Conditions"]):
+            assert re.search(rf'"(?:Ref|Condition)": "{name}"|"Fn::If": \["{name}"|\$\{{{name}\}}', text), name

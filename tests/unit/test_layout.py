@@ -25,12 +25,21 @@ ALLOWED: dict[str, set[str]] = {
     "llm_hosting.deployment": set(),
     "llm_hosting.finding": set(),
     "llm_hosting.yaml_file": {"llm_hosting.finding"},
+    "llm_hosting.setting_problems": {"llm_hosting.finding"},
     "llm_hosting.overlay": {
         *("llm_hosting.deployment", "llm_hosting.deployment_paths", "llm_hosting.finding", "llm_hosting.yaml_file")
     },
     "llm_hosting.deployment_file": {
         *("llm_hosting.deployment", "llm_hosting.deployment_paths", "llm_hosting.finding"),
-        *("llm_hosting.overlay", "llm_hosting.yaml_file"),
+        *("llm_hosting.overlay", "llm_hosting.setting_problems", "llm_hosting.yaml_file"),
+    },
+    "llm_hosting.fleet": {"llm_hosting.deployment"},
+    "llm_hosting.fleets": {
+        *DECLARATIONS,
+        *RESOLVED,
+        *("llm_hosting", "llm_hosting.archive", "llm_hosting.deployment_file", "llm_hosting.deployment_paths"),
+        *("llm_hosting.fleet", "llm_hosting.portable", "llm_hosting.preflight", "llm_hosting.setting_problems"),
+        "llm_hosting.yaml_file",
     },
     "llm_hosting.deployment_paths": set(),
     "llm_hosting.archive": set(),
@@ -38,7 +47,13 @@ ALLOWED: dict[str, set[str]] = {
     "llm_hosting.preflight": {*DECLARATIONS, *RESOLVED, "llm_hosting.deployment_file", "llm_hosting.overlay"},
     "llm_hosting.portable": {*DECLARATIONS, *RESOLVED, "llm_hosting.archive", "llm_hosting.preflight"},
     "llm_hosting": {*DECLARATIONS, *CDK, *RESOLVED, "llm_hosting.archive"},  # the constructs
-    "stacks": {*DECLARATIONS, *CDK, *RESOLVED, *OF_FILES, "llm_hosting", "llm_hosting.portable"},
+    "stacks": {
+        *DECLARATIONS,
+        *CDK,
+        *RESOLVED,
+        *OF_FILES,
+        *("llm_hosting", "llm_hosting.fleet", "llm_hosting.fleets", "llm_hosting.portable"),
+    },
     "inference_api": {"botocore"},
     "inference_api.handlers": {"botocore", "inference_api"},
     "local_cloud": {"boto3", "botocore", "llm_hosting.archive"},
@@ -47,6 +62,7 @@ ALLOWED: dict[str, set[str]] = {
         *RESOLVED,
         *OF_FILES,
         *("boto3", "botocore", "llm_hosting", "llm_hosting.portable", "local_cloud", "playground"),
+        *("llm_hosting.fleet", "llm_hosting.fleets"),
         *(*CDK, "stacks"),  # of `render`, which synthesizes
     },
     "playground": set(),

@@ -1,21 +1,18 @@
 """Parameters of endpoint or machines: image, instance type, counts."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from ..deployment import Deployment
 from ..resolution import Resolution
+from . import own_image
 from .conditions import ENDPOINT, bind, only_if
 from .instance_types import exchangeable_types
 from .parameter import Parameter
-from .places import Place, Template, at, in_texts, of_type, with_text
+from .places import Place, Template, at, of_type, with_text
 
 _CONFIGURATION = "AWS::SageMaker::EndpointConfig"
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
-_OWN_IMAGE = re.compile(
-    r"(?P<account>[^.]+)\.dkr\.ecr\.(?P<region>[a-z0-9-]+|\$\{AWS::Region\})\.[^/]+/[^:@]+(?P<tag>:[^@]+)?"
-)
 _COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100)
 _MOST = 1000
 _ZERO, _WAKES = "MinInstancesIsZero", "EndpointWakesFromZero"
@@ -25,6 +22,7 @@ def parameters(resolution: Resolution) -> Iterator[Parameter]:
     """Machines have their count in the template, one resource each, and no image but Amazon Linux."""
     deployment = resolution.deployment
     if deployment.hosting.mode != "ec2":
+        yield from own_image.parameters(resolution.image)
         yield from _image(resolution.image)
     yield from _instance_type(resolution)
     if deployment.hosting.mode != "ec2":
@@ -32,33 +30,14 @@ def parameters(resolution: Resolution) -> Iterator[Parameter]:
 
 
 def _image(image: str) -> Iterator[Parameter]:
-    own = _OWN_IMAGE.match(image)
-    if own:
-        # SageMaker pulls from its own region: a region or a domain in the URI can only be those of the stack.
-        account = {"Ref": "AWS::AccountId" if own["account"].startswith("$") else "ImageAccount"}
-        host = image.partition("/")[0]
-        region, domain = {"Ref": "AWS::Region"}, {"Ref": "AWS::URLSuffix"}
-        places = (
-            in_texts(f"{host}/", account, ".dkr.ecr.", region, ".", domain, "/"),
-            in_texts(f":ecr:{own['region']}:{own['account']}:", ":ecr:", region, ":", account, ":"),
-        )
-        yield Parameter(
-            "ImageAccount",
-            "String",
-            "Account whose registry holds the image in the region of the stack, and lets the targets pull it.",
-            own=own["account"],
-            pattern="^[0-9]{12}$",
-            places=places,
-        )
-    tag = own["tag"] if own else f":{image.rpartition(':')[2]}"
-    if tag:
+    if tag := own_image.tag_of(image):
         yield Parameter(
             "ImageTag",
             "String",
             "Tag of the container image: another build of the same engine, for the same CUDA.",
-            default=tag[1:],
+            default=tag,
             pattern="^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$",
-            places=(_with_tag(tag),),
+            places=(_with_tag(f":{tag}"),),
         )
 
 
@@ -165,7 +144,8 @@ def _workers(deployment: Deployment, parameter: str) -> tuple[Place, dict[str, A
     """Functions that run jobs at once follow the instances, up to a limit; and the conditions on their number."""
     conditions: dict[str, Any] = {}
     value: Any = _most_workers(deployment, _MOST)
-    for number in [each for each in range(1, _MOST) if _most_workers(deployment, each) < value]:
+    numbers = range(1, _MOST) if deployment.jobs.enabled else ()
+    for number in [each for each in numbers if _most_workers(deployment, each) < value]:
         condition = f"{parameter}Is{number}"
         conditions[condition] = {"Fn::Equals": [{"Ref": parameter}, str(number)]}
         value = only_if(condition, _most_workers(deployment, number), value)

@@ -6,7 +6,7 @@ from ..resolution import Resolution
 from . import api_access, hosting_parameters, operating_parameters, weights_parameters
 from .conditions import ACCESS_LOGS, ENDPOINT, leave_out_access_logs, leave_out_endpoint
 from .parameter import Parameter, switch
-from .places import Template, in_texts, walk
+from .places import Place, Template, in_statements, in_texts, walk
 
 _ACCOUNT = "[0-9]{12}"
 
@@ -29,7 +29,9 @@ def _of_account(resolution: Resolution) -> Iterator[Parameter]:
     model, hosting = resolution.deployment.model, resolution.deployment.hosting
     key = rf"^arn:[a-z-]+:kms:[a-z0-9-]+:{_ACCOUNT}:key/[A-Za-z0-9_-]+$"
     if given := model.weights_kms_key_arn:
-        yield _owned("WeightsKeyArn", given, "KMS key that encrypts the weights, which the endpoint may use.", key)
+        place = in_statements("kms:Decrypt", given, {"Ref": "WeightsKeyArn"})  # it may be the volume's key as well
+        described = "KMS key that encrypts the weights, in the region of their bucket."
+        yield _owned("WeightsKeyArn", given, described, key, place)
     if given := hosting.volume_kms_key_arn:
         yield _owned("VolumeKeyArn", given, "KMS key that encrypts the volumes, in the region of the stack.", key)
     if given := model.hub_token_secret_arn:
@@ -42,9 +44,9 @@ def _of_account(resolution: Resolution) -> Iterator[Parameter]:
             yield _owned(f"SubnetId{number}", subnet, described, "^subnet-[0-9a-f]{8,17}$")
 
 
-def _owned(name: str, own: str, description: str, pattern: str) -> Parameter:
-    place = in_texts(own, {"Ref": name})
-    return Parameter(name, "String", description, own=own, pattern=pattern, stands_in=own, places=(place,))
+def _owned(name: str, own: str, description: str, pattern: str, place: Place | None = None) -> Parameter:
+    places = (place or in_texts(own, {"Ref": name}),)
+    return Parameter(name, "String", description, own=own, pattern=pattern, stands_in=own, places=places)
 
 
 def _switches(resolution: Resolution) -> Iterator[Parameter]:

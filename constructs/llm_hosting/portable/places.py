@@ -48,6 +48,17 @@ def in_texts(text: str, *parts: Any) -> Place:
     return put
 
 
+def in_statements(action: str, text: str, *parts: Any) -> Place:
+    """Every occurrence of a text in statements that allow an action."""
+
+    def put(template: Template) -> None:
+        for each in walk(template["Resources"]):
+            if isinstance(each, dict) and each.get("Action") == action:
+                each["Resource"] = with_text(each["Resource"], text, *parts)
+
+    return put
+
+
 def with_text(value: Any, text: str, *parts: Any) -> Any:
     """The value with these parts, strings and references, in place of a text that its strings hold."""
     if isinstance(value, str):

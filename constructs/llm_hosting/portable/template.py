@@ -11,6 +11,7 @@ import yaml
 from ..resolution import Resolution
 from .code import with_inline_code
 from .names import LONGEST, with_own_name
+from .own_image import in_region_of_stack
 from .parameters import archive_parameter, parameters_of
 from .places import Template
 from .rules import region_rule
@@ -58,6 +59,7 @@ def portable_template(
     content, archives = with_inline_code(without_bootstrap(template), assets)
     content["Resources"] = with_own_name(content["Resources"], name)
     content["Outputs"] = with_own_name(content["Outputs"], name)
+    in_region_of_stack(content, resolution.image)
     parameters = [*parameters_of(resolution, content), *([archive_parameter()] if archives else [])]
     for parameter in parameters:
         for put in parameter.places:

@@ -1,0 +1,68 @@
+"""Judges values of parameters as CloudFormation would in each stack: allowed values, patterns, the template's rules."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..preflight.nearest import nearest
+
+
+def problems_of(name: str, value: str, declared: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Problem and fix of one value. declared: the template's section `Parameters`."""
+    if name not in declared:
+        yield "is no parameter of the template", f"use {nearest(name, declared)}"
+        return
+    parameter = declared[name]
+    allowed = [str(each) for each in parameter.get("AllowedValues", [])]
+    if allowed and value not in allowed:
+        yield f"{value!r} is not allowed", f"use {nearest(value, allowed)}"
+    pattern = parameter.get("AllowedPattern")
+    items = value.split(",") if parameter["Type"] == "CommaDelimitedList" else [value]
+    for item in (each.strip() for each in items):
+        if pattern and not re.fullmatch(pattern, item):
+            yield f"{item!r} does not fit {pattern}", f"it is: {parameter['Description'].rstrip('.')}"
+    if parameter["Type"] == "Number":
+        yield from _number(value, parameter)
+
+
+def _number(value: str, parameter: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    least, most = parameter.get("MinValue"), parameter.get("MaxValue")
+    try:
+        number = float(value)
+    except ValueError:
+        yield f"{value!r} is no number", "use digits"
+        return
+    if (least is not None and number < least) or (most is not None and number > most):
+        yield f"{value} is out of range", f"use {least} to {most}"
+
+
+def broken_rules(template: Mapping[str, Any], values: Mapping[str, str], region: str) -> Iterator[str]:
+    """The descriptions of the assertions that CloudFormation would refuse a stack with.
+
+    Knows the functions of rules that our templates use. Source: "Rule-specific intrinsic functions", CloudFormation
+    User Guide.
+    """
+    known = {**values, "AWS::Region": region}
+    for rule in template.get("Rules", {}).values():
+        if "RuleCondition" not in rule or _holds(rule["RuleCondition"], known):
+            for assertion in rule["Assertions"]:
+                if not _holds(assertion["Assert"], known):
+                    yield assertion["AssertDescription"].rstrip(".")
+
+
+def _holds(condition: Mapping[str, Any], values: Mapping[str, str]) -> bool:
+    ((function, argument),) = condition.items()
+    if function == "Fn::Not":
+        return not _holds(argument[0], values)
+    if function in ("Fn::And", "Fn::Or"):
+        return (all if function == "Fn::And" else any)(_holds(each, values) for each in argument)
+    one, other = argument
+    if function == "Fn::Equals":
+        return _value(one, values) == _value(other, values)
+    if function == "Fn::Contains":
+        return _value(other, values) in [_value(each, values) for each in one]
+    raise ValueError(f"{function} is not known in a rule")
+
+
+def _value(value: Any, values: Mapping[str, str]) -> str:
+    return values.get(value["Ref"], "") if isinstance(value, dict) else str(value)

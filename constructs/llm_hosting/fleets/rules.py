@@ -1,0 +1,281 @@
+"""The laws of fleets, judged before a deploy: what CloudFormation would refuse later, or do without saying so."""
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from pathlib import Path
+
+from ..catalog.instances import types_for
+from ..deployment_file import DeploymentError
+from ..finding import LEVELS, Finding, Level
+from ..fleet import Group
+from ..preflight.rule import Rule
+from .offers import is_missing, partition
+from .parameter_values import broken_rules, problems_of
+from .stack_sets import ENDPOINT_SWITCH, RenderedFleet
+
+Law = Callable[[RenderedFleet], Iterator[Finding]]
+RULES: list[Rule[RenderedFleet]] = []
+
+
+def judged(path: Path, rendered: RenderedFleet) -> list[Finding]:
+    """Every finding, worst first. Raises DeploymentError with all errors."""
+    findings = [each for rule in RULES for each in rule.findings(rendered)]
+    errors = [f"{each.field}: {each.message}" for each in findings if each.level == "error"]
+    if errors:
+        raise DeploymentError(path, errors)
+    return sorted(findings, key=lambda each: LEVELS.index(each.level))
+
+
+def _rule(level: Level) -> Callable[[Law], Law]:
+    def register(law: Law) -> Law:
+        RULES.append(Rule(law.__name__.replace("_", "-"), level, law))
+        return law
+
+    return register
+
+
+@_rule("error")
+def permission_model_decides_the_targets(rendered: RenderedFleet) -> Iterator[Finding]:
+    """Service-managed stack sets go to organizational units, self-managed ones to accounts."""
+    is_service_managed = rendered.fleet.permission_model == "service-managed"
+    for field, group in rendered.places:
+        if is_service_managed and not group.organizational_units:
+            fix = "name units; for single accounts also `account_filter: intersection`"
+            yield Finding(f"{field}.organizational_units", "is empty, and a service-managed set goes to units", fix)
+        if not is_service_managed and (group.organizational_units or not group.accounts):
+            problem = "a self-managed set goes to accounts, not to units"
+            yield Finding(f"{field}.accounts", problem, "name accounts, and no organizational_units")
+
+
+@_rule("error")
+def permission_model_decides_the_settings(rendered: RenderedFleet) -> Iterator[Finding]:
+    """Roles are for self-managed sets, automatic deployment is for service-managed ones."""
+    fleet = rendered.fleet
+    if fleet.permission_model == "self-managed" and fleet.auto_deployment.enabled:
+        yield Finding("auto_deployment.enabled", "needs `permission_model: service-managed`", "remove it")
+    for field in ("administration_role_arn", "execution_role_name"):
+        if fleet.permission_model == "service-managed" and getattr(fleet, field):
+            yield Finding(field, "is for self-managed sets: StackSets makes the roles of this one", "remove it")
+
+
+@_rule("error")
+def account_filters_have_accounts(rendered: RenderedFleet) -> Iterator[Finding]:
+    """Accounts beside units need a filter, and a filter needs accounts."""
+    for field, group in rendered.places:
+        if group.account_filter != "none" and not (group.accounts and group.organizational_units):
+            problem = f"{group.account_filter!r} needs both units and accounts"
+            yield Finding(f"{field}.account_filter", problem, "name them, or remove it")
+        elif group.account_filter == "none" and group.accounts and group.organizational_units:
+            problem = "stand beside units, and nothing says whether they are picked or left out"
+            yield Finding(f"{field}.accounts", problem, "set account_filter to intersection or difference")
+
+
+@_rule("error")
+def parameters_fit_the_template(rendered: RenderedFleet) -> Iterator[Finding]:
+    """A parameter that the template lacks, or a value that it refuses, fails in every account."""
+    declared = rendered.template.content.get("Parameters", {})
+    given = [("parameters", rendered.fleet.parameters)]
+    given += [(f"{field}.parameters", group.parameters) for field, group in rendered.places]
+    for field, values in given:
+        for name, value in values.items():
+            for problem, fix in problems_of(name, value, declared):
+                yield Finding(f"{field}.{name}", problem, fix)
+
+
+@_rule("error")
+def archives_lie_in_buckets_of_the_regions(rendered: RenderedFleet) -> Iterator[Finding]:
+    """What no template can hold, such as the archive of an own handler, has to lie in a bucket in each region."""
+    if not rendered.template.archives:
+        return
+    archives = ", ".join(rendered.template.archives)
+    for field, group in rendered.places:
+        if not rendered.values(group).get("ArchiveBucketPrefix"):
+            problem = f"this deployment starts from {archives}, which no template can hold"
+            fix = (
+                "put it into a bucket `<prefix>-<region>` for each region, which the accounts may read, and set "
+                "ArchiveBucketPrefix to the prefix"
+            )
+            yield Finding(f"{field}.parameters", problem, fix)
+
+
+@_rule("error")
+def rules_of_the_template_hold(rendered: RenderedFleet) -> Iterator[Finding]:
+    """A region without the container image, or values that exclude each other, fail in every account."""
+    for field, group in rendered.places:
+        for region in group.regions:
+            for broken in broken_rules(rendered.template.content, rendered.values(group), region):
+                yield Finding(f"{field}.regions", f"in {region} the template refuses its parameters: {broken}")
+
+
+@_rule("error")
+def targets_are_named_once(rendered: RenderedFleet) -> Iterator[Finding]:
+    """Two stack sets, or two groups, that reach one account in one region make two services there, or fail."""
+    for field, group in rendered.places:
+        for name in ("organizational_units", "accounts", "regions"):
+            listed = getattr(group, name)
+            if doubled := sorted({each for each in listed if listed.count(each) > 1}):
+                yield Finding(f"{field}.{name}", f"{', '.join(doubled)} stands twice", "name it once")
+    for (first, one), (second, other) in combinations(rendered.places, 2):
+        regions = sorted(set(one.regions) & set(other.regions))
+        is_cut = first == "canary" and one.account_filter != "difference"
+        if regions and (shared := _shared(one, other, is_cut=is_cut)):
+            problem = f"{shared} in {', '.join(regions)} is in {first}, too"
+            fix = "name it once; of a canary inside a unit the accounts, with `account_filter: intersection`"
+            yield Finding(second, problem, fix)
+
+
+def _shared(one: Group, other: Group, *, is_cut: bool) -> str:
+    """What is surely in both; is_cut: what stands in both is left out of the other."""
+    listed = one.account_filter == other.account_filter == "intersection" or not (
+        one.organizational_units or other.organizational_units
+    )
+    if listed:
+        return "" if is_cut else ", ".join(sorted(set(one.accounts) & set(other.accounts)))
+    if "intersection" in (one.account_filter, other.account_filter):
+        return ""  # `fleet plan` knows the accounts
+    units = set(one.organizational_units) & set(other.organizational_units)
+    roots = {each for each in (*one.organizational_units, *other.organizational_units) if each.startswith("r-")}
+    apart = one.account_filter == "difference" or other.account_filter == "difference"
+    return "" if apart and not units else ", ".join(sorted(roots or (set() if is_cut else units)))
+
+
+@_rule("error")
+def canary_leaves_targets(rendered: RenderedFleet) -> Iterator[Finding]:
+    """A canary that has every target protects nothing."""
+    if not rendered.stack_sets[-1].groups:
+        yield Finding("canary", "has all targets", "name fewer accounts, units or regions")
+
+
+@_rule("error")
+def regions_are_of_one_partition(rendered: RenderedFleet) -> Iterator[Finding]:
+    """No organization and no role reaches from one partition of AWS into another."""
+    regions = sorted({region for _, group in rendered.places for region in group.regions})
+    found = {partition(region): region for region in regions}
+    if len(found) > 1:
+        named = " and ".join(f"{region} ({name})" for name, region in sorted(found.items()))
+        yield Finding("targets", f"{named} are of different partitions of AWS", "make a fleet for each")
+
+
+@_rule("error")
+def region_order_has_every_region(rendered: RenderedFleet) -> Iterator[Finding]:
+    """An order of regions names each region of the fleet once."""
+    order = rendered.fleet.rollout.region_order
+    regions = {region for _, group in rendered.places for region in group.regions}
+    wrong = sorted(regions ^ set(order)) or sorted({each for each in order if order.count(each) > 1})
+    if order and wrong:
+        fix = f"name each of {', '.join(sorted(regions))} once"
+        yield Finding("rollout.region_order", f"{', '.join(wrong)} is missing, doubled or no target", fix)
+
+
+@_rule("error")
+def failure_tolerance_stops_something(rendered: RenderedFleet) -> Iterator[Finding]:
+    """A tolerance as large as the fleet lets a bad update through to every account."""
+    tolerance = rendered.fleet.rollout.failure_tolerance
+    groups = rendered.stack_sets[-1].groups
+    listed = all(group.accounts and group.account_filter != "difference" for group in groups)
+    most = len({account for group in groups for account in group.accounts}) if listed and groups else None
+    if tolerance == "100%" or (most and isinstance(tolerance, int) and tolerance >= most):
+        fix = "use 0, or a small number" if most is None else f"use at most {most - 1}"
+        yield Finding("rollout.failure_tolerance", f"{tolerance} never stops an operation", fix)
+
+
+@_rule("error")
+def account_filters_exclude_automatic_deployment(rendered: RenderedFleet) -> Iterator[Finding]:
+    """Automatic deployment does not look at account filters."""
+    if rendered.fleet.auto_deployment.enabled:
+        for number, group in enumerate(rendered.fleet.targets):
+            if group.account_filter == "intersection":
+                problem = "'intersection' does not hold for automatic deployment: every account that joins gets a stack"
+                fix = "remove the filter, or set auto_deployment.enabled to false"
+                yield Finding(f"targets.{number}.account_filter", problem, fix)
+
+
+@_rule("error")
+def region_has_the_instance_type(rendered: RenderedFleet) -> Iterator[Finding]:
+    """An endpoint fails in a region without its instance type."""
+    yield from _missing_types(rendered, endpoint=True)
+
+
+@_rule("warning")
+def region_may_get_no_endpoint(rendered: RenderedFleet) -> Iterator[Finding]:
+    """Without an endpoint a stack is made in a region without the instance type, and can never get one."""
+    yield from _missing_types(rendered, endpoint=False)
+
+
+def _missing_types(rendered: RenderedFleet, *, endpoint: bool) -> Iterator[Finding]:
+    hosting = rendered.resolution.deployment.hosting
+    for field, group in rendered.places:
+        chosen = rendered.values(group).get("InstanceType")
+        types = [chosen] if chosen else hosting.instance_types
+        for region in group.regions if rendered.runs_endpoint(group) == endpoint else []:
+            if all(is_missing(each, region, hosting.mode) for each in types):
+                problem = f"{region} has no {' or '.join(types)}"
+                fix = "give the group another InstanceType, or leave the region out"
+                yield Finding(f"{field}.regions", problem, fix)
+
+
+@_rule("warning")
+def canary_protects_updates_only(rendered: RenderedFleet) -> Iterator[Finding]:
+    """Order, tolerance and canary do not hold for automatic deployment."""
+    if rendered.fleet.auto_deployment.enabled and rendered.fleet.canary:
+        problem = "protects updates, not accounts that join a unit: they get the service at once"
+        yield Finding("canary", problem)
+
+
+@_rule("warning")
+def overrides_do_not_reach_accounts_that_join(rendered: RenderedFleet) -> Iterator[Finding]:
+    """An account that joins gets the values of the set, not those of its group."""
+    for number, group in enumerate(rendered.fleet.targets if rendered.fleet.auto_deployment.enabled else []):
+        if group.parameters:
+            problem = "hold for accounts that are in the units at a deploy; one that joins gets the fleet's parameters"
+            yield Finding(f"targets.{number}.parameters", problem, "deploy the fleet again once an account has joined")
+
+
+@_rule("warning")
+def account_settings_precede_automatic_deployment(rendered: RenderedFleet) -> Iterator[Finding]:
+    """Stack sets of delegated administrators belong to the management account, whose id their order takes."""
+    fleet = rendered.fleet
+    is_delegated = fleet.auto_deployment.enabled and fleet.call_as == "delegated-admin"
+    if is_delegated and rendered.needs_settings and not fleet.management_account:
+        problem = "is not told, so that in an account that joins the service may come before the account settings"
+        yield Finding("management_account", f"{problem}, and fail", "set it to the management account's id")
+
+
+@_rule("warning")
+def management_account_gets_nothing(rendered: RenderedFleet) -> Iterator[Finding]:
+    """Service-managed stack sets leave the organization's management account out."""
+    fleet = rendered.fleet
+    if fleet.permission_model == "self-managed":
+        return
+    for field, group in rendered.places:
+        has_root = any(each.startswith("r-") for each in group.organizational_units)
+        is_named = group.account_filter == "intersection" and fleet.management_account in group.accounts
+        if has_root or is_named:
+            fix = "deploy it there with `cdk deploy -c deployment=...` if it is wanted"
+            yield Finding(field, "does not reach the management account: StackSets leaves it out", fix)
+
+
+@_rule("warning")
+def concurrency_is_reached(rendered: RenderedFleet) -> Iterator[Finding]:
+    """Strict concurrency is at most one account more than may fail."""
+    rollout = rendered.fleet.rollout
+    most, tolerance = rollout.max_concurrent, rollout.failure_tolerance
+    none_may_fail = tolerance in (0, "0%")
+    too_many = isinstance(most, int) and isinstance(tolerance, int) and most > tolerance + 1
+    if rollout.concurrency == "strict" and (too_many or (none_may_fail and isinstance(most, str))):
+        reached = 1 if none_may_fail else int(tolerance) + 1
+        problem = f"{most} is never reached: `concurrency: strict` runs {reached} at a time where {tolerance} may fail"
+        yield Finding("rollout.max_concurrent", problem, f"use {reached}, raise failure_tolerance, or use `soft`")
+
+
+@_rule("note")
+def endpoint_is_off(rendered: RenderedFleet) -> Iterator[Finding]:
+    """A stack without its endpoint bills no instance, and its API answers 503 `endpoint_not_deployed`."""
+    hosting = rendered.resolution.deployment.hosting
+    instance = types_for(hosting.mode)[hosting.instance_types[0]]
+    saved = instance.price(max(hosting.instance_count.min, 1), hosting.instance_count.max)
+    for field, group in rendered.places:
+        if rendered.values(group).get(ENDPOINT_SWITCH) == "false":
+            problem = "DeployEndpoint is off: the API answers 503 endpoint_not_deployed until it is on"
+            saves = f", which saves {saved} in each account and region" if saved else ""
+            yield Finding(f"{field}.parameters", problem + saves)

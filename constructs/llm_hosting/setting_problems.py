@@ -1,0 +1,126 @@
+"""What pydantic refuses in a file -> findings: the setting, the value, what is allowed."""
+
+import difflib
+from dataclasses import dataclass
+from typing import get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from .finding import Finding
+
+Location = tuple[int | str, ...]
+
+SHOWN = 80  # characters of a wrong value that are repeated
+_SIZES = {
+    "string_too_short": ("min_length", "at least"),
+    "string_too_long": ("max_length", "at most"),
+    "too_short": ("min_length", "at least"),
+    "too_long": ("max_length", "at most"),
+}
+
+
+def errors_of(error: ValidationError) -> list[ErrorDetails]:
+    """One for each field: of one that may be a text or a list, or a number or a text, those of the kind given."""
+    kept: dict[Location, ErrorDetails] = {}
+    for each in error.errors(include_url=False):
+        of_list = any(str(part).startswith("list[") for part in each["loc"])
+        location = tuple(part for part in each["loc"] if not _is_member(part))
+        other_kind = location in kept and kept[location]["type"] == "int_type"
+        if location not in kept or other_kind or (of_list and each["type"] != "list_type"):
+            kept[location[:2] if of_list else location] = {**each, "loc": location[:2] if of_list else location}
+    return list(kept.values())
+
+
+def _is_member(part: int | str) -> bool:
+    """Of a union: pydantic names the type that it tried."""
+    return part == "int" or str(part).startswith(("list[", "constrained-"))
+
+
+@dataclass(frozen=True)
+class SettingProblems:
+    """model: of the whole file."""
+
+    model: type[BaseModel]
+
+    def finding(self, error: ErrorDetails) -> Finding:
+        """Problem and fix, in the words of the field's own description and limits."""
+        field = ".".join(str(part) for part in error["loc"] if part != "[key]")
+        return Finding(field, *self._problem_and_fix(error))
+
+    def _problem_and_fix(self, error: ErrorDetails) -> tuple[str, str]:
+        kind, location = error["type"], error["loc"]
+        value = "the value" if _may_be_secret(error) else repr(error["input"])[:SHOWN]
+        refused = f"{value} is not allowed"
+        if kind == "extra_forbidden":
+            return self._unknown_key(location)
+        if kind == "missing":
+            return "is missing", f"set it: {self._description(location)}"
+        if kind == "literal_error":
+            return refused, f"use {error['ctx']['expected']}"
+        if location[-1] == "[key]" and "silenced" in location:
+            return "is no id of a rule", "use lower-case letters, digits and hyphens"
+        if location[-1] == "[key]":
+            return "is no name of an environment variable", "use letters, digits and underscores, a letter first"
+        if kind in _SIZES:
+            bound, least_or_most = _SIZES[kind]
+            count = error["ctx"][bound]
+            thing = "character" if kind.startswith("string") else "item"
+            return refused, f"use {least_or_most} {count:,} {thing}{'s' if count > 1 else ''}"
+        if kind in ("model_type", "dict_type"):
+            return refused, f"put settings below it: {_known(self._model_of_field(location))}"
+        if kind == "string_type" and not isinstance(error["input"], list | dict | None):
+            return f"{value} is not text for YAML", "put it in quotes"
+        if kind == "string_pattern_mismatch":
+            return f"{value} does not fit", f"use this form: {self._description(location)}"
+        return refused, f"use {self._range(location) or error['msg'].removeprefix('Input should be ')}"
+
+    def _unknown_key(self, location: Location) -> tuple[str, str]:
+        section = self._section(location)
+        nearest = difflib.get_close_matches(str(location[-1]), section.model_fields, n=1, cutoff=0.5)
+        rename = f"rename it to `{nearest[0]}`, or " if nearest else ""
+        return "is not a known key", f"{rename}use one of {_known(section)}"
+
+    def _description(self, location: Location) -> str:
+        location = location[:-1] if isinstance(location[-1], int) else location  # an item of a list
+        field = self._section(location).model_fields.get(str(location[-1]))
+        section = self._model_of_field(location)
+        return ((field and field.description) or (section and section.__doc__) or "").rstrip(".")
+
+    def _range(self, location: Location) -> str:
+        """For example "a whole number, 60 or more, 3600 or less"; empty for a field without limits."""
+        field = self._section(location).model_fields.get(str(location[-1]))
+        words = {"ge": "{} or more", "gt": "more than {}", "le": "{} or less", "lt": "less than {}"}
+        limits = [
+            word.format(getattr(limit, name))
+            for limit in (field.metadata if field else [])
+            for name, word in words.items()
+            if hasattr(limit, name)
+        ]
+        kind = "a whole number" if field and int in (field.annotation, *get_args(field.annotation)) else "a number"
+        return ", ".join([kind, *limits]) if limits else ""
+
+    def _section(self, location: Location) -> type[BaseModel]:
+        """The model that holds the field."""
+        section = self.model
+        for depth in range(1, len(location)):
+            section = self._model_of_field(location[:depth]) or section
+        return section
+
+    def _model_of_field(self, location: Location) -> type[BaseModel] | None:
+        """The model of a field that is a section itself, or a list of them."""
+        field = self._section(location).model_fields.get(str(location[-1]))
+        for candidate in (field.annotation, *get_args(field.annotation)) if field else ():
+            if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+                return candidate
+        return None
+
+
+def _may_be_secret(error: ErrorDetails) -> bool:
+    """A refused value is printed, and often logged, unless it may be a token in the wrong place."""
+    location, is_text = error["loc"], isinstance(error["input"], str)
+    return is_text and (location[:2] == ("serving", "environment") or str(location[-1]).endswith("_secret_arn"))
+
+
+def _known(section: type[BaseModel] | None) -> str:
+    return ", ".join(section.model_fields) if section else "NAME: value"

@@ -1,0 +1,71 @@
+"""What the endpoints of a fleet cost, and the quotas that their accounts need."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from llm_hosting.catalog.instances import Instance, types_for
+from llm_hosting.fleets.stack_sets import ENDPOINT_SWITCH
+from llm_hosting.preflight.report import COPIES_DURING_UPDATE, VCPU_QUOTA, Quota
+from llm_hosting.resolution import Resolution
+
+_VCPU_CODE = "L-1216C47A"
+
+
+@dataclass(frozen=True)
+class Bill:
+    """USD an hour, by the catalog: an indication. None = no price is known."""
+
+    least: float | None
+    most: float | None
+
+    @property
+    def text(self) -> str:
+        if self.least is None or self.most is None:
+            return "?"
+        return f"{self.least:.2f}" if self.least == self.most else f"{self.least:.2f}-{self.most:.2f}"
+
+
+NOTHING = Bill(0.0, 0.0)
+
+
+def bill(values: Mapping[str, str], resolution: Resolution) -> Bill:
+    """Of one stack, by the values of its parameters."""
+    if values.get(ENDPOINT_SWITCH) != "true":
+        return NOTHING
+    least, most = _counts(values, resolution)
+    instance = _instance(values, resolution)
+    rate = instance.usd_per_hour or instance.ec2_usd_per_hour
+    return Bill(round(least * rate, 2), round(most * rate, 2)) if rate else Bill(None, None)
+
+
+def total(bills: Iterable[Bill]) -> Bill:
+    """None as soon as one price is not known."""
+    all_of_them = list(bills)
+    least = [each.least for each in all_of_them if each.least is not None]
+    most = [each.most for each in all_of_them if each.most is not None]
+    if len(least) < len(all_of_them):
+        return Bill(None, None)
+    return Bill(round(sum(least), 2), round(sum(most), 2))
+
+
+def quota(values: Mapping[str, str], resolution: Resolution) -> Quota | None:
+    """Of one account and region, for an update with old and new side by side; its name as `doctor` asks for it."""
+    if values.get(ENDPOINT_SWITCH) != "true":
+        return None
+    _, most = _counts(values, resolution)
+    instance = _instance(values, resolution)
+    if resolution.deployment.hosting.mode == "ec2":
+        return Quota(f"{VCPU_QUOTA} ({_VCPU_CODE})", most * COPIES_DURING_UPDATE * instance.vcpu)
+    return Quota(f"{instance.type} for endpoint usage", most * COPIES_DURING_UPDATE)
+
+
+def _instance(values: Mapping[str, str], resolution: Resolution) -> Instance:
+    hosting = resolution.deployment.hosting
+    return types_for(hosting.mode)[values.get("InstanceType", hosting.instance_types[0])]
+
+
+def _counts(values: Mapping[str, str], resolution: Resolution) -> tuple[int, int]:
+    count = resolution.deployment.hosting.instance_count
+    if fixed := values.get("InstanceCount"):
+        return int(fixed), int(fixed)
+    return int(values.get("MinInstances", str(count.min))), int(values.get("MaxInstances", str(count.max)))

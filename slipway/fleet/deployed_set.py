@@ -1,0 +1,80 @@
+"""A stack set as StackSets knows it now."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from llm_hosting.fleet import Fleet
+from llm_hosting.fleets.stack_sets import version_of
+from slipway.changes.template_file import parse_template
+
+Place = tuple[str, str]  # account and region
+MOST_OPERATIONS = 5
+
+
+def call_as(fleet: Fleet) -> str:
+    """For the calls of StackSets."""
+    is_delegated = fleet.permission_model == "service-managed" and fleet.call_as == "delegated-admin"
+    return "DELEGATED_ADMIN" if is_delegated else "SELF"
+
+
+@dataclass(frozen=True)
+class DeployedSet:
+    """described: as DescribeStackSet answers. instances: summaries by account and region."""
+
+    described: dict[str, Any]
+    instances: dict[Place, dict[str, Any]]
+    client: Any
+    caller: str
+
+    @cached_property
+    def template(self) -> dict[str, Any]:
+        """Raises TemplateError."""
+        return parse_template(self.described["TemplateBody"], f"the stack set {self.described['StackSetName']}")
+
+    @property
+    def version(self) -> str:
+        return version_of(self.template)
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return _values(self.described.get("Parameters", []))
+
+    def values(self, place: Place) -> dict[str, str]:
+        """Of the set's parameters and the place's own over them."""
+        account, region = place
+        instance = self.client.describe_stack_instance(
+            StackSetName=self.described["StackSetName"],
+            StackInstanceAccount=account,
+            StackInstanceRegion=region,
+            CallAs=self.caller,
+        )["StackInstance"]
+        return self.parameters | _values(instance.get("ParameterOverrides", []))
+
+    def operations(self) -> Iterator[dict[str, Any]]:
+        """The newest."""
+        found = self.client.list_stack_set_operations(
+            StackSetName=self.described["StackSetName"], MaxResults=MOST_OPERATIONS, CallAs=self.caller
+        )
+        yield from found.get("Summaries", [])[:MOST_OPERATIONS]
+
+
+def deployed_set(name: str, client: Any, caller: str) -> DeployedSet | None:
+    """None = there is none of that name. Raises boto3's errors."""
+    try:
+        described = client.describe_stack_set(StackSetName=name, CallAs=caller)["StackSet"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "StackSetNotFoundException":
+            return None
+        raise
+    instances: dict[Place, dict[str, Any]] = {}
+    for page in client.get_paginator("list_stack_instances").paginate(StackSetName=name, CallAs=caller):
+        instances |= {(each["Account"], each["Region"]): each for each in page["Summaries"]}
+    return DeployedSet(described, instances, client, caller)
+
+
+def _values(parameters: list[dict[str, Any]]) -> dict[str, str]:
+    return {each["ParameterKey"]: each.get("ParameterValue", "") for each in parameters}

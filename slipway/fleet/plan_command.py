@@ -1,0 +1,66 @@
+"""`python -m slipway fleet plan`: what a deploy of a fleet would do, before anything happens."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from llm_hosting.archive import ArchiveError
+from llm_hosting.deployment_file import DeploymentError
+from llm_hosting.deployment_paths import UnknownDeploymentError
+from llm_hosting.finding import Finding
+from llm_hosting.fleets.file import find_fleet, load_fleet
+from llm_hosting.fleets.rules import judged
+from llm_hosting.fleets.stack_sets import RenderedFleet
+from llm_hosting.portable.index_file import InlineCodeError
+from llm_hosting.portable.template import NotPortableError
+from llm_hosting.sources import Sources
+from slipway.aws_clients import clients_in
+from slipway.aws_errors import sentence
+from slipway.changes.gate import AcceptedChangesError, Acknowledgement, acknowledgements
+from slipway.changes.template_file import TemplateError
+from slipway.fleet import plan_page
+from slipway.fleet.plan import make_plan
+from slipway.render import in_app
+
+
+def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
+    """Print the plan.
+
+    region: of the stack sets; None = as boto3 finds it. Returns the exit status: 0, 1 where the fleet is refused or a
+    change has to be acknowledged first, 2 for a name that can't be meant or where AWS gave no answer.
+    """
+    try:
+        rendered, findings = _judged(find_fleet(name, root / "fleets"), root)
+        plan = make_plan(rendered, findings, _acknowledged(rendered, root), clients_in(region))
+    except (DeploymentError, NotPortableError, InlineCodeError, ArchiveError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except (UnknownDeploymentError, AcceptedChangesError, TemplateError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except (BotoCoreError, ClientError) as error:
+        print(sentence(error), file=sys.stderr)
+        return 2
+    print(json.dumps(plan_page.content(plan), indent=2) if as_json else "\n".join(plan_page.lines(plan)))
+    return 1 if plan.stops else 0
+
+
+def _judged(path: Path, root: Path) -> tuple[RenderedFleet, list[Finding]]:
+    fleet, deployment, resolution = load_fleet(path, root)
+
+    def make(app: Any) -> RenderedFleet:
+        from stacks.fleet_rendering import render_fleet  # the CDK takes its time to import
+
+        return render_fleet(app, path.stem, fleet, deployment, resolution, Sources.below(root))
+
+    rendered = in_app(root, make)
+    return rendered, judged(path, rendered)
+
+
+def _acknowledged(rendered: RenderedFleet, root: Path) -> list[Acknowledgement]:
+    """Of the deployment: its resources have the same ids here."""
+    path = root / "accepted-changes" / f"{rendered.fleet.deployment}.yaml"
+    return acknowledgements(path) if path.is_file() else []

@@ -1,0 +1,134 @@
+"""`python -m slipway fleet status`: which target runs which template, which failed and why."""
+
+import json
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from llm_hosting.deployment_file import DeploymentError
+from llm_hosting.deployment_paths import UnknownDeploymentError
+from llm_hosting.fleet import Fleet
+from llm_hosting.fleets.file import find_fleet, parse_fleet
+from slipway.aws_clients import Clients, clients_in
+from slipway.aws_errors import sentence
+from slipway.changes.template_file import TemplateError
+from slipway.fleet.columns import columns
+from slipway.fleet.deployed_set import DeployedSet, call_as, deployed_set
+
+_SUFFIXES = ("-account-settings", "-canary", "")
+_FAILED = ("FAILED", "FAILED_IMPORT", "INOPERABLE", "CANCELLED")
+_FAILED_OPERATIONS = ("FAILED", "STOPPED")
+_TARGETS = ("STACK SET", "ACCOUNT", "REGION", "STATUS", "TEMPLATE", "REASON")
+_OPERATIONS = ("STACK SET", "STARTED", "OPERATION", "STATUS", "REASON")
+
+
+def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
+    """Print the state of each stack.
+
+    region: of the stack sets. Returns the exit status: 0, 1 where a stack or the last operation of a set failed, or
+    nothing is deployed, 2 for a name that can't be meant or where AWS gave no answer.
+    """
+    try:
+        path = find_fleet(name, root / "fleets")
+        fleet, problems = parse_fleet(path)
+        if fleet is None:
+            raise DeploymentError(path, [f"{each.field}: {each.message}" for each in problems])
+        found = state_of(path.stem, fleet, clients_in(region))
+    except (UnknownDeploymentError, DeploymentError, TemplateError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except (BotoCoreError, ClientError) as error:
+        print(sentence(error), file=sys.stderr)
+        return 2
+    print(json.dumps(found, indent=2) if as_json else "\n".join(lines(found)))
+    return 1 if found["failed"] else 0
+
+
+def state_of(name: str, fleet: Fleet, clients: Clients) -> dict[str, Any]:
+    """As `--json` prints it. template: of a stack that is not CURRENT, null: an older one, or the set's in part."""
+    client, caller = clients("cloudformation"), call_as(fleet)
+    names = [f"{name}{suffix}" for suffix in _SUFFIXES]
+    deployed = {each: found for each in names if (found := deployed_set(each, client, caller))}
+    sets = [_set_state(each, found) for each, found in deployed.items()]
+    return {"fleet": name, "failed": name not in deployed or any(map(_has_failed, sets)), "stack_sets": sets}
+
+
+def _has_failed(found: dict[str, Any]) -> bool:
+    last = found["operations"][:1]
+    return any(each["status"] in _FAILED_OPERATIONS for each in last) or any(
+        each["status"] in _FAILED for each in found["targets"]
+    )
+
+
+def _set_state(name: str, deployed: DeployedSet) -> dict[str, Any]:
+    version = deployed.version
+    return {
+        "name": name,
+        "template": version,
+        "targets": [
+            {
+                "account": account,
+                "region": region,
+                "status": _status(each),
+                "template": version if each["Status"] == "CURRENT" else None,
+                "reason": each.get("StatusReason", ""),
+                "stack": each.get("StackId"),
+            }
+            for (account, region), each in sorted(deployed.instances.items())
+        ],
+        "operations": [
+            {
+                "id": each["OperationId"],
+                "action": each["Action"],
+                "status": each["Status"],
+                "started": _time(each.get("CreationTimestamp")),
+                "ended": _time(each.get("EndTimestamp")),
+                "reason": each.get("StatusReason", ""),
+            }
+            for each in deployed.operations()
+        ],
+    }
+
+
+def _status(instance: dict[str, Any]) -> str:
+    """CURRENT, or what the last operation left: more exact than OUTDATED."""
+    if instance["Status"] == "CURRENT":
+        return "CURRENT"
+    return str(instance.get("StackInstanceStatus", {}).get("DetailedStatus") or instance["Status"])
+
+
+def _time(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def lines(found: dict[str, Any]) -> Iterator[str]:
+    """The page."""
+    if not found["stack_sets"]:
+        yield f"{found['fleet']}: not deployed"
+        return
+    said = "something failed" if found["failed"] else "nothing failed"
+    yield f"{found['fleet']}: {said}"
+    for each in found["stack_sets"]:
+        yield f"  {each['name']}: template {each['template']}, {len(each['targets'])} stacks"
+    targets = [(each["name"], target) for each in found["stack_sets"] for target in each["targets"]]
+    yield from ("", *columns([_TARGETS, *(_target_row(name, target) for name, target in targets)]))
+    operations = [(each["name"], operation) for each in found["stack_sets"] for operation in each["operations"]]
+    yield from ("", *columns([_OPERATIONS, *(_operation_row(name, each) for name, each in operations)]))
+
+
+def _target_row(name: str, target: dict[str, Any]) -> tuple[str, ...]:
+    template = target["template"] or "older, or in part"
+    return name, target["account"], target["region"], target["status"], template, _line(target["reason"])
+
+
+def _operation_row(name: str, operation: dict[str, Any]) -> tuple[str, ...]:
+    started = (operation["started"] or "")[:16].replace("T", " ")
+    return name, started, operation["action"], operation["status"], _line(operation["reason"])
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

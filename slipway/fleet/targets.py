@@ -1,0 +1,107 @@
+"""Account by account and region by region: what a deploy of a fleet does."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from llm_hosting.fleet import Group
+from llm_hosting.fleets.stack_sets import RenderedFleet, StackSet
+from slipway.changes import Change, classify
+from slipway.fleet.deployed_set import DeployedSet, Place
+from slipway.fleet.organization import Organization
+
+Action = Literal["create", "update", "nothing", "remove", "not known"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One stack. account: None = those of the group's units, which are not known.
+
+    group: None = the fleet no longer names it. values: of its parameters after the deploy. changes: of an update.
+    """
+
+    stack_set: StackSet
+    account: str | None
+    region: str
+    action: Action
+    group: Group | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
+
+
+class Targets:
+    """All of a fleet. deployed: stack sets by name, as they are now."""
+
+    def __init__(self, rendered: RenderedFleet, organization: Organization, deployed: Mapping[str, DeployedSet | None]):
+        self._rendered, self._organization, self._deployed = rendered, organization, deployed
+        self._classified: dict[object, tuple[Change, ...]] = {}
+        self.all = [each for stack_set in rendered.stack_sets for each in self._of(stack_set)]
+
+    @property
+    def reached_twice(self) -> list[Place]:
+        """Places that two groups of the service reach, by units inside of others."""
+        seen: dict[Place, int] = {}
+        for each in self.all:
+            if each.account and each.group and each.stack_set.role != "account-settings":
+                seen[each.account, each.region] = seen.get((each.account, each.region), 0) + 1
+        return sorted(place for place, times in seen.items() if times > 1)
+
+    def _of(self, stack_set: StackSet) -> Iterator[Target]:
+        deployed = self._deployed.get(stack_set.name)
+        left = dict(deployed.instances) if deployed else {}
+        for group in stack_set.groups:
+            known = self._organization.accounts(group)
+            for region in group.regions:
+                accounts = sorted(known) if known is not None else _seen(group, region, left)
+                for account in accounts:
+                    left.pop((account, region), None)
+                    yield self._target(stack_set, group, (account, region), deployed)
+                if known is None:
+                    yield Target(stack_set, None, region, "not known", group)
+        for account, region in sorted(left):
+            yield Target(stack_set, account, region, "remove")
+
+    def _target(self, stack_set: StackSet, group: Group, place: Place, deployed: DeployedSet | None) -> Target:
+        is_settings = stack_set.role == "account-settings"
+        values = {} if is_settings else self._rendered.values(group)
+        if deployed is None or place not in deployed.instances:
+            return Target(stack_set, *place, "create", group, values)
+        before = deployed.values(place)
+        given = dict(stack_set.parameters) | group.parameters
+        is_same = deployed.version == stack_set.version and before == given
+        if is_same and deployed.instances[place]["Status"] == "CURRENT":
+            return Target(stack_set, *place, "nothing", group, values)
+        changes = self._changes(stack_set, deployed, before, given, place[1])
+        return Target(stack_set, *place, "update", group, values, changes)
+
+    def _changes(
+        self,
+        stack_set: StackSet,
+        deployed: DeployedSet,
+        before: Mapping[str, str],
+        given: Mapping[str, str],
+        region: str,
+    ) -> tuple[Change, ...]:
+        key = (stack_set.name, region, tuple(sorted(before.items())), tuple(sorted(given.items())))
+        if key not in self._classified:
+            found = classify(
+                deployed.template,
+                stack_set.template.content,
+                before_values=dict(before),
+                after_values=dict(given),
+                region=region,
+            )
+            self._classified[key] = tuple(found)
+        return self._classified[key]
+
+
+def _seen(group: Group, region: str, instances: Mapping[Place, Mapping[str, str]]) -> list[str]:
+    """Accounts of a group with a stack in the region: all that is known where Organizations can't be asked."""
+    found = [
+        account
+        for (account, in_region), each in instances.items()
+        if in_region == region and each.get("OrganizationalUnitId") in group.organizational_units
+    ]
+    keeps = {"none": lambda _: True, "intersection": group.accounts.__contains__}
+    keep = keeps.get(group.account_filter, lambda account: account not in group.accounts)
+    return sorted(filter(keep, found))

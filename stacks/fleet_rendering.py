@@ -1,0 +1,17 @@
+"""A fleet -> the templates of its stack sets."""
+
+from constructs import Construct
+
+from llm_hosting.fleet import Fleet
+from llm_hosting.fleets.stack_sets import RenderedFleet, told_values
+from llm_hosting.resolution import Resolution
+from llm_hosting.sources import Sources
+from stacks.portable_rendering import render, render_account_settings
+
+
+def render_fleet(
+    scope: Construct, name: str, fleet: Fleet, deployment: str, resolution: Resolution, sources: Sources
+) -> RenderedFleet:
+    """deployment: the name of the stack that it would have alone. Raises NotPortableError."""
+    template = render(scope, deployment, resolution, sources, told_values(fleet))
+    return RenderedFleet(name, fleet, deployment, resolution, template, render_account_settings(scope))

@@ -1,0 +1,199 @@
+"""`fleet plan`: accounts of units, what happens in each, what it means and costs; `fleet status`."""
+
+import json
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from llm_hosting.fleets.rules import RULES
+from slipway.__main__ import main
+from slipway.changes.gate import Acknowledgement
+from slipway.fleet import plan_page, status
+from slipway.fleet.plan import Plan, make_plan
+from support.fleets import (
+    CANARY_UNIT,
+    FIRST,
+    INNER_UNIT,
+    MANAGEMENT,
+    SECOND,
+    SELF_MANAGED,
+    TEMPLATE,
+    THIRD,
+    UNIT,
+    StandInAws,
+    fleet,
+    instance,
+    rendered,
+)
+
+ON = {"parameters": {"DeployEndpoint": "true"}}
+EVERYWHERE = [
+    ("chat-canary", FIRST, "us-east-1"),
+    *(("chat", account, region) for account in (SECOND, THIRD) for region in ("us-east-1", "eu-west-1")),
+]
+
+
+def planned(aws: StandInAws, changes: dict[str, Any] | None = None, template: dict[str, Any] | None = None) -> Plan:
+    made = rendered({"account_settings": False} | (changes or {}), template)
+    return make_plan(made, [each for rule in RULES for each in rule.findings(made)], [], aws)
+
+
+def actions(plan: Plan) -> dict[tuple[str, str | None, str], str]:
+    return {(each.stack_set.name, each.account, each.region): each.action for each in plan.targets.all}
+
+
+def replacing_template() -> dict[str, Any]:
+    return TEMPLATE | {"Resources": {"Table": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": "other"}}}}
+
+
+def test_before_the_first_deploy_everything_is_made() -> None:
+    plan = planned(StandInAws())
+    assert actions(plan) == dict.fromkeys(EVERYWHERE, "create")
+    assert not plan.stops
+
+
+def test_units_below_a_unit_count_and_the_management_account_and_closed_ones_do_not() -> None:
+    aws = StandInAws()
+    aws.units |= {UNIT: [SECOND, MANAGEMENT, INNER_UNIT], INNER_UNIT: [THIRD, "444444444444"]}
+    aws.states = {"444444444444": "SUSPENDED"}
+    plan = planned(aws)
+    assert {each.account for each in plan.targets.all} == {FIRST, SECOND, THIRD}
+    page = "\n".join(plan_page.lines(plan))
+    assert f"left out: {MANAGEMENT}: the management account" in page
+    assert "left out: 444444444444: suspended" in page
+
+
+def test_what_runs_already_stays_as_it_is() -> None:
+    aws = StandInAws()
+    aws.deploy(rendered({"account_settings": False}), *EVERYWHERE)
+    assert set(actions(planned(aws)).values()) == {"nothing"}
+
+
+def test_a_stack_that_failed_is_updated_again_and_one_that_is_no_target_is_removed() -> None:
+    aws = StandInAws()
+    aws.deploy(rendered({"account_settings": False}), *EVERYWHERE, ("chat", "555555555555", "us-east-1"))
+    aws.instances["chat"][0]["Status"] = "OUTDATED"
+    found = actions(planned(aws))
+    assert found["chat", SECOND, "us-east-1"] == "update"
+    assert found["chat", "555555555555", "us-east-1"] == "remove"
+
+
+def test_an_override_of_one_group_updates_its_stacks_alone() -> None:
+    aws = StandInAws()
+    aws.deploy(rendered({"account_settings": False}), *EVERYWHERE)
+    targets = [
+        {"organizational_units": [UNIT], "regions": ["us-east-1"]},
+        {"organizational_units": [UNIT], "regions": ["eu-west-1"], "parameters": {"ImageTag": "2.0"}},
+    ]
+    found = actions(planned(aws, {"targets": targets}))
+    assert {place for place, action in found.items() if action == "update"} == {
+        ("chat", SECOND, "eu-west-1"),
+        ("chat", THIRD, "eu-west-1"),
+    }
+
+
+def test_an_update_that_replaces_data_stops_until_it_is_acknowledged() -> None:
+    aws = StandInAws()
+    aws.deploy(rendered({"account_settings": False}), *EVERYWHERE)
+    plan = planned(aws, template=replacing_template())
+    assert plan.stops
+    page = "\n".join(plan_page.lines(plan))
+    assert f"chat         {SECOND}  us-east-1  update" in page
+    assert "TableName" in page
+    meant = [Acknowledgement("Table", kind, "the table is empty") for kind in ("replaced", "data-loss")]
+    assert not make_plan(plan.rendered, [], meant, aws).stops
+
+
+def test_cost_and_quotas_are_those_of_endpoints_that_are_on() -> None:
+    targets = [
+        {"organizational_units": [UNIT], "regions": ["us-east-1"]},
+        {"organizational_units": [UNIT], "regions": ["eu-west-1"], "parameters": {"InstanceCount": "2"}},
+    ]
+    plan = planned(StandInAws(), ON | {"targets": targets, "canary": None})
+    found = plan_page.content(plan)
+    rate = plan.rendered.resolution.placements[0].instance.usd_per_hour
+    assert rate
+    assert found["usd_per_hour"]["least"] == pytest.approx(6 * rate, abs=0.05)
+    assert {(each["name"], each["size"]) for each in found["quotas"]} == {
+        ("ml.g6.2xlarge for endpoint usage", 2),
+        ("ml.g6.2xlarge for endpoint usage", 4),
+    }
+    off = plan_page.content(planned(StandInAws()))
+    assert (off["usd_per_hour"]["most"], off["quotas"]) == (0, [])
+
+
+def test_where_organizations_refuses_the_plan_says_so_and_names_the_stacks_that_there_are() -> None:
+    aws = StandInAws()
+    aws.deploy(rendered({"account_settings": False}))
+    aws.instances["chat"] = [instance(SECOND, "us-east-1", OrganizationalUnitId=UNIT)]
+    aws.is_closed = True
+    plan = planned(aws)
+    found = actions(plan)
+    assert found["chat", SECOND, "us-east-1"] == "nothing"
+    assert found["chat", None, "eu-west-1"] == "not known"
+    assert "unknown: the accounts of units: AWS does not allow" in "\n".join(plan_page.lines(plan))
+
+
+def test_a_unit_inside_another_stops_because_two_services_would_run_there() -> None:
+    aws = StandInAws()
+    aws.units |= {UNIT: [SECOND, CANARY_UNIT]}
+    plan = planned(aws)
+    assert plan.stops
+    assert plan_page.content(plan)["reached_twice"] == [{"account": FIRST, "region": "us-east-1"}]
+
+
+def test_a_self_managed_fleet_asks_no_organization() -> None:
+    aws = StandInAws()
+    aws.is_closed = True
+    plan = planned(aws, SELF_MANAGED)
+    assert actions(plan) == dict.fromkeys([*EVERYWHERE, ("chat", FIRST, "eu-west-1")], "create")
+    assert aws.callers == {"SELF"}
+
+
+def test_a_delegated_administrator_says_so_in_each_call() -> None:
+    aws = StandInAws()
+    planned(aws)
+    assert aws.callers == {"DELEGATED_ADMIN"}
+
+
+def test_status_says_what_runs_where_and_why_a_stack_failed() -> None:
+    aws = StandInAws()
+    made = rendered({"account_settings": False})
+    aws.deploy(made, *EVERYWHERE)
+    assert not status.state_of("chat", fleet({}), aws)["failed"]
+    aws.instances["chat"][1] |= {
+        "Status": "OUTDATED",
+        "StackInstanceStatus": {"DetailedStatus": "FAILED"},
+        "StatusReason": "no quota",
+    }
+    aws.operations["chat"] = [{"OperationId": "1", "Action": "UPDATE", "Status": "FAILED"}]
+    found = status.state_of("chat", fleet({}), aws)
+    assert found["failed"]
+    page = "\n".join(status.lines(found))
+    assert f"chat         {SECOND}  eu-west-1  FAILED   older, or in part  no quota" in page
+    assert f"chat-canary  {FIRST}  us-east-1  CURRENT  {made.stack_sets[0].version}" in page
+
+
+def test_status_of_a_fleet_that_is_not_deployed() -> None:
+    found = status.state_of("chat", fleet({}), StandInAws())
+    assert found["failed"]
+    assert list(status.lines(found)) == ["chat: not deployed"]
+
+
+def test_the_plan_of_the_example_by_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aws = StandInAws()
+    aws.units = {"ou-xxxx-yourcanaryunit": [FIRST], "ou-xxxx-yourworkloads": [SECOND]}
+    monkeypatch.setattr("boto3.Session", lambda: SimpleNamespace(client=lambda service, region_name: aws))
+    monkeypatch.setattr(sys, "argv", ["slipway", "fleet", "plan", "qwen3-4b", "--json"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in found["stack_sets"]] == [
+        *("qwen3-4b-account-settings", "qwen3-4b-canary", "qwen3-4b")
+    ]
+    assert {each["action"] for each in found["targets"]} == {"create"}
