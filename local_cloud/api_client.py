@@ -13,7 +13,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotocoreCredentials
 
-from .cloud import ACCOUNT, Credentials, LocalCloud
+from .cloud import Credentials, LocalCloud
 
 
 @dataclass(frozen=True)
@@ -75,19 +75,27 @@ class ApiClient:
         return shlex.join([*parts, self.url + path.lstrip("/")])
 
 
-def connect(cloud: LocalCloud, outputs: dict[str, str], region: str, caller: Credentials | None = None) -> ApiClient:
+def connect(
+    cloud: LocalCloud,
+    outputs: dict[str, str],
+    region: str,
+    caller: Credentials | None = None,
+    deployer: Credentials | None = None,
+) -> ApiClient:
     """A client for a deployed stack: with its API key if it has one, else as the caller.
 
-    caller: None = a new IAM user who may call this API and do nothing else; each has its own jobs.
+    caller: None = a new IAM user who may call this API and do nothing else; each has its own jobs. deployer: of the
+    stack's account; None = the cloud's.
     """
+    deployer = deployer or cloud.deployer
     host, path = urlsplit(outputs["ApiUrl"])[1:3]
     api_id = host.partition(".")[0]
     url = f"{cloud.url}/_aws/execute-api/{api_id}{path}"
     if key_id := outputs.get("ApiKeyId"):
-        gateway = cloud.client("apigateway", region=region)
+        gateway = cloud.client("apigateway", region=region, credentials=deployer)
         return ApiClient(url, region, api_key=gateway.get_api_key(apiKey=key_id, includeValue=True)["value"])
     if caller:
         return ApiClient(url, region, credentials=caller)
-    resource = f"arn:aws:execute-api:{region}:{ACCOUNT}:{api_id}/*"
+    resource = f"arn:aws:execute-api:{region}:{deployer.account}:{api_id}/*"
     statement = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": resource}
-    return ApiClient(url, region, credentials=cloud.create_user("caller", [statement]))
+    return ApiClient(url, region, credentials=cloud.create_user("caller", [statement], by=deployer))

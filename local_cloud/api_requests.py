@@ -35,6 +35,9 @@ TYPES = {
     "AWS::ApiGateway::RestApi": _Requests("apigateway", ("CreateRestApi",)),
     "AWS::ApplicationAutoScaling::ScalableTarget": _Requests("application-autoscaling", ("RegisterScalableTarget",)),
     "AWS::ApplicationAutoScaling::ScalingPolicy": _Requests("application-autoscaling", ("PutScalingPolicy",)),
+    "AWS::CloudFormation::StackSet": _Requests(
+        "cloudformation", ("CreateStackSet", "CreateStackInstances"), ("Regions",), own=("StackInstancesGroup",)
+    ),
     "AWS::CloudWatch::Alarm": _Requests("cloudwatch", ("PutMetricAlarm",), ("AlarmName",)),
     "AWS::EC2::Instance": _Requests(
         "ec2", ("RunInstances",), ("MaxCount", "MinCount"), "instance", ("PropagateTagsToVolumeOnCreation",)

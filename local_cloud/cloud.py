@@ -34,10 +34,11 @@ class LocalCloudError(Exception):
 
 @dataclass(frozen=True)
 class Credentials:
-    """An access key of an IAM user in the local cloud."""
+    """An access key of an IAM user in an account of the local cloud."""
 
     access_key_id: str
     secret_access_key: str
+    account: str = ACCOUNT
 
 
 class LocalCloud:
@@ -108,9 +109,13 @@ class LocalCloud:
             raise LocalCloudError(
                 f"The emulator was not ready within {START_TIMEOUT_IN_SECONDS} s; its log is {self._kept_log()}."
             )
+        self.deployer = self.deployer_in(ACCOUNT)
+
+    def deployer_in(self, account: str) -> Credentials:
+        """A new IAM user of an account, who may do everything there."""
         # Only here a root-like key, which no policy binds, is used.
-        root = Credentials(ACCOUNT, "unused")
-        self.deployer = self.create_user("deployer", [{"Effect": "Allow", "Action": "*", "Resource": "*"}], by=root)
+        root = Credentials(account, "unused", account)
+        return self.create_user("deployer", [{"Effect": "Allow", "Action": "*", "Resource": "*"}], by=root)
 
     def advance(self, seconds: float) -> None:
         """Put the cloud's clock forward. Returns when due chores are done; functions that became due may still run."""
@@ -148,14 +153,15 @@ class LocalCloud:
         )
 
     def create_user(self, name: str, statements: list[dict[str, Any]], by: Credentials | None = None) -> Credentials:
-        """A new IAM user with these statements as its only policy."""
+        """A new IAM user with these statements as its only policy, in the account of `by`; None = the deployer."""
+        by = by or self.deployer
         iam = self.client("iam", region="us-east-1", credentials=by)
         user = f"{name}-{secrets.token_hex(4)}"
         iam.create_user(UserName=user)
         policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
         iam.put_user_policy(UserName=user, PolicyName="Policy", PolicyDocument=policy)
         key = iam.create_access_key(UserName=user)["AccessKey"]
-        return Credentials(key["AccessKeyId"], key["SecretAccessKey"])
+        return Credentials(key["AccessKeyId"], key["SecretAccessKey"], by.account)
 
 
 def _model_settings(weights: Path | None) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """`python -m slipway diff`: what the next deploy means, compared with a commit, a template or the deployed stack."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -97,14 +98,15 @@ def _accepted(name: str, root: Path, options: Options) -> Path | None:
 
 def _of_commit(asked: str, path: Path | None, root: Path, ref: str) -> tuple[Before, Synthesized]:
     """Both at once: each synth takes seconds."""
+    words = ref[:12] if re.fullmatch("[0-9a-f]{40}", ref) else ref
     with checked_out(ref, root) as folder, ThreadPoolExecutor(2) as threads:
         after = threads.submit(synthesize, asked, root)
         if path is not None and not (folder / path).is_file():
-            return Before({"Resources": {}}, f"{ref}, which does not have it"), after.result()
+            return Before({"Resources": {}}, f"{words}, which does not have it"), after.result()
         before = threads.submit(synthesize, asked, folder)
         result = after.result()
         try:
-            return Before(before.result().template, ref), result
+            return Before(before.result().template, words), result
         except TemplateError as error:
             raise TemplateError(f"At {ref}, {error}") from error
 

@@ -1,7 +1,9 @@
 """The adapter to MiniStack: its internals by name, its scopes and threads, the cloud's clock in it, our own views."""
 
 import asyncio
+import concurrent.futures
 import contextlib
+import contextvars
 import importlib
 import importlib.metadata
 import inspect
@@ -9,7 +11,7 @@ import json
 import operator
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from local_cloud.emulator import clock
@@ -73,8 +75,13 @@ def follow_clock(module: Any) -> None:
     module.time = _CloudTime()
 
 
+_loop: asyncio.AbstractEventLoop
+
+
 async def serve(listener: socket.socket) -> None:
     """Answer HTTP on the listener until cancelled."""
+    global _loop
+    _loop = asyncio.get_running_loop()
     async with asyncio.TaskGroup() as group:
         group.create_task(clock.run())
         await _serve(listener)
@@ -154,6 +161,11 @@ async def off_loop(function: Callable[..., Any], *args: Any) -> Any:
 def in_background(function: Callable[..., Any], *args: Any, name: str) -> None:
     """Start work on a thread of its own, in the current account and region; what it raises is logged."""
     _concurrency.spawn_background(function, *args, thread_name=name)
+
+
+def on_loop(work: Coroutine[Any, Any, Any]) -> concurrent.futures.Future[Any]:
+    """Run a coroutine on the event loop; it knows nothing of the current request, neither its account nor its stack."""
+    return contextvars.Context().run(asyncio.run_coroutine_threadsafe, work, _loop)
 
 
 _commands: dict[tuple[str, str], Callable[[Any], Any]] = {}

@@ -23,6 +23,8 @@ from local_cloud.emulator.ec2 import operations as ec2_operations
 from local_cloud.emulator.ec2 import templates as ec2_templates
 from local_cloud.emulator.sagemaker import async_location, control_plane, gauges, runtime
 from local_cloud.emulator.sagemaker import templates as hosting_templates
+from local_cloud.emulator.stack_sets import auto_deployment, calls, instance_stack, organization
+from local_cloud.emulator.stack_sets import templates as stack_set_templates
 
 
 def install(emulator_only: tuple[str, ...]) -> None:
@@ -50,6 +52,11 @@ def install(emulator_only: tuple[str, ...]) -> None:
         remote_commands,
         long_polls,
         servicequotas,
+        organization,
+        instance_stack,
+        stack_set_templates,
+        auto_deployment,
+        calls,
         faults,
         stack_creation,
     ):

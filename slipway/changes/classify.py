@@ -16,6 +16,7 @@ from slipway.changes.resources import RETAINING, Resource, resources_of
 from slipway.changes.schema import BILLED_BY_THE_HOUR, schema_of, stateful_types
 
 Resources = dict[str, Resource]
+_TEMPLATE_OF_ITS_OWN = ("AWS::CloudFormation::Stack", "AWS::CloudFormation::StackSet")
 _CODE = {"AWS::Lambda::Function": ("Code",), "AWS::Lambda::LayerVersion": ("Content",)}
 
 
@@ -175,6 +176,8 @@ def _updated(before: Resource, update: Update) -> Iterator[Change]:
     if update.may_be_replaced:
         for each in _first_of_a_name(update.maybe_replacing):
             said = f"{_said(each, update)}: may be replaced; the template does not show whether it has to be"
+            if name := kept_name(update):
+                said += f", and CloudFormation would refuse that, because {name} stays the same"
             yield _change(resource, "may-be-replaced", each.name, said, gated=gated)
     if (
         (update.is_replaced or update.may_be_replaced)
@@ -221,6 +224,8 @@ def _in_place(update: Update) -> Iterator[Change]:
         if schema and each.path in schema.read_only:
             said = "only AWS sets this property: CloudFormation refuses or ignores it"
             yield _change(resource, "unknown", each.name, said)
+        elif resource.type in _TEMPLATE_OF_ITS_OWN and each.path[0] in ("TemplateURL", "TemplateBody", "Parameters"):
+            yield _change(resource, "unknown", each.name, f"{each.name} changes: compare the templates of its stacks")
         elif schema and not schema.knows(each.path):
             yield _change(resource, "unknown", each.name, f"{_said(each, update)}: not in the schema of the type")
         else:

@@ -45,6 +45,7 @@ _SETTINGS = [
     ("AWS::RedshiftServerless::Workgroup", "PubliclyAccessible", ("true",), "the workgroup gets a public address"),
     ("AWS::DMS::ReplicationInstance", "PubliclyAccessible", ("true", ""), "the instance gets a public address"),
     ("AWS::AmazonMQ::Broker", "PubliclyAccessible", ("true",), "the broker gets a public address"),
+    ("AWS::Cognito::IdentityPool", "AllowUnauthenticatedIdentities", ("true",), "anybody gets credentials"),
     ("AWS::EC2::Subnet", "MapPublicIpOnLaunch", ("true",), "what starts in the subnet gets a public address"),
     ("AWS::EC2::Instance", "NetworkInterfaces.*.AssociatePublicIpAddress", ("true",), "it gets a public address"),
     (
@@ -109,6 +110,9 @@ def _doors(resource: Resource, resources: dict[str, Resource]) -> Iterator[Door]
             yield Door(name, f"PublicAccessBlockConfiguration.{key}", f"{key} is off")
     for cidr, ports in _rules(resource):
         yield Door(name, "CidrIp", f"{cidr} may connect to {ports}")
+    if resource.type in ("AWS::EC2::EIP", "AWS::EC2::EIPAssociation"):
+        for key in [each for each in ("InstanceId", "NetworkInterfaceId") if each in properties]:
+            yield Door(name, key, f"{shown(properties[key])} gets a public address")
     yield from _open_policies(resource)
 
 

@@ -119,7 +119,8 @@ def _ordered_statement(statement: dict[str, Any]) -> dict[str, Any]:
 
 def _conditions(statement: dict[str, Any]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Operator, key in small letters, values in order."""
-    for operator, pairs in (statement.get("Condition") or {}).items():
+    condition = statement.get("Condition") or {}
+    for operator, pairs in (condition if isinstance(condition, dict) else {"unknown": condition}).items():
         if isinstance(pairs, dict) and not operator.startswith("Fn::"):
             for key, values in pairs.items():
                 yield operator, key.lower(), tuple(sorted(shown(each) for each in as_list(values)))

@@ -14,6 +14,8 @@ def usd_per_hour(resource: Resource, resources: dict[str, Resource]) -> float | 
         return _of_variants(values_at(properties, ["ProductionVariants", "*"]))
     if resource.type == "AWS::EC2::Instance":
         return _ec2(_type_of(properties, resources), "1")
+    if resource.type == "AWS::EC2::LaunchTemplate" and not _starts_here(resource, resources):
+        return _ec2(next(iter(values_at(properties, ["LaunchTemplateData", "InstanceType"])), None), "1")
     if resource.type == "AWS::AutoScaling::AutoScalingGroup":
         return _ec2(_type_of(properties, resources), properties.get("DesiredCapacity", properties.get("MinSize")))
     return None
@@ -42,6 +44,12 @@ def _type_of(properties: dict[str, Any], resources: dict[str, Resource]) -> Any:
                 found = values_at(resources[name].properties, ["LaunchTemplateData", "InstanceType"])
                 return next(iter(found), None)
     return None
+
+
+def _starts_here(template: Resource, resources: dict[str, Resource]) -> bool:
+    """An instance or a group of the same template is what bills."""
+    references = [found for each in resources.values() for found in values_at(each.properties, ["LaunchTemplate"])]
+    return any(template.logical_id in str(each) for each in references)
 
 
 def _ec2(instance_type: Any, count: Any) -> float | None:

@@ -48,16 +48,24 @@ class Resolver:
     def _function(self, given: dict[str, Any]) -> Any:
         ((name, argument),) = given.items()
         method = getattr(self, "_" + name.replace("Fn::", "").lower(), None)
-        if method and name != "Condition":
-            return method(argument)
+        try:
+            if method:
+                return method(argument)
+        except (TypeError, ValueError, LookupError, AttributeError):
+            return {"Fn::Refused": [name, self.value(argument)]}  # CloudFormation takes no such argument
         return {name: self.value(argument)}
 
-    def _ref(self, name: str) -> Any:
+    def _ref(self, name: Any) -> Any:
+        if not isinstance(name, str):
+            raise TypeError(name)
         return self._names.get(name, {"Ref": name})
 
     def _getatt(self, argument: Any) -> Any:
         parts = argument.split(".", 1) if isinstance(argument, str) else argument
-        return {"Fn::GetAtt": [parts[0], self.value(parts[1])]}
+        name, attribute = parts
+        if not isinstance(name, str):
+            raise TypeError(name)
+        return {"Fn::GetAtt": [name, self.value(attribute)]}
 
     def _sub(self, argument: Any) -> Any:
         text, names = (argument, {}) if isinstance(argument, str) else argument
@@ -76,7 +84,10 @@ class Resolver:
         return _joined(parts)
 
     def _join(self, argument: Any) -> Any:
-        separator, items = argument[0], self.value(argument[1])
+        separator, items = argument
+        items = self.value(items)
+        if not isinstance(separator, str):
+            raise TypeError(separator)
         if not isinstance(items, list):
             return {"Fn::Join": [separator, items]}
         parts: list[Any] = []

@@ -32,6 +32,8 @@ def resources_of(template: dict[str, Any], values: dict[str, str], region: str) 
         if condition is False:
             continue
         properties = resolver.value(resource.get("Properties") or {})
+        if not isinstance(properties, dict):
+            properties = {}
         found[logical_id] = Resource(
             logical_id,
             resource["Type"],

@@ -127,6 +127,7 @@ REPLACEMENT = [
     one("beside a nested path with *", "MSK::Replicator", {"ReplicationInfoList": [{"SourceKafkaClusterArn": "a", "TopicReplication": {"TopicsToReplicate": ["x"]}}]}, {"ReplicationInfoList": [{"SourceKafkaClusterArn": "a", "TopicReplication": {"TopicsToReplicate": ["y"]}}]}, NOTHING),
     one("a custom resource", "CloudFormation::CustomResource", {"ServiceToken": "t", "A": 1}, {"ServiceToken": "t", "A": 2}, "unknown"),
     one("a custom resource's provider", "CloudFormation::CustomResource", {"ServiceToken": "t"}, {"ServiceToken": "u"}, "refused"),
+    one("a stack with another template", "CloudFormation::Stack", {"TemplateURL": "a"}, {"TemplateURL": "b"}, "unknown"),
     one("a type that nobody knows", "Nowhere::Thing", {"A": 1}, {"A": 2}, "unknown"),
     one("a property that the type does not have", "SQS::Queue", {"Colour": "red"}, {"Colour": "blue"}, "unknown"),
 ]  # fmt: skip
@@ -158,6 +159,19 @@ SPREADING = [
         {"I replaced"},
     ),
     Known(
+        "what a custom resource answers may replace",
+        of(C=a("CloudFormation::CustomResource", {"ServiceToken": "t", "A": 1}), V=a("EC2::VPC", {"CidrBlock": {"Fn::GetAtt": "C.Cidr"}})),
+        of(C=a("CloudFormation::CustomResource", {"ServiceToken": "t", "A": 2}), V=a("EC2::VPC", {"CidrBlock": {"Fn::GetAtt": "C.Cidr"}})),
+        {"C unknown", "V may-be-replaced"},
+    ),
+    Known(
+        "a launch template's type moves the price of a group",
+        of(L=a("EC2::LaunchTemplate", {"LaunchTemplateData": {"InstanceType": "g6.xlarge"}}), G=a("AutoScaling::AutoScalingGroup", {"MinSize": 2, "LaunchTemplate": {"LaunchTemplateId": {"Ref": "L"}, "Version": "1"}})),
+        of(L=a("EC2::LaunchTemplate", {"LaunchTemplateData": {"InstanceType": "g6.4xlarge"}}), G=a("AutoScaling::AutoScalingGroup", {"MinSize": 2, "LaunchTemplate": {"LaunchTemplateId": {"Ref": "L"}, "Version": "1"}})),
+        {"G price"},
+    ),
+    one("a launch template's type", "EC2::LaunchTemplate", {"LaunchTemplateData": {"InstanceType": "g6.xlarge"}}, {"LaunchTemplateData": {"InstanceType": "g6.4xlarge"}}, "price"),
+    Known(
         "an update in place changes no reference",
         of(F=a("Lambda::Function", {"MemorySize": 128}), V=a("Lambda::Version", {"FunctionName": {"Ref": "F"}})),
         of(F=a("Lambda::Function", {"MemorySize": 256}), V=a("Lambda::Version", {"FunctionName": {"Ref": "F"}})),
@@ -179,6 +193,8 @@ THERE = [
     Known("renamed with a name that is taken", of(R=a("S3::Bucket", {"BucketName": "b"})), of(S=a("S3::Bucket", {"BucketName": "b"})), {"R removed", "R data-loss", "S added", "S refused"}),
     Known("a condition turns it off", with_condition("yes", BUCKET), with_condition("no", BUCKET), {"R removed", "R data-loss"}),
     Known("a condition turns it on", with_condition("no", BUCKET), with_condition("yes", BUCKET), {"R added"}),
+    Known("a condition that only AWS knows", of(R=BUCKET), {**of(R=BUCKET | {"Condition": "C"}), "Conditions": {"C": {"Fn::Equals": [{"Ref": "AWS::AccountId"}, "1"]}}}, {"R removed"}),
+    Known("an export goes", {**of(R=BUCKET), "Outputs": {"O": {"Value": "v", "Export": {"Name": "n"}}}}, of(R=BUCKET), {"Outputs.O removed"}),
     Known("a parameter's new value", with_parameter("a", a("S3::Bucket", {"BucketName": {"Ref": "P"}})), with_parameter("b", a("S3::Bucket", {"BucketName": {"Ref": "P"}})), {"R replaced", "R data-loss"}),
     Known("the retention goes", of(R=BUCKET | {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}), of(R=BUCKET), {"R data-loss"}),
     Known("a retention comes", of(R=BUCKET), of(R=BUCKET | {"DeletionPolicy": "Retain"}), {"R nothing"}),
@@ -214,6 +230,7 @@ PERMISSION = [
     granted("a new statement", [READ], [READ, allow("s3:PutObject", "arn:aws:s3:::b/*")], "permission-widened"),
     granted("a new statement that is covered", [allow("s3:*")], [allow("s3:*"), READ], NOTHING),
     granted("a wildcard", [allow("s3:GetObject")], [allow("s3:Get*")], "permission-widened"),
+    granted("a longer wildcard", [allow("s3:GetObjec?")], [allow("s3:GetObjec*")], "permission-widened"),
     granted("a narrower resource", [allow("s3:GetObject")], [READ], NOTHING),
     granted("a condition goes", [READ | {"Condition": {"Bool": {"aws:SecureTransport": "true"}}}], [READ], "permission-widened"),
     granted("a condition comes", [READ], [READ | {"Condition": {"Bool": {"aws:SecureTransport": "true"}}}], NOTHING),
@@ -235,6 +252,12 @@ PERMISSION = [
         of(R=role()),
         of(R=role(), P=a("IAM::Policy", {"PolicyName": "p", "Roles": [{"Ref": "R"}], "PolicyDocument": policy(READ)})),
         {"P added", "P permission-widened"},
+    ),
+    Known(
+        "a statement moves to a managed policy that is attached by the role",
+        of(R=role(READ)),
+        of(R=role(ManagedPolicyArns=[{"Ref": "P"}]), P=a("IAM::ManagedPolicy", {"PolicyDocument": policy(READ)})),
+        {"R nothing", "P added"},
     ),
     Known("a new role with its grants", of(), of(R=role(READ)), {"R added"}),
     Known("a managed policy is attached", of(R=role()), of(R=role(ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"])), {"R permission-widened"}),
@@ -272,6 +295,15 @@ PERMISSION = [
 ]  # fmt: skip
 
 
+def method(authorization: str, verb: str = "GET") -> dict[str, Any]:
+    """Of the API A."""
+    return a("ApiGateway::Method", {"RestApiId": {"Ref": "A"}, "HttpMethod": verb, "AuthorizationType": authorization})
+
+
+PRIVATE = a("ApiGateway::RestApi", {"EndpointConfiguration": {"Types": ["PRIVATE"]}})
+NARROW = a("ApiGateway::RestApi", {"Policy": policy(OPEN | {"Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}})})
+
+
 def ingress(*cidrs: str) -> dict[str, Any]:
     rules = [{"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, "CidrIp": each} for each in cidrs]
     return {"GroupDescription": "g", "SecurityGroupIngress": rules}
@@ -285,6 +317,14 @@ EXPOSURE = [
     one("half a public access block", "S3::Bucket", {"PublicAccessBlockConfiguration": ALL_BLOCKED}, {"PublicAccessBlockConfiguration": ALL_BLOCKED | {"BlockPublicPolicy": False}}, "public-exposure"),
     one("a public ACL", "S3::Bucket", {}, {"AccessControl": "PublicRead"}, "public-exposure"),
     one("the world at port 22", "EC2::SecurityGroup", ingress("10.0.0.0/8"), ingress("0.0.0.0/0"), "public-exposure"),
+    one("another rule for the world", "EC2::SecurityGroupIngress", {"CidrIpv6": "fd00::/8", "IpProtocol": "-1"}, {"CidrIpv6": "::/0", "IpProtocol": "-1"}, "replaced", "public-exposure"),
+    one("everybody may take a role", "IAM::Role", {"AssumeRolePolicyDocument": TRUST}, {"AssumeRolePolicyDocument": policy({"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"})}, "permission-widened", "public-exposure"),
+    Known("everybody may call a function", of(F=a("Lambda::Function")), of(F=a("Lambda::Function"), P=a("Lambda::Permission", {"FunctionName": {"Ref": "F"}, "Action": "lambda:InvokeFunction", "Principal": "*"})), {"P added", "P permission-widened", "P public-exposure"}),
+    Known("a method of a private API", of(A=PRIVATE, M=method("AWS_IAM")), of(A=PRIVATE, M=method("NONE")), {"M nothing"}),
+    Known("a method of an API that lets an organization in", of(A=NARROW, M=method("AWS_IAM")), of(A=NARROW, M=method("NONE")), {"M nothing"}),
+    Known("the answer to a browser's OPTIONS", of(), of(M=method("NONE", "OPTIONS")), {"M added"}),
+    Known("an instance gets an address", of(I=a("EC2::Instance", {"ImageId": "i"})), of(I=a("EC2::Instance", {"ImageId": "i"}), E=a("EC2::EIP", {"InstanceId": {"Ref": "I"}})), {"E added", "E public-exposure"}),
+    one("anybody gets credentials", "Cognito::IdentityPool", {"AllowUnauthenticatedIdentities": False}, {"AllowUnauthenticatedIdentities": True}, "public-exposure"),
     one("a private range at port 22", "EC2::SecurityGroup", ingress("10.0.0.0/8"), ingress("10.0.0.0/8", "192.168.0.0/16"), NOTHING),
     one("a private API becomes regional", "ApiGateway::RestApi", {"EndpointConfiguration": {"Types": ["PRIVATE"]}}, {"EndpointConfiguration": {"Types": ["REGIONAL"]}}, "public-exposure"),
     one("a public address", "RDS::DBInstance", {"PubliclyAccessible": False}, {"PubliclyAccessible": True}, "public-exposure"),

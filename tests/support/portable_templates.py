@@ -34,6 +34,15 @@ def portable(
     stack: Stack, given: Resolution | None = None, values: Mapping[str, str] | None = None
 ) -> PortableTemplate:
     """By the synthesized stack. given: the deployment; None = the shipped one, or the variant, of the stack's name."""
+    return _made(stack, given, values) if given or values else _of_file(stack)
+
+
+@cache
+def _of_file(stack: Stack) -> PortableTemplate:
+    return _made(stack, None, None)
+
+
+def _made(stack: Stack, given: Resolution | None, values: Mapping[str, str] | None) -> PortableTemplate:
     assets = {asset.object_key: asset.source for asset in stack.assets}
     return portable_template(stack.template, stack.name, given or resolution(stack.name), assets, values or {})
 

@@ -198,6 +198,19 @@ def test_the_api_lets_in_callers_of_other_accounts_who_are_named(
         )
 
 
+def test_a_policy_leaves_the_page_open_to_everybody(stacks: dict[str, Stack]) -> None:
+    keyed = resolution("playground")
+    api = keyed.deployment.api.model_copy(update={"auth": "iam"})
+    signed = replace(keyed, deployment=keyed.deployment.model_copy(update={"api": api}))
+    content = portable(stacks["playground"], signed).content
+    policy = properties(resolved_template(content, {"AllowedPrincipals": CALLERS[0]}), "ApiGateway::RestApi")["Policy"]
+    listed, *everybody = policy["Statement"]
+    assert listed["Principal"] == {"AWS": CALLERS[:1]}
+    assert all(each["Principal"] == {"AWS": "*"} for each in everybody)
+    routes = {each["Resource"] for each in everybody}
+    assert {"execute-api:/v1/GET/", "execute-api:/v1/GET/playground/*"} <= routes
+
+
 def test_an_api_that_asks_for_no_signature_has_no_parameters_of_callers(stacks: dict[str, Stack]) -> None:
     for name in ("with-api-key", "open"):
         assert not {"AllowedPrincipals", "AllowedOrganizationId"} & portable(stacks[name]).content["Parameters"].keys()
@@ -301,3 +314,15 @@ def test_registry_and_tag_of_an_image_are_parameters_where_it_has_them(
     assert found == parameters
     uri = json.dumps(properties(made.content, "SageMaker::Model")["PrimaryContainer"]["Image"])
     assert not re.search("eu-west-1|us-west-2|amazonaws.com|444455556666", uri)
+
+
+def test_no_parameter_or_condition_is_idle(stacks: dict[str, Stack]) -> None:
+    without_jobs = resolution("jobs-off")
+    scaling = without_jobs.deployment.hosting.scaling.model_copy(update=ONE_AT_ONCE["scaling"])
+    hosting = without_jobs.deployment.hosting.model_copy(update={"scaling": scaling})
+    given = replace(without_jobs, deployment=without_jobs.deployment.model_copy(update={"hosting": hosting}))
+    made = [portable(stacks[name]) for name in DEPLOYMENTS]
+    for content in (each.content for each in [*made, portable(stacks["jobs-off"], given)]):
+        text = json.dumps({name: part for name, part in content.items() if name != "Parameters"})
+        for name in (*content["Parameters"], *content["Conditions"]):
+            assert re.search(rf'"(?:Ref|Condition)": "{name}"|"Fn::If": \["{name}"|\$\{{{name}\}}', text), name

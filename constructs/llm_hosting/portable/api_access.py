@@ -65,9 +65,28 @@ def _restrict(template: Template) -> None:
         }
     }
     statements = [only_if(_PRINCIPALS, listed), only_if(_ORGANIZATION, organization)]
+    # A policy closes the routes without authorization, the page's, to all whom it does not name.
+    open_routes = [f"execute-api:/{stage['Properties']['StageName']}/{route}" for route in _open_routes(template)]
+    statements += [_allow(route, {"AWS": "*"}) for route in open_routes]
     policy = {"Version": "2012-10-17", "Statement": statements}
     for api in of_type(template, "AWS::ApiGateway::RestApi").values():
         api["Properties"]["Policy"] = only_if(_ANY, policy)
+
+
+def _open_routes(template: Template) -> list[str]:
+    """Method and path, as a policy names them, of the routes that ask for no authorization."""
+    resources = template["Resources"]
+
+    def path(resource: dict[str, Any]) -> str:
+        if "Ref" not in resource:  # the API's root
+            return ""
+        properties = resources[resource["Ref"]]["Properties"]
+        part = "*" if properties["PathPart"].startswith("{") else properties["PathPart"]
+        return f"{path(properties['ParentId'])}/{part}"
+
+    methods = [each["Properties"] for each in of_type(template, "AWS::ApiGateway::Method").values()]
+    open_ = [each for each in methods if each["AuthorizationType"] == "NONE"]
+    return [f"{each['HttpMethod']}{path(each['ResourceId']) or '/'}" for each in open_]
 
 
 def _allow(resource: str, principal: dict[str, Any]) -> dict[str, Any]:

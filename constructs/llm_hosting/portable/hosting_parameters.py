@@ -144,7 +144,8 @@ def _workers(deployment: Deployment, parameter: str) -> tuple[Place, dict[str, A
     """Functions that run jobs at once follow the instances, up to a limit; and the conditions on their number."""
     conditions: dict[str, Any] = {}
     value: Any = _most_workers(deployment, _MOST)
-    for number in [each for each in range(1, _MOST) if _most_workers(deployment, each) < value]:
+    numbers = range(1, _MOST) if deployment.jobs.enabled else ()
+    for number in [each for each in numbers if _most_workers(deployment, each) < value]:
         condition = f"{parameter}Is{number}"
         conditions[condition] = {"Fn::Equals": [{"Ref": parameter}, str(number)]}
         value = only_if(condition, _most_workers(deployment, number), value)

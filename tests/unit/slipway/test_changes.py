@@ -100,7 +100,9 @@ def test_what_holds_data_or_is_billed_is_not_removed_unnoticed(kind: str, *, sto
 def test_values_of_parameters_are_given() -> None:
     template = {
         "Parameters": {"Name": {"Type": "String"}, "Secret": {"Type": "String", "NoEcho": True}},
-        **of(R=a("SQS::Queue", {"QueueName": {"Ref": "Name"}, "KmsMasterKeyId": {"Ref": "Secret"}})),
+        **of(
+            R=a("SQS::Queue", {"QueueName": {"Ref": "Name"}}), S=a("SQS::Queue", {"KmsMasterKeyId": {"Ref": "Secret"}})
+        ),
     }
 
     changes = classify(
@@ -110,7 +112,7 @@ def test_values_of_parameters_are_given() -> None:
         after_values={"Name": "b", "Secret": "x-2"},
     )
 
-    assert [each.kind for each in changes] == ["replaced", "data-loss"]
+    assert [each.kind for each in changes] == ["replaced", "data-loss", "nothing"]
     assert "QueueName a -> b" in changes[0].sentence
     assert "x-" not in str(changes)
 

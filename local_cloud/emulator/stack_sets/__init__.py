@@ -1,0 +1,1 @@
+"""CloudFormation StackSets, and the organization to whose accounts they deploy."""

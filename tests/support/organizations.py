@@ -1,0 +1,85 @@
+"""An organization of accounts, in which stack sets deploy."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from local_cloud.cloud import ACCOUNT, Credentials, LocalCloud
+from support.patience import wait_for
+
+REGION = "us-east-1"
+
+
+@dataclass
+class Organization:
+    """Of the local cloud's account, which is the management account."""
+
+    cloud: LocalCloud
+    deployers: dict[str, Credentials] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.api = self.cloud.client("organizations", region=REGION)
+        self.root = self.api.list_roots()["Roots"][0]["Id"]
+        self.cloud.client("cloudformation", region=REGION).activate_organizations_access()
+
+    def unit(self, name: str, parent: str = "") -> str:
+        made = self.api.create_organizational_unit(ParentId=parent or self.root, Name=name)
+        return str(made["OrganizationalUnit"]["Id"])
+
+    def account(self, unit: str = "") -> str:
+        """A new account, with a deployer of its own."""
+        made = self.api.create_account(AccountName="member", Email="member@example.com")["CreateAccountStatus"]
+        account = str(made["AccountId"])
+        self.deployers[account] = self.cloud.deployer_in(account)
+        if unit:
+            self.move(account, self.root, unit)
+        return account
+
+    def move(self, account: str, source: str, destination: str) -> None:
+        self.api.move_account(AccountId=account, SourceParentId=source, DestinationParentId=destination)
+
+    def client(self, service: str, account: str, region: str = REGION) -> Any:
+        return self.cloud.client(service, region=region, credentials=self.deployers.get(account))
+
+    def stacks(self, account: str, region: str = REGION) -> dict[str, str]:
+        """The status of each of the account's stacks by the name of its set."""
+        found = self.client("cloudformation", account, region).describe_stacks()["Stacks"]
+        return {each["StackName"].removeprefix("StackSet-")[:-37]: each["StackStatus"] for each in found}
+
+    def wait_for_stacks(self, account: str, wanted: dict[str, str], region: str = REGION) -> None:
+        wait_for(lambda: self.stacks(account, region) == wanted or None, f"{wanted} in {account}")
+
+
+@dataclass
+class Sets:
+    """The calls that read stack sets, of the management account's own."""
+
+    cloud: LocalCloud
+    credentials: Credentials | None = None
+    call_as: str = "SELF"
+
+    def __post_init__(self) -> None:
+        self.api = self.cloud.client("cloudformation", region=REGION, credentials=self.credentials)
+
+    def instances(self, name: str) -> dict[tuple[str, str], tuple[str, str]]:
+        """Status and detailed status of each account and region."""
+        found = self.api.list_stack_instances(StackSetName=name, CallAs=self.call_as)["Summaries"]
+        return {
+            (each["Account"], each["Region"]): (each["Status"], each["StackInstanceStatus"]["DetailedStatus"])
+            for each in found
+        }
+
+    def operations(self, name: str) -> list[tuple[str, str]]:
+        """Action and status, the first operation first."""
+        found = self.api.list_stack_set_operations(StackSetName=name, CallAs=self.call_as)["Summaries"]
+        return [(each["Action"], each["Status"]) for each in reversed(found)]
+
+    def results(self, name: str) -> dict[tuple[str, str], str]:
+        """Of the last operation: the status in each account and region."""
+        last = self.api.list_stack_set_operations(StackSetName=name, CallAs=self.call_as)["Summaries"][0]
+        found = self.api.list_stack_set_operation_results(
+            StackSetName=name, OperationId=last["OperationId"], CallAs=self.call_as
+        )
+        return {(each["Account"], each["Region"]): each["Status"] for each in found["Summaries"]}
+
+
+__all__ = ["ACCOUNT", "REGION", "Organization", "Sets"]
