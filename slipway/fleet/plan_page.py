@@ -44,6 +44,8 @@ def _order(stack_set: StackSet) -> str:
 
 def _row(target: Target, plan: Plan) -> tuple[str, ...]:
     number = plan.report_number(target)
+    if target.action == "remove":
+        return target.stack_set.name, str(target.account), target.region, "remove", "the stack is deleted", ""
     means = f"[{number}] {_meaning(target)}" if number else "values or order alone" if target.action == "update" else ""
     name = target.stack_set.name
     account = target.account or f"others of {', '.join(target.group.organizational_units if target.group else [])}"
@@ -61,6 +63,9 @@ def _remarks(plan: Plan) -> Iterator[str]:
     if plan.organization.problem:
         yield f"unknown: the accounts of units: {plan.organization.problem}"
     yield from (f"left out: {account}: {why}" for account, why in sorted(plan.organization.left_out.items()))
+    for account, region in plan.targets.moved:
+        where = f"{account} in {region} goes to another stack set"
+        yield f"warning: {where}: a new stack, at a new URL, and the old one is deleted"
     for account, region in plan.targets.reached_twice:
         yield f"error: {account} in {region} is reached by two groups, one unit inside another; leave it out of one"
 
@@ -84,6 +89,7 @@ def content(plan: Plan) -> dict[str, Any]:
             "problem": plan.organization.problem,
             "left_out": plan.organization.left_out,
         },
+        "moved": [{"account": account, "region": region} for account, region in plan.targets.moved],
         "reached_twice": [{"account": account, "region": region} for account, region in plan.targets.reached_twice],
         "quotas": [
             {"name": name, "size": size, "places": [{"account": a, "region": r} for a, r in places]}

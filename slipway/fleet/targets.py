@@ -46,6 +46,14 @@ class Targets:
                 seen[each.account, each.region] = seen.get((each.account, each.region), 0) + 1
         return sorted(place for place, times in seen.items() if times > 1)
 
+    @property
+    def moved(self) -> list[Place]:
+        """Places that go from one set of the service to the other: StackSets moves no stack."""
+        service = [each for each in self.all if each.account and each.stack_set.role != "account-settings"]
+        gone = {(each.account, each.region) for each in service if each.action == "remove"}
+        made = {(each.account, each.region) for each in service if each.action == "create"}
+        return sorted((str(account), region) for account, region in gone & made)
+
     def _of(self, stack_set: StackSet) -> Iterator[Target]:
         deployed = self._deployed.get(stack_set.name)
         left = dict(deployed.instances) if deployed else {}

@@ -124,6 +124,17 @@ def targets_are_named_once(rendered: RenderedFleet) -> Iterator[Finding]:
             yield Finding(second, problem, fix)
 
 
+@_rule("error")
+def unit_has_one_set_of_parameters(rendered: RenderedFleet) -> Iterator[Finding]:
+    """CloudFormation refuses two groups of a set that give one unit different parameters in one region."""
+    groups = [(field, group) for field, group in rendered.places if field != "canary"]
+    for (first, one), (second, other) in combinations(groups, 2):
+        units = sorted(set(one.organizational_units) & set(other.organizational_units))
+        if units and set(one.regions) & set(other.regions) and one.parameters != other.parameters:
+            problem = f"{', '.join(units)} has other parameters in {first}, and CloudFormation takes one set of them"
+            yield Finding(f"{second}.parameters", problem, "put the accounts into a unit of their own")
+
+
 def _shared(one: Group, other: Group, *, is_cut: bool) -> str:
     """What is surely in both; is_cut: what stands in both is left out of the other."""
     listed = one.account_filter == other.account_filter == "intersection" or not (
