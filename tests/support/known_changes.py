@@ -301,7 +301,9 @@ def method(authorization: str, verb: str = "GET") -> dict[str, Any]:
 
 
 PRIVATE = a("ApiGateway::RestApi", {"EndpointConfiguration": {"Types": ["PRIVATE"]}})
-NARROW = a("ApiGateway::RestApi", {"Policy": policy(OPEN | {"Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}})})
+NARROW = a(
+    "ApiGateway::RestApi", {"Policy": policy(OPEN | {"Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}})}
+)
 
 
 def ingress(*cidrs: str) -> dict[str, Any]:

@@ -239,7 +239,7 @@ def overrides_do_not_reach_accounts_that_join(rendered: RenderedFleet) -> Iterat
     for number, group in enumerate(rendered.fleet.targets if rendered.fleet.auto_deployment.enabled else []):
         if group.parameters:
             problem = "hold for accounts that are in the units at a deploy; one that joins gets the fleet's parameters"
-            yield Finding(f"targets.{number}.parameters", problem, "deploy the fleet again once an account has joined")
+            yield Finding(f"targets.{number}.parameters", problem, "make them the fleet's where new accounts need them")
 
 
 @_rule("warning")
