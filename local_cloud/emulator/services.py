@@ -5,6 +5,7 @@ from local_cloud.emulator import (
     change_sets,
     cloudformation,
     cloudwatch,
+    conditions,
     dynamodb,
     events,
     faults,
@@ -33,6 +34,7 @@ def install(emulator_only: tuple[str, ...]) -> None:
     for module in (
         iam,
         change_sets,
+        conditions,
         apigateway,
         logs,
         dynamodb,

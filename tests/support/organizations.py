@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from local_cloud.cloud import ACCOUNT, Credentials, LocalCloud
+from local_cloud.cloud import Credentials, LocalCloud
 from support.patience import wait_for
 
 REGION = "us-east-1"
@@ -41,9 +41,13 @@ class Organization:
         return self.cloud.client(service, region=region, credentials=self.deployers.get(account))
 
     def stacks(self, account: str, region: str = REGION) -> dict[str, str]:
-        """The status of each of the account's stacks by the name of its set."""
+        """The status of each of the account's stacks that a set made, by the name of the set."""
         found = self.client("cloudformation", account, region).describe_stacks()["Stacks"]
-        return {each["StackName"].removeprefix("StackSet-")[:-37]: each["StackStatus"] for each in found}
+        return {
+            each["StackName"].removeprefix("StackSet-")[:-37]: each["StackStatus"]
+            for each in found
+            if each["StackName"].startswith("StackSet-")
+        }
 
     def wait_for_stacks(self, account: str, wanted: dict[str, str], region: str = REGION) -> None:
         wait_for(lambda: self.stacks(account, region) == wanted or None, f"{wanted} in {account}")
@@ -80,6 +84,3 @@ class Sets:
             StackSetName=name, OperationId=last["OperationId"], CallAs=self.call_as
         )
         return {(each["Account"], each["Region"]): each["Status"] for each in found["Summaries"]}
-
-
-__all__ = ["ACCOUNT", "REGION", "Organization", "Sets"]

@@ -4,17 +4,20 @@ import json
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
-from local_cloud.cloud import LocalCloud
+from local_cloud.cloud import ACCOUNT, LocalCloud
 from support.organizations import REGION, Organization, Sets
-from support.small_stacks import create, resource
+from support.patience import wait_for
+from support.small_stacks import StackFailedError, create, delete, function, resource, role, statement, update
 
-TEMPLATE = {
+TEMPLATE: dict[str, Any] = {
     "Parameters": {"Value": {"Type": "String", "Default": "one"}},
     "Resources": {
         "Note": resource("SSM::Parameter", {"Name": "/note", "Type": "String", "Value": {"Ref": "Value"}}),
     },
 }
+TOPIC = {"Resources": {"Topic": resource("SNS::Topic")}}
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +62,240 @@ def test_every_account_of_a_unit_and_of_the_units_in_it_gets_its_own_stack(
         assert note(organization, account) == "one"
     assert sets.instances("all") == {(account, REGION): ("CURRENT", "SUCCEEDED") for account in accounts}
     assert sets.operations("all") == [("CREATE", "SUCCEEDED")]
+
+
+def failing_in(*accounts: str) -> dict[str, Any]:
+    """A template whose stack fails in these accounts when its value is `bad`."""
+    fails = {"Fn::Or": [{"Fn::Equals": [{"Ref": "AWS::AccountId"}, each]} for each in [*accounts, "none"]]}
+    bad = {"Fn::Equals": [{"Ref": "Value"}, "bad"]}
+    broken = function("", Runtime="python9.9", Role="arn:aws:iam::1:role/none")
+    resources = TEMPLATE["Resources"] | {"Broken": broken | {"Condition": "Fails", "DependsOn": "Note"}}
+    return TEMPLATE | {"Conditions": {"Fails": {"Fn::And": [bad, fails]}}, "Resources": resources}
+
+
+def value(text: str) -> list[dict[str, str]]:
+    return [{"ParameterKey": "Value", "ParameterValue": text}]
+
+
+def test_an_update_takes_the_regions_in_order_and_stops_when_too_many_accounts_failed(
+    bare_cloud: LocalCloud, organization: Organization, sets: Sets
+) -> None:
+    """One of three fails in the first region: nothing else is touched, and the parent stack updates the set back."""
+    unit, regions = organization.unit("stopping"), ("eu-west-1", REGION)
+    accounts = sorted(organization.account(unit) for _ in range(3))
+    template = failing_in(accounts[1])
+    preferences = {"RegionOrder": [REGION], "MaxConcurrentCount": 1}
+    groups = group(unit, regions=regions)
+    named = {"template": template, "OperationPreferences": preferences}
+    create(bare_cloud, "stopping", {"Set": stack_set("stopping", groups, **named)})
+    with pytest.raises(StackFailedError, match="UPDATE_ROLLBACK_COMPLETE") as failed:
+        update(bare_cloud, "stopping", {"Set": stack_set("stopping", groups, Parameters=value("bad"), **named)})
+    assert f"{accounts[1]} in {REGION}: ResourceLogicalId:Broken" in failed.value.reasons[0]
+    operations = sets.api.list_stack_set_operations(StackSetName="stopping")["Summaries"]
+    bad = sets.api.list_stack_set_operation_results(StackSetName="stopping", OperationId=operations[1]["OperationId"])
+    by_status = {(each["Account"], each["Region"]): each["Status"] for each in bad["Summaries"]}
+    first = dict(zip([(account, REGION) for account in accounts], ("SUCCEEDED", "FAILED", "CANCELLED"), strict=True))
+    assert by_status == first | {(account, "eu-west-1"): "CANCELLED" for account in accounts}
+    assert sets.operations("stopping") == [("CREATE", "SUCCEEDED"), ("UPDATE", "FAILED"), ("UPDATE", "SUCCEEDED")]
+    assert set(sets.instances("stopping").values()) == {("CURRENT", "SUCCEEDED")}
+    assert [note(organization, each) for each in accounts] == ["one"] * 3
+
+
+def test_failures_within_the_tolerance_leave_the_failed_outdated_and_the_operation_succeeds(
+    bare_cloud: LocalCloud, organization: Organization, sets: Sets
+) -> None:
+    """A third of three accounts is one; 33 % is rounded down to none."""
+    unit = organization.unit("tolerant")
+    accounts = sorted(organization.account(unit) for _ in range(3))
+    tolerant = {"FailureTolerancePercentage": 34, "MaxConcurrentPercentage": 100}
+    template = failing_in(accounts[0])
+    create(bare_cloud, "tolerant", {"Set": stack_set("tolerant", group(unit), template=template)})
+
+    def changed(preferences: dict[str, Any], **properties: Any) -> None:
+        properties |= {"template": template, "OperationPreferences": preferences}
+        update(bare_cloud, "tolerant", {"Set": stack_set("tolerant", group(unit), **properties)})
+
+    changed(tolerant, Parameters=value("bad"))
+    states = [sets.instances("tolerant")[account, REGION] for account in accounts]
+    assert states == [("OUTDATED", "FAILED"), ("CURRENT", "SUCCEEDED"), ("CURRENT", "SUCCEEDED")]
+    assert sets.operations("tolerant")[-1] == ("UPDATE", "SUCCEEDED")
+    instance = sets.api.describe_stack_instance(
+        StackSetName="tolerant", StackInstanceAccount=accounts[0], StackInstanceRegion=REGION
+    )["StackInstance"]
+    assert "ResourceType:AWS::Lambda::Function" in instance["StatusReason"]
+    with pytest.raises(StackFailedError):
+        changed({"FailureTolerancePercentage": 33}, Parameters=value("bad"), Description="again")
+
+
+def test_overrides_and_new_and_removed_units_need_no_update_of_the_others(
+    bare_cloud: LocalCloud, organization: Organization, sets: Sets
+) -> None:
+    units = [organization.unit(f"edited-{number}") for number in range(3)]
+    accounts = [organization.account(unit) for unit in units]
+    create(bare_cloud, "edited", {"Set": stack_set("edited", group(units[0]), group(units[1]))})
+    groups = group(units[1], overrides=value("two")), group(units[2])
+    update(bare_cloud, "edited", {"Set": stack_set("edited", *groups)})
+    assert organization.stacks(accounts[0]) == {}
+    assert [note(organization, each) for each in accounts[1:]] == ["two", "one"]
+    assert [action for action, _ in sets.operations("edited")[2:]] == ["DELETE", "CREATE", "UPDATE"]
+    shown = sets.api.describe_stack_instance(
+        StackSetName="edited", StackInstanceAccount=accounts[1], StackInstanceRegion=REGION
+    )
+    assert shown["StackInstance"]["ParameterOverrides"] == value("two")
+    described = sets.api.describe_stack_set(StackSetName="edited")["StackSet"]
+    assert json.loads(described["TemplateBody"]) == TEMPLATE
+    delete(bare_cloud, "edited")
+    assert [organization.stacks(each) for each in accounts[1:]] == [{}, {}]
+
+
+def test_accounts_are_filtered_and_the_management_account_gets_nothing(
+    bare_cloud: LocalCloud, organization: Organization, sets: Sets
+) -> None:
+    unit = organization.unit("filtered")
+    accounts = [organization.account(unit) for _ in range(2)]
+    organization.move(ACCOUNT, organization.root, unit)
+    try:
+        chosen = group(unit, Accounts=accounts[:1], AccountFilterType="DIFFERENCE")
+        create(bare_cloud, "filtered", {"Set": stack_set("filtered", chosen)})
+        assert set(sets.instances("filtered")) == {(accounts[1], REGION)}
+        chosen = group(unit, Accounts=[accounts[0], ACCOUNT], AccountFilterType="INTERSECTION")
+        update(bare_cloud, "filtered", {"Set": stack_set("filtered", chosen)})
+        assert set(sets.instances("filtered")) == {(accounts[0], REGION)}
+    finally:
+        organization.move(ACCOUNT, unit, organization.root)
+
+
+@pytest.mark.parametrize("retains", [False, True])
+def test_an_account_that_comes_gets_its_stacks_in_order_and_one_that_leaves_keeps_or_loses_them(
+    retains: bool, bare_cloud: LocalCloud, organization: Organization, sets: Sets
+) -> None:
+    """Without a tolerance, which does not hold for automatic deployments."""
+    unit, name = organization.unit(f"automatic-{retains}"), f"automatic-{retains}"
+    staying, coming, fails = organization.account(unit), organization.account(), organization.account()
+    automatic = {"Enabled": True, "RetainStacksOnAccountRemoval": retains}
+    before = stack_set(f"{name}-before", group(unit), AutoDeployment=automatic, Parameters=value("bad"))
+    before["Properties"]["TemplateBody"] = json.dumps(failing_in(fails))
+    arn = f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stackset/${{Before}}"
+    after = stack_set(name, group(unit), AutoDeployment=automatic | {"DependsOn": [{"Fn::Sub": arn}]})
+    after["Properties"]["TemplateBody"] = json.dumps(TOPIC)
+    create(bare_cloud, name, {"Before": before, "After": after})
+    both = {f"{name}-before": "CREATE_COMPLETE", name: "CREATE_COMPLETE"}
+    for account in (fails, coming):
+        organization.move(account, organization.root, unit)
+    organization.wait_for_stacks(coming, both)
+    assert organization.stacks(fails) == {f"{name}-before": "ROLLBACK_COMPLETE"}
+    organization.move(coming, unit, organization.root)
+    wait_for(lambda: (coming, REGION) not in sets.instances(name) or None, "the end of the instance")
+    wait_for(lambda: (coming, REGION) not in sets.instances(f"{name}-before") or None, "the end of the instance")
+    assert organization.stacks(coming) == (both if retains else {})
+    assert organization.stacks(staying) == both
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"Capabilities": []}, "Requires capabilities : [CAPABILITY_IAM]"),
+        ({"CallAs": "DELEGATED_ADMIN"}, "delegated admin account of an organization"),
+        ({"Parameters": [*value("one"), {"ParameterKey": "No", "ParameterValue": ""}]}, "[No] do not exist"),
+        ({"OperationPreferences": {"MaxConcurrentCount": 2}}, "at most one more"),
+        ({"template": TEMPLATE | {"Transform": "AWS::LanguageExtensions"}}, "macros"),
+        ({"template": TEMPLATE | {"Resources": {"Inner": resource("CloudFormation::Stack")}}}, "nested stacks"),
+        ({"StackInstancesGroup": [group("ou-none-00000000")]}, "ou-none-00000000 does not exist"),
+        ({"StackInstancesGroup": [group("r-0"), group("r-0", overrides=value("2"))]}, "more than one"),
+        ({"StackInstancesGroup": [group(Accounts=["123456789012"])]}, "needs OrganizationalUnitIds"),
+        ({"StackInstancesGroup": [group("r-0", Accounts=["123456789012"])]}, "AccountFilterType"),
+    ],
+)
+def test_what_stack_sets_refuse_is_refused(change: Any, said: str, bare_cloud: LocalCloud) -> None:
+    iam = role([statement("s3:*")])
+    resources = {"Resources": {"Role": iam}} if "Capabilities" in change else {}
+    template = change.pop("template", TEMPLATE | resources)
+    refused = stack_set("refused", **({"template": template} | change))
+    with pytest.raises(StackFailedError) as failed:
+        create(bare_cloud, "refused", {"Set": refused})
+    assert said in failed.value.reasons[0]
+    delete(bare_cloud, "refused")
+
+
+def test_a_template_of_one_megabyte_is_read_from_a_bucket_of_the_administrators_account(
+    bare_cloud: LocalCloud, organization: Organization
+) -> None:
+    unit = organization.unit("from-a-bucket")
+    account = organization.account(unit)
+
+    def put(bucket: str, size: int, owner: str) -> str:
+        s3 = organization.client("s3", owner)
+        s3.create_bucket(Bucket=bucket)
+        content = json.dumps(TEMPLATE | {"Metadata": {"Text": ""}})
+        s3.put_object(Bucket=bucket, Key="key", Body=content.replace('""', f'"{"x" * (size - len(content))}"'))
+        return f"https://s3.{REGION}.amazonaws.com/{bucket}/key"
+
+    def create_from(url: str) -> None:
+        own = stack_set("from-a-bucket", group(unit), TemplateURL=url)
+        del own["Properties"]["TemplateBody"]
+        create(bare_cloud, "from-a-bucket", {"Set": own})
+
+    for bucket, size, owner, said in (
+        ("too-large", 1_000_001, ACCOUNT, "1000000"),
+        ("another-accounts", 60_000, account, "not found"),
+    ):
+        with pytest.raises(StackFailedError) as failed:
+            create_from(put(bucket, size, owner))
+        assert said in failed.value.reasons[0]
+        delete(bare_cloud, "from-a-bucket")
+    create_from(put("large-enough", 1_000_000, ACCOUNT))
+    assert note(organization, account) == "one"
+
+
+def test_a_delegated_administrator_deploys_and_reads_the_sets_of_the_management_account(
+    bare_cloud: LocalCloud, organization: Organization
+) -> None:
+    unit = organization.unit("delegated")
+    administrator = organization.account(unit)
+    cloudformation = organization.client("cloudformation", administrator)
+    with pytest.raises(ClientError, match="delegated admin account"):
+        cloudformation.list_stack_sets(CallAs="DELEGATED_ADMIN")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        organization.client("organizations", administrator).list_roots()
+    service = "member.org.stacksets.cloudformation.amazonaws.com"
+    organization.api.register_delegated_administrator(AccountId=administrator, ServicePrincipal=service)
+    own = stack_set("delegated", group(unit), CallAs="DELEGATED_ADMIN")
+    cloudformation.create_stack(StackName="fleet", TemplateBody=json.dumps({"Resources": {"Set": own}}))
+    organization.wait_for_stacks(administrator, {"delegated": "CREATE_COMPLETE"})
+    shown = cloudformation.list_stack_sets(CallAs="DELEGATED_ADMIN")["Summaries"]
+    assert "delegated" in [each["StackSetName"] for each in shown]
+    assert cloudformation.list_stack_sets()["Summaries"] == []
+    assert organization.client("organizations", administrator).list_roots()["Roots"][0]["Id"] == organization.root
+
+
+def trusted(name: str, principal: dict[str, str]) -> dict[str, Any]:
+    trust = {"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}
+    document = {"Version": "2012-10-17", "Statement": [trust]}
+    return {"RoleName": name, "AssumeRolePolicyDocument": json.dumps(document)}
+
+
+def test_a_self_managed_set_needs_its_roles(bare_cloud: LocalCloud, organization: Organization, sets: Sets) -> None:
+    account = organization.account()
+    targets = {"DeploymentTargets": {"Accounts": [account]}, "Regions": [REGION]}
+    own = stack_set("own", targets, PermissionModel="SELF_MANAGED")
+    del own["Properties"]["AutoDeployment"]
+
+    def refusal() -> str:
+        with pytest.raises(StackFailedError) as failed:
+            create(bare_cloud, "own", {"Set": own})
+        delete(bare_cloud, "own")
+        return str(failed.value.reasons[0])
+
+    administration = "AWSCloudFormationStackSetAdministrationRole"
+    assert "trust relationship to CloudFormation service" in refusal()
+    iam = organization.client("iam", ACCOUNT)
+    iam.create_role(**trusted(administration, {"Service": "cloudformation.amazonaws.com"}))
+    execution = "AWSCloudFormationStackSetExecutionRole"
+    assert f"Account {account} should have '{execution}' role" in refusal()
+    stranger = trusted(execution, {"AWS": "arn:aws:iam::999999999999:root"})
+    organization.client("iam", account).create_role(**stranger)
+    assert f"trust relationship to Role '{administration}'" in refusal()
+    document = trusted(execution, {"AWS": f"arn:aws:iam::{ACCOUNT}:root"})["AssumeRolePolicyDocument"]
+    organization.client("iam", account).update_assume_role_policy(RoleName=execution, PolicyDocument=document)
+    create(bare_cloud, "own", {"Set": own})
+    assert note(organization, account) == "one"

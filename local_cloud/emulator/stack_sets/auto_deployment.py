@@ -10,11 +10,13 @@ from local_cloud.emulator.stack_sets.stack_set import StackSet, stack_sets
 from local_cloud.emulator.stack_sets.targets import targets
 
 
-def _follow(management: str) -> None:
-    ministack.in_background(lambda: ministack.on_loop(_follow_all(management)).result(), name="auto-deployment")
+def _follow(management: str, account: str) -> None:
+    ministack.in_background(
+        lambda: ministack.on_loop(_follow_all(management, account)).result(), name="auto-deployment"
+    )
 
 
-async def _follow_all(management: str) -> None:
+async def _follow_all(management: str, moved: str) -> None:
     """A set waits for those it depends on, and does nothing when one of them fails."""
     found = [each for account, _, each in ministack.in_all_scopes(stack_sets) if account == management]
     automatic = {each.arn: each for each in found if each.is_automatic}
@@ -22,7 +24,7 @@ async def _follow_all(management: str) -> None:
 
     async def follow(stack_set: StackSet) -> bool:
         needed = [start(automatic[arn]) for arn in _depends_on(stack_set) if arn in automatic]
-        return all([await each for each in needed]) and await _follow_one(stack_set)
+        return all([await each for each in needed]) and await _follow_one(stack_set, moved)
 
     def start(stack_set: StackSet) -> asyncio.Task[bool]:
         if stack_set.arn not in tasks:
@@ -36,12 +38,12 @@ def _depends_on(stack_set: StackSet) -> list[str]:
     return stack_set.properties["AutoDeployment"].get("DependsOn") or []
 
 
-async def _follow_one(stack_set: StackSet) -> bool:
+async def _follow_one(stack_set: StackSet, moved: str) -> bool:
     """Whether all its operations succeeded. OperationPreferences do not apply."""
     groups = stack_set.properties.get("StackInstancesGroup") or []
     wanted = {target: unit for group in groups for target, unit in targets(group, stack_set.management).items()}
-    gone = [each for each in stack_set.instances if each not in wanted]
-    new = {target: unit for target, unit in wanted.items() if target not in stack_set.instances}
+    gone = [each for each in stack_set.instances if each[0] == moved and each not in wanted]
+    new = {each: unit for each, unit in wanted.items() if each[0] == moved and each not in stack_set.instances}
     operations = []
     if gone:
         operations.append(Operation("DELETE", gone, AUTOMATIC, retains=stack_set.retains_on_removal))
@@ -49,7 +51,7 @@ async def _follow_one(stack_set: StackSet) -> bool:
         stack_set.add(new, {})
         operations.append(Operation("CREATE", list(new), AUTOMATIC))
     for operation in operations:
-        await stack_set.run(operation)
+        await stack_set.run(operation, queues=True)
     return not any(each.failed for each in operations)
 
 

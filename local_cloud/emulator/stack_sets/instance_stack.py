@@ -38,11 +38,9 @@ async def apply(target: Target, name: str, request: dict[str, Any], body: str) -
     made = _find(target, name)
     stack_id = str(made["StackId"]) if made else ""
     if _UNCHANGED in refusal:
-        refusal = ""
+        return stack_id, ""
     if refusal or (made and made["StackStatus"] in _GOOD):
         return stack_id, refusal
-    if stack and made and made["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE" and not _failures(target, stack_id):
-        return stack_id, ""  # rolled back before, and nothing to do now
     return stack_id, _failures(target, stack_id) or f"Stack {stack_id} is in {made and made['StackStatus']} state."
 
 

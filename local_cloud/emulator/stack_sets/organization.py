@@ -27,11 +27,11 @@ _READS = ("Describe", "List")
 # Of management accounts: those that let StackSets into their organization, and their delegated administrators.
 with_trusted_access: set[str] = set()
 _delegated: dict[str, set[str]] = {}
-_moved: list[Callable[[str], None]] = []
+_moved: list[Callable[[str, str], None]] = []
 
 
-def when_accounts_move(tell: Callable[[str], None]) -> None:
-    """Call tell(management account) when an account came into a unit or left one."""
+def when_accounts_move(tell: Callable[[str, str], None]) -> None:
+    """Call tell(management account, account) when an account came into a unit or left one."""
     _moved.append(tell)
 
 
@@ -84,7 +84,7 @@ async def _serve(serve: Any, method: str, path: str, headers: Any, body: bytes, 
         answer: ministack.Answer = await serve(method, path, headers, body, query)
     if operation == "MoveAccount" and answer[0] == 200:
         for tell in _moved:
-            tell(management)
+            tell(management, json.loads(body)["AccountId"])
     return answer
 
 

@@ -80,12 +80,12 @@ class StackSet:
             known = self.instances.setdefault(target, made)
             known.unit, known.overrides = unit, overrides
 
-    async def run(self, operation: Operation) -> None:
+    async def run(self, operation: Operation, *, queues: bool = False) -> None:
         """Create, update or delete the stacks of the operation's targets, after the operations before it.
 
-        Raises RefusedError.
+        queues: even without managed execution. Raises RefusedError.
         """
-        if self._turn.locked() and not self.queues:
+        if self._turn.locked() and not (queues or self.queues):
             message = f"Another Operation on StackSet {self.arn} is in progress"
             raise RefusedError("OperationInProgressException", message)
         self.operations.append(operation)
@@ -113,7 +113,7 @@ class StackSet:
         instance = self.instances[target]
         instance.detailed_status = "RUNNING"
         reason = ""
-        if not operation.retains:
+        if instance.stack_id and not operation.retains:
             reason = self._missing_role(target) or await instance_stack.delete(target, instance.stack_name)
         self._settle(target, operation, Result("FAILED" if reason else "SUCCEEDED", reason))
         return reason
