@@ -92,8 +92,8 @@ def archives_lie_in_buckets_of_the_regions(rendered: RenderedFleet) -> Iterator[
         if not rendered.values(group).get("ArchiveBucketPrefix"):
             problem = f"this deployment starts from {archives}, which no template can hold"
             fix = (
-                "put it into a bucket `<prefix>-<region>` for each region, which the accounts may read, and set "
-                "ArchiveBucketPrefix to the prefix"
+                f"put what `python -m slipway render {rendered.fleet.deployment}` writes into a bucket "
+                "`<prefix>-<region>` of each region, which the accounts may read, and set ArchiveBucketPrefix"
             )
             yield Finding(f"{field}.parameters", problem, fix)
 
