@@ -70,6 +70,7 @@ def extend_resource_type(
     check_new: Callable[[Properties], None] | None = None,
     check: Callable[[Properties], None] | None = None,
     complete: Callable[[str, Properties], None] | None = None,
+    check_update: Callable[[str], None] | None = None,
     check_delete: Callable[[str], None] | None = None,
     forget: Callable[[str, Properties], None] | None = None,
     generated_name: tuple[str, str] | None = None,
@@ -77,9 +78,9 @@ def extend_resource_type(
     """Add checks and settings to a type of MiniStack.
 
     check_new(properties) may refuse a creation, check(properties) an update too; complete(physical id, properties)
-    sets what MiniStack leaves out. check_delete(physical id) may refuse a deletion; forget(physical id, properties)
-    clears up after one. generated_name is the property that names the resource, and the form of its
-    value when the template gives none: {stack}, {logical_id} and {unique} are filled in.
+    sets what MiniStack leaves out. check_update(physical id) may refuse an update, and check_delete a deletion;
+    forget(physical id, properties) clears up after one. generated_name is the property that names the resource, and
+    the form of its value when the template gives none: {stack}, {logical_id} and {unique} are filled in.
     """
     handlers = dict(_provisioners._RESOURCE_HANDLERS[name])
 
@@ -101,6 +102,8 @@ def extend_resource_type(
         return provision(properties, lambda: handlers["create"](logical_id, properties, stack))
 
     def update(physical_id: str, old: Properties, new: Properties, *rest: Any) -> Any:
+        if check_update:
+            check_update(physical_id)
         if generated_name and not (old.get(generated_name[0]) or new.get(generated_name[0])):
             old, new = old | {generated_name[0]: physical_id}, new | {generated_name[0]: physical_id}
         return provision(new, lambda: handlers["update"](physical_id, old, new, *rest))

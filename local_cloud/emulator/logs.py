@@ -75,6 +75,12 @@ def _refuse_existing(properties: dict[str, Any]) -> None:
         raise ValueError(f"Resource of type 'AWS::Logs::LogGroup' with identifier '{identifier}' already exists.")
 
 
+def _refuse_missing(name: str) -> None:
+    """MiniStack makes it again; on AWS a stack doesn't notice that a resource is gone until an update of it fails."""
+    if name not in _logs._log_groups:
+        raise ValueError(f"The specified log group does not exist: {name}")
+
+
 def install() -> None:
     _give_each_event_an_id()
     _authorize_on_streams()
@@ -82,6 +88,7 @@ def install() -> None:
     extend_resource_type(
         "AWS::Logs::LogGroup",
         check_new=_refuse_existing,
+        check_update=_refuse_missing,
         # With a unique part, so that the next stack of that name does not take over a retained group.
         generated_name=("LogGroupName", "/aws/cloudformation/{stack}/{logical_id}-{unique}"),
     )

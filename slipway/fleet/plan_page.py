@@ -13,6 +13,12 @@ from slipway.fleet.plan import Plan
 from slipway.fleet.targets import Target
 
 _HEADING = ("STACK SET", "ACCOUNT", "REGION", "ACTION", "MEANS", "USD/H")
+# Of a stack that no update reaches; True = the fleet names its account.
+_FATES = {
+    ("remove", False): "the stack is deleted",
+    ("left alone", True): "joined its unit later: automatic deployment or a changed group reaches it",
+    ("left alone", False): "has left its unit, and keeps the stack",
+}
 
 
 def lines(plan: Plan) -> Iterator[str]:
@@ -44,8 +50,8 @@ def _order(stack_set: StackSet) -> str:
 
 def _row(target: Target, plan: Plan) -> tuple[str, ...]:
     number = plan.report_number(target)
-    if target.action == "remove":
-        return target.stack_set.name, str(target.account), target.region, "remove", "the stack is deleted", ""
+    if means := _FATES.get((target.action, bool(target.group))):
+        return target.stack_set.name, str(target.account), target.region, target.action, means, ""
     means = f"[{number}] {_meaning(target)}" if number else "values or order alone" if target.action == "update" else ""
     name = target.stack_set.name
     account = target.account or f"others of {', '.join(target.group.organizational_units if target.group else [])}"
@@ -85,9 +91,8 @@ def content(plan: Plan) -> dict[str, Any]:
         "usd_per_hour": asdict(cost),
         "findings": [asdict(each) | {"message": each.message} for each in plan.findings],
         "organization": {
-            "management_account": plan.organization.management_account,
-            "problem": plan.organization.problem,
             "left_out": plan.organization.left_out,
+            "problem": plan.organization.problem,
         },
         "moved": [{"account": account, "region": region} for account, region in plan.targets.moved],
         "reached_twice": [{"account": account, "region": region} for account, region in plan.targets.reached_twice],

@@ -92,8 +92,8 @@ def archives_lie_in_buckets_of_the_regions(rendered: RenderedFleet) -> Iterator[
         if not rendered.values(group).get("ArchiveBucketPrefix"):
             problem = f"this deployment starts from {archives}, which no template can hold"
             fix = (
-                "put it into a bucket `<prefix>-<region>` for each region, which the accounts may read, and set "
-                "ArchiveBucketPrefix to the prefix"
+                f"put what `python -m slipway render {rendered.fleet.deployment}` writes into a bucket "
+                "`<prefix>-<region>` of each region, which the accounts may read, and set ArchiveBucketPrefix"
             )
             yield Finding(f"{field}.parameters", problem, fix)
 
@@ -239,7 +239,7 @@ def overrides_do_not_reach_accounts_that_join(rendered: RenderedFleet) -> Iterat
     for number, group in enumerate(rendered.fleet.targets if rendered.fleet.auto_deployment.enabled else []):
         if group.parameters:
             problem = "hold for accounts that are in the units at a deploy; one that joins gets the fleet's parameters"
-            yield Finding(f"targets.{number}.parameters", problem, "deploy the fleet again once an account has joined")
+            yield Finding(f"targets.{number}.parameters", problem, "make them the fleet's where new accounts need them")
 
 
 @_rule("warning")

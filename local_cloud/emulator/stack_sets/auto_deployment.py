@@ -39,8 +39,11 @@ def _depends_on(stack_set: StackSet) -> list[str]:
 
 
 async def _follow_one(stack_set: StackSet, moved: str) -> bool:
-    """Whether all its operations succeeded. OperationPreferences do not apply."""
-    groups = stack_set.properties.get("StackInstancesGroup") or []
+    """Whether all its operations succeeded. OperationPreferences do not apply, and account filters not either."""
+    groups = [
+        {**group, "DeploymentTargets": {"OrganizationalUnitIds": group["DeploymentTargets"]["OrganizationalUnitIds"]}}
+        for group in stack_set.properties.get("StackInstancesGroup") or []
+    ]
     wanted = {target: unit for group in groups for target, unit in targets(group, stack_set.management).items()}
     gone = [each for each in stack_set.instances if each[0] == moved and each not in wanted]
     new = {each: unit for each, unit in wanted.items() if each[0] == moved and each not in stack_set.instances}

@@ -180,7 +180,8 @@ def _answering(action: str, operation: Callable[[Parameters], dict[str, Any]]) -
             return _helpers._error(error.code, str(error))
         more = ""
         if "Summaries" in content:
-            content["Summaries"], more, refusal = _helpers._page(content["Summaries"], parameters, action)
+            size = int(_given(parameters, "MaxResults") or 100)
+            content["Summaries"], more, refusal = _helpers._page(content["Summaries"], parameters, action, size)
             if refusal:
                 return refusal
         return _helpers._xml(200, f"{action}Response", f"<{action}Result>{_members(content)}{more}</{action}Result>")
