@@ -137,6 +137,8 @@ def test_each_answers_its_own_accounts_callers_and_nobody_elses(trio: Trio) -> N
         events = trio.organization.client("logs", *place).filter_log_events(logGroupName=group)["events"]
         written = " ".join(each["message"] for each in events)
         assert [each for each in places if requests[each] in written] == [place]
+        container = trio.resource(*place, "EndpointLogGroup")
+        assert trio.organization.client("logs", *place).filter_log_events(logGroupName=container)["events"]
 
 
 def test_a_bad_update_stops_at_the_canary_and_all_answer_as_before(trio: Trio, sets: Sets) -> None:

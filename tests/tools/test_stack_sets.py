@@ -77,27 +77,31 @@ def value(text: str) -> list[dict[str, str]]:
     return [{"ParameterKey": "Value", "ParameterValue": text}]
 
 
+@pytest.mark.parametrize("concurrency", ["SEQUENTIAL", "PARALLEL"])
 def test_an_update_takes_the_regions_in_order_and_stops_when_too_many_accounts_failed(
-    bare_cloud: LocalCloud, organization: Organization, sets: Sets
+    concurrency: str, bare_cloud: LocalCloud, organization: Organization, sets: Sets
 ) -> None:
     """One of three fails in the first region: nothing else is touched, and the parent stack updates the set back."""
-    unit, regions = organization.unit("stopping"), ("eu-west-1", REGION)
+    unit, regions = organization.unit(concurrency), ("eu-west-1", REGION)
     accounts = sorted(organization.account(unit) for _ in range(3))
     template = failing_in(accounts[1])
-    preferences = {"RegionOrder": [REGION], "MaxConcurrentCount": 1}
+    # Strict: as none may fail, one account at a time.
+    preferences = {"RegionOrder": [REGION], "RegionConcurrencyType": concurrency, "MaxConcurrentPercentage": 100}
     groups = group(unit, regions=regions)
     named = {"template": template, "OperationPreferences": preferences}
-    create(bare_cloud, "stopping", {"Set": stack_set("stopping", groups, **named)})
+    create(bare_cloud, concurrency, {"Set": stack_set(concurrency, groups, **named)})
     with pytest.raises(StackFailedError, match="UPDATE_ROLLBACK_COMPLETE") as failed:
-        update(bare_cloud, "stopping", {"Set": stack_set("stopping", groups, Parameters=value("bad"), **named)})
+        update(bare_cloud, concurrency, {"Set": stack_set(concurrency, groups, Parameters=value("bad"), **named)})
     assert f"{accounts[1]} in {REGION}: ResourceLogicalId:Broken" in failed.value.reasons[0]
-    operations = sets.api.list_stack_set_operations(StackSetName="stopping")["Summaries"]
-    bad = sets.api.list_stack_set_operation_results(StackSetName="stopping", OperationId=operations[1]["OperationId"])
+    operations = sets.api.list_stack_set_operations(StackSetName=concurrency)["Summaries"]
+    bad = sets.api.list_stack_set_operation_results(StackSetName=concurrency, OperationId=operations[1]["OperationId"])
     by_status = {(each["Account"], each["Region"]): each["Status"] for each in bad["Summaries"]}
-    first = dict(zip([(account, REGION) for account in accounts], ("SUCCEEDED", "FAILED", "CANCELLED"), strict=True))
-    assert by_status == first | {(account, "eu-west-1"): "CANCELLED" for account in accounts}
-    assert sets.operations("stopping") == [("CREATE", "SUCCEEDED"), ("UPDATE", "FAILED"), ("UPDATE", "SUCCEEDED")]
-    assert set(sets.instances("stopping").values()) == {("CURRENT", "SUCCEEDED")}
+    stopped, untouched = ["SUCCEEDED", "FAILED", "CANCELLED"], ["CANCELLED"] * 3
+    assert [by_status[account, REGION] for account in accounts] == stopped
+    second = stopped if concurrency == "PARALLEL" else untouched
+    assert [by_status[account, "eu-west-1"] for account in accounts] == second
+    assert sets.operations(concurrency) == [("CREATE", "SUCCEEDED"), ("UPDATE", "FAILED"), ("UPDATE", "SUCCEEDED")]
+    assert set(sets.instances(concurrency).values()) == {("CURRENT", "SUCCEEDED")}
     assert [note(organization, each) for each in accounts] == ["one"] * 3
 
 
@@ -125,6 +129,18 @@ def test_failures_within_the_tolerance_leave_the_failed_outdated_and_the_operati
     assert "ResourceType:AWS::Lambda::Function" in instance["StatusReason"]
     with pytest.raises(StackFailedError):
         changed({"FailureTolerancePercentage": 33}, Parameters=value("bad"), Description="again")
+    soft = {"ConcurrencyMode": "SOFT_FAILURE_TOLERANCE", "MaxConcurrentPercentage": 100}
+    with pytest.raises(StackFailedError):
+        changed(soft, Parameters=value("bad"), Description="soft")
+    operation = sets.api.list_stack_set_operations(StackSetName="tolerant")["Summaries"][1]["OperationId"]
+    found = sets.api.list_stack_set_operation_results(StackSetName="tolerant", OperationId=operation)["Summaries"]
+    assert sorted(each["Status"] for each in found) == ["FAILED", "SUCCEEDED", "SUCCEEDED"]
+    assert (
+        sets.api.describe_stack_set_operation(StackSetName="tolerant", OperationId=operation)["StackSetOperation"][
+            "Status"
+        ]
+        == "FAILED"
+    )
 
 
 def test_overrides_and_new_and_removed_units_need_no_update_of_the_others(

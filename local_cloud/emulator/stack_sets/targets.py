@@ -21,7 +21,7 @@ def targets(group: Group, management: str | None) -> dict[Target, str]:
     if management is None:
         if units or not accounts:
             raise RefusedError("ValidationError", "A self-managed stack set needs Accounts, not OrganizationalUnitIds.")
-        found = dict.fromkeys(accounts, "")
+        found: dict[str, str] = dict.fromkeys(accounts, "")
     else:
         found = _in_units(units, set(accounts), given.get("AccountFilterType"), management)
     return {(account, region): unit for account, unit in found.items() for region in group["Regions"]}
