@@ -1,6 +1,7 @@
 """`python -m slipway diff`: what the next deploy means, compared with a commit, a template or the deployed stack."""
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -54,7 +55,10 @@ def run(name: str, root: Path, options: Options) -> int:
         print(error, file=sys.stderr)
         return 2
     shown = {"json": lambda: json.dumps(as_json(report), indent=2), "markdown": lambda: markdown(report)}
-    print(shown.get(options.form, lambda: page(report))())
+    try:
+        print(shown.get(options.form, lambda: page(report))(), flush=True)
+    except BrokenPipeError:  # whoever reads has read enough: `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if report.gate.stopping:
         file = options.accepted or f"accepted-changes/{name}.yaml"
         print(f"Acknowledge what is meant in {file}, by resource, kind and reason.", file=sys.stderr)
@@ -67,7 +71,7 @@ def _report(name: str, root: Path, options: Options) -> Report:
     if options.against == "stack":
         after = synthesize(asked, root)
         before = _of_stack(after, options.region)
-    elif Path(options.against).is_file():
+    elif os.path.isfile(options.against):
         before = Before(read_template(Path(options.against)), options.against)
         after = synthesize(asked, root)
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from . import ACCOUNT_SETTINGS, STAGING_PREFIX
+from . import ACCOUNT_SETTINGS, FLEET_PREFIX, STAGING_PREFIX
 from .deployment import Deployment
 from .deployment_paths import base_of, same_stack, stack_name
 from .finding import Finding
@@ -86,12 +86,12 @@ def sets_over_base(overlay: Overlay, deployment: Deployment) -> list[SetOverBase
 
 def _name_problem(path: Path, base: Path | None) -> Finding | None:
     name = stack_name(path)
-    is_ours = name == ACCOUNT_SETTINGS or name.startswith(STAGING_PREFIX)
+    is_ours = name == ACCOUNT_SETTINGS or name.startswith((STAGING_PREFIX, FLEET_PREFIX))
     if not NAME.fullmatch(name) or len(name) > NAME_LENGTH or is_ours:
         fix = (
             "rename the file: lower-case letters, digits and single hyphens, a letter first, at most "
-            f"{NAME_LENGTH} characters{', those of the base included' if base else ''}, not {ACCOUNT_SETTINGS} or "
-            f"{STAGING_PREFIX}..."
+            f"{NAME_LENGTH} characters{', those of the base included' if base else ''}, not {ACCOUNT_SETTINGS}, "
+            f"{STAGING_PREFIX}... or {FLEET_PREFIX}..."
         )
         return Finding("name", f"{name!r} can't be a stack's name", fix)
     if base and (other := same_stack(path, base.parent)):

@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from local_cloud.emulator import ministack
+from local_cloud.emulator.cloudformation import generate_unique_names
 
 _app = ministack.internals("ministack.app", "pin_request_origin")
 _iam = ministack.internals("ministack.services.iam", "_roles.get_scoped")
@@ -128,7 +129,14 @@ def session_of_role(role_arn: str, session_name: str = "SageMaker") -> dict[str,
 
 
 def install() -> None:
-    """Count the loopback as TLS, so that policies that demand TLS stand in templates as they are on AWS."""
+    _count_loopback_as_tls()
+    # An account's in all regions: stacks of one name in two regions must not share them.
+    for name in ("InstanceProfile", "Role"):
+        generate_unique_names(f"AWS::IAM::{name}")
+
+
+def _count_loopback_as_tls() -> None:
+    """Policies that demand TLS stand in templates as they are on AWS."""
     pin = _app.pin_request_origin
 
     def pin_request_origin(address: str, secure: bool) -> None:

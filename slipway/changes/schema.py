@@ -1,11 +1,13 @@
 """The resource schemas of CloudFormation, as cfn-lint carries them: read when a type is first asked for."""
 
+import contextlib
 import functools
 import importlib.resources
 import json
 from typing import Any
 
 Path = tuple[str, ...]
+_MOST_TYPES = "us-east-1"  # the region that has them all
 
 
 class Schema:
@@ -62,16 +64,16 @@ class Schema:
 
 @functools.cache
 def schema_of(resource_type: str, region: str) -> Schema | None:
-    """None for a type that the region's schemas do not have, and for custom resources."""
+    """None for a type that no schema describes, and for custom resources."""
     if resource_type.startswith("Custom::") or resource_type == "AWS::CloudFormation::CustomResource":
         return None
     from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # takes half a second, which other commands need not wait
     from cfnlint.schema._exceptions import ResourceNotFoundError
 
-    try:
-        return Schema(PROVIDER_SCHEMA_MANAGER.get_resource_schema(region, resource_type).schema)
-    except ResourceNotFoundError:
-        return None
+    for known in (region, _MOST_TYPES):  # a region that cfn-lint does not know, or not with the type
+        with contextlib.suppress(ResourceNotFoundError, KeyError):
+            return Schema(PROVIDER_SCHEMA_MANAGER.get_resource_schema(known, resource_type).schema)
+    return None
 
 
 @functools.cache

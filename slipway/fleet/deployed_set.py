@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from llm_hosting.fleet import Fleet
+from llm_hosting.fleet import Fleet, Group
 from llm_hosting.fleets.stack_sets import version_of
 from slipway.changes.template_file import parse_template
 
@@ -60,6 +60,32 @@ class DeployedSet:
             StackSetName=self.described["StackSetName"], MaxResults=MOST_OPERATIONS, CallAs=self.caller
         )
         yield from found.get("Summaries", [])[:MOST_OPERATIONS]
+
+
+def deployed_groups(stack: str, client: Any) -> dict[str, list[Group]]:
+    """The groups of each stack set as the fleet's stack was deployed; StackSets itself does not tell them.
+
+    Empty = there is no such stack. Raises boto3's errors.
+    """
+    try:
+        body = client.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ValidationError":
+            return {}
+        raise
+    template = parse_template(body, f"the stack {stack}") if isinstance(body, str) else body
+    sets = [each["Properties"] for each in template["Resources"].values() if "StackSetName" in each["Properties"]]
+    return {each["StackSetName"]: [_group(group) for group in each["StackInstancesGroup"]] for each in sets}
+
+
+def _group(instances: dict[str, Any]) -> Group:
+    targets = instances["DeploymentTargets"]
+    return Group(
+        organizational_units=targets.get("OrganizationalUnitIds", []),
+        accounts=targets.get("Accounts", []),
+        account_filter=targets.get("AccountFilterType", "NONE").lower(),
+        regions=instances["Regions"],
+    )
 
 
 def deployed_set(name: str, client: Any, caller: str) -> DeployedSet | None:

@@ -15,11 +15,14 @@ from slipway.aws_errors import sentence
 class Organization:
     """client: of Organizations; the management account and delegated administrators may ask.
 
+    told_management: the management account as the fleet's file names it.
+
     problem: why Organizations gave no answer, one sentence; empty = it did. left_out: accounts that a unit holds and
     StackSets does not reach, with the reason.
     """
 
     client: Any
+    told_management: str | None = None
     problem: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
     _units: dict[str, set[str] | None] = field(default_factory=dict)
@@ -27,10 +30,11 @@ class Organization:
     @cached_property
     def management_account(self) -> str | None:
         """None = not known."""
+        if self.told_management:
+            return self.told_management
         try:
             return str(self.client.describe_organization()["Organization"]["MasterAccountId"])
-        except (BotoCoreError, ClientError) as error:
-            self.problem = self.problem or sentence(error)
+        except (BotoCoreError, ClientError):
             return None
 
     def accounts(self, group: Group) -> set[str] | None:

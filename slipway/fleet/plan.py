@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+from llm_hosting import FLEET_PREFIX
 from llm_hosting.finding import Finding
 from llm_hosting.fleets.stack_sets import RenderedFleet
 from slipway.aws_clients import Clients
 from slipway.changes.gate import Acknowledgement, judge
 from slipway.changes.report import Report
 from slipway.fleet.billing import Bill, bill, quota
-from slipway.fleet.deployed_set import Place, call_as, deployed_set
+from slipway.fleet.deployed_set import Place, call_as, deployed_groups, deployed_set
 from slipway.fleet.organization import Organization
 from slipway.fleet.targets import Target, Targets
 
@@ -53,9 +54,10 @@ def make_plan(
 ) -> Plan:
     """Raises boto3's errors where StackSets can't be asked; Organizations may refuse."""
     client, caller = clients("cloudformation"), call_as(rendered.fleet)
-    organization = Organization(clients("organizations"))
+    organization = Organization(clients("organizations"), rendered.fleet.management_account)
     deployed = {each.name: deployed_set(each.name, client, caller) for each in rendered.stack_sets}
-    targets = Targets(rendered, organization, deployed)
+    before = deployed_groups(f"{FLEET_PREFIX}{rendered.name}", client)
+    targets = Targets(rendered, organization, deployed, before)
     updates = list(dict.fromkeys(each.changes for each in targets.all if each.changes))
     reports = [
         Report(rendered.fleet.deployment, "what runs now", list(changes), judge(list(changes), acknowledged))

@@ -13,6 +13,12 @@ from slipway.fleet.plan import Plan
 from slipway.fleet.targets import Target
 
 _HEADING = ("STACK SET", "ACCOUNT", "REGION", "ACTION", "MEANS", "USD/H")
+# Of a stack that no update reaches; True = the fleet names its account.
+_FATES = {
+    ("remove", False): "the stack is deleted",
+    ("left alone", True): "joined its unit later: automatic deployment or a changed group reaches it",
+    ("left alone", False): "has left its unit, and keeps the stack",
+}
 
 
 def lines(plan: Plan) -> Iterator[str]:
@@ -44,6 +50,8 @@ def _order(stack_set: StackSet) -> str:
 
 def _row(target: Target, plan: Plan) -> tuple[str, ...]:
     number = plan.report_number(target)
+    if means := _FATES.get((target.action, bool(target.group))):
+        return target.stack_set.name, str(target.account), target.region, target.action, means, ""
     means = f"[{number}] {_meaning(target)}" if number else "values or order alone" if target.action == "update" else ""
     name = target.stack_set.name
     account = target.account or f"others of {', '.join(target.group.organizational_units if target.group else [])}"
@@ -61,6 +69,9 @@ def _remarks(plan: Plan) -> Iterator[str]:
     if plan.organization.problem:
         yield f"unknown: the accounts of units: {plan.organization.problem}"
     yield from (f"left out: {account}: {why}" for account, why in sorted(plan.organization.left_out.items()))
+    for account, region in plan.targets.moved:
+        where = f"{account} in {region} goes to another stack set"
+        yield f"warning: {where}: a new stack, at a new URL, and the old one is deleted"
     for account, region in plan.targets.reached_twice:
         yield f"error: {account} in {region} is reached by two groups, one unit inside another; leave it out of one"
 
@@ -80,10 +91,10 @@ def content(plan: Plan) -> dict[str, Any]:
         "usd_per_hour": asdict(cost),
         "findings": [asdict(each) | {"message": each.message} for each in plan.findings],
         "organization": {
-            "management_account": plan.organization.management_account,
-            "problem": plan.organization.problem,
             "left_out": plan.organization.left_out,
+            "problem": plan.organization.problem,
         },
+        "moved": [{"account": account, "region": region} for account, region in plan.targets.moved],
         "reached_twice": [{"account": account, "region": region} for account, region in plan.targets.reached_twice],
         "quotas": [
             {"name": name, "size": size, "places": [{"account": a, "region": r} for a, r in places]}

@@ -113,7 +113,7 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     said = "something failed" if found["failed"] else "nothing failed"
     yield f"{found['fleet']}: {said}"
     for each in found["stack_sets"]:
-        yield f"  {each['name']}: template {each['template']}, {len(each['targets'])} stacks"
+        yield f"  {each['name']}: template {each['template']}, stacks: {len(each['targets'])}"
     targets = [(each["name"], target) for each in found["stack_sets"] for target in each["targets"]]
     yield from ("", *columns([_TARGETS, *(_target_row(name, target) for name, target in targets)]))
     operations = [(each["name"], operation) for each in found["stack_sets"] for operation in each["operations"]]

@@ -1,6 +1,6 @@
 """Account by account and region by region: what a deploy of a fleet does."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,7 +10,7 @@ from slipway.changes import Change, classify
 from slipway.fleet.deployed_set import DeployedSet, Place
 from slipway.fleet.organization import Organization
 
-Action = Literal["create", "update", "nothing", "remove", "not known"]
+Action = Literal["create", "update", "nothing", "remove", "left alone", "not known"]
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,20 @@ class Target:
 
 
 class Targets:
-    """All of a fleet. deployed: stack sets by name, as they are now."""
+    """All of a fleet.
 
-    def __init__(self, rendered: RenderedFleet, organization: Organization, deployed: Mapping[str, DeployedSet | None]):
-        self._rendered, self._organization, self._deployed = rendered, organization, deployed
+    deployed: stack sets by name, as they are now. before: their groups as they were deployed; CloudFormation makes and
+    deletes stacks where groups differ, and looks at no account that joined or left a unit in between.
+    """
+
+    def __init__(
+        self,
+        rendered: RenderedFleet,
+        organization: Organization,
+        deployed: Mapping[str, DeployedSet | None],
+        before: Mapping[str, Sequence[Group]],
+    ):
+        self._rendered, self._organization, self._deployed, self._before = rendered, organization, deployed, before
         self._classified: dict[object, tuple[Change, ...]] = {}
         self.all = [each for stack_set in rendered.stack_sets for each in self._of(stack_set)]
 
@@ -45,6 +55,14 @@ class Targets:
             if each.account and each.group and each.stack_set.role != "account-settings":
                 seen[each.account, each.region] = seen.get((each.account, each.region), 0) + 1
         return sorted(place for place, times in seen.items() if times > 1)
+
+    @property
+    def moved(self) -> list[Place]:
+        """Places that go from one set of the service to the other: StackSets moves no stack."""
+        service = [each for each in self.all if each.account and each.stack_set.role != "account-settings"]
+        gone = {(each.account, each.region) for each in service if each.action == "remove"}
+        made = {(each.account, each.region) for each in service if each.action == "create"}
+        return sorted((str(account), region) for account, region in gone & made)
 
     def _of(self, stack_set: StackSet) -> Iterator[Target]:
         deployed = self._deployed.get(stack_set.name)
@@ -59,12 +77,23 @@ class Targets:
                 if known is None:
                     yield Target(stack_set, None, region, "not known", group)
         for account, region in sorted(left):
-            yield Target(stack_set, account, region, "remove")
+            is_named = self._was_named(stack_set, (account, region))
+            yield Target(stack_set, account, region, "left alone" if is_named is False else "remove")
+
+    def _was_named(self, stack_set: StackSet, place: Place) -> bool | None:
+        """A group of the last deploy reaches the place now; None = not known."""
+        if stack_set.name not in self._before:
+            return None
+        groups = [group for group in self._before[stack_set.name] if place[1] in group.regions]
+        known = [self._organization.accounts(group) for group in groups]
+        return None if None in known else any(place[0] in accounts for accounts in known if accounts)
 
     def _target(self, stack_set: StackSet, group: Group, place: Place, deployed: DeployedSet | None) -> Target:
         is_settings = stack_set.role == "account-settings"
         values = {} if is_settings else self._rendered.values(group)
         if deployed is None or place not in deployed.instances:
+            if deployed and self._was_named(stack_set, place):
+                return Target(stack_set, *place, "left alone", group)
             return Target(stack_set, *place, "create", group, values)
         before = deployed.values(place)
         given = dict(stack_set.parameters) | group.parameters

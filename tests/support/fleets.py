@@ -71,6 +71,7 @@ class StandInAws:
         self.operations: dict[str, list[dict[str, Any]]] = {}
         self.callers: set[str] = set()
         self.is_closed = False
+        self.stacks: dict[str, dict[str, Any]] = {}
 
     def __call__(self, service: str) -> Any:
         return self
@@ -89,6 +90,11 @@ class StandInAws:
 
     def list_organizational_units_for_parent(self, ParentId: str) -> Any:
         return {"OrganizationalUnits": [{"Id": each} for each in self.units[ParentId] if not each.isdigit()]}
+
+    def get_template(self, StackName: str, TemplateStage: str) -> Any:
+        if StackName not in self.stacks:
+            raise ClientError({"Error": {"Code": "ValidationError"}}, "GetTemplate")
+        return {"TemplateBody": self.stacks[StackName]}
 
     def describe_stack_set(self, StackSetName: str, CallAs: str) -> Any:
         self.callers.add(CallAs)

@@ -259,6 +259,12 @@ PERMISSION = [
         of(R=role(ManagedPolicyArns=[{"Ref": "P"}]), P=a("IAM::ManagedPolicy", {"PolicyDocument": policy(READ)})),
         {"R nothing", "P added"},
     ),
+    Known(
+        "an old role attaches a new managed policy",
+        of(R=role()),
+        of(R=role(ManagedPolicyArns=[{"Ref": "P"}]), P=a("IAM::ManagedPolicy", {"PolicyDocument": policy(READ)})),
+        {"R nothing", "P added", "P permission-widened"},
+    ),
     Known("a new role with its grants", of(), of(R=role(READ)), {"R added"}),
     Known("a managed policy is attached", of(R=role()), of(R=role(ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"])), {"R permission-widened"}),
     Known("a boundary goes", of(R=role(PermissionsBoundary="arn:aws:iam::1:policy/b")), of(R=role()), {"R permission-widened"}),

@@ -1,4 +1,6 @@
-"""Policies that demand TLS let this machine in; trust in SageMaker counts as its guide has it."""
+"""Policies that demand TLS let this machine in; trust in SageMaker counts as its guide has it; names are unique."""
+
+import json
 
 import pytest
 
@@ -44,3 +46,23 @@ def test_another_condition_keeps_sagemaker_out(
 ) -> None:
     with pytest.raises(StackFailedError, match="Could not assume role"):
         create(bare_cloud, name, model_of_a_role_with(condition))
+
+
+def test_stacks_of_one_name_in_two_regions_have_roles_of_their_own(bare_cloud: LocalCloud) -> None:
+    """IAM knows no regions: one name would be one role, which goes with the stack that is deleted first."""
+    trusted = role([], service="ec2")
+    profile = resource("IAM::InstanceProfile", {"Roles": [{"Ref": "Role"}]})
+    template = json.dumps({"Resources": {"Role": trusted, "Profile": profile}})
+    clients = [bare_cloud.client("cloudformation", region=region) for region in ("us-east-1", "eu-west-1")]
+    roles = []
+    for client in clients:
+        client.create_stack(StackName="twin", TemplateBody=template, Capabilities=["CAPABILITY_IAM"])
+        client.get_waiter("stack_create_complete").wait(StackName="twin", WaiterConfig={"Delay": 1})
+        found = client.describe_stack_resource(StackName="twin", LogicalResourceId="Role")["StackResourceDetail"]
+        roles.append(found["PhysicalResourceId"])
+    iam = bare_cloud.client("iam", region=REGION)
+    for client, role_name in zip(clients, roles, strict=True):
+        (profile_of_role,) = iam.list_instance_profiles_for_role(RoleName=role_name)["InstanceProfiles"]
+        assert [each["RoleName"] for each in profile_of_role["Roles"]] == [role_name]
+        client.delete_stack(StackName="twin")
+        client.get_waiter("stack_delete_complete").wait(StackName="twin", WaiterConfig={"Delay": 1})

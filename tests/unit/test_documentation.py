@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from llm_hosting.fleets.file import parse_fleet
 from llm_hosting.preflight.validation import load
 from local_cloud.assembly import ROOT
 
@@ -18,6 +19,13 @@ def test_the_example_of_the_readme_has_neither_error_nor_warning(tmp_path: Path)
     file.write_text(example)
     _, findings = load(file, {})  # raises DeploymentError for an error
     assert [each for each in findings if each.level != "note"] == []
+
+
+def test_the_example_of_a_fleet_is_one(tmp_path: Path) -> None:
+    (file := tmp_path / "chat.yaml").write_text(
+        re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "fleet.md").read_text(), re.DOTALL)[0]
+    )
+    assert parse_fleet(file)[1] == []
 
 
 def anchors(page: Path) -> set[str]:

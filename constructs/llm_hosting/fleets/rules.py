@@ -92,8 +92,8 @@ def archives_lie_in_buckets_of_the_regions(rendered: RenderedFleet) -> Iterator[
         if not rendered.values(group).get("ArchiveBucketPrefix"):
             problem = f"this deployment starts from {archives}, which no template can hold"
             fix = (
-                "put it into a bucket `<prefix>-<region>` for each region, which the accounts may read, and set "
-                "ArchiveBucketPrefix to the prefix"
+                f"put what `python -m slipway render {rendered.fleet.deployment}` writes into a bucket "
+                "`<prefix>-<region>` of each region, which the accounts may read, and set ArchiveBucketPrefix"
             )
             yield Finding(f"{field}.parameters", problem, fix)
 
@@ -122,6 +122,17 @@ def targets_are_named_once(rendered: RenderedFleet) -> Iterator[Finding]:
             problem = f"{shared} in {', '.join(regions)} is in {first}, too"
             fix = "name it once; of a canary inside a unit the accounts, with `account_filter: intersection`"
             yield Finding(second, problem, fix)
+
+
+@_rule("error")
+def unit_has_one_set_of_parameters(rendered: RenderedFleet) -> Iterator[Finding]:
+    """CloudFormation refuses two groups of a set that give one unit different parameters in one region."""
+    groups = [(field, group) for field, group in rendered.places if field != "canary"]
+    for (first, one), (second, other) in combinations(groups, 2):
+        units = sorted(set(one.organizational_units) & set(other.organizational_units))
+        if units and set(one.regions) & set(other.regions) and one.parameters != other.parameters:
+            problem = f"{', '.join(units)} has other parameters in {first}, and CloudFormation takes one set of them"
+            yield Finding(f"{second}.parameters", problem, "put the accounts into a unit of their own")
 
 
 def _shared(one: Group, other: Group, *, is_cut: bool) -> str:
@@ -228,7 +239,7 @@ def overrides_do_not_reach_accounts_that_join(rendered: RenderedFleet) -> Iterat
     for number, group in enumerate(rendered.fleet.targets if rendered.fleet.auto_deployment.enabled else []):
         if group.parameters:
             problem = "hold for accounts that are in the units at a deploy; one that joins gets the fleet's parameters"
-            yield Finding(f"targets.{number}.parameters", problem, "deploy the fleet again once an account has joined")
+            yield Finding(f"targets.{number}.parameters", problem, "make them the fleet's where new accounts need them")
 
 
 @_rule("warning")

@@ -94,9 +94,8 @@ class RenderedFleet:
         automatic = fleet.auto_deployment.enabled
         sets = []
         if self.needs_settings:
-            plain = tuple(group.model_copy(update={"parameters": {}}) for group in (*canaries, *targets))
-            name = f"{self.name}-account-settings"
-            sets.append(StackSet("account-settings", name, self.settings, plain, {}, fleet.rollout, automatic))
+            name, groups = f"{self.name}-account-settings", tuple(_everywhere(fleet))
+            sets.append(StackSet("account-settings", name, self.settings, groups, {}, fleet.rollout, automatic))
         if canary:
             careful = fleet.rollout.model_copy(update=_ONE_BY_ONE)
             # Automatic deployment does not look at account filters: both sets would serve an account that joins.
@@ -123,10 +122,19 @@ def told_values(fleet: Fleet) -> dict[str, str]:
     return {name: "\n".join(sorted({values.get(name, "") for values in given})) for name in sorted(names)}
 
 
-def without(group: Group, canary: Group | None) -> list[Group]:
-    """The group, in parts where the canary's targets are left out of it: two sets would mean two services there."""
-    shared = [region for region in group.regions if canary and region in canary.regions]
-    left = _less(group, canary) if canary and shared else group
+def _everywhere(fleet: Fleet) -> Iterator[Group]:
+    """Targets and canary without parameters, each place once."""
+    left = [fleet.canary] if fleet.canary else []
+    for group in fleet.targets:
+        left = [part for each in left for part in without(each, group)]
+    for group in (*left, *fleet.targets):
+        yield group.model_copy(update={"parameters": {}})
+
+
+def without(group: Group, other: Group | None) -> list[Group]:
+    """The group, in parts where the other's targets are left out of it: two services would run there."""
+    shared = [region for region in group.regions if other and region in other.regions]
+    left = _less(group, other) if other and shared else group
     if left == group:
         return [group]
     rest = [region for region in group.regions if region not in shared]
@@ -134,21 +142,26 @@ def without(group: Group, canary: Group | None) -> list[Group]:
     return [*parts, group.model_copy(update={"regions": rest})] if rest else parts
 
 
-def _less(group: Group, canary: Group) -> Group | None:
-    """The group without the canary's accounts, or without its units where it has all their accounts."""
-    if not canary.organizational_units and not group.organizational_units:
-        accounts = _without(group.accounts, canary.accounts)
-        return group.model_copy(update={"accounts": accounts}) if accounts else None
-    if canary.account_filter == "none":
-        units = _without(group.organizational_units, canary.organizational_units)
+def _less(group: Group, other: Group) -> Group | None:
+    """The group without the other's accounts, or without its units where it has all their accounts."""
+    if not other.organizational_units and not group.organizational_units:
+        return _of_accounts(group, _without(group.accounts, other.accounts))
+    if other.account_filter == "none":
+        units = _without(group.organizational_units, other.organizational_units)
         return group.model_copy(update={"organizational_units": units}) if units else None
-    if canary.account_filter == "difference":
-        return group
+    is_inside = set(group.organizational_units) <= set(other.organizational_units)
+    if other.account_filter == "difference":
+        if not is_inside or group.account_filter != "intersection":
+            return group
+        return _of_accounts(group, [each for each in group.accounts if each in other.accounts])
     if group.account_filter == "intersection":
-        accounts = _without(group.accounts, canary.accounts)
-        return group.model_copy(update={"accounts": accounts}) if accounts else None
-    excluded = list(dict.fromkeys([*group.accounts, *canary.accounts]))
+        return _of_accounts(group, _without(group.accounts, other.accounts))
+    excluded = list(dict.fromkeys([*group.accounts, *other.accounts]))
     return group.model_copy(update={"accounts": excluded, "account_filter": "difference"})
+
+
+def _of_accounts(group: Group, accounts: list[str]) -> Group | None:
+    return group.model_copy(update={"accounts": accounts}) if accounts else None
 
 
 def _without(items: Sequence[str], others: Sequence[str]) -> list[str]:

@@ -125,8 +125,9 @@ class StackSet:
             del self.instances[target]
             return
         instance.detailed_status, instance.reason = result.status, result.reason
-        failed = "INOPERABLE" if operation.action == "DELETE" and result.status == "FAILED" else "OUTDATED"
-        instance.status = "CURRENT" if result.status == "SUCCEEDED" else failed
+        instance.status = "CURRENT" if result.status == "SUCCEEDED" else "OUTDATED"
+        if operation.action == "DELETE" and result.status == "FAILED":
+            instance.status = instance.detailed_status = "INOPERABLE"
 
     def _missing_role(self, target: Target) -> str:
         if self.is_service_managed:

@@ -1,6 +1,7 @@
 """The workflows in `examples/github/`: pinned, with as few permissions as they need, in commands that exist."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import yaml
 
 from local_cloud.assembly import ROOT
 from local_cloud.checks import lint
+from slipway.__main__ import _parser
 
 FOLDER = ROOT / "examples" / "github"
 WORKFLOWS = sorted(FOLDER.glob("*.yml"))
@@ -43,6 +45,14 @@ def test_a_job_without_a_session_on_aws_may_read_the_repository_only(path: Path)
         has_session = any(step.get("uses", "").startswith(SESSION) for step in job["steps"])
         assert ("id-token" in job.get("permissions", {})) == has_session
         assert {"contents", "id-token", "pull-requests"} >= job.get("permissions", {}).keys()
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_each_command_is_one_of_ours(path: Path) -> None:
+    commands = re.findall(r"python -m slipway ([^;|&}>\n]+)", "\n".join(step.get("run", "") for step in steps(path)))
+    assert commands
+    for command in commands:
+        _parser().parse_args(shlex.split(re.sub(r'"\$\w+"', "a-name", command)))
 
 
 def test_aws_would_take_the_roles() -> None:

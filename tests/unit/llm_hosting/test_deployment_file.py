@@ -153,7 +153,9 @@ def test_a_count_must_be_a_whole_number(tmp_path: Path, value: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["Chat", "my_chat", "-chat", "chat-", "my--chat", "4chat", "a" * 51, "chat.v2"])
+@pytest.mark.parametrize(
+    "name", ["Chat", "my_chat", "-chat", "chat-", "my--chat", "4chat", "a" * 51, "chat.v2", "slipway-fleet-chat"]
+)
 def test_a_name_that_cannot_be_a_stack_is_refused(tmp_path: Path, name: str) -> None:
     assert "can't be a stack's name" in problems(written(tmp_path, MINIMAL, name))
 

@@ -96,6 +96,12 @@ BROKEN_AND_KEPT: list[tuple[str, str, Changes, Changes]] = [
         targets(group(organizational_units=["r-root"]), canary=group(**some("intersection", FIRST))),
     ),
     ("targets-are-named-once", "targets.0.regions", targets(group(regions=["us-east-1", "us-east-1"])), {}),
+    (
+        "unit-has-one-set-of-parameters",
+        "targets.1.parameters",
+        targets(group(**some("intersection", FIRST)), group(**some("difference", FIRST), parameters=ON)),
+        targets(group(**some("intersection", FIRST)), group(regions=["eu-west-1"], parameters=ON)),
+    ),
     ("canary-leaves-targets", "canary", targets(group(), canary=group()), {}),
     (
         "regions-are-of-one-partition",
@@ -238,6 +244,21 @@ def test_the_canary_is_left_out_in_its_regions_only() -> None:
     canary = group(**some("intersection", FIRST))
     service = rendered(targets(group(regions=["us-east-1", "eu-west-1"]), canary=canary)).stack_sets[-1]
     assert [(each.regions, each.accounts) for each in service.groups] == [(["us-east-1"], [FIRST]), (["eu-west-1"], [])]
+
+
+@pytest.mark.parametrize(
+    ("target", "canary", "units_and_accounts"),
+    [
+        (group(), group(**some("intersection", FIRST)), [([UNIT], [])]),
+        (group(**some("difference", SECOND)), group(**some("intersection", FIRST, SECOND)), [([UNIT], [SECOND])] * 2),
+        (group(), group(organizational_units=[CANARY_UNIT]), [([CANARY_UNIT], []), ([UNIT], [])]),
+    ],
+)
+def test_account_settings_reach_each_place_of_canary_and_targets_once(
+    target: Changes, canary: Changes, units_and_accounts: list[Any]
+) -> None:
+    settings = rendered(targets(target, canary=canary)).stack_sets[0]
+    assert [(each.organizational_units, each.accounts) for each in settings.groups] == units_and_accounts
 
 
 def test_a_value_of_one_group_changes_what_the_template_is_told() -> None:

@@ -124,6 +124,11 @@ def test_an_error_names_the_file_that_holds_the_setting(tmp_path: Path, own: Any
     assert said in problems(written(tmp_path, own, base=base))
 
 
+def test_an_error_of_shape_has_its_file_before_any_rule_runs(tmp_path: Path) -> None:
+    path = written(tmp_path, {}, base={**BASE, "hosting": {"volume": 5}})
+    assert {problem.file for problem in parse(path)[1] if problem.field == "hosting.volume"} == {"chat.yaml"}
+
+
 @pytest.mark.parametrize(
     ("own", "said"),
     [

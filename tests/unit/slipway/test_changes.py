@@ -132,6 +132,12 @@ def test_the_price_has_both_figures() -> None:
     assert price.sentence == "about 2.82 -> 3.03 USD an hour"
 
 
+def test_a_region_that_nobody_knows_has_the_schemas_of_another() -> None:
+    tables = [of(R=a("DynamoDB::Table", {"TableName": each})) for each in "ab"]
+
+    assert classify(*tables, region="xx-nowhere-1")[0].kind == "replaced"
+
+
 def test_a_macro_is_not_passed_over() -> None:
     before = {"Transform": "Mine", **of(R=a("SQS::Queue"))}
 

@@ -80,6 +80,33 @@ def test_a_stack_that_failed_is_updated_again_and_one_that_is_no_target_is_remov
     assert found["chat", "555555555555", "us-east-1"] == "remove"
 
 
+def test_an_account_that_leaves_the_canary_gets_a_new_stack_and_the_plan_says_so() -> None:
+    aws = StandInAws()
+    aws.deploy(rendered({"account_settings": False}), *EVERYWHERE)
+    aws.units |= {CANARY_UNIT: [], UNIT: [FIRST, SECOND, THIRD]}
+    plan = planned(aws)
+    assert plan_page.content(plan)["moved"] == [{"account": FIRST, "region": "us-east-1"}]
+    assert f"warning: {FIRST} in us-east-1 goes to another stack set" in "\n".join(plan_page.lines(plan))
+
+
+def test_accounts_that_joined_or_left_a_unit_since_the_last_deploy_are_left_alone() -> None:
+    aws = StandInAws()
+    aws.deploy(rendered({"account_settings": False}), *EVERYWHERE)
+    regions = ["us-east-1", "eu-west-1"]
+    group = {"DeploymentTargets": {"OrganizationalUnitIds": [UNIT], "AccountFilterType": "NONE"}, "Regions": regions}
+    aws.stacks["slipway-fleet-chat"] = {
+        "Resources": {"Service": {"Properties": {"StackSetName": "chat", "StackInstancesGroup": [group]}}}
+    }
+    joined = "444444444444"
+    aws.units[UNIT] = [SECOND, joined]
+    plan = planned(aws, {"targets": [{"organizational_units": [UNIT], "regions": [*regions, "eu-west-3"]}]})
+    found = actions(plan)
+    assert found["chat", joined, "us-east-1"] == "left alone"
+    assert found["chat", joined, "eu-west-3"] == "create"
+    assert found["chat", THIRD, "us-east-1"] == "left alone"
+    assert "has left its unit, and keeps the stack" in "\n".join(plan_page.lines(plan))
+
+
 def test_an_override_of_one_group_updates_its_stacks_alone() -> None:
     aws = StandInAws()
     aws.deploy(rendered({"account_settings": False}), *EVERYWHERE)
