@@ -14,8 +14,11 @@ from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from local_cloud.emulated_properties import DATA, findings
+from support import small_stacks
 from support.deployed_stacks import edited, ended, update
 from support.known_deployments import ACCOUNT_SETTINGS
+from support.organizations import REGION, Organization
+from support.small_stacks import create, resource
 from support.template_parts import Template, properties
 
 EMULATED = {name: lists["emulated"] for name, lists in json.loads(DATA.read_text()).items() if lists["emulated"]}
@@ -61,8 +64,29 @@ def reads(
 
     update(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change, "scaled"))
     assert clients["scaled"].call("GET", "/endpoint")[0] == 200, "the code in the template answers"
+    use_a_stack_set(cloud)
     cloud.advance(120)  # targets of rules are read when they are due
     return cloud.reads()
+
+
+def use_a_stack_set(cloud: RecordingCloud) -> None:
+    """Made and updated, and an account comes into its unit."""
+    organization = Organization(cloud)
+    unit = organization.unit("workloads")
+    made = {
+        "StackSetName": "topics",
+        "PermissionModel": "SERVICE_MANAGED",
+        "AutoDeployment": {"Enabled": True, "RetainStacksOnAccountRemoval": False},
+        "TemplateBody": json.dumps({"Resources": {"Topic": resource("SNS::Topic")}}),
+        "StackInstancesGroup": [{"DeploymentTargets": {"OrganizationalUnitIds": [unit]}, "Regions": [REGION]}],
+    }
+    create(cloud, "sets", {"Set": resource("CloudFormation::StackSet", made)})
+    changed = made | {"Tags": [{"Key": "team", "Value": "search"}]}
+    small_stacks.update(cloud, "sets", {"Set": resource("CloudFormation::StackSet", changed)})
+    account = organization.account(unit)
+    organization.wait_for_stacks(account, {"topics": "CREATE_COMPLETE"})
+    organization.move(account, unit, organization.root)
+    organization.wait_for_stacks(account, {})
 
 
 def change_what_is_read_late(template: Template, of_pools: Template) -> None:

@@ -14,7 +14,6 @@ _organizations = ministack.internals(
     "_DISPATCH",
     "_accounts.to_dict",
     "_ensure_org",
-    "_orgs.get_scoped",
     "_ous",
     "_roots",
     "error_response_json",
