@@ -1,9 +1,11 @@
 """Stack sets deploy to accounts and regions of the local cloud in the order and within the tolerance of AWS."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import requests
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import ACCOUNT, LocalCloud
@@ -390,3 +392,50 @@ def test_a_self_managed_set_needs_its_roles(bare_cloud: LocalCloud, organization
     organization.client("iam", account).update_assume_role_policy(RoleName=execution, PolicyDocument=document)
     create(bare_cloud, "own", {"Set": own})
     assert note(organization, account) == "one"
+
+
+@pytest.mark.parametrize("is_managed", [False, True])
+def test_an_operation_waits_for_another_only_with_managed_execution(
+    is_managed: bool, bare_cloud: LocalCloud, organization: Organization, sets: Sets
+) -> None:
+    """An account that joins makes an operation, which runs until its stack is signalled."""
+    unit, name = organization.unit(f"busy-{is_managed}"), f"busy-{is_managed}"
+    condition = {"Handle": {"Ref": "Handle"}, "Timeout": 3600, "Count": 1}
+    waiting = {
+        "Handle": resource("CloudFormation::WaitConditionHandle"),
+        "Wait": resource("CloudFormation::WaitCondition", condition),
+    }
+    own = {"AutoDeployment": {"Enabled": True}, "ManagedExecution": {"Active": is_managed}}
+    busy = stack_set(name, group(unit), template=TEMPLATE | {"Resources": waiting}, **own)
+    create(bare_cloud, name, {"Set": busy})
+    account = organization.account(unit)
+    cloudformation = organization.client("cloudformation", account)
+
+    def handle() -> str | None:
+        for stack in cloudformation.describe_stacks()["Stacks"]:
+            for each in cloudformation.describe_stack_resources(StackName=stack["StackName"])["StackResources"]:
+                if each["LogicalResourceId"] == "Handle":
+                    return str(each.get("PhysicalResourceId") or "") or None
+        return None
+
+    url = wait_for(handle, "the handle")
+    busy["Properties"]["Description"] = "changed"
+    try:
+        if is_managed:
+            with ThreadPoolExecutor(1) as executor:
+                updating = executor.submit(update, bare_cloud, name, {"Set": busy})
+                wait_for(lambda: sets.operations(name)[-1] == ("UPDATE", "QUEUED") or None, "the queued operation")
+                signal(url)
+                updating.result()
+            assert sets.operations(name) == [("CREATE", "SUCCEEDED"), ("UPDATE", "SUCCEEDED")]
+        else:
+            with pytest.raises(StackFailedError, match="in progress"):
+                update(bare_cloud, name, {"Set": busy})
+    finally:
+        signal(url)
+        organization.wait_for_stacks(account, {name: "CREATE_COMPLETE"})
+
+
+def signal(url: str) -> None:
+    answer = {"Status": "SUCCESS", "UniqueId": "one", "Data": "", "Reason": ""}
+    requests.put(url, data=json.dumps(answer), timeout=30)
