@@ -9,11 +9,12 @@ from slipway.changes.data_loss import lost_settings
 from slipway.changes.exposure import opened
 from slipway.changes.interruption import interruptions
 from slipway.changes.permissions import widened
+from slipway.changes.physical_names import kept_name, taken_names
 from slipway.changes.policies import shown
 from slipway.changes.price import usd_per_hour
-from slipway.changes.replacement import Update, causes, kept_name, unmarked, updates
+from slipway.changes.replacement import Update, causes, unmarked, updates
 from slipway.changes.resources import RETAINING, Resource, resources_of
-from slipway.changes.schema import BILLED_BY_THE_HOUR, schema_of, stateful_types
+from slipway.changes.schema import BILLED_BY_THE_HOUR, stateful_types
 
 Resources = dict[str, Resource]
 _TEMPLATE_OF_ITS_OWN = ("AWS::CloudFormation::Stack", "AWS::CloudFormation::StackSet")
@@ -56,7 +57,7 @@ def _found(old: Resources, new: Resources, region: str) -> Iterator[Change]:
             )
     for name, resource in new.items():
         if name not in old:
-            yield from _added(resource, renamed, new, region)
+            yield from _added(resource, renamed, new)
         elif old[name].type == resource.type:
             yield from _beside_the_properties(old[name], resource, known=name in done)
     for name, update in done.items():
@@ -66,6 +67,9 @@ def _found(old: Resources, new: Resources, region: str) -> Iterator[Change]:
             yield from _price_moved(old, new, name)
             for path, said in lost_settings(old[name], new[name], stateful=_is_stateful(old[name].type)):
                 yield _change(new[name], "data-loss", path, said)
+    for resource, owner, name in taken_names(old, new, done, region):
+        said = f"{name} is the one of {owner}, which has it until the end of the update: the name is taken"
+        yield _change(resource, "refused", name, said, gated=True)
     for each in widened(old, new):
         yield _change(each.resource, "permission-widened", each.property, each.sentence, gated=True)
     for door in opened(old, new):
@@ -120,18 +124,13 @@ def _lost(resource: Resource, how: str) -> str:
     return f"{how} without a retaining policy: its data is deleted with it"
 
 
-def _added(resource: Resource, renamed: dict[str, str], new: Resources, region: str) -> Iterator[Change]:
+def _added(resource: Resource, renamed: dict[str, str], new: Resources) -> Iterator[Change]:
     old_name = next((old for old, name in renamed.items() if name == resource.logical_id), None)
     said = f"new, with the properties of {old_name}, which goes" if old_name else "new"
     price = usd_per_hour(resource, new)
     if price:
         said += f"; about {price:.2f} USD an hour"
     yield _change(resource, "added", "", said)
-    schema = schema_of(resource.type, region)
-    names = schema.physical_names(resource.type) if schema else []
-    if old_name and names and all(isinstance(resource.properties.get(name), str) for name in names):
-        said = f"{names[-1]} is the one of {old_name}, which is deleted only later: the name is taken"
-        yield _change(resource, "refused", names[-1], said, gated=True)
 
 
 def _renamed(old: Resources, new: Resources) -> dict[str, str]:
@@ -151,7 +150,10 @@ def _beside_the_properties(before: Resource, after: Resource, *, known: bool) ->
     if before.condition != after.condition and after.condition is not None:
         said = "its condition is known only on AWS: it is deleted where the condition is false"
         yield _change(after, "removed", "Condition", said, gated=_matters(after.type))
-    changed = [key for key in ("Metadata", "DependsOn") if before.attributes.get(key) != after.attributes.get(key)]
+    if before.update_policy != after.update_policy:
+        yield _change(after, "nothing", "UpdatePolicy", "it acts on this update and on later ones")
+    keys = ("Metadata", "CreationPolicy", "DependsOn")
+    changed = [key for key in keys if before.attributes.get(key) != after.attributes.get(key)]
     for key in ("deletion_policy", "replace_policy"):
         if getattr(before, key) != getattr(after, key):
             changed.append({"deletion_policy": "DeletionPolicy", "replace_policy": "UpdateReplacePolicy"}[key])
@@ -215,7 +217,7 @@ def _unknown(update: Update) -> Change:
 
 def _in_place(update: Update) -> Iterator[Change]:
     resource, schema = update.resource, update.schema
-    interrupted = dict(interruptions(resource.type, update.differences))
+    interrupted = dict(interruptions(resource, update.differences))
     for path, said in interrupted.items():
         yield _change(resource, "interruption", path, said)
     for each in _first_of_a_name(update.in_place):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slipway.changes.policies import is_policy, ordered_policy
+from slipway.changes.resolve import is_function
 from slipway.changes.schema import Path, Schema
 
 ABSENT = "(absent)"
@@ -85,12 +86,6 @@ def _are(kind: type, one: Any, other: Any) -> bool:
     """Both of the kind and not both empty; ABSENT stands for an empty one beside one with content."""
     kinds = all(isinstance(each, kind) or each == ABSENT for each in (one, other))
     return kinds and any(isinstance(each, kind) and each for each in (one, other))
-
-
-def is_function(value: dict[str, Any]) -> bool:
-    """`{"Ref": ...}` or `{"Fn::...": ...}`."""
-    name = next(iter(value), "")
-    return len(value) == 1 and (name == "Ref" or name.startswith("Fn::"))
 
 
 def _unique(found: Iterator[tuple[Path, Any, Any]]) -> Iterator["Difference"]:

@@ -94,6 +94,8 @@ def shown(value: Any) -> str:
         ((name, argument),) = value.items()
         if name == "Ref":
             return "${" + (argument if isinstance(argument, str) else argument[0]) + "}"
+        if name == "Fn::Parameter":
+            return "${" + argument + "}"
         if name == "Fn::GetAtt":
             return "${" + ".".join(map(shown, argument[:2])) + "}"
         if name == "Fn::Join" and argument[0] == "" and isinstance(argument[1], list):

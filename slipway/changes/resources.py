@@ -18,6 +18,7 @@ class Resource:
     deletion_policy: str
     replace_policy: str
     condition: Any
+    update_policy: dict[str, Any]
     attributes: dict[str, Any]  # what stands beside the properties and does not act on AWS, such as DependsOn
 
 
@@ -34,6 +35,7 @@ def resources_of(template: dict[str, Any], values: dict[str, str], region: str) 
         properties = resolver.value(resource.get("Properties") or {})
         if not isinstance(properties, dict):
             properties = {}
+        update_policy = resolver.value(resource.get("UpdatePolicy") or {})
         found[logical_id] = Resource(
             logical_id,
             resource["Type"],
@@ -41,8 +43,17 @@ def resources_of(template: dict[str, Any], values: dict[str, str], region: str) 
             str(resolver.value(resource.get("DeletionPolicy") or _default_policy(resource["Type"], properties))),
             str(resolver.value(resource.get("UpdateReplacePolicy") or "Delete")),
             None if condition is True else condition,
-            {key: resource[key] for key in ("Metadata", "DependsOn") if key in resource},
+            update_policy if isinstance(update_policy, dict) else {},
+            _attributes(resource),
         )
+    return found
+
+
+def _attributes(resource: dict[str, Any]) -> dict[str, Any]:
+    found = {key: resource[key] for key in ("Metadata", "CreationPolicy", "DependsOn") if key in resource}
+    if "DependsOn" in found:
+        names = found["DependsOn"]
+        found["DependsOn"] = sorted({str(each) for each in (names if isinstance(names, list) else [names])})
     return found
 
 

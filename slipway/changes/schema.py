@@ -27,7 +27,7 @@ class Schema:
 
     def is_set(self, path: Path) -> bool:
         """A list whose order means nothing (`insertionOrder: false`)."""
-        return self.at(path).get("insertionOrder") is False
+        return self.at(path).get("insertionOrder") is False or (self.content.get("typeName"), path) in _SETS
 
     def knows(self, path: Path) -> bool:
         """Whether the type has such a property."""
@@ -39,8 +39,8 @@ class Schema:
         if identity and not any(each in self.read_only for each in identity):
             return [path[0] for path in identity]
         noun = resource_type.split("::")[-1]
-        named = [(name,) for name in (f"{noun}Name", "Name", f"{noun}Identifier")]
-        return [path[0] for path in named if path in self.create_only]
+        own = [path[0] for path in self.create_only if len(path) == 1 and _names(path[0], noun)]
+        return sorted(own, key=len)[-1:]
 
     def at(self, path: Path) -> dict[str, Any]:
         """The schema of a property; {} where the type says nothing about it."""
@@ -131,6 +131,18 @@ BILLED_BY_THE_HOUR = frozenset(
         "AWS::SageMaker::NotebookInstance",
     }
 )
+
+
+_SETS = {  # told apart by the name of each item: API reference of DynamoDB, CreateTable
+    (table, (name,))
+    for table in ("AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable")
+    for name in ("AttributeDefinitions", "GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+}
+
+
+def _names(name: str, noun: str) -> bool:
+    """Such as GroupName of a SecurityGroup, or DBInstanceIdentifier of a DBInstance."""
+    return name == f"{noun}Identifier" or (name.endswith("Name") and noun.endswith(name.removesuffix("Name")))
 
 
 def _path(pointer: str) -> Path:

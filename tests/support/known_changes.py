@@ -85,6 +85,19 @@ def endpoint(instance_type: str) -> Template:
     )
 
 
+def group(version: str, **update_policy: Any) -> Template:
+    """An Auto Scaling group that launches a version of a template."""
+    properties = {"LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": version}}
+    return of(
+        R=a("AutoScaling::AutoScalingGroup", properties, **({"UpdatePolicy": update_policy} if update_policy else {}))
+    )
+
+
+def expiring(**rule: Any) -> dict[str, Any]:
+    """A bucket whose objects expire."""
+    return {"LifecycleConfiguration": {"Rules": [{"Status": "Enabled", **rule}]}}
+
+
 def with_parameter(value: str, use: dict[str, Any]) -> Template:
     return {"Parameters": {"P": {"Type": "String", "Default": value}}, **of(R=use)}
 
@@ -129,6 +142,17 @@ REPLACEMENT = [
     one("a custom resource's provider", "CloudFormation::CustomResource", {"ServiceToken": "t"}, {"ServiceToken": "u"}, "refused"),
     one("a stack with another template", "CloudFormation::Stack", {"TemplateURL": "a"}, {"TemplateURL": "b"}, "unknown"),
     one("a type that nobody knows", "Nowhere::Thing", {"A": 1}, {"A": 2}, "unknown"),
+    # a local index belongs to the table's creation: template reference, LocalSecondaryIndex ("Updates are not supported")
+    one("a local index of a table", "DynamoDB::Table", TABLE, TABLE | {"LocalSecondaryIndexes": [{"IndexName": "i", "KeySchema": SCHEMA}]}, "refused"),
+    one("a group's name of another network", "EC2::SecurityGroup", {"GroupName": "n", "GroupDescription": "d", "VpcId": "a"}, {"GroupName": "n", "GroupDescription": "d", "VpcId": "b"}, "replaced"),
+    one("a group's description under a fixed name", "EC2::SecurityGroup", {"GroupName": "n", "GroupDescription": "d"}, {"GroupName": "n", "GroupDescription": "e"}, "replaced", "refused"),
+    # UpdatePolicy attribute: without one an Auto Scaling group goes on with the instances that it has
+    Known("what a group launches", group("1"), group("2"), {"R nothing"}),
+    Known("what a replacing group launches", group("1"), group("2", AutoScalingReplacingUpdate={"WillReplace": True}), {"R replaced"}),
+    Known("what a rolling group launches", group("1"), group("2", AutoScalingRollingUpdate={}), {"R interruption"}),
+    Known("a group's update policy", group("1"), group("1", AutoScalingRollingUpdate={}), {"R nothing"}),
+    one("a name that only AWS knows", "SNS::Topic", {"TopicName": "a"}, {"TopicName": {"Fn::ImportValue": "n"}}, "may-be-replaced"),
+    one("a name that AWS cannot know", "SNS::Topic", {"TopicName": "a"}, {"TopicName": {"Fn::Sub": "b-${AWS::StackName}"}}, "replaced"),
     one("a property that the type does not have", "SQS::Queue", {"Colour": "red"}, {"Colour": "blue"}, "unknown"),
 ]  # fmt: skip
 
@@ -191,6 +215,9 @@ THERE = [
     Known("another type", of(R=BUCKET), of(R=a("SQS::Queue")), {"R retyped"}),
     Known("renamed", of(R=BUCKET), of(S=BUCKET), {"R removed", "R data-loss", "S added"}),
     Known("renamed with a name that is taken", of(R=a("S3::Bucket", {"BucketName": "b"})), of(S=a("S3::Bucket", {"BucketName": "b"})), {"R removed", "R data-loss", "S added", "S refused"}),
+    Known("renamed, changed, with a name that is taken", of(R=a("SQS::Queue", {"QueueName": "q"})), of(S=a("SQS::Queue", {"QueueName": "q", "DelaySeconds": 3})), {"R removed", "R data-loss", "S added", "S refused"}),
+    Known("another has the name", of(R=a("SNS::Topic", {"TopicName": "a"}), S=a("SNS::Topic", {"TopicName": "b"})), of(R=a("SNS::Topic", {"TopicName": "b"})), {"R replaced", "R refused", "S removed"}),
+    Known("a policy of the same bucket", of(B=BUCKET, R=a("S3::BucketPolicy", {"Bucket": {"Ref": "B"}, "PolicyDocument": policy()})), of(B=BUCKET, S=a("S3::BucketPolicy", {"Bucket": {"Ref": "B"}, "PolicyDocument": policy()})), {"R removed", "S added", "S refused"}),
     Known("a condition turns it off", with_condition("yes", BUCKET), with_condition("no", BUCKET), {"R removed", "R data-loss"}),
     Known("a condition turns it on", with_condition("no", BUCKET), with_condition("yes", BUCKET), {"R added"}),
     Known("a condition that only AWS knows", of(R=BUCKET), {**of(R=BUCKET | {"Condition": "C"}), "Conditions": {"C": {"Fn::Equals": [{"Ref": "AWS::AccountId"}, "1"]}}}, {"R removed"}),
@@ -204,6 +231,10 @@ QUIET = [
     one("tags", "SQS::Queue", {"Tags": [{"Key": "a", "Value": "b"}]}, {"Tags": [{"Key": "a", "Value": "c"}]}, NOTHING),
     Known("metadata", of(R=BUCKET | {"Metadata": {"a": 1}}), of(R=BUCKET | {"Metadata": {"a": 2}}), {"R nothing"}),
     Known("the order of creation", of(R=BUCKET, S=a("SQS::Queue")), of(R=BUCKET | {"DependsOn": "S"}, S=a("SQS::Queue")), {"R nothing"}),
+    Known("two dependencies in another order", of(R=BUCKET | {"DependsOn": ["S", "T"]}), of(R=BUCKET | {"DependsOn": ["T", "S"]}), set()),
+    Known("a dependency as a list", of(R=BUCKET | {"DependsOn": "S"}), of(R=BUCKET | {"DependsOn": ["S"]}), set()),
+    Known("a condition that decides nothing", of(R=a("SQS::Queue", {"DelaySeconds": {"Fn::If": ["C", 3, "3"]}})), of(R=a("SQS::Queue", {"DelaySeconds": 3})), set()),
+    one("attributes in another order", "DynamoDB::Table", {"AttributeDefinitions": [{"AttributeName": "a"}, {"AttributeName": "b"}]}, {"AttributeDefinitions": [{"AttributeName": "b"}, {"AttributeName": "a"}]}),
     one("the order of a set", "EC2::Instance", {"SecurityGroupIds": ["a", "b"]}, {"SecurityGroupIds": ["b", "a"]}),
     one("a number as text", "SQS::Queue", {"DelaySeconds": 3, "FifoQueue": True}, {"DelaySeconds": "3", "FifoQueue": "true"}),
     one("Join as Sub", "SQS::Queue", {"QueueName": {"Fn::Join": ["-", [{"Ref": "AWS::StackName"}, "q"]]}}, {"QueueName": {"Fn::Sub": "${AWS::StackName}-q"}}),
@@ -221,6 +252,9 @@ KEPT = [
     one("no protection against deletion", "DynamoDB::Table", TABLE | {"DeletionProtectionEnabled": True}, TABLE, "data-loss"),
     one("no recovery to a point in time", "DynamoDB::Table", TABLE | {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}, TABLE, "data-loss"),
     one("objects expire earlier", "S3::Bucket", {"LifecycleConfiguration": {"Rules": [{"Status": "Enabled", "ExpirationInDays": 30}]}}, {"LifecycleConfiguration": {"Rules": [{"Status": "Enabled", "ExpirationInDays": 3}]}}, "data-loss"),
+    one("fewer objects expire", "S3::Bucket", expiring(ExpirationInDays=7), expiring(ExpirationInDays=7, Prefix="tmp/"), NOTHING),
+    one("more objects expire", "S3::Bucket", expiring(ExpirationInDays=7, Prefix="tmp/"), expiring(ExpirationInDays=7), "data-loss"),
+    one("objects expire at an earlier date", "S3::Bucket", expiring(ExpirationDate="2030-01-01T00:00:00Z"), expiring(ExpirationDate="2029-01-01T00:00:00Z"), "data-loss"),
     one("versions are no longer kept", "S3::Bucket", {"VersioningConfiguration": {"Status": "Enabled"}}, {"VersioningConfiguration": {"Status": "Suspended"}}, "data-loss"),
     one("another secret is generated", "SecretsManager::Secret", {"GenerateSecretString": {"PasswordLength": 20}}, {"GenerateSecretString": {"PasswordLength": 30}}, "data-loss"),
     one("a rule is turned off", "Events::Rule", {"State": "ENABLED"}, {"State": "DISABLED"}, "interruption"),
