@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from slipway.changes.branches import with_both_branches
 from slipway.changes.change import RENAMED, Change, rank
 from slipway.changes.comparison import ABSENT, Difference
 from slipway.changes.data_loss import lost_settings
@@ -70,9 +71,10 @@ def _found(old: Resources, new: Resources, region: str) -> Iterator[Change]:
     for resource, owner, name in taken_names(old, new, done, region):
         said = f"{name} is the one of {owner}, which has it until the end of the update: the name is taken"
         yield _change(resource, "refused", name, said, gated=True)
-    for each in widened(old, new):
+    possible = with_both_branches(old), with_both_branches(new)
+    for each in widened(*possible):
         yield _change(each.resource, "permission-widened", each.property, each.sentence, gated=True)
-    for door in opened(old, new):
+    for door in opened(*possible):
         yield _change(new[door.logical_id], "public-exposure", door.property, door.sentence, gated=True)
 
 
@@ -82,10 +84,18 @@ def _beside_the_resources(before: dict[str, Any], after: dict[str, Any]) -> Iter
     if before != after and (before.get("Transform") or after.get("Transform") or loops):
         said = "a macro changes the template on AWS; what it makes of the resources is not known here"
         yield Change("Transform", "", "unknown", "", said)
-    outputs = {name for name, output in (before.get("Outputs") or {}).items() if "Export" in output}
-    for name in sorted(outputs - (after.get("Outputs") or {}).keys()):
-        said = "the export goes: CloudFormation refuses that while another stack imports it"
-        yield Change(f"Outputs.{name}", "", "removed", "Export", said)
+    old, new = (_exports(each) for each in (before, after))
+    for name, export in old.items():
+        if export != new.get(name) and export not in new.values():
+            said = f"the export {export} goes: CloudFormation refuses that while another stack imports it"
+            yield Change(f"Outputs.{name}", "", "removed", "Export", said, gated=True)
+
+
+def _exports(template: dict[str, Any]) -> dict[str, str]:
+    """The exported name by output."""
+    outputs = template.get("Outputs") or {}
+    exports = {name: output["Export"] for name, output in outputs.items() if "Export" in output}
+    return {name: shown(each.get("Name") if isinstance(each, dict) else each) for name, each in exports.items()}
 
 
 def _change(resource: Resource, kind: str, path: str, sentence: str, *, gated: bool = False) -> Change:
@@ -209,7 +219,7 @@ def _is_kept(before: Resource, after: Resource) -> bool:
 
 
 def _unknown(update: Update) -> Change:
-    names = ", ".join(dict.fromkeys(each.name for each in update.differences))
+    names = ", ".join(dict.fromkeys(each.name or "Properties" for each in update.differences))
     resource = update.resource
     said = f"{names} changed; no schema says what that does, its provider decides, also whether it is replaced"
     return _change(resource, "unknown", names, said)
@@ -247,12 +257,14 @@ def _said(difference: Difference, update: Update) -> str:
     """Old -> new, or what it refers to."""
     if names := causes(difference):
         return f"{difference.name} refers to {', '.join(names)}, which changes"
-    if _is_secret(difference, update):
+    if difference.path and _is_secret(difference, update):
         return f"{difference.name} changes"
     return f"{difference.name} {_cut(difference.before)} -> {_cut(unmarked(difference.after))}"
 
 
 def _is_secret(difference: Difference, update: Update) -> bool:
+    if difference.path[:2] == ("Environment", "Variables"):
+        return True  # nobody knows which of them holds a key
     words = ("password", "secret", "token", "credential")
     hidden = update.schema.content.get("writeOnlyProperties", []) if update.schema else []
     pointer = "/properties/" + "/".join(difference.path)

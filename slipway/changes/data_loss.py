@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from slipway.changes.exposure import values_at
 from slipway.changes.lifecycle import expiring_objects
 from slipway.changes.policies import shown
-from slipway.changes.resources import RETAINING, Resource
+from slipway.changes.resources import RETAINING, Resource, values_at
 
 Found = tuple[str, str]  # the property and the sentence
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from slipway.changes.exposure import values_at
 from slipway.changes.policies import shown
-from slipway.changes.resources import Resource
+from slipway.changes.resources import Resource, values_at
 
 _SETTINGS = (
     "ExpirationInDays",

@@ -89,7 +89,10 @@ def _sort(update: Update, difference: Difference) -> None:
     certain = not _only_maybe(difference) and not may_be_equal(difference.before, unmarked(difference.after))
     kind = update.resource.type
     fixed = _FIXED.get("AWS::CloudFormation::CustomResource" if kind.startswith("Custom::") else kind, ())
-    if difference.path[0] in fixed or "" in fixed:
+    if not difference.path:
+        update.schema = None  # an Fn::Transform in place of the properties
+        update.in_place.append(difference)
+    elif difference.path[0] in fixed or "" in fixed:
         update.refused.append(difference)
     elif schema is None or not schema.knows(difference.path):
         update.in_place.append(difference)

@@ -50,7 +50,9 @@ def resources_of(template: dict[str, Any], values: dict[str, str], region: str) 
 
 
 def _attributes(resource: dict[str, Any]) -> dict[str, Any]:
-    found = {key: resource[key] for key in ("Metadata", "CreationPolicy", "DependsOn") if key in resource}
+    found: dict[str, Any] = {
+        key: resource[key] for key in ("Metadata", "CreationPolicy", "DependsOn") if key in resource
+    }
     if "DependsOn" in found:
         names = found["DependsOn"]
         found["DependsOn"] = sorted({str(each) for each in (names if isinstance(names, list) else [names])})
@@ -62,3 +64,14 @@ def _default_policy(resource_type: str, properties: dict[str, Any]) -> str:
     in_cluster = resource_type == "AWS::RDS::DBInstance" and "DBClusterIdentifier" in properties
     snapshots = resource_type in ("AWS::RDS::DBCluster", "AWS::RDS::DBInstance") and not in_cluster
     return "Snapshot" if snapshots else "Delete"
+
+
+def values_at(value: Any, path: list[str]) -> list[Any]:
+    """Every value at a path, in which `*` stands for the items of a list; other lists are forms that it may have."""
+    if not path:
+        return [value]
+    if isinstance(value, list) and path[0] == "*":
+        return [found for each in value for found in values_at(each, path[1:])]
+    if isinstance(value, list):
+        return [found for each in value for found in values_at(each, path)]
+    return values_at(value[path[0]], path[1:]) if isinstance(value, dict) and path[0] in value else []

@@ -6,6 +6,7 @@ it is named beside it.
 
 # ruff: noqa: E501  one row, one line
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -260,6 +261,35 @@ KEPT = [
     one("a rule is turned off", "Events::Rule", {"State": "ENABLED"}, {"State": "DISABLED"}, "interruption"),
 ]  # fmt: skip
 
+DENIED = {"Effect": "Deny", "Action": "s3:DeleteBucket", "Resource": "*"}
+
+
+def profile(*roles: str) -> dict[str, Any]:
+    return a("IAM::InstanceProfile", {"Roles": [{"Ref": each} for each in roles]})
+
+
+def launching(name: str) -> Template:
+    """A launch template with the instance profile P, or Q that may do more."""
+    arn = {"IamInstanceProfile": {"Arn": {"Fn::GetAtt": [name, "Arn"]}}}
+    template = a("EC2::LaunchTemplate", {"LaunchTemplateData": arn})
+    return of(R=role(READ), S=role(allow("s3:*")), P=profile("R"), Q=profile("S"), L=template)
+
+
+def target(name: str) -> dict[str, Any]:
+    return a(
+        "Events::Rule", {"Targets": [{"Id": "t", "Arn": "arn:aws:sqs:::q", "RoleArn": {"Fn::GetAtt": [name, "Arn"]}}]}
+    )
+
+
+def either(value: Any) -> dict[str, Any]:
+    """The value or none, which only AWS knows."""
+    return {"Fn::If": ["C", value, {"Ref": "AWS::NoValue"}]}
+
+
+def to(*principals: str) -> dict[str, Any]:
+    return {"Effect": "Allow", "Principal": {"AWS": list(principals)}, "Action": "kms:Decrypt", "Resource": "*"}
+
+
 PERMISSION = [
     granted("a new statement", [READ], [READ, allow("s3:PutObject", "arn:aws:s3:::b/*")], "permission-widened"),
     granted("a new statement that is covered", [allow("s3:*")], [allow("s3:*"), READ], NOTHING),
@@ -299,6 +329,25 @@ PERMISSION = [
         of(R=role(ManagedPolicyArns=[{"Ref": "P"}]), P=a("IAM::ManagedPolicy", {"PolicyDocument": policy(READ)})),
         {"R nothing", "P added", "P permission-widened"},
     ),
+    Known("a profile takes another role", of(R=role(READ), S=role(allow("s3:*")), P=profile("R")), of(R=role(READ), S=role(allow("s3:*")), P=profile("S")), {"P permission-widened"}),
+    Known("a launch template takes another profile", launching("P"), launching("Q"), {"L permission-widened"}),
+    Known("a rule's target acts as a wider role", of(R=role(), S=role(READ), E=target("R")), of(R=role(), S=role(READ), E=target("S")), {"E permission-widened"}),
+    Known("a task gets a role", of(S=role(READ), T=a("ECS::TaskDefinition")), of(S=role(READ), T=a("ECS::TaskDefinition", {"TaskRoleArn": {"Fn::GetAtt": ["S", "Arn"]}})), {"T replaced", "T permission-widened"}),
+    Known("a policy that may be there", of(R=role()), of(R=a("IAM::Role", {"AssumeRolePolicyDocument": TRUST, "Policies": [either({"PolicyName": "p", "PolicyDocument": policy(READ)})]})), {"R permission-widened"}),
+    granted("a statement gets a condition of the template", [READ], [either(READ)], NOTHING),
+    granted("a denial that may be there", [allow("s3:*")], [allow("s3:*"), either({"Effect": "Deny", "Action": "s3:DeleteBucket", "Resource": "*"})], NOTHING),
+    granted("a denial may go", [allow("s3:*"), DENIED], [allow("s3:*"), either(DENIED)], "permission-widened"),
+    granted("a denial goes with what it limits", [allow("s3:*"), DENIED, allow("sqs:SendMessage")], [allow("sqs:SendMessage")], NOTHING),
+    granted("NotAction leaves out more", [{"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"}], [{"Effect": "Allow", "NotAction": ["iam:*", "kms:*"], "Resource": "*"}], NOTHING),
+    granted("a part of the network", [READ | {"Condition": {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}}], [READ | {"Condition": {"IpAddress": {"aws:SourceIp": "10.1.0.0/16"}}}], NOTHING),
+    # IAM user guide, "AWS account principals": the root hands permissions on, a role that is named has them itself
+    one("a role beside its account", "KMS::Key", {"KeyPolicy": policy(to("123456789012"))}, {"KeyPolicy": policy(to("123456789012", "arn:aws:iam::123456789012:role/r"))}, "permission-widened"),
+    one("an account by its root", "KMS::Key", {"KeyPolicy": policy(to("123456789012"))}, {"KeyPolicy": policy(to("arn:aws:iam::123456789012:root"))}),
+    Known("a managed policy by its attribute", of(R=role()), of(R=role(ManagedPolicyArns=[{"Fn::GetAtt": ["P", "PolicyArn"]}]), P=a("IAM::ManagedPolicy", {"PolicyDocument": policy(READ)})), {"R nothing", "P added", "P permission-widened"}),
+    one("a user joins a group", "IAM::User", {}, {"Groups": ["admins"]}, "permission-widened"),
+    one("less than everything", "IAM::Role", {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/AdministratorAccess"]}, {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/ReadOnlyAccess"]}, NOTHING),
+    Known("a grant on a new queue", of(R=role()), of(R=role(allow("sqs:SendMessage", {"Fn::GetAtt": ["Q", "Arn"]})), Q=a("SQS::Queue")), {"R nothing", "Q added"}),
+    granted("another asset", [allow("s3:GetObject", f"arn:aws:s3:::assets/{'a' * 64}.zip")], [allow("s3:GetObject", f"arn:aws:s3:::assets/{'b' * 64}.zip")], NOTHING),
     Known("a new role with its grants", of(), of(R=role(READ)), {"R added"}),
     Known("a managed policy is attached", of(R=role()), of(R=role(ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"])), {"R permission-widened"}),
     Known("a boundary goes", of(R=role(PermissionsBoundary="arn:aws:iam::1:policy/b")), of(R=role()), {"R permission-widened"}),
@@ -351,6 +400,7 @@ def ingress(*cidrs: str) -> dict[str, Any]:
     return {"GroupDescription": "g", "SecurityGroupIngress": rules}
 
 
+ADDRESS = {"LaunchTemplateData": {"NetworkInterfaces": [{"AssociatePublicIpAddress": True}]}}
 EXPOSURE = [
     one("a method without authorization", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE"}, "public-exposure"),
     one("a method with a key", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE", "ApiKeyRequired": True}, NOTHING),
@@ -370,6 +420,18 @@ EXPOSURE = [
     one("a private range at port 22", "EC2::SecurityGroup", ingress("10.0.0.0/8"), ingress("10.0.0.0/8", "192.168.0.0/16"), NOTHING),
     one("a private API becomes regional", "ApiGateway::RestApi", {"EndpointConfiguration": {"Types": ["PRIVATE"]}}, {"EndpointConfiguration": {"Types": ["REGIONAL"]}}, "public-exposure"),
     one("a public address", "RDS::DBInstance", {"PubliclyAccessible": False}, {"PubliclyAccessible": True}, "public-exposure"),
+    one("a rule inside the one before", "EC2::SecurityGroup", {"SecurityGroupIngress": [{"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}]}, ingress("0.0.0.0/0"), "replaced"),
+    Known("a rule becomes a resource", of(G=a("EC2::SecurityGroup", ingress("0.0.0.0/0"))), of(G=a("EC2::SecurityGroup", {"GroupDescription": "g"}), I=a("EC2::SecurityGroupIngress", {"GroupId": {"Ref": "G"}, **ingress("0.0.0.0/0")["SecurityGroupIngress"][0]})), {"G nothing", "I added"}),
+    Known("a rule that may be there", of(G=a("EC2::SecurityGroup")), of(G=a("EC2::SecurityGroup", {"SecurityGroupIngress": [either({"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"})]})), {"G public-exposure"}),
+    one("authorization that may be missing", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": {"Fn::If": ["C", "NONE", "AWS_IAM"]}}, "public-exposure"),
+    Known("a public address under another id", of(L=a("EC2::LaunchTemplate", ADDRESS | {"A": 1})), of(M=a("EC2::LaunchTemplate", ADDRESS | {"A": 2})), {"L removed", "M added"}),
+    one("less for everybody", "SQS::QueueInlinePolicy", {"Queue": "q", "PolicyDocument": policy(OPEN | {"Action": "s3:*"})}, {"Queue": "q", "PolicyDocument": policy(OPEN)}, NOTHING),
+    one("a policy as text", "Logs::ResourcePolicy", {"PolicyName": "p", "PolicyDocument": "{}"}, {"PolicyName": "p", "PolicyDocument": {"Fn::Sub": json.dumps(policy(OPEN | {"Resource": "arn:aws:logs:x:${!y}:z"})).replace("${!y}", "${AWS::AccountId}")}}, "permission-widened", "public-exposure"),
+    *(Known(f"everybody in spite of {operator}", of(), of(Q=a("SQS::QueueInlinePolicy", {"PolicyDocument": policy(OPEN | {"Condition": {operator: {key: value}}})})), {"Q added", "Q public-exposure"}) for operator, key, value in [
+        ("StringEqualsIfExists", "aws:PrincipalOrgID", "o-1"), ("ForAllValues:StringEquals", "aws:PrincipalArn", "a"),
+        ("StringLike", "aws:PrincipalArn", "arn:aws:iam::*:role/x"), ("ArnLike", "aws:SourceArn", "arn:aws:s3:::*")]),
+    Known("everybody from one network", of(), of(A=a("ApiGateway::RestApi", {"Policy": policy(OPEN, OPEN | {"Effect": "Deny", "Condition": {"NotIpAddress": {"aws:SourceIp": "192.0.2.0/24"}}})})), {"A added"}),
+    one("no access block of an access point", "S3::AccessPoint", {"PublicAccessBlockConfiguration": ALL_BLOCKED}, {}, "public-exposure"),
     one("a container with the network is not public", "SageMaker::Model", {"EnableNetworkIsolation": True}, {"EnableNetworkIsolation": False}, "replaced"),
     Known(
         "a bucket for everybody",
