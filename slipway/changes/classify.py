@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from slipway.changes.beside_resources import beside_the_resources
 from slipway.changes.branches import with_both_branches
 from slipway.changes.change import RENAMED, Change, rank
-from slipway.changes.comparison import ABSENT, Difference
+from slipway.changes.comparison import Difference
 from slipway.changes.data_loss import lost_settings
 from slipway.changes.exposure import opened
 from slipway.changes.interruption import interruptions
@@ -13,13 +14,13 @@ from slipway.changes.permissions import widened
 from slipway.changes.physical_names import kept_name, taken_names
 from slipway.changes.policies import shown
 from slipway.changes.price import usd_per_hour
-from slipway.changes.replacement import Update, causes, unmarked, updates
+from slipway.changes.replacement import Update, updates
 from slipway.changes.resources import RETAINING, Resource, resources_of
 from slipway.changes.schema import BILLED_BY_THE_HOUR, stateful_types
+from slipway.changes.wording import quiet, said_of
 
 Resources = dict[str, Resource]
 _TEMPLATE_OF_ITS_OWN = ("AWS::CloudFormation::Stack", "AWS::CloudFormation::StackSet")
-_CODE = {"AWS::Lambda::Function": ("Code",), "AWS::Lambda::LayerVersion": ("Content",)}
 
 
 def classify(
@@ -37,7 +38,7 @@ def classify(
     """
     old = resources_of(before, before_values or {}, region)
     new = resources_of(after, after_values or {}, region)
-    found = [*_found(old, new, region), *_beside_the_resources(before, after)]
+    found = [*_found(old, new, region), *beside_the_resources(before, after)]
     return sorted(dict.fromkeys(found), key=rank)
 
 
@@ -76,26 +77,6 @@ def _found(old: Resources, new: Resources, region: str) -> Iterator[Change]:
         yield _change(each.resource, "permission-widened", each.property, each.sentence, gated=True)
     for door in opened(*possible):
         yield _change(new[door.logical_id], "public-exposure", door.property, door.sentence, gated=True)
-
-
-def _beside_the_resources(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
-    """Of the template itself: what a macro makes of it, and values that other stacks may import."""
-    loops = any(key.startswith("Fn::") for each in (before, after) for key in each.get("Resources") or {})
-    if before != after and (before.get("Transform") or after.get("Transform") or loops):
-        said = "a macro changes the template on AWS; what it makes of the resources is not known here"
-        yield Change("Transform", "", "unknown", "", said)
-    old, new = (_exports(each) for each in (before, after))
-    for name, export in old.items():
-        if export != new.get(name) and export not in new.values():
-            said = f"the export {export} goes: CloudFormation refuses that while another stack imports it"
-            yield Change(f"Outputs.{name}", "", "removed", "Export", said, gated=True)
-
-
-def _exports(template: dict[str, Any]) -> dict[str, str]:
-    """The exported name by output."""
-    outputs = template.get("Outputs") or {}
-    exports = {name: output["Export"] for name, output in outputs.items() if "Export" in output}
-    return {name: shown(each.get("Name") if isinstance(each, dict) else each) for name, each in exports.items()}
 
 
 def _change(resource: Resource, kind: str, path: str, sentence: str, *, gated: bool = False) -> Change:
@@ -174,7 +155,7 @@ def _beside_the_properties(before: Resource, after: Resource, *, known: bool) ->
 def _updated(before: Resource, update: Update) -> Iterator[Change]:
     resource = update.resource
     for each in _first_of_a_name(update.refused):
-        said = f"{_said(each, update)}: CloudFormation supports no update of it; give the resource another logical id"
+        said = f"{said_of(each, update)}: CloudFormation supports no update of it; give the resource another logical id"
         yield _change(resource, "refused", each.name, said, gated=True)
     if update.schema is None:
         if not update.refused:
@@ -183,11 +164,11 @@ def _updated(before: Resource, update: Update) -> Iterator[Change]:
     gated = _matters(resource.type)
     for each in _first_of_a_name(update.replacing):
         yield _change(
-            resource, "replaced", each.name, f"{_said(each, update)}: {_replaced(before, update)}", gated=gated
+            resource, "replaced", each.name, f"{said_of(each, update)}: {_replaced(before, update)}", gated=gated
         )
     if update.may_be_replaced:
         for each in _first_of_a_name(update.maybe_replacing):
-            said = f"{_said(each, update)}: may be replaced; the template does not show whether it has to be"
+            said = f"{said_of(each, update)}: may be replaced; the template does not show whether it has to be"
             if name := kept_name(update):
                 said += f", and CloudFormation would refuse that, because {name} stays the same"
             yield _change(resource, "may-be-replaced", each.name, said, gated=gated)
@@ -239,43 +220,9 @@ def _in_place(update: Update) -> Iterator[Change]:
         elif resource.type in _TEMPLATE_OF_ITS_OWN and each.path[0] in ("TemplateURL", "TemplateBody", "Parameters"):
             yield _change(resource, "unknown", each.name, f"{each.name} changes: compare the templates of its stacks")
         elif schema and not schema.knows(each.path):
-            yield _change(resource, "unknown", each.name, f"{_said(each, update)}: not in the schema of the type")
+            yield _change(resource, "unknown", each.name, f"{said_of(each, update)}: not in the schema of the type")
         else:
-            yield _change(resource, "nothing", each.name, _quiet(each, update))
-
-
-def _quiet(difference: Difference, update: Update) -> str:
-    top = difference.path[0]
-    if top in _CODE.get(update.resource.type, ()):
-        return "code"
-    if update.schema and difference.path[: len(update.schema.tags)] == update.schema.tags:
-        return "tags"
-    return f"{_said(difference, update)}, in place"
-
-
-def _said(difference: Difference, update: Update) -> str:
-    """Old -> new, or what it refers to."""
-    if names := causes(difference):
-        return f"{difference.name} refers to {', '.join(names)}, which changes"
-    if difference.path and _is_secret(difference, update):
-        return f"{difference.name} changes"
-    return f"{difference.name} {_cut(difference.before)} -> {_cut(unmarked(difference.after))}"
-
-
-def _is_secret(difference: Difference, update: Update) -> bool:
-    if difference.path[:2] == ("Environment", "Variables"):
-        return True  # nobody knows which of them holds a key
-    words = ("password", "secret", "token", "credential")
-    hidden = update.schema.content.get("writeOnlyProperties", []) if update.schema else []
-    pointer = "/properties/" + "/".join(difference.path)
-    return any(word in difference.path[-1].lower() for word in words) or any(
-        pointer.startswith(each) for each in hidden
-    )
-
-
-def _cut(value: Any) -> str:
-    text = " ".join((shown(value) if value != ABSENT else ABSENT).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
+            yield _change(resource, "nothing", each.name, quiet(each, update))
 
 
 def _first_of_a_name(found: list[Difference]) -> list[Difference]:

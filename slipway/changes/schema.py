@@ -85,10 +85,16 @@ def stateful_types() -> frozenset[str]:
 
 STATEFUL_TOO = frozenset(
     {
+        "AWS::ACMPCA::CertificateAuthority",
+        "AWS::APS::Workspace",
         "AWS::Cassandra::Table",
+        "AWS::CloudTrail::EventDataStore",
         "AWS::CodeCommit::Repository",
+        "AWS::Cognito::IdentityPool",
         "AWS::DocDBElastic::Cluster",
         "AWS::ECR::Repository",  # images
+        "AWS::ElastiCache::ServerlessCache",
+        "AWS::Kendra::Index",
         "AWS::KinesisFirehose::DeliveryStream",  # records on their way
         "AWS::Lightsail::Database",
         "AWS::MSK::Cluster",
@@ -96,8 +102,13 @@ STATEFUL_TOO = frozenset(
         "AWS::OpenSearchServerless::Collection",
         "AWS::RDS::GlobalCluster",
         "AWS::RedshiftServerless::Namespace",
+        "AWS::Route53::HostedZone",
         "AWS::S3Express::DirectoryBucket",
         "AWS::S3Tables::Table",
+        "AWS::S3Vectors::Index",
+        "AWS::S3Vectors::VectorBucket",
+        "AWS::SSM::Parameter",
+        "AWS::SageMaker::Domain",
         "AWS::SageMaker::FeatureGroup",
         "AWS::SageMaker::NotebookInstance",  # the volume with the notebooks
         "AWS::Timestream::Database",
@@ -108,16 +119,22 @@ STATEFUL_TOO = frozenset(
 BILLED_BY_THE_HOUR = frozenset(
     {
         "AWS::AmazonMQ::Broker",
+        "AWS::AppRunner::Service",
         "AWS::AutoScaling::AutoScalingGroup",  # its instances
         "AWS::DAX::Cluster",
+        "AWS::DMS::ReplicationInstance",
         "AWS::DirectoryService::MicrosoftAD",
         "AWS::EC2::CapacityReservation",  # billed used or not
+        "AWS::EC2::ClientVpnEndpoint",
         "AWS::EC2::EC2Fleet",
+        "AWS::EC2::EIP",
         "AWS::EC2::Host",
         "AWS::EC2::Instance",
         "AWS::EC2::NatGateway",
         "AWS::EC2::SpotFleet",
         "AWS::EC2::TransitGatewayAttachment",
+        "AWS::EC2::TransitGatewayVpcAttachment",
+        "AWS::EC2::VPCEndpoint",
         "AWS::EC2::VPNConnection",
         "AWS::ECS::Service",  # its tasks
         "AWS::EKS::Cluster",
@@ -125,10 +142,18 @@ BILLED_BY_THE_HOUR = frozenset(
         "AWS::ElasticLoadBalancing::LoadBalancer",
         "AWS::ElasticLoadBalancingV2::LoadBalancer",
         "AWS::GlobalAccelerator::Accelerator",
+        "AWS::Lightsail::Instance",
+        "AWS::MSK::ServerlessCluster",
+        "AWS::MWAA::Environment",
         "AWS::NetworkFirewall::Firewall",
+        "AWS::RDS::DBProxy",
+        "AWS::Route53Resolver::ResolverEndpoint",
+        "AWS::SageMaker::App",
+        "AWS::SageMaker::Cluster",
         "AWS::SageMaker::Endpoint",  # the instances of its variants
         "AWS::SageMaker::InferenceComponent",  # a share of the endpoint's instances
         "AWS::SageMaker::NotebookInstance",
+        "AWS::Transfer::Server",
     }
 )
 

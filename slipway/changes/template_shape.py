@@ -5,7 +5,6 @@ from typing import Any
 
 _DEEPEST = 100  # far beyond any template, far below the depth that Python recurses to
 _SECTIONS = ("Parameters", "Mappings", "Conditions", "Resources", "Outputs")
-_LOGIC = {"Fn::And": list, "Fn::Or": list, "Fn::Not": list, "Fn::Equals": list, "Condition": str}
 
 
 def faults(template: dict[str, Any]) -> Iterator[str]:
@@ -46,11 +45,12 @@ def _is_condition(given: Any) -> bool:
     if not isinstance(given, dict) or len(given) != 1:
         return False
     ((name, argument),) = given.items()
-    if not isinstance(argument, _LOGIC.get(name, ())):
-        return False
+    if name == "Condition":
+        return isinstance(argument, str)
     if name == "Fn::Equals":
-        return len(argument) == 2
-    return name == "Condition" or (bool(argument) and all(map(_is_condition, argument)))
+        return isinstance(argument, list) and len(argument) == 2
+    listed = name in ("Fn::And", "Fn::Or", "Fn::Not") and isinstance(argument, list) and bool(argument)
+    return listed and all(_is_condition(each) for each in argument)
 
 
 def _is_deep(template: Any) -> bool:

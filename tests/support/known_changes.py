@@ -204,6 +204,11 @@ SPREADING = [
     ),
 ]  # fmt: skip
 
+
+def exporting(name: str) -> Template:
+    return {**of(R=BUCKET), "Outputs": {"O": {"Value": "v", "Export": {"Name": name}}}}
+
+
 BUCKET = a("S3::Bucket", {"Tags": [{"Key": "a", "Value": "b"}]})
 THERE = [
     Known("removed", of(R=BUCKET), of(), {"R removed", "R data-loss"}),
@@ -223,6 +228,9 @@ THERE = [
     Known("a condition turns it on", with_condition("no", BUCKET), with_condition("yes", BUCKET), {"R added"}),
     Known("a condition that only AWS knows", of(R=BUCKET), {**of(R=BUCKET | {"Condition": "C"}), "Conditions": {"C": {"Fn::Equals": [{"Ref": "AWS::AccountId"}, "1"]}}}, {"R removed"}),
     Known("an export goes", {**of(R=BUCKET), "Outputs": {"O": {"Value": "v", "Export": {"Name": "n"}}}}, of(R=BUCKET), {"Outputs.O removed"}),
+    Known("an export under another name", exporting("n"), exporting("m"), {"Outputs.O removed"}),
+    Known("an export of another output", exporting("n"), {**of(R=BUCKET), "Outputs": {"P": {"Value": "v", "Export": {"Name": "n"}}}}, set()),
+    Known("an include in place of the properties", of(R=a("SQS::Queue")), of(R=a("SQS::Queue", {"Fn::Transform": {"Name": "AWS::Include"}})), {"R unknown"}),
     Known("a parameter's new value", with_parameter("a", a("S3::Bucket", {"BucketName": {"Ref": "P"}})), with_parameter("b", a("S3::Bucket", {"BucketName": {"Ref": "P"}})), {"R replaced", "R data-loss"}),
     Known("the retention goes", of(R=BUCKET | {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}), of(R=BUCKET), {"R data-loss"}),
     Known("a retention comes", of(R=BUCKET), of(R=BUCKET | {"DeletionPolicy": "Retain"}), {"R nothing"}),
