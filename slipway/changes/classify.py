@@ -20,6 +20,7 @@ from slipway.changes.schema import BILLED_BY_THE_HOUR, stateful_types
 from slipway.changes.wording import quiet, said_of
 
 Resources = dict[str, Resource]
+_OPENAPI = ("AWS::ApiGateway::RestApi", "AWS::ApiGatewayV2::Api")
 _TEMPLATE_OF_ITS_OWN = ("AWS::CloudFormation::Stack", "AWS::CloudFormation::StackSet")
 
 
@@ -216,6 +217,9 @@ def _in_place(update: Update) -> Iterator[Change]:
             continue
         if schema and each.path in schema.read_only:
             said = "only AWS sets this property: CloudFormation refuses or ignores it"
+            yield _change(resource, "unknown", each.name, said)
+        elif resource.type in _OPENAPI and each.path[0] in ("Body", "BodyS3Location"):
+            said = f"{each.path[0]} changes: the methods and who may call them are in it"
             yield _change(resource, "unknown", each.name, said)
         elif resource.type in _TEMPLATE_OF_ITS_OWN and each.path[0] in ("TemplateURL", "TemplateBody", "Parameters"):
             yield _change(resource, "unknown", each.name, f"{each.name} changes: compare the templates of its stacks")

@@ -121,6 +121,12 @@ def _loosened(before: Resource, after: Resource) -> Iterator[Door]:
     name, kind = after.logical_id, after.type
     if kind == "AWS::ApiGateway::RestApi" and _is_private(before) and not _is_private(after):
         yield Door(name, kind, "EndpointConfiguration.Types", "a private API gets an address on the internet")
+    if kind in ("AWS::ApiGateway::Method", "AWS::ApiGatewayV2::Route"):
+        was, now = (as_list(each.properties.get("AuthorizationType", "NONE")) for each in (before, after))
+        if "NONE" not in was and "NONE" in now and after.properties.get("ApiKeyRequired") == "true":
+            yield Door(name, kind, "AuthorizationType", "an API key is enough, where there was authorization")
+        if before.properties.get("AuthorizationScopes") and not after.properties.get("AuthorizationScopes"):
+            yield Door(name, kind, "AuthorizationScopes", "a token of any scope is enough")
     key = "PublicAccessBlockConfiguration"
     kept = key in after.properties or not before.properties.get(key)
     if kind in ("AWS::S3::Bucket", "AWS::S3::AccessPoint") and not kept:

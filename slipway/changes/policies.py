@@ -140,4 +140,4 @@ def _named(statement: dict[str, Any], key: str) -> list[str]:
 
 def text_of(value: Any) -> str:
     """The same text for the same JSON."""
-    return json.dumps(value, sort_keys=True)
+    return json.dumps(value, sort_keys=True, default=lambda _: "AWS::NoValue")

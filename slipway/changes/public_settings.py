@@ -16,6 +16,7 @@ _SETTINGS = [
     ("AWS::RedshiftServerless::Workgroup", "PubliclyAccessible", ("true",), "the workgroup gets a public address"),
     ("AWS::DMS::ReplicationInstance", "PubliclyAccessible", ("true", ""), "the instance gets a public address"),
     ("AWS::AmazonMQ::Broker", "PubliclyAccessible", ("true",), "the broker gets a public address"),
+    ("AWS::AppSync::GraphQLApi", "AuthenticationType", ("API_KEY",), "whoever has a key may call it"),
     ("AWS::Cognito::IdentityPool", "AllowUnauthenticatedIdentities", ("true",), "anybody gets credentials"),
     ("AWS::EC2::Subnet", "MapPublicIpOnLaunch", ("true",), "what starts in the subnet gets a public address"),
     ("AWS::EC2::Instance", "NetworkInterfaces.*.AssociatePublicIpAddress", ("true",), "it gets a public address"),

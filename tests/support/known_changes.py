@@ -411,10 +411,14 @@ def ingress(*cidrs: str) -> dict[str, Any]:
 ADDRESS = {"LaunchTemplateData": {"NetworkInterfaces": [{"AssociatePublicIpAddress": True}]}}
 EXPOSURE = [
     one("a method without authorization", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE"}, "public-exposure"),
-    one("a method with a key", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE", "ApiKeyRequired": True}, NOTHING),
+    one("a method with a key", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE", "ApiKeyRequired": True}, "public-exposure"),
     Known("a function's URL for all", of(U=a("Lambda::Url", {"AuthType": "AWS_IAM"})), of(U=a("Lambda::Url", {"AuthType": "NONE"})), {"U public-exposure"}),
     one("no public access block", "S3::Bucket", {"PublicAccessBlockConfiguration": ALL_BLOCKED}, {}, "public-exposure"),
     one("half a public access block", "S3::Bucket", {"PublicAccessBlockConfiguration": ALL_BLOCKED}, {"PublicAccessBlockConfiguration": ALL_BLOCKED | {"BlockPublicPolicy": False}}, "public-exposure"),
+    one("a token of any scope", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "COGNITO_USER_POOLS", "AuthorizationScopes": ["a"]}, {"HttpMethod": "GET", "AuthorizationType": "COGNITO_USER_POOLS"}, "public-exposure"),
+    one("an API with a key", "AppSync::GraphQLApi", {"AuthenticationType": "AWS_IAM"}, {"AuthenticationType": "API_KEY"}, "public-exposure"),
+    one("methods of an OpenAPI document", "ApiGateway::RestApi", {"Body": {"paths": {"/": {"get": {"security": []}}}}}, {"Body": {"paths": {"/": {}}}}, "unknown"),
+    Known("everybody by an old form", of(B=a("Events::EventBus")), of(B=a("Events::EventBus"), P=a("Events::EventBusPolicy", {"EventBusName": {"Ref": "B"}, "StatementId": "s", "Action": "events:PutEvents", "Principal": "*"})), {"P added", "P permission-widened", "P public-exposure"}),
     one("a public ACL", "S3::Bucket", {}, {"AccessControl": "PublicRead"}, "public-exposure"),
     one("the world at port 22", "EC2::SecurityGroup", ingress("10.0.0.0/8"), ingress("0.0.0.0/0"), "public-exposure"),
     one("another rule for the world", "EC2::SecurityGroupIngress", {"CidrIpv6": "fd00::/8", "IpProtocol": "-1"}, {"CidrIpv6": "::/0", "IpProtocol": "-1"}, "replaced", "public-exposure"),

@@ -255,7 +255,14 @@ def test_a_synthesized_deployment_has_its_region(repository: Path) -> None:
 
 def test_secrets_are_not_shown(repository: Path, capsys: Any) -> None:
     for word in ("first", "second"):
-        write(repository, of(Database=a("RDS::DBInstance", {"MasterUserPassword": f"{word}-secret"})))
+        variables = {"Variables": {"DB_PASS": f"{word}-secret"}}
+        write(
+            repository,
+            of(
+                Database=a("RDS::DBInstance", {"MasterUserPassword": f"{word}-secret"}),
+                Function=a("Lambda::Function", {"Environment": variables}),
+            ),
+        )
         if word == "first":
             commit(repository)
 
