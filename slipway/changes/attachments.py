@@ -83,6 +83,9 @@ def attached(resource: Resource, resources: Resources) -> Iterator[tuple[str, st
     if resource.type == "AWS::IAM::User":
         for group in as_list(resource.properties.get("Groups", [])):
             yield own, f"the group {_by_logical_id(shown(group), resources)}", "Groups"
+    if resource.type == "AWS::IAM::OIDCProvider":
+        for client in as_list(resource.properties.get("ClientIdList", [])):
+            yield "to" + own[2:], f"a token for {shown(client)}", "ClientIdList"
     if resource.type == "AWS::IAM::UserToGroupAddition":
         group = _by_logical_id(shown(resource.properties.get("GroupName")), resources)
         for user in as_list(resource.properties.get("Users", [])):

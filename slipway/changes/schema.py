@@ -64,8 +64,11 @@ class Schema:
 
 @functools.cache
 def schema_of(resource_type: str, region: str) -> Schema | None:
-    """None for a type that no schema describes, and for custom resources."""
-    if resource_type.startswith("Custom::") or resource_type == "AWS::CloudFormation::CustomResource":
+    """None for a type that no schema describes, for custom resources and for what a macro makes of SAM's types."""
+    if (
+        resource_type.startswith(("Custom::", "AWS::Serverless::"))
+        or resource_type == "AWS::CloudFormation::CustomResource"
+    ):
         return None
     from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # takes half a second, which other commands need not wait
     from cfnlint.schema._exceptions import ResourceNotFoundError
@@ -111,6 +114,7 @@ STATEFUL_TOO = frozenset(
         "AWS::SageMaker::Domain",
         "AWS::SageMaker::FeatureGroup",
         "AWS::SageMaker::NotebookInstance",  # the volume with the notebooks
+        "AWS::Serverless::SimpleTable",
         "AWS::Timestream::Database",
         "AWS::Timestream::Table",
     }

@@ -142,6 +142,7 @@ REPLACEMENT = [
     one("a custom resource", "CloudFormation::CustomResource", {"ServiceToken": "t", "A": 1}, {"ServiceToken": "t", "A": 2}, "unknown"),
     one("a custom resource's provider", "CloudFormation::CustomResource", {"ServiceToken": "t"}, {"ServiceToken": "u"}, "refused"),
     one("a stack with another template", "CloudFormation::Stack", {"TemplateURL": "a"}, {"TemplateURL": "b"}, "unknown"),
+    one("what the macro of SAM makes", "Serverless::Function", {"Policies": ["a"]}, {"Policies": ["b"]}, "unknown"),
     one("a type that nobody knows", "Nowhere::Thing", {"A": 1}, {"A": 2}, "unknown"),
     # a local index belongs to the table's creation: template reference, LocalSecondaryIndex ("Updates are not supported")
     one("a local index of a table", "DynamoDB::Table", TABLE, TABLE | {"LocalSecondaryIndexes": [{"IndexName": "i", "KeySchema": SCHEMA}]}, "refused"),
@@ -352,6 +353,7 @@ PERMISSION = [
     one("a role beside its account", "KMS::Key", {"KeyPolicy": policy(to("123456789012"))}, {"KeyPolicy": policy(to("123456789012", "arn:aws:iam::123456789012:role/r"))}, "permission-widened"),
     one("an account by its root", "KMS::Key", {"KeyPolicy": policy(to("123456789012"))}, {"KeyPolicy": policy(to("arn:aws:iam::123456789012:root"))}),
     Known("a managed policy by its attribute", of(R=role()), of(R=role(ManagedPolicyArns=[{"Fn::GetAtt": ["P", "PolicyArn"]}]), P=a("IAM::ManagedPolicy", {"PolicyDocument": policy(READ)})), {"R nothing", "P added", "P permission-widened"}),
+    one("tokens for another client", "IAM::OIDCProvider", {"Url": "u", "ClientIdList": ["a"]}, {"Url": "u", "ClientIdList": ["a", "b"]}, "permission-widened"),
     one("a user joins a group", "IAM::User", {}, {"Groups": ["admins"]}, "permission-widened"),
     one("less than everything", "IAM::Role", {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/AdministratorAccess"]}, {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/ReadOnlyAccess"]}, NOTHING),
     Known("a grant on a new queue", of(R=role()), of(R=role(allow("sqs:SendMessage", {"Fn::GetAtt": ["Q", "Arn"]})), Q=a("SQS::Queue")), {"R nothing", "Q added"}),
