@@ -1,10 +1,13 @@
 """`python -m slipway diff`: what the next deploy means, compared with a commit, a template or the deployed stack."""
 
+import contextlib
 import json
 import os
 import re
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,7 +53,10 @@ def run(name: str, root: Path, options: Options) -> int:
     acknowledged and is not, 2 where there is nothing to compare.
     """
     try:
-        report = _report(name, root, options)
+        with _ended_by_sigterm():
+            report = _report(name, root, options)
+    except KeyboardInterrupt:
+        return 130
     except (TemplateError, AcceptedChangesError, UnknownDeploymentError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -63,6 +69,19 @@ def run(name: str, root: Path, options: Options) -> int:
         file = options.accepted or f"accepted-changes/{name}.yaml"
         print(f"Acknowledge what is meant in {file}, by resource, kind and reason.", file=sys.stderr)
     return 1 if report.gate.stopping else 0
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """As by Ctrl-C, so that the folder of the other commit goes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
 
 
 def _report(name: str, root: Path, options: Options) -> Report:
@@ -139,6 +158,6 @@ def deployed_template(name: str, clients: Callable[[str], Any]) -> Before:
     if stack is None:
         return Before({"Resources": {}}, f"the account, which has no stack {name}")
     body = clients("cloudformation").get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
-    template = parse_template(body, f"the stack {name}") if isinstance(body, str) else json.loads(json.dumps(body))
+    template = parse_template(body if isinstance(body, str) else json.dumps(body), f"the stack {name}")
     values = {each["ParameterKey"]: each["ParameterValue"] for each in stack.described.get("Parameters", [])}
     return Before(template, f"the stack {name}", values)

@@ -3,21 +3,25 @@
 from collections.abc import Iterator
 from typing import Any
 
+from slipway.changes.beside_resources import beside_the_resources
+from slipway.changes.branches import with_both_branches
 from slipway.changes.change import RENAMED, Change, rank
-from slipway.changes.comparison import ABSENT, Difference
+from slipway.changes.comparison import Difference
 from slipway.changes.data_loss import lost_settings
 from slipway.changes.exposure import opened
 from slipway.changes.interruption import interruptions
 from slipway.changes.permissions import widened
+from slipway.changes.physical_names import kept_name, taken_names
 from slipway.changes.policies import shown
 from slipway.changes.price import usd_per_hour
-from slipway.changes.replacement import Update, causes, kept_name, unmarked, updates
+from slipway.changes.replacement import Update, updates
 from slipway.changes.resources import RETAINING, Resource, resources_of
-from slipway.changes.schema import BILLED_BY_THE_HOUR, schema_of, stateful_types
+from slipway.changes.schema import BILLED_BY_THE_HOUR, stateful_types
+from slipway.changes.wording import quiet, said_of
 
 Resources = dict[str, Resource]
+_OPENAPI = ("AWS::ApiGateway::RestApi", "AWS::ApiGatewayV2::Api")
 _TEMPLATE_OF_ITS_OWN = ("AWS::CloudFormation::Stack", "AWS::CloudFormation::StackSet")
-_CODE = {"AWS::Lambda::Function": ("Code",), "AWS::Lambda::LayerVersion": ("Content",)}
 
 
 def classify(
@@ -35,7 +39,7 @@ def classify(
     """
     old = resources_of(before, before_values or {}, region)
     new = resources_of(after, after_values or {}, region)
-    found = [*_found(old, new, region), *_beside_the_resources(before, after)]
+    found = [*_found(old, new, region), *beside_the_resources(before, after)]
     return sorted(dict.fromkeys(found), key=rank)
 
 
@@ -56,7 +60,7 @@ def _found(old: Resources, new: Resources, region: str) -> Iterator[Change]:
             )
     for name, resource in new.items():
         if name not in old:
-            yield from _added(resource, renamed, new, region)
+            yield from _added(resource, renamed, new)
         elif old[name].type == resource.type:
             yield from _beside_the_properties(old[name], resource, known=name in done)
     for name, update in done.items():
@@ -66,22 +70,14 @@ def _found(old: Resources, new: Resources, region: str) -> Iterator[Change]:
             yield from _price_moved(old, new, name)
             for path, said in lost_settings(old[name], new[name], stateful=_is_stateful(old[name].type)):
                 yield _change(new[name], "data-loss", path, said)
-    for each in widened(old, new):
+    for resource, owner, name in taken_names(old, new, done, region):
+        said = f"{name} is the one of {owner}, which has it until the end of the update: the name is taken"
+        yield _change(resource, "refused", name, said, gated=True)
+    possible = with_both_branches(old), with_both_branches(new)
+    for each in widened(*possible):
         yield _change(each.resource, "permission-widened", each.property, each.sentence, gated=True)
-    for door in opened(old, new):
+    for door in opened(*possible):
         yield _change(new[door.logical_id], "public-exposure", door.property, door.sentence, gated=True)
-
-
-def _beside_the_resources(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
-    """Of the template itself: what a macro makes of it, and values that other stacks may import."""
-    loops = any(key.startswith("Fn::") for each in (before, after) for key in each.get("Resources") or {})
-    if before != after and (before.get("Transform") or after.get("Transform") or loops):
-        said = "a macro changes the template on AWS; what it makes of the resources is not known here"
-        yield Change("Transform", "", "unknown", "", said)
-    outputs = {name for name, output in (before.get("Outputs") or {}).items() if "Export" in output}
-    for name in sorted(outputs - (after.get("Outputs") or {}).keys()):
-        said = "the export goes: CloudFormation refuses that while another stack imports it"
-        yield Change(f"Outputs.{name}", "", "removed", "Export", said)
 
 
 def _change(resource: Resource, kind: str, path: str, sentence: str, *, gated: bool = False) -> Change:
@@ -120,18 +116,13 @@ def _lost(resource: Resource, how: str) -> str:
     return f"{how} without a retaining policy: its data is deleted with it"
 
 
-def _added(resource: Resource, renamed: dict[str, str], new: Resources, region: str) -> Iterator[Change]:
+def _added(resource: Resource, renamed: dict[str, str], new: Resources) -> Iterator[Change]:
     old_name = next((old for old, name in renamed.items() if name == resource.logical_id), None)
     said = f"new, with the properties of {old_name}, which goes" if old_name else "new"
     price = usd_per_hour(resource, new)
     if price:
         said += f"; about {price:.2f} USD an hour"
     yield _change(resource, "added", "", said)
-    schema = schema_of(resource.type, region)
-    names = schema.physical_names(resource.type) if schema else []
-    if old_name and names and all(isinstance(resource.properties.get(name), str) for name in names):
-        said = f"{names[-1]} is the one of {old_name}, which is deleted only later: the name is taken"
-        yield _change(resource, "refused", names[-1], said, gated=True)
 
 
 def _renamed(old: Resources, new: Resources) -> dict[str, str]:
@@ -151,7 +142,10 @@ def _beside_the_properties(before: Resource, after: Resource, *, known: bool) ->
     if before.condition != after.condition and after.condition is not None:
         said = "its condition is known only on AWS: it is deleted where the condition is false"
         yield _change(after, "removed", "Condition", said, gated=_matters(after.type))
-    changed = [key for key in ("Metadata", "DependsOn") if before.attributes.get(key) != after.attributes.get(key)]
+    if before.update_policy != after.update_policy:
+        yield _change(after, "nothing", "UpdatePolicy", "it acts on this update and on later ones")
+    keys = ("Metadata", "CreationPolicy", "DependsOn")
+    changed = [key for key in keys if before.attributes.get(key) != after.attributes.get(key)]
     for key in ("deletion_policy", "replace_policy"):
         if getattr(before, key) != getattr(after, key):
             changed.append({"deletion_policy": "DeletionPolicy", "replace_policy": "UpdateReplacePolicy"}[key])
@@ -162,7 +156,7 @@ def _beside_the_properties(before: Resource, after: Resource, *, known: bool) ->
 def _updated(before: Resource, update: Update) -> Iterator[Change]:
     resource = update.resource
     for each in _first_of_a_name(update.refused):
-        said = f"{_said(each, update)}: CloudFormation supports no update of it; give the resource another logical id"
+        said = f"{said_of(each, update)}: CloudFormation supports no update of it; give the resource another logical id"
         yield _change(resource, "refused", each.name, said, gated=True)
     if update.schema is None:
         if not update.refused:
@@ -171,11 +165,11 @@ def _updated(before: Resource, update: Update) -> Iterator[Change]:
     gated = _matters(resource.type)
     for each in _first_of_a_name(update.replacing):
         yield _change(
-            resource, "replaced", each.name, f"{_said(each, update)}: {_replaced(before, update)}", gated=gated
+            resource, "replaced", each.name, f"{said_of(each, update)}: {_replaced(before, update)}", gated=gated
         )
     if update.may_be_replaced:
         for each in _first_of_a_name(update.maybe_replacing):
-            said = f"{_said(each, update)}: may be replaced; the template does not show whether it has to be"
+            said = f"{said_of(each, update)}: may be replaced; the template does not show whether it has to be"
             if name := kept_name(update):
                 said += f", and CloudFormation would refuse that, because {name} stays the same"
             yield _change(resource, "may-be-replaced", each.name, said, gated=gated)
@@ -207,7 +201,7 @@ def _is_kept(before: Resource, after: Resource) -> bool:
 
 
 def _unknown(update: Update) -> Change:
-    names = ", ".join(dict.fromkeys(each.name for each in update.differences))
+    names = ", ".join(dict.fromkeys(each.name or "Properties" for each in update.differences))
     resource = update.resource
     said = f"{names} changed; no schema says what that does, its provider decides, also whether it is replaced"
     return _change(resource, "unknown", names, said)
@@ -215,7 +209,7 @@ def _unknown(update: Update) -> Change:
 
 def _in_place(update: Update) -> Iterator[Change]:
     resource, schema = update.resource, update.schema
-    interrupted = dict(interruptions(resource.type, update.differences))
+    interrupted = dict(interruptions(resource, update.differences))
     for path, said in interrupted.items():
         yield _change(resource, "interruption", path, said)
     for each in _first_of_a_name(update.in_place):
@@ -224,44 +218,15 @@ def _in_place(update: Update) -> Iterator[Change]:
         if schema and each.path in schema.read_only:
             said = "only AWS sets this property: CloudFormation refuses or ignores it"
             yield _change(resource, "unknown", each.name, said)
+        elif resource.type in _OPENAPI and each.path[0] in ("Body", "BodyS3Location"):
+            said = f"{each.path[0]} changes: the methods and who may call them are in it"
+            yield _change(resource, "unknown", each.name, said)
         elif resource.type in _TEMPLATE_OF_ITS_OWN and each.path[0] in ("TemplateURL", "TemplateBody", "Parameters"):
             yield _change(resource, "unknown", each.name, f"{each.name} changes: compare the templates of its stacks")
         elif schema and not schema.knows(each.path):
-            yield _change(resource, "unknown", each.name, f"{_said(each, update)}: not in the schema of the type")
+            yield _change(resource, "unknown", each.name, f"{said_of(each, update)}: not in the schema of the type")
         else:
-            yield _change(resource, "nothing", each.name, _quiet(each, update))
-
-
-def _quiet(difference: Difference, update: Update) -> str:
-    top = difference.path[0]
-    if top in _CODE.get(update.resource.type, ()):
-        return "code"
-    if update.schema and difference.path[: len(update.schema.tags)] == update.schema.tags:
-        return "tags"
-    return f"{_said(difference, update)}, in place"
-
-
-def _said(difference: Difference, update: Update) -> str:
-    """Old -> new, or what it refers to."""
-    if names := causes(difference):
-        return f"{difference.name} refers to {', '.join(names)}, which changes"
-    if _is_secret(difference, update):
-        return f"{difference.name} changes"
-    return f"{difference.name} {_cut(difference.before)} -> {_cut(unmarked(difference.after))}"
-
-
-def _is_secret(difference: Difference, update: Update) -> bool:
-    words = ("password", "secret", "token", "credential")
-    hidden = update.schema.content.get("writeOnlyProperties", []) if update.schema else []
-    pointer = "/properties/" + "/".join(difference.path)
-    return any(word in difference.path[-1].lower() for word in words) or any(
-        pointer.startswith(each) for each in hidden
-    )
-
-
-def _cut(value: Any) -> str:
-    text = " ".join((shown(value) if value != ABSENT else ABSENT).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
+            yield _change(resource, "nothing", each.name, quiet(each, update))
 
 
 def _first_of_a_name(found: list[Difference]) -> list[Difference]:

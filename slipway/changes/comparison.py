@@ -1,11 +1,11 @@
 """The properties that differ, by path: the order of keys and of set-like lists is no difference."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.changes.policies import is_policy, ordered_policy
+from slipway.changes.policies import is_policy, ordered_policy, text_of
+from slipway.changes.resolve import is_function
 from slipway.changes.schema import Path, Schema
 
 ABSENT = "(absent)"
@@ -33,14 +33,14 @@ def differences(before: dict[str, Any], after: dict[str, Any], schema: Schema | 
 def ordered(value: Any, schema: Schema | None, path: Path = ()) -> Any:
     """With the items of set-like lists in one order."""
     if isinstance(value, dict):
-        if is_policy(value):
+        if "Statement" in value and is_policy(value):
             return ordered_policy(value)
         return {key: ordered(item, schema, (*path, key)) for key, item in value.items()}
     if not isinstance(value, list):
         return value
     items = [ordered(item, schema, (*path, "*")) for item in value]
     if schema and (schema.is_set(path) or path == schema.tags):
-        return sorted(items, key=_text)
+        return sorted(items, key=text_of)
     return items
 
 
@@ -87,20 +87,10 @@ def _are(kind: type, one: Any, other: Any) -> bool:
     return kinds and any(isinstance(each, kind) and each for each in (one, other))
 
 
-def is_function(value: dict[str, Any]) -> bool:
-    """`{"Ref": ...}` or `{"Fn::...": ...}`."""
-    name = next(iter(value), "")
-    return len(value) == 1 and (name == "Ref" or name.startswith("Fn::"))
-
-
 def _unique(found: Iterator[tuple[Path, Any, Any]]) -> Iterator["Difference"]:
     seen = set()
     for path, before, after in found:
-        key = (path, _text(before), _text(after))
+        key = (path, text_of(before), text_of(after))
         if key not in seen:
             seen.add(key)
             yield Difference(path, before, after)
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)

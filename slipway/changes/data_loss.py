@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from slipway.changes.exposure import values_at
+from slipway.changes.lifecycle import expiring_objects
 from slipway.changes.policies import shown
-from slipway.changes.resources import RETAINING, Resource
+from slipway.changes.resources import RETAINING, Resource, values_at
 
 Found = tuple[str, str]  # the property and the sentence
 
@@ -76,35 +76,8 @@ def _expiring(before: Resource, after: Resource) -> Iterator[Found]:
         if isinstance(new, dict) and new.get("Enabled", "true") == "true" and old != new:
             yield path, "items are deleted at the time that this attribute says: " + shown(new.get("AttributeName"))
     if before.type == "AWS::S3::Bucket":
-        old_rules, new_rules = _expirations(before), _expirations(after)
-        for key, days in new_rules.items():
-            old_days = old_rules.get(key, _FOREVER)
-            if days < old_days:
-                said = "never" if old_days == _FOREVER else f"after {old_days:g} days"
-                where = f"objects under {key[0]!r}" if key[0] else "objects"
-                yield "LifecycleConfiguration", f"{where} expired {said}, now after {days:g} days ({key[1]})"
-
-
-def _expirations(bucket: Resource) -> dict[tuple[str, str], float]:
-    """Days by prefix (or filter) and setting, of the rules that are on."""
-    found: dict[tuple[str, str], float] = {}
-    for rule in values_at(bucket.properties, ["LifecycleConfiguration", "Rules", "*"]):
-        if not isinstance(rule, dict) or rule.get("Status") != "Enabled":
-            continue
-        filters = {key: value for key, value in rule.items() if "Filter" in key or key == "Prefix"}
-        prefix = shown(rule["Prefix"]) if filters.keys() == {"Prefix"} else shown(filters) if filters else ""
-        for path in (
-            "ExpirationInDays",
-            "NoncurrentVersionExpirationInDays",
-            "NoncurrentVersionExpiration.NoncurrentDays",
-        ):
-            for value in values_at(rule, path.split(".")):
-                days = _number(value, _FOREVER)
-                if days is not None:
-                    found[prefix, path] = min(days, found.get((prefix, path), _FOREVER))
-        if "ExpirationDate" in rule:
-            found[prefix, "ExpirationDate"] = 0
-    return found
+        for said in expiring_objects(before, after):
+            yield "LifecycleConfiguration", said
 
 
 def _policies(before: Resource, after: Resource) -> Iterator[Found]:

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from llm_hosting import yaml_file
 from llm_hosting.preflight.nearest import nearest
 from slipway.changes.change import KINDS, Change
 
@@ -54,12 +53,9 @@ def judge(changes: list[Change], acknowledged: list[Acknowledgement]) -> Gate:
 
 def acknowledgements(path: Path) -> list[Acknowledgement]:
     """Those of a YAML file, a list of `{resource, kind, reason}`. Raises AcceptedChangesError."""
-    try:
-        content = yaml.safe_load(path.read_text())
-    except (OSError, UnicodeDecodeError) as error:
-        raise AcceptedChangesError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}") from error
-    except yaml.YAMLError as error:
-        raise AcceptedChangesError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+    content, problems = yaml_file.read(path)
+    if problems:
+        raise AcceptedChangesError(f"{path} {problems[0].problem}")
     if not isinstance(content, list | None):
         raise AcceptedChangesError(f"{path} has to be a list of {{resource, kind, reason}}.")
     return [_read(entry, f"{path}: entry {number}") for number, entry in enumerate(content or [], 1)]

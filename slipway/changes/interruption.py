@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 from slipway.changes.comparison import Difference
 from slipway.changes.policies import shown
+from slipway.changes.resources import Resource
+from slipway.changes.update_policy import rolled_properties, rolls
 
 _RESTARTS = "the instance stops and starts again"
 _DATABASE = "the database is down for a while, at once or in the maintenance window"
@@ -39,12 +41,15 @@ _TURNED_OFF = {
 }
 
 
-def interruptions(resource_type: str, differences: list[Difference]) -> Iterator[tuple[str, str]]:
+def interruptions(resource: Resource, differences: list[Difference]) -> Iterator[tuple[str, str]]:
     """The property and the sentence of each difference that interrupts."""
+    resource_type = resource.type
     for each in differences:
         name = each.name
         if said := _INTERRUPTING.get((resource_type, name)):
             yield name, f"{shown(each.before)} -> {shown(each.after)}: {said}" if name != "UserData" else said
+        if each.path[0] in rolled_properties(resource_type) and rolls(resource):
+            yield name, "the instances are replaced, some at a time (AutoScalingRollingUpdate)"
         off = _TURNED_OFF.get((resource_type, name))
         if off and each.after == off[0]:
             yield name, off[1]

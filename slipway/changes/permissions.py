@@ -4,52 +4,36 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from slipway.changes.policies import Grant, as_list, grants_of, is_policy, shown
+from slipway.changes.attachments import IDENTITIES, Resources, attached, policies
+from slipway.changes.grants import Grant
+from slipway.changes.policies import as_list, grants_of, is_policy, logical_id_in, shown
 from slipway.changes.resources import Resource
+from slipway.changes.roles import acting_roles
 
-_IDENTITIES = ("AWS::IAM::Role", "AWS::IAM::User", "AWS::IAM::Group", "AWS::SSO::PermissionSet")
-_ATTACHED = {"Roles": "AWS::IAM::Role", "Users": "AWS::IAM::User", "Groups": "AWS::IAM::Group"}
-_ATTACHED_ONE = {"RoleName": "AWS::IAM::Role", "UserName": "AWS::IAM::User", "GroupName": "AWS::IAM::Group"}
-_IDENTITY_POLICIES = (
-    "AWS::IAM::Policy",
-    "AWS::IAM::ManagedPolicy",
-    "AWS::IAM::RolePolicy",
-    "AWS::IAM::UserPolicy",
-    "AWS::IAM::GroupPolicy",
-)
-_GUARDED_BY = {
-    "AWS::S3::BucketPolicy": "Bucket",
-    "AWS::SQS::QueuePolicy": "Queues",
-    "AWS::SQS::QueueInlinePolicy": "Queue",
-    "AWS::SNS::TopicPolicy": "Topics",
-    "AWS::SNS::TopicInlinePolicy": "TopicArn",
-    "AWS::SecretsManager::ResourcePolicy": "SecretId",
-    "AWS::Lambda::Permission": "FunctionName",
-    "AWS::Lambda::LayerVersionPermission": "LayerVersionArn",
-    "AWS::Events::EventBusPolicy": "EventBusName",
-    "AWS::Kinesis::ResourcePolicy": "ResourceArn",
-}
-"""Policies that are resources of their own: the property that names what they guard."""
-_ROLE_OF = ("Role", "RoleArn", "ExecutionRoleArn", "TaskRoleArn", "ServiceRoleArn", "IamInstanceProfile")
+_Place = tuple[Resource, str]  # the resource and the property that say so
+_EVERYTHING = ":iam::aws:policy/AdministratorAccess"
 
 
 @dataclass
 class _Allowed:
     """What one identity or one guarded resource is allowed, or allows.
 
-    sources: the resource and the property which say so. attached: managed policies whose text is not in the template.
+    attached: managed policies and groups whose text is not beside it.
     """
 
-    grants: dict[Grant, tuple[Resource, str]] = field(default_factory=dict)
-    denials: dict[Grant, tuple[Resource, str]] = field(default_factory=dict)
-    attached: dict[str, tuple[Resource, str]] = field(default_factory=dict)
+    grants: dict[Grant, _Place] = field(default_factory=dict)
+    denials: dict[Grant, _Place] = field(default_factory=dict)
+    attached: dict[str, _Place] = field(default_factory=dict)
 
     def add(self, document: Any, resource: Resource, path: str) -> None:
         """The statements of a policy document."""
         self.grants |= dict.fromkeys(grants_of(document), (resource, path))
         self.denials |= dict.fromkeys(grants_of(document, "Deny"), (resource, path))
-        if not is_policy(document):
-            self.attached[f"a policy that is known only on AWS: {shown(document)}"] = (resource, path)
+        if not is_policy(document) and document not in ("", {}, {"Statement": []}):
+            self.attached[f"a policy that is known only on AWS, {shown(document)[:60]}"] = (resource, path)
+
+    def __or__(self, other: "_Allowed") -> "_Allowed":
+        return _Allowed(self.grants | other.grants, self.denials | other.denials, self.attached | other.attached)
 
 
 @dataclass(frozen=True)
@@ -61,35 +45,30 @@ class Widened:
     sentence: str
 
 
-def widened(before: dict[str, Resource], after: dict[str, Resource]) -> list[Widened]:
-    """Everything that becomes allowed of what both templates have; a new role with its first grants is not wider."""
+def widened(before: Resources, after: Resources) -> list[Widened]:
+    """Everything that becomes allowed of what both templates have.
+
+    The first grants of a new role belong to it, and those on a new resource to that.
+    """
     allowed, now = _all_allowed(before), _all_allowed(after)
+    new = after.keys() - before.keys()
     found: list[Widened] = []
     for whose in now:
-        name = whose.removeprefix("to ").removeprefix("by ")
-        if _exists(name, before):
-            found += _wider(whose, allowed.get(whose, _Allowed()), now[whose])
+        if logical_id_in(whose[3:]) not in new:
+            found += _wider(whose, allowed.get(whose, _Allowed()), now[whose], new)
     for whose, old in allowed.items():
-        if _exists(whose.removeprefix("to ").removeprefix("by "), after):
-            found += _denials_gone(whose, old, now.get(whose, _Allowed()), after)
-    return [*found, *_boundaries_gone(before, after), *_other_roles(before, after, allowed, now)]
+        name = logical_id_in(whose[3:])
+        if name not in before or name in after:  # neither: something outside, which stays
+            found += _denials_gone(whose, old, now.get(whose, _Allowed()))
+    return [*found, *_boundaries_gone(before, after), *_other_roles(before, after, allowed, now, new)]
 
 
-def _exists(name: str, resources: dict[str, Resource]) -> bool:
-    """A name that is no resource of the template stands for something outside, which is there already."""
-    logical_id = logical_id_in(name)
-    return not logical_id or logical_id in resources or logical_id.startswith("AWS::")
-
-
-def logical_id_in(name: str) -> str:
-    """Of `${Bucket}` or `${Bucket.Arn}`; '' for other texts."""
-    return name[2:-1].split(".")[0] if name.startswith("${") and name.endswith("}") and name.count("${") == 1 else ""
-
-
-def _wider(whose: str, old: _Allowed, new: _Allowed) -> Iterator[Widened]:
+def _wider(whose: str, old: _Allowed, new: _Allowed, added: set[str]) -> Iterator[Widened]:
+    if any(each.endswith(_EVERYTHING) for each in old.attached):
+        return
     extra: dict[tuple[str, str], list[Grant]] = {}
     for grant, (resource, path) in new.grants.items():
-        if not any(each.covers(grant) for each in old.grants):
+        if not any(each.covers(grant) for each in old.grants) and not _is_of_something_new(grant, added):
             extra.setdefault((resource.logical_id, path), []).append(grant)
     for (_, path), grants in extra.items():
         resource = new.grants[grants[0]][0]
@@ -99,8 +78,27 @@ def _wider(whose: str, old: _Allowed, new: _Allowed) -> Iterator[Widened]:
             yield Widened(resource, path, f"{_subject(whose)} now allowed what {name} allows")
 
 
-def _denials_gone(whose: str, old: _Allowed, new: _Allowed, after: dict[str, Resource]) -> Iterator[Widened]:
+def _is_of_something_new(grant: Grant, added: set[str]) -> bool:
+    """On a resource, to a role or for a source that the same update adds."""
+    if _names_one_of(grant.resource, added) or _names_one_of(grant.principal.removeprefix("AWS:"), added):
+        return True
+    return any(
+        key == "aws:sourcearn" and "Not" not in operator and all(_names_one_of(each, added) for each in values)
+        for operator, key, values in grant.conditions
+    ) and grant.principal.startswith("Service:")
+
+
+def _names_one_of(text: str, added: set[str]) -> bool:
+    """`${New.Arn}` or an ARN with `${New}` in it."""
+    names = {each.split("}")[0].split(".")[0] for each in text.split("${")[1:]}
+    return bool(names & added)
+
+
+def _denials_gone(whose: str, old: _Allowed, new: _Allowed) -> Iterator[Widened]:
+    """Without those of an identity that limited nothing that it still may."""
     gone = [grant for grant in old.denials if not any(each.covers(grant) for each in new.denials)]
+    if whose.startswith("by ") and not new.attached:
+        gone = [grant for grant in gone if any(each.overlaps(grant) for each in new.grants)]
     if gone:
         resource, path = old.denials[gone[0]]
         yield Widened(resource, path, f"{_subject(whose)} no longer denied: {_listed(gone)}")
@@ -112,131 +110,25 @@ def _subject(whose: str) -> str:
 
 
 def _listed(grants: list[Grant]) -> str:
-    texts = sorted(map(str, grants))
+    texts = [each if len(each) <= 200 else f"{each[:197]}..." for each in sorted(map(str, grants))]
     return "; ".join(texts[:3]) + (f"; and {len(texts) - 3} more" if len(texts) > 3 else "")
 
 
-def _all_allowed(resources: dict[str, Resource]) -> dict[str, _Allowed]:
+def _all_allowed(resources: Resources) -> dict[str, _Allowed]:
     """By "by <identity>" and "to <resource>"."""
     found: dict[str, _Allowed] = {}
     for resource in resources.values():
-        for whose, document, path in _policies(resource, resources):
-            found.setdefault(whose, _Allowed()).add(document, resource, path)
-        for whose, name, path in _managed(resource, resources):
+        for whose, document, path in policies(resource, resources):
+            for each in as_list(document):
+                found.setdefault(whose, _Allowed()).add(each, resource, path)
+        for whose, name, path in attached(resource, resources):
             found.setdefault(whose, _Allowed()).attached[name] = (resource, path)
     return found
 
 
-def _policies(resource: Resource, resources: dict[str, Resource]) -> Iterator[tuple[str, Any, str]]:
-    """Each policy document of the resource: whose it is, the document and its property."""
-    properties, own = resource.properties, "${" + resource.logical_id + "}"
-    if resource.type in _IDENTITIES:
-        for policy in as_list(properties.get("Policies", [])):
-            if isinstance(policy, dict) and "PolicyDocument" in policy:
-                yield f"by {own}", policy["PolicyDocument"], "Policies"
-        if "InlinePolicy" in properties:
-            yield f"by {own}", properties["InlinePolicy"], "InlinePolicy"
-        if "AssumeRolePolicyDocument" in properties:
-            yield f"to {own}", properties["AssumeRolePolicyDocument"], "AssumeRolePolicyDocument"
-    elif resource.type in _IDENTITY_POLICIES:
-        for whose in _identities(resource, resources) or [own]:
-            yield f"by {whose}", properties.get("PolicyDocument"), "PolicyDocument"
-    elif resource.type in ("AWS::Lambda::Permission", "AWS::Lambda::LayerVersionPermission"):
-        yield f"to {_guarded(resource, own)[0]}", _permission(resource), "Principal"
-    else:
-        for path, document in documents(properties):
-            for whose in _guarded(resource, own):
-                yield f"to {whose}", document, path
-
-
-def _identities(policy: Resource, resources: dict[str, Resource]) -> list[str]:
-    """Whom the policy is attached to, by either side."""
-    found = [shown(each) for key in _ATTACHED for each in as_list(policy.properties.get(key, []))]
-    found += [shown(policy.properties[key]) for key in _ATTACHED_ONE if key in policy.properties]
-    for other in resources.values():
-        arns = other.properties.get("ManagedPolicyArns", [])
-        if other.type in _IDENTITIES and {"Ref": policy.logical_id} in as_list(arns):
-            found.append("${" + other.logical_id + "}")
-    return [_by_logical_id(each, resources) for each in found]
-
-
-def _by_logical_id(name: str, resources: dict[str, Resource]) -> str:
-    """A role that is named by its RoleName in place of a reference."""
-    for each in resources.values():
-        if each.type in _IDENTITIES and name in [each.properties.get(key) for key in _ATTACHED_ONE]:
-            return "${" + each.logical_id + "}"
-    return name
-
-
-def _managed(resource: Resource, resources: dict[str, Resource]) -> Iterator[tuple[str, str, str]]:
-    """Each attached managed policy that the template does not hold: whose, its ARN, the property."""
-    if resource.type not in _IDENTITIES:
-        return
-    for key in ("ManagedPolicyArns", "ManagedPolicies"):
-        for each in as_list(resource.properties.get(key, [])):
-            if logical_id_in(shown(each)) not in resources:
-                yield "by ${" + resource.logical_id + "}", shown(each), key
-
-
-def _guarded(resource: Resource, own: str) -> list[str]:
-    key = _GUARDED_BY.get(resource.type)
-    names = [shown(each) for each in as_list(resource.properties.get(key, []))] if key else []
-    # `${Function.Arn}` and `${Function}` are the same function.
-    return ["${" + logical_id_in(each) + "}" if logical_id_in(each) else each for each in names] or [own]
-
-
-def documents(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every policy document in the properties, by its path."""
-    if isinstance(value, list):
-        for each in value:
-            yield from documents(each, path)
-    elif is_policy(value):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            yield from documents(each, f"{path}.{key}" if path else key)
-
-
-_PERMISSION_CONDITIONS = {
-    "SourceArn": ("ArnLike", "aws:SourceArn"),
-    "SourceAccount": ("StringEquals", "aws:SourceAccount"),
-    "PrincipalOrgID": ("StringEquals", "aws:PrincipalOrgID"),
-    "OrganizationId": ("StringEquals", "aws:PrincipalOrgID"),
-    "EventSourceToken": ("StringEquals", "lambda:EventSourceToken"),
-    "FunctionUrlAuthType": ("StringEquals", "lambda:FunctionUrlAuthType"),
-    "InvokedViaFunctionUrl": ("Bool", "lambda:InvokedViaFunctionUrl"),
-}
-
-
-def _permission(resource: Resource) -> dict[str, Any]:
-    """The statement that AddPermission makes of it."""
-    properties = resource.properties
-    principal = properties.get("Principal", "*")
-    is_service = isinstance(principal, str) and "." in principal and not principal.startswith("arn:")
-    condition: dict[str, Any] = {}
-    for name, (operator, key) in _PERMISSION_CONDITIONS.items():
-        if name in properties:
-            condition.setdefault(operator, {})[key] = properties[name]
-    return {
-        "Statement": {
-            "Effect": "Allow",
-            "Principal": principal if principal == "*" else {"Service" if is_service else "AWS": principal},
-            "Action": properties.get("Action", "*"),
-            "Resource": "*",
-            "Condition": condition,
-        }
-    }
-
-
-def permission_document(resource: Resource) -> dict[str, Any] | None:
-    """Of a Lambda permission, the policy that it stands for."""
-    is_permission = resource.type in ("AWS::Lambda::Permission", "AWS::Lambda::LayerVersionPermission")
-    return _permission(resource) if is_permission else None
-
-
-def _boundaries_gone(before: dict[str, Resource], after: dict[str, Resource]) -> Iterator[Widened]:
+def _boundaries_gone(before: Resources, after: Resources) -> Iterator[Widened]:
     for name, resource in after.items():
-        if resource.type not in _IDENTITIES or name not in before:
+        if resource.type not in IDENTITIES or name not in before:
             continue
         old, new = (each.properties.get("PermissionsBoundary") for each in (before[name], resource))
         if old is not None and old != new:
@@ -247,23 +139,25 @@ def _boundaries_gone(before: dict[str, Resource], after: dict[str, Resource]) ->
 
 
 def _other_roles(
-    before: dict[str, Resource], after: dict[str, Resource], allowed: dict[str, _Allowed], now: dict[str, _Allowed]
+    before: Resources, after: Resources, allowed: dict[str, _Allowed], now: dict[str, _Allowed], added: set[str]
 ) -> Iterator[Widened]:
-    """A resource that acts as another role, which may do more than the one before."""
-    for name, resource in after.items():
-        old = before.get(name)
-        for key in _ROLE_OF:
-            if old is None or key not in resource.properties or key not in old.properties:
+    """A resource that acts as another role, which may do more than the ones before together."""
+    for name in after.keys() & before.keys():
+        was, acts = acting_roles(before[name], before), acting_roles(after[name], after)
+        old = _Allowed()
+        for each in was:
+            old |= allowed.get(f"by {each}", _Allowed())
+        instead = f" in place of {', '.join(map(_short, was))}" if was else ""
+        for role, path in acts.items():
+            if role in was:
                 continue
-            one, other = (logical_id_in(shown(each.properties[key])) for each in (old, resource))
-            if one == other:
+            said = f"{name} acts as {_short(role)}{instead}"
+            if logical_id_in(role) not in after:
+                yield Widened(after[name], path, f"{said}, of which the template does not say what it may do")
                 continue
-            was, becomes = (shown(each.properties[key]) for each in (old, resource))
-            if one in before and other in after:
-                first, second = allowed.get("by ${" + one + "}"), now.get("by ${" + other + "}")
-                wider = list(_wider(f"by {becomes}", first or _Allowed(), second or _Allowed()))
-                for each in wider:
-                    yield Widened(resource, key, f"{name} acts as {other} in place of {one}: {each.sentence}")
-            elif was != becomes:
-                said = f"{name} acts as {becomes} in place of {was}, of which the template does not say what it may do"
-                yield Widened(resource, key, said)
+            for wider in _wider(f"by {role}", old, now.get(f"by {role}", _Allowed()), added):
+                yield Widened(after[name], path, f"{said}: {wider.sentence}")
+
+
+def _short(role: str) -> str:
+    return logical_id_in(role) or role

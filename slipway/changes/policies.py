@@ -1,49 +1,29 @@
-"""IAM policy documents: their statements, and whether one is covered by others."""
+"""IAM policy documents and what their statements allow."""
 
-import fnmatch
 import json
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from slipway.changes.grants import Condition, Grant
+from slipway.changes.resolve import is_function
+
 _LISTS = ("Action", "NotAction", "Resource", "NotResource")
-
-
-@dataclass(frozen=True)
-class Grant:
-    """One action on one resource by one principal, under conditions.
-
-    action, resource, principal: patterns with `*` and `?`; those of NotAction, NotResource and NotPrincipal start with
-    "not ". conditions: a canonical text for each operator and key; all must hold.
-    """
-
-    action: str
-    resource: str
-    principal: str
-    conditions: frozenset[tuple[str, str, tuple[str, ...]]]
-
-    def covers(self, other: "Grant") -> bool:
-        """Everything that the other allows, this allows too; False where it is not certain."""
-        return (
-            _covers(self.action.lower(), other.action.lower())
-            and _covers(self.resource, other.resource)
-            and _covers_principal(self.principal, other.principal)
-            and all(any(_implies(given, each) for given in other.conditions) for each in self.conditions)
-        )
-
-    def __str__(self) -> str:
-        return f"{self.action} on {self.resource}" + (f" to {self.principal}" if self.principal else "")
+_ROOT = re.compile(r"AWS:arn:[^:]+:iam::(.+):root")
+_ASSET = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 
 
 def ordered_policy(document: dict[str, Any]) -> dict[str, Any]:
     """With one order of statements, actions, resources and values; without statement ids, which mean nothing."""
     statements = [_ordered_statement(each) for each in statements_of(document)]
     rest = {key: value for key, value in document.items() if key not in ("Statement", "Id")}
-    return {**rest, "Statement": sorted(statements, key=_text)}
+    return {**rest, "Statement": sorted(statements, key=text_of)}
 
 
 def statements_of(document: Any) -> list[dict[str, Any]]:
     """Of a document, or of its JSON text; [] of what is known only on AWS."""
+    if isinstance(document, dict) and is_function(document):
+        document = document.get("Fn::ToJsonString", shown(document))
     if isinstance(document, str) and document.lstrip().startswith("{"):
         try:
             document = json.loads(document)
@@ -51,6 +31,18 @@ def statements_of(document: Any) -> list[dict[str, Any]]:
             return []
     statements = document.get("Statement", []) if isinstance(document, dict) else []
     return [each for each in as_list(statements) if isinstance(each, dict)]
+
+
+def documents(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every policy document in the properties, by its path."""
+    if isinstance(value, list):
+        for each in value:
+            yield from documents(each, path)
+    elif is_policy(value):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from documents(each, f"{path}.{key}" if path else key)
 
 
 def is_policy(value: Any) -> bool:
@@ -79,7 +71,8 @@ def principals_of(statement: dict[str, Any]) -> list[str]:
             if not isinstance(given, dict) or set(given) & {"Ref"} or any(each.startswith("Fn::") for each in given):
                 return [word + shown(each) for each in as_list(given)]
             pairs = [(kind, shown(each)) for kind, many in given.items() for each in as_list(many)]
-            return [word + ("*" if name == "*" and kind == "AWS" else f"{kind}:{name}") for kind, name in pairs]
+            names = ["*" if name == "*" and kind == "AWS" else f"{kind}:{name}" for kind, name in pairs]
+            return [word + _ROOT.sub(r"AWS:\1", each) for each in names]  # an account's number means its root
     return [""]
 
 
@@ -94,20 +87,27 @@ def shown(value: Any) -> str:
         ((name, argument),) = value.items()
         if name == "Ref":
             return "${" + (argument if isinstance(argument, str) else argument[0]) + "}"
+        if name == "Fn::Parameter":
+            return "${" + str(argument) + "}"
         if name == "Fn::GetAtt":
             return "${" + ".".join(map(shown, argument[:2])) + "}"
         if name == "Fn::Join" and argument[0] == "" and isinstance(argument[1], list):
             return "".join(map(shown, argument[1]))
         if name == "Fn::NoEcho":
             return "(secret)"
-    return value if isinstance(value, str) else _text(value)
+    return value if isinstance(value, str) else text_of(value)
+
+
+def logical_id_in(name: str) -> str:
+    """Of `${Bucket}` or `${Bucket.Arn}`; '' for other texts."""
+    return name[2:-1].split(".")[0] if name.startswith("${") and name.endswith("}") and name.count("${") == 1 else ""
 
 
 def _ordered_statement(statement: dict[str, Any]) -> dict[str, Any]:
     ordered: dict[str, Any] = {}
     for key, value in sorted(statement.items()):
         if key in _LISTS:
-            ordered[key] = sorted(as_list(value), key=_text)
+            ordered[key] = sorted(as_list(value), key=text_of)
         elif key == "Condition" and isinstance(value, dict):
             ordered[key] = [list(each) for each in sorted(_conditions(statement))]
         elif key in ("Principal", "NotPrincipal"):
@@ -117,67 +117,27 @@ def _ordered_statement(statement: dict[str, Any]) -> dict[str, Any]:
     return ordered
 
 
-def _conditions(statement: dict[str, Any]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _conditions(statement: dict[str, Any]) -> Iterator[Condition]:
     """Operator, key in small letters, values in order."""
+    if "Fn::If" in statement:
+        yield "Fn::If", "", (text_of(statement["Fn::If"]),)
     condition = statement.get("Condition") or {}
     for operator, pairs in (condition if isinstance(condition, dict) else {"unknown": condition}).items():
         if isinstance(pairs, dict) and not operator.startswith("Fn::"):
             for key, values in pairs.items():
                 yield operator, key.lower(), tuple(sorted(shown(each) for each in as_list(values)))
         else:
-            yield operator, "", (_text(pairs),)
+            yield operator, "", (text_of(pairs),)
 
 
 def _named(statement: dict[str, Any], key: str) -> list[str]:
     if f"Not{key}" in statement:
         names = sorted(shown(each) for each in as_list(statement[f"Not{key}"]))
         return ["not " + ", ".join(names)]
-    return [shown(each) for each in as_list(statement.get(key, "" if key == "Resource" else "*"))]
+    named = [shown(each) for each in as_list(statement.get(key, "" if key == "Resource" else "*"))]
+    return [_ASSET.sub("<asset>", each) for each in named]  # the CDK names an asset by its hash
 
 
-def _covers(pattern: str, other: str) -> bool:
-    """Each text that `other` matches, `pattern` matches: certain where a wildcard of `other` falls under a `*`."""
-    if pattern == other:
-        return True
-    if pattern.startswith("not ") or other.startswith("not "):
-        return pattern == "*"
-    # A wildcard of `other` is taken as a letter that only a wildcard matches.
-    letter = other.replace("*", "\x00").replace("?", "\x01")
-    escaped = pattern.replace("[", "[[]")
-    if "?" in pattern and "\x00" in letter:
-        return False
-    return fnmatch.fnmatchcase(letter, escaped)
-
-
-def _covers_principal(given: str, other: str) -> bool:
-    if given == other or given == "*":
-        return True
-    # An account is each of its users and roles that its own policies let.
-    account = _account(given)
-    return bool(account) and other.startswith("AWS:arn:") and other.split(":")[5:6] == [account]
-
-
-def _account(principal: str) -> str:
-    name = principal.removeprefix("AWS:")
-    if name.isdecimal() or (name.startswith("${") and principal.startswith("AWS:") and name.endswith("AccountId}")):
-        return name
-    parts = name.split(":")
-    return parts[4] if len(parts) == 6 and parts[5] == "root" else ""
-
-
-def _implies(given: tuple[str, str, tuple[str, ...]], wanted: tuple[str, str, tuple[str, ...]]) -> bool:
-    """The first condition holds only where the second does: fewer allowed values of the same operator and key."""
-    if given[1] != wanted[1] or wanted[0] not in (given[0], f"{given[0]}IfExists"):
-        return False
-    if given[2] == wanted[2]:
-        return True
-    operator = given[0].removesuffix("IfExists").removeprefix("ForAnyValue:")
-    if operator.startswith("ForAllValues:") or "Not" in operator:
-        return "Not" in operator and set(given[2]) >= set(wanted[2])  # more refused values are stricter
-    if operator in ("StringLike", "ArnLike", "ArnEquals"):
-        return all(any(_covers(pattern, each) for pattern in wanted[2]) for each in given[2])
-    return set(given[2]) <= set(wanted[2])
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+def text_of(value: Any) -> str:
+    """The same text for the same JSON."""
+    return json.dumps(value, sort_keys=True, default=lambda _: "AWS::NoValue")

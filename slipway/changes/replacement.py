@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slipway.changes.comparison import ABSENT, Difference, differences
+from slipway.changes.resolve import is_function
 from slipway.changes.resources import Resource
 from slipway.changes.schema import Path, Schema, schema_of
+from slipway.changes.uncertainty import may_be_equal
+from slipway.changes.update_policy import replaces_group, rolled_properties
 
 NEW = "(new)"
 """Marks a reference whose value the update changes."""
@@ -18,6 +21,8 @@ _FIXED = {
     "AWS::CloudFormation::CustomResource": ("ServiceToken",),
     "AWS::CloudFormation::WaitCondition": ("",),
     "AWS::Cognito::UserPool": ("AliasAttributes", "UsernameAttributes", "UsernameConfiguration"),
+    "AWS::DynamoDB::GlobalTable": ("LocalSecondaryIndexes",),
+    "AWS::DynamoDB::Table": ("LocalSecondaryIndexes",),
     "AWS::EC2::Volume": ("AvailabilityZone", "Encrypted", "KmsKeyId", "OutpostArn", "SnapshotId"),
     "AWS::KMS::Key": ("KeySpec", "KeyUsage", "MultiRegion", "Origin"),
 }
@@ -81,13 +86,21 @@ def _update(before: Resource, after: Resource, marks: dict[str, dict[str, str]],
 def _sort(update: Update, difference: Difference) -> None:
     """To what the difference does."""
     schema = update.schema
-    certain = not _only_maybe(difference)
+    certain = not _only_maybe(difference) and not may_be_equal(difference.before, unmarked(difference.after))
     kind = update.resource.type
     fixed = _FIXED.get("AWS::CloudFormation::CustomResource" if kind.startswith("Custom::") else kind, ())
-    if difference.path[0] in fixed or "" in fixed:
+    if not difference.path:
+        update.schema = None  # an Fn::Transform in place of the properties
+        update.in_place.append(difference)
+    elif difference.path[0] in fixed or "" in fixed:
         update.refused.append(difference)
     elif schema is None or not schema.knows(difference.path):
         update.in_place.append(difference)
+    elif difference.path[0] in rolled_properties(kind):
+        replaces = replaces_group(update.resource)
+        (update.in_place if replaces is False else update.replacing if replaces else update.maybe_replacing).append(
+            difference
+        )
     elif _matches(difference, schema.create_only) or schema.never_updates:
         (update.replacing if certain else update.maybe_replacing).append(difference)
     elif _matches(difference, schema.conditionally_create_only):
@@ -116,15 +129,10 @@ def _part(value: Any, path: Path) -> Any:
     for index, step in enumerate(path):
         if isinstance(value, list) and step == "*":
             return [_part(each, path[index + 1 :]) for each in value]
-        if isinstance(value, dict) and step not in value and _is_unknown(value):
+        if isinstance(value, dict) and step not in value and is_function(value):
             return value
         value = value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
     return value
-
-
-def _is_unknown(value: dict[str, Any]) -> bool:
-    name = next(iter(value), "")
-    return len(value) == 1 and (name == "Ref" or name.startswith("Fn::"))
 
 
 def _marks(update: Update) -> dict[str, str]:
@@ -202,14 +210,3 @@ def _marked_names(value: Any) -> Iterator[str]:
                 yield each[0]
             else:
                 yield from _marked_names(each)
-
-
-def kept_name(update: Update) -> str:
-    """The property with a physical name that stays, so that old and new cannot stand side by side; '' = none."""
-    schema = update.schema
-    if schema is None:
-        return ""
-    names = schema.physical_names(update.resource.type)
-    changed = {each.path[0] for each in update.differences}
-    stays = bool(names) and all(name in update.resource.properties and name not in changed for name in names)
-    return names[-1] if stays else ""

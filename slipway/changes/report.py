@@ -28,7 +28,7 @@ class Report:
         if not self.changes:
             return "nothing changes"
         if self.gate.stopping:
-            number = len(self.gate.stopping)
+            number = len({(each.logical_id, each.kind) for each in self.gate.stopping})
             return f"{number} change{'s have' if number > 1 else ' has'} to be acknowledged"
         return "nothing that has to be acknowledged"
 
@@ -69,7 +69,7 @@ def as_json(report: Report) -> dict[str, Any]:
 def markdown(report: Report) -> str:
     """For a comment on a pull request, shorter than GitHub's limit."""
     sign = "🛑" if report.gate.stopping else "✅"
-    text = f"### {sign} `{report.name}` against `{report.against}`: {report.verdict}\n"
+    text = f"### {sign} {_escaped(report.name)} against {_escaped(report.against)}: {report.verdict}\n"
     rows, left = "", 0
     for entry in _told(report):
         row = _row(entry, report)
@@ -96,7 +96,7 @@ def _row(entry: list[Change], report: Report) -> str:
     said = "<br>".join(map(_escaped, _sentences(entry)))
     if reason := report.gate.reasons.get(change):
         said += f"<br>acknowledged: {_escaped(reason)}"
-    return f"| {sign} | {change.kind} | {_escaped(change.logical_id)}<br>{change.type} | {said} |\n"
+    return f"| {sign} | {change.kind} | {_escaped(change.logical_id)}<br>{_escaped(change.type)} | {said} |\n"
 
 
 def _sentence(change: Change) -> str:
@@ -115,7 +115,7 @@ def _told(report: Report) -> list[list[Change]]:
     """The changes of one kind of one resource together, worst first; without those that are only counted."""
     order = list(KINDS)
     told = [each for each in report.changes if not _is_counted(each) or each in report.gate.reasons]
-    told.sort(key=lambda each: (order.index(each.kind), each not in report.gate.stopping, each.logical_id))
+    told.sort(key=lambda each: (each not in report.gate.stopping, order.index(each.kind), each.logical_id))
     return [list(found) for _, found in groupby(told, key=lambda each: (each.kind, each.logical_id))]
 
 
@@ -139,8 +139,8 @@ def _counted(changes: list[Change]) -> str:
 
 def _escaped(text: str) -> str:
     """Inside a cell of a table: no markup, no mention of anybody."""
-    for sign, code in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "&#124;"), ("@", "&#64;")):
-        text = text.replace(sign, code)
     for sign in "\\`*_[]#~":
         text = text.replace(sign, f"\\{sign}")
+    for sign, code in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "&#124;"), ("@", "&#64;")):
+        text = text.replace(sign, code)
     return text.replace("\n", " ")

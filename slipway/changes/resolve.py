@@ -25,7 +25,7 @@ class Resolver:
     def value(self, given: Any) -> Any:
         """`given` in its canonical form."""
         if isinstance(given, dict):
-            return self._function(given) if _is_function(given) else self._object(given)
+            return self._function(given) if is_function(given) else self._object(given)
         if isinstance(given, list):
             items = [self.value(each) for each in given]
             return [each for each in items if each is not NO_VALUE]
@@ -119,7 +119,10 @@ class Resolver:
         condition = self.condition(argument[0])
         if isinstance(condition, bool):
             return self.value(argument[1] if condition else argument[2])
-        branches = [{"Ref": "AWS::NoValue"} if each is NO_VALUE else each for each in map(self.value, argument[1:])]
+        one, other = map(self.value, argument[1:])
+        if one is other or one == other:
+            return one
+        branches = [{"Ref": "AWS::NoValue"} if each is NO_VALUE else each for each in (one, other)]
         return {"Fn::If": [condition, *branches]}
 
     def _base64(self, argument: Any) -> Any:
@@ -164,11 +167,12 @@ def scalar(value: Any) -> str:
 def references(value: Any) -> bool:
     """Holds something that is known only on AWS."""
     if isinstance(value, dict):
-        return _is_function(value) or any(references(each) for each in value.values())
+        return is_function(value) or any(references(each) for each in value.values())
     return isinstance(value, list) and any(references(each) for each in value)
 
 
-def _is_function(given: dict[str, Any]) -> bool:
+def is_function(given: dict[str, Any]) -> bool:
+    """`{"Ref": ...}` or `{"Fn::...": ...}`."""
     name = next(iter(given), None)
     return len(given) == 1 and isinstance(name, str) and (name == "Ref" or name.startswith("Fn::"))
 
@@ -193,6 +197,7 @@ def _parameters(parameters: dict[str, Any], values: dict[str, str]) -> dict[str,
         given = values.get(name, parameter.get("Default"))
         kind = parameter.get("Type", "String")
         if given is None or given == _UNKNOWN_VALUE:
+            names[name] = {"Fn::Parameter": name}
             continue
         if kind.startswith("AWS::SSM::Parameter::Value"):
             names[name] = {"Fn::Ssm": scalar(given)}  # the value is known only on AWS

@@ -18,6 +18,7 @@ class Resource:
     deletion_policy: str
     replace_policy: str
     condition: Any
+    update_policy: dict[str, Any]
     attributes: dict[str, Any]  # what stands beside the properties and does not act on AWS, such as DependsOn
 
 
@@ -34,6 +35,7 @@ def resources_of(template: dict[str, Any], values: dict[str, str], region: str) 
         properties = resolver.value(resource.get("Properties") or {})
         if not isinstance(properties, dict):
             properties = {}
+        update_policy = resolver.value(resource.get("UpdatePolicy") or {})
         found[logical_id] = Resource(
             logical_id,
             resource["Type"],
@@ -41,8 +43,19 @@ def resources_of(template: dict[str, Any], values: dict[str, str], region: str) 
             str(resolver.value(resource.get("DeletionPolicy") or _default_policy(resource["Type"], properties))),
             str(resolver.value(resource.get("UpdateReplacePolicy") or "Delete")),
             None if condition is True else condition,
-            {key: resource[key] for key in ("Metadata", "DependsOn") if key in resource},
+            update_policy if isinstance(update_policy, dict) else {},
+            _attributes(resource),
         )
+    return found
+
+
+def _attributes(resource: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        key: resource[key] for key in ("Metadata", "CreationPolicy", "DependsOn") if key in resource
+    }
+    if "DependsOn" in found:
+        names = found["DependsOn"]
+        found["DependsOn"] = sorted({str(each) for each in (names if isinstance(names, list) else [names])})
     return found
 
 
@@ -51,3 +64,14 @@ def _default_policy(resource_type: str, properties: dict[str, Any]) -> str:
     in_cluster = resource_type == "AWS::RDS::DBInstance" and "DBClusterIdentifier" in properties
     snapshots = resource_type in ("AWS::RDS::DBCluster", "AWS::RDS::DBInstance") and not in_cluster
     return "Snapshot" if snapshots else "Delete"
+
+
+def values_at(value: Any, path: list[str]) -> list[Any]:
+    """Every value at a path, in which `*` stands for the items of a list; other lists are forms that it may have."""
+    if not path:
+        return [value]
+    if isinstance(value, list) and path[0] == "*":
+        return [found for each in value for found in values_at(each, path[1:])]
+    if isinstance(value, list):
+        return [found for each in value for found in values_at(each, path)]
+    return values_at(value[path[0]], path[1:]) if isinstance(value, dict) and path[0] in value else []

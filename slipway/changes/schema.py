@@ -27,7 +27,7 @@ class Schema:
 
     def is_set(self, path: Path) -> bool:
         """A list whose order means nothing (`insertionOrder: false`)."""
-        return self.at(path).get("insertionOrder") is False
+        return self.at(path).get("insertionOrder") is False or (self.content.get("typeName"), path) in _SETS
 
     def knows(self, path: Path) -> bool:
         """Whether the type has such a property."""
@@ -39,8 +39,8 @@ class Schema:
         if identity and not any(each in self.read_only for each in identity):
             return [path[0] for path in identity]
         noun = resource_type.split("::")[-1]
-        named = [(name,) for name in (f"{noun}Name", "Name", f"{noun}Identifier")]
-        return [path[0] for path in named if path in self.create_only]
+        own = [path[0] for path in self.create_only if len(path) == 1 and _names(path[0], noun)]
+        return sorted(own, key=len)[-1:]
 
     def at(self, path: Path) -> dict[str, Any]:
         """The schema of a property; {} where the type says nothing about it."""
@@ -64,8 +64,11 @@ class Schema:
 
 @functools.cache
 def schema_of(resource_type: str, region: str) -> Schema | None:
-    """None for a type that no schema describes, and for custom resources."""
-    if resource_type.startswith("Custom::") or resource_type == "AWS::CloudFormation::CustomResource":
+    """None for a type that no schema describes, for custom resources and for what a macro makes of SAM's types."""
+    if (
+        resource_type.startswith(("Custom::", "AWS::Serverless::"))
+        or resource_type == "AWS::CloudFormation::CustomResource"
+    ):
         return None
     from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # takes half a second, which other commands need not wait
     from cfnlint.schema._exceptions import ResourceNotFoundError
@@ -85,10 +88,16 @@ def stateful_types() -> frozenset[str]:
 
 STATEFUL_TOO = frozenset(
     {
+        "AWS::ACMPCA::CertificateAuthority",
+        "AWS::APS::Workspace",
         "AWS::Cassandra::Table",
+        "AWS::CloudTrail::EventDataStore",
         "AWS::CodeCommit::Repository",
+        "AWS::Cognito::IdentityPool",
         "AWS::DocDBElastic::Cluster",
         "AWS::ECR::Repository",  # images
+        "AWS::ElastiCache::ServerlessCache",
+        "AWS::Kendra::Index",
         "AWS::KinesisFirehose::DeliveryStream",  # records on their way
         "AWS::Lightsail::Database",
         "AWS::MSK::Cluster",
@@ -96,10 +105,16 @@ STATEFUL_TOO = frozenset(
         "AWS::OpenSearchServerless::Collection",
         "AWS::RDS::GlobalCluster",
         "AWS::RedshiftServerless::Namespace",
+        "AWS::Route53::HostedZone",
         "AWS::S3Express::DirectoryBucket",
         "AWS::S3Tables::Table",
+        "AWS::S3Vectors::Index",
+        "AWS::S3Vectors::VectorBucket",
+        "AWS::SSM::Parameter",
+        "AWS::SageMaker::Domain",
         "AWS::SageMaker::FeatureGroup",
         "AWS::SageMaker::NotebookInstance",  # the volume with the notebooks
+        "AWS::Serverless::SimpleTable",
         "AWS::Timestream::Database",
         "AWS::Timestream::Table",
     }
@@ -108,16 +123,22 @@ STATEFUL_TOO = frozenset(
 BILLED_BY_THE_HOUR = frozenset(
     {
         "AWS::AmazonMQ::Broker",
+        "AWS::AppRunner::Service",
         "AWS::AutoScaling::AutoScalingGroup",  # its instances
         "AWS::DAX::Cluster",
+        "AWS::DMS::ReplicationInstance",
         "AWS::DirectoryService::MicrosoftAD",
         "AWS::EC2::CapacityReservation",  # billed used or not
+        "AWS::EC2::ClientVpnEndpoint",
         "AWS::EC2::EC2Fleet",
+        "AWS::EC2::EIP",
         "AWS::EC2::Host",
         "AWS::EC2::Instance",
         "AWS::EC2::NatGateway",
         "AWS::EC2::SpotFleet",
         "AWS::EC2::TransitGatewayAttachment",
+        "AWS::EC2::TransitGatewayVpcAttachment",
+        "AWS::EC2::VPCEndpoint",
         "AWS::EC2::VPNConnection",
         "AWS::ECS::Service",  # its tasks
         "AWS::EKS::Cluster",
@@ -125,12 +146,32 @@ BILLED_BY_THE_HOUR = frozenset(
         "AWS::ElasticLoadBalancing::LoadBalancer",
         "AWS::ElasticLoadBalancingV2::LoadBalancer",
         "AWS::GlobalAccelerator::Accelerator",
+        "AWS::Lightsail::Instance",
+        "AWS::MSK::ServerlessCluster",
+        "AWS::MWAA::Environment",
         "AWS::NetworkFirewall::Firewall",
+        "AWS::RDS::DBProxy",
+        "AWS::Route53Resolver::ResolverEndpoint",
+        "AWS::SageMaker::App",
+        "AWS::SageMaker::Cluster",
         "AWS::SageMaker::Endpoint",  # the instances of its variants
         "AWS::SageMaker::InferenceComponent",  # a share of the endpoint's instances
         "AWS::SageMaker::NotebookInstance",
+        "AWS::Transfer::Server",
     }
 )
+
+
+_SETS = {  # told apart by the name of each item: API reference of DynamoDB, CreateTable
+    (table, (name,))
+    for table in ("AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable")
+    for name in ("AttributeDefinitions", "GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+}
+
+
+def _names(name: str, noun: str) -> bool:
+    """Such as GroupName of a SecurityGroup, or DBInstanceIdentifier of a DBInstance."""
+    return name == f"{noun}Identifier" or (name.endswith("Name") and noun.endswith(name.removesuffix("Name")))
 
 
 def _path(pointer: str) -> Path:

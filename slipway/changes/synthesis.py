@@ -65,6 +65,8 @@ def checked_out(ref: str, root: Path) -> Iterator[Path]:
     if commit.returncode:
         said = commit.stderr.decode().strip().splitlines()
         why = said[0].removeprefix("fatal: ") if said else "there is no such branch, tag or commit"
+        if not said and _git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
+            why += " in this shallow clone (actions/checkout: fetch-depth: 0)"
         raise TemplateError(f"--against {ref}: {why}; use a git ref, `stack` or a template's file.")
     archive = _git(root, "archive", "--format=tar", commit.stdout.decode().strip())
     if archive.returncode:

@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+from slipway.changes.template_shape import faults
+
 
 class TemplateError(Exception):
     """There is no template to compare; the message is one sentence."""
@@ -25,8 +27,12 @@ def parse_template(text: str, name: str) -> dict[str, Any]:
         content = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, _Loader)
     except (ValueError, yaml.YAMLError) as error:
         raise TemplateError(f"{name} is no template: {' '.join(str(error).split())[:200]}") from error
+    except RecursionError as error:
+        raise TemplateError(f"{name} is no template: it is nested too deep.") from error
     if not isinstance(content, dict) or not isinstance(content.get("Resources"), dict):
         raise TemplateError(f"{name} is no template: it has no Resources.")
+    for found in faults(content):
+        raise TemplateError(f"{name} is no template: {found}.")
     return content
 
 

@@ -6,6 +6,7 @@ it is named beside it.
 
 # ruff: noqa: E501  one row, one line
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +86,19 @@ def endpoint(instance_type: str) -> Template:
     )
 
 
+def group(version: str, **update_policy: Any) -> Template:
+    """An Auto Scaling group that launches a version of a template."""
+    properties = {"LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": version}}
+    return of(
+        R=a("AutoScaling::AutoScalingGroup", properties, **({"UpdatePolicy": update_policy} if update_policy else {}))
+    )
+
+
+def expiring(**rule: Any) -> dict[str, Any]:
+    """A bucket whose objects expire."""
+    return {"LifecycleConfiguration": {"Rules": [{"Status": "Enabled", **rule}]}}
+
+
 def with_parameter(value: str, use: dict[str, Any]) -> Template:
     return {"Parameters": {"P": {"Type": "String", "Default": value}}, **of(R=use)}
 
@@ -128,7 +142,19 @@ REPLACEMENT = [
     one("a custom resource", "CloudFormation::CustomResource", {"ServiceToken": "t", "A": 1}, {"ServiceToken": "t", "A": 2}, "unknown"),
     one("a custom resource's provider", "CloudFormation::CustomResource", {"ServiceToken": "t"}, {"ServiceToken": "u"}, "refused"),
     one("a stack with another template", "CloudFormation::Stack", {"TemplateURL": "a"}, {"TemplateURL": "b"}, "unknown"),
+    one("what the macro of SAM makes", "Serverless::Function", {"Policies": ["a"]}, {"Policies": ["b"]}, "unknown"),
     one("a type that nobody knows", "Nowhere::Thing", {"A": 1}, {"A": 2}, "unknown"),
+    # a local index belongs to the table's creation: template reference, LocalSecondaryIndex ("Updates are not supported")
+    one("a local index of a table", "DynamoDB::Table", TABLE, TABLE | {"LocalSecondaryIndexes": [{"IndexName": "i", "KeySchema": SCHEMA}]}, "refused"),
+    one("a group's name of another network", "EC2::SecurityGroup", {"GroupName": "n", "GroupDescription": "d", "VpcId": "a"}, {"GroupName": "n", "GroupDescription": "d", "VpcId": "b"}, "replaced"),
+    one("a group's description under a fixed name", "EC2::SecurityGroup", {"GroupName": "n", "GroupDescription": "d"}, {"GroupName": "n", "GroupDescription": "e"}, "replaced", "refused"),
+    # UpdatePolicy attribute: without one an Auto Scaling group goes on with the instances that it has
+    Known("what a group launches", group("1"), group("2"), {"R nothing"}),
+    Known("what a replacing group launches", group("1"), group("2", AutoScalingReplacingUpdate={"WillReplace": True}), {"R replaced"}),
+    Known("what a rolling group launches", group("1"), group("2", AutoScalingRollingUpdate={}), {"R interruption"}),
+    Known("a group's update policy", group("1"), group("1", AutoScalingRollingUpdate={}), {"R nothing"}),
+    one("a name that only AWS knows", "SNS::Topic", {"TopicName": "a"}, {"TopicName": {"Fn::ImportValue": "n"}}, "may-be-replaced"),
+    one("a name that AWS cannot know", "SNS::Topic", {"TopicName": "a"}, {"TopicName": {"Fn::Sub": "b-${AWS::StackName}"}}, "replaced"),
     one("a property that the type does not have", "SQS::Queue", {"Colour": "red"}, {"Colour": "blue"}, "unknown"),
 ]  # fmt: skip
 
@@ -179,6 +205,11 @@ SPREADING = [
     ),
 ]  # fmt: skip
 
+
+def exporting(name: str) -> Template:
+    return {**of(R=BUCKET), "Outputs": {"O": {"Value": "v", "Export": {"Name": name}}}}
+
+
 BUCKET = a("S3::Bucket", {"Tags": [{"Key": "a", "Value": "b"}]})
 THERE = [
     Known("removed", of(R=BUCKET), of(), {"R removed", "R data-loss"}),
@@ -191,10 +222,16 @@ THERE = [
     Known("another type", of(R=BUCKET), of(R=a("SQS::Queue")), {"R retyped"}),
     Known("renamed", of(R=BUCKET), of(S=BUCKET), {"R removed", "R data-loss", "S added"}),
     Known("renamed with a name that is taken", of(R=a("S3::Bucket", {"BucketName": "b"})), of(S=a("S3::Bucket", {"BucketName": "b"})), {"R removed", "R data-loss", "S added", "S refused"}),
+    Known("renamed, changed, with a name that is taken", of(R=a("SQS::Queue", {"QueueName": "q"})), of(S=a("SQS::Queue", {"QueueName": "q", "DelaySeconds": 3})), {"R removed", "R data-loss", "S added", "S refused"}),
+    Known("another has the name", of(R=a("SNS::Topic", {"TopicName": "a"}), S=a("SNS::Topic", {"TopicName": "b"})), of(R=a("SNS::Topic", {"TopicName": "b"})), {"R replaced", "R refused", "S removed"}),
+    Known("a policy of the same bucket", of(B=BUCKET, R=a("S3::BucketPolicy", {"Bucket": {"Ref": "B"}, "PolicyDocument": policy()})), of(B=BUCKET, S=a("S3::BucketPolicy", {"Bucket": {"Ref": "B"}, "PolicyDocument": policy()})), {"R removed", "S added", "S refused"}),
     Known("a condition turns it off", with_condition("yes", BUCKET), with_condition("no", BUCKET), {"R removed", "R data-loss"}),
     Known("a condition turns it on", with_condition("no", BUCKET), with_condition("yes", BUCKET), {"R added"}),
     Known("a condition that only AWS knows", of(R=BUCKET), {**of(R=BUCKET | {"Condition": "C"}), "Conditions": {"C": {"Fn::Equals": [{"Ref": "AWS::AccountId"}, "1"]}}}, {"R removed"}),
     Known("an export goes", {**of(R=BUCKET), "Outputs": {"O": {"Value": "v", "Export": {"Name": "n"}}}}, of(R=BUCKET), {"Outputs.O removed"}),
+    Known("an export under another name", exporting("n"), exporting("m"), {"Outputs.O removed"}),
+    Known("an export of another output", exporting("n"), {**of(R=BUCKET), "Outputs": {"P": {"Value": "v", "Export": {"Name": "n"}}}}, set()),
+    Known("an include in place of the properties", of(R=a("SQS::Queue")), of(R=a("SQS::Queue", {"Fn::Transform": {"Name": "AWS::Include"}})), {"R unknown"}),
     Known("a parameter's new value", with_parameter("a", a("S3::Bucket", {"BucketName": {"Ref": "P"}})), with_parameter("b", a("S3::Bucket", {"BucketName": {"Ref": "P"}})), {"R replaced", "R data-loss"}),
     Known("the retention goes", of(R=BUCKET | {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}), of(R=BUCKET), {"R data-loss"}),
     Known("a retention comes", of(R=BUCKET), of(R=BUCKET | {"DeletionPolicy": "Retain"}), {"R nothing"}),
@@ -204,6 +241,10 @@ QUIET = [
     one("tags", "SQS::Queue", {"Tags": [{"Key": "a", "Value": "b"}]}, {"Tags": [{"Key": "a", "Value": "c"}]}, NOTHING),
     Known("metadata", of(R=BUCKET | {"Metadata": {"a": 1}}), of(R=BUCKET | {"Metadata": {"a": 2}}), {"R nothing"}),
     Known("the order of creation", of(R=BUCKET, S=a("SQS::Queue")), of(R=BUCKET | {"DependsOn": "S"}, S=a("SQS::Queue")), {"R nothing"}),
+    Known("two dependencies in another order", of(R=BUCKET | {"DependsOn": ["S", "T"]}), of(R=BUCKET | {"DependsOn": ["T", "S"]}), set()),
+    Known("a dependency as a list", of(R=BUCKET | {"DependsOn": "S"}), of(R=BUCKET | {"DependsOn": ["S"]}), set()),
+    Known("a condition that decides nothing", of(R=a("SQS::Queue", {"DelaySeconds": {"Fn::If": ["C", 3, "3"]}})), of(R=a("SQS::Queue", {"DelaySeconds": 3})), set()),
+    one("attributes in another order", "DynamoDB::Table", {"AttributeDefinitions": [{"AttributeName": "a"}, {"AttributeName": "b"}]}, {"AttributeDefinitions": [{"AttributeName": "b"}, {"AttributeName": "a"}]}),
     one("the order of a set", "EC2::Instance", {"SecurityGroupIds": ["a", "b"]}, {"SecurityGroupIds": ["b", "a"]}),
     one("a number as text", "SQS::Queue", {"DelaySeconds": 3, "FifoQueue": True}, {"DelaySeconds": "3", "FifoQueue": "true"}),
     one("Join as Sub", "SQS::Queue", {"QueueName": {"Fn::Join": ["-", [{"Ref": "AWS::StackName"}, "q"]]}}, {"QueueName": {"Fn::Sub": "${AWS::StackName}-q"}}),
@@ -221,10 +262,42 @@ KEPT = [
     one("no protection against deletion", "DynamoDB::Table", TABLE | {"DeletionProtectionEnabled": True}, TABLE, "data-loss"),
     one("no recovery to a point in time", "DynamoDB::Table", TABLE | {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}, TABLE, "data-loss"),
     one("objects expire earlier", "S3::Bucket", {"LifecycleConfiguration": {"Rules": [{"Status": "Enabled", "ExpirationInDays": 30}]}}, {"LifecycleConfiguration": {"Rules": [{"Status": "Enabled", "ExpirationInDays": 3}]}}, "data-loss"),
+    one("fewer objects expire", "S3::Bucket", expiring(ExpirationInDays=7), expiring(ExpirationInDays=7, Prefix="tmp/"), NOTHING),
+    one("more objects expire", "S3::Bucket", expiring(ExpirationInDays=7, Prefix="tmp/"), expiring(ExpirationInDays=7), "data-loss"),
+    one("objects expire at an earlier date", "S3::Bucket", expiring(ExpirationDate="2030-01-01T00:00:00Z"), expiring(ExpirationDate="2029-01-01T00:00:00Z"), "data-loss"),
     one("versions are no longer kept", "S3::Bucket", {"VersioningConfiguration": {"Status": "Enabled"}}, {"VersioningConfiguration": {"Status": "Suspended"}}, "data-loss"),
     one("another secret is generated", "SecretsManager::Secret", {"GenerateSecretString": {"PasswordLength": 20}}, {"GenerateSecretString": {"PasswordLength": 30}}, "data-loss"),
     one("a rule is turned off", "Events::Rule", {"State": "ENABLED"}, {"State": "DISABLED"}, "interruption"),
 ]  # fmt: skip
+
+DENIED = {"Effect": "Deny", "Action": "s3:DeleteBucket", "Resource": "*"}
+
+
+def profile(*roles: str) -> dict[str, Any]:
+    return a("IAM::InstanceProfile", {"Roles": [{"Ref": each} for each in roles]})
+
+
+def launching(name: str) -> Template:
+    """A launch template with the instance profile P, or Q that may do more."""
+    arn = {"IamInstanceProfile": {"Arn": {"Fn::GetAtt": [name, "Arn"]}}}
+    template = a("EC2::LaunchTemplate", {"LaunchTemplateData": arn})
+    return of(R=role(READ), S=role(allow("s3:*")), P=profile("R"), Q=profile("S"), L=template)
+
+
+def target(name: str) -> dict[str, Any]:
+    return a(
+        "Events::Rule", {"Targets": [{"Id": "t", "Arn": "arn:aws:sqs:::q", "RoleArn": {"Fn::GetAtt": [name, "Arn"]}}]}
+    )
+
+
+def either(value: Any) -> dict[str, Any]:
+    """The value or none, which only AWS knows."""
+    return {"Fn::If": ["C", value, {"Ref": "AWS::NoValue"}]}
+
+
+def to(*principals: str) -> dict[str, Any]:
+    return {"Effect": "Allow", "Principal": {"AWS": list(principals)}, "Action": "kms:Decrypt", "Resource": "*"}
+
 
 PERMISSION = [
     granted("a new statement", [READ], [READ, allow("s3:PutObject", "arn:aws:s3:::b/*")], "permission-widened"),
@@ -265,6 +338,26 @@ PERMISSION = [
         of(R=role(ManagedPolicyArns=[{"Ref": "P"}]), P=a("IAM::ManagedPolicy", {"PolicyDocument": policy(READ)})),
         {"R nothing", "P added", "P permission-widened"},
     ),
+    Known("a profile takes another role", of(R=role(READ), S=role(allow("s3:*")), P=profile("R")), of(R=role(READ), S=role(allow("s3:*")), P=profile("S")), {"P permission-widened"}),
+    Known("a launch template takes another profile", launching("P"), launching("Q"), {"L permission-widened"}),
+    Known("a rule's target acts as a wider role", of(R=role(), S=role(READ), E=target("R")), of(R=role(), S=role(READ), E=target("S")), {"E permission-widened"}),
+    Known("a task gets a role", of(S=role(READ), T=a("ECS::TaskDefinition")), of(S=role(READ), T=a("ECS::TaskDefinition", {"TaskRoleArn": {"Fn::GetAtt": ["S", "Arn"]}})), {"T replaced", "T permission-widened"}),
+    Known("a policy that may be there", of(R=role()), of(R=a("IAM::Role", {"AssumeRolePolicyDocument": TRUST, "Policies": [either({"PolicyName": "p", "PolicyDocument": policy(READ)})]})), {"R permission-widened"}),
+    granted("a statement gets a condition of the template", [READ], [either(READ)], NOTHING),
+    granted("a denial that may be there", [allow("s3:*")], [allow("s3:*"), either({"Effect": "Deny", "Action": "s3:DeleteBucket", "Resource": "*"})], NOTHING),
+    granted("a denial may go", [allow("s3:*"), DENIED], [allow("s3:*"), either(DENIED)], "permission-widened"),
+    granted("a denial goes with what it limits", [allow("s3:*"), DENIED, allow("sqs:SendMessage")], [allow("sqs:SendMessage")], NOTHING),
+    granted("NotAction leaves out more", [{"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"}], [{"Effect": "Allow", "NotAction": ["iam:*", "kms:*"], "Resource": "*"}], NOTHING),
+    granted("a part of the network", [READ | {"Condition": {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}}], [READ | {"Condition": {"IpAddress": {"aws:SourceIp": "10.1.0.0/16"}}}], NOTHING),
+    # IAM user guide, "AWS account principals": the root hands permissions on, a role that is named has them itself
+    one("a role beside its account", "KMS::Key", {"KeyPolicy": policy(to("123456789012"))}, {"KeyPolicy": policy(to("123456789012", "arn:aws:iam::123456789012:role/r"))}, "permission-widened"),
+    one("an account by its root", "KMS::Key", {"KeyPolicy": policy(to("123456789012"))}, {"KeyPolicy": policy(to("arn:aws:iam::123456789012:root"))}),
+    Known("a managed policy by its attribute", of(R=role()), of(R=role(ManagedPolicyArns=[{"Fn::GetAtt": ["P", "PolicyArn"]}]), P=a("IAM::ManagedPolicy", {"PolicyDocument": policy(READ)})), {"R nothing", "P added", "P permission-widened"}),
+    one("tokens for another client", "IAM::OIDCProvider", {"Url": "u", "ClientIdList": ["a"]}, {"Url": "u", "ClientIdList": ["a", "b"]}, "permission-widened"),
+    one("a user joins a group", "IAM::User", {}, {"Groups": ["admins"]}, "permission-widened"),
+    one("less than everything", "IAM::Role", {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/AdministratorAccess"]}, {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/ReadOnlyAccess"]}, NOTHING),
+    Known("a grant on a new queue", of(R=role()), of(R=role(allow("sqs:SendMessage", {"Fn::GetAtt": ["Q", "Arn"]})), Q=a("SQS::Queue")), {"R nothing", "Q added"}),
+    granted("another asset", [allow("s3:GetObject", f"arn:aws:s3:::assets/{'a' * 64}.zip")], [allow("s3:GetObject", f"arn:aws:s3:::assets/{'b' * 64}.zip")], NOTHING),
     Known("a new role with its grants", of(), of(R=role(READ)), {"R added"}),
     Known("a managed policy is attached", of(R=role()), of(R=role(ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"])), {"R permission-widened"}),
     Known("a boundary goes", of(R=role(PermissionsBoundary="arn:aws:iam::1:policy/b")), of(R=role()), {"R permission-widened"}),
@@ -317,12 +410,17 @@ def ingress(*cidrs: str) -> dict[str, Any]:
     return {"GroupDescription": "g", "SecurityGroupIngress": rules}
 
 
+ADDRESS = {"LaunchTemplateData": {"NetworkInterfaces": [{"AssociatePublicIpAddress": True}]}}
 EXPOSURE = [
     one("a method without authorization", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE"}, "public-exposure"),
-    one("a method with a key", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE", "ApiKeyRequired": True}, NOTHING),
+    one("a method with a key", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE", "ApiKeyRequired": True}, "public-exposure"),
     Known("a function's URL for all", of(U=a("Lambda::Url", {"AuthType": "AWS_IAM"})), of(U=a("Lambda::Url", {"AuthType": "NONE"})), {"U public-exposure"}),
     one("no public access block", "S3::Bucket", {"PublicAccessBlockConfiguration": ALL_BLOCKED}, {}, "public-exposure"),
     one("half a public access block", "S3::Bucket", {"PublicAccessBlockConfiguration": ALL_BLOCKED}, {"PublicAccessBlockConfiguration": ALL_BLOCKED | {"BlockPublicPolicy": False}}, "public-exposure"),
+    one("a token of any scope", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "COGNITO_USER_POOLS", "AuthorizationScopes": ["a"]}, {"HttpMethod": "GET", "AuthorizationType": "COGNITO_USER_POOLS"}, "public-exposure"),
+    one("an API with a key", "AppSync::GraphQLApi", {"AuthenticationType": "AWS_IAM"}, {"AuthenticationType": "API_KEY"}, "public-exposure"),
+    one("methods of an OpenAPI document", "ApiGateway::RestApi", {"Body": {"paths": {"/": {"get": {"security": []}}}}}, {"Body": {"paths": {"/": {}}}}, "unknown"),
+    Known("everybody by an old form", of(B=a("Events::EventBus")), of(B=a("Events::EventBus"), P=a("Events::EventBusPolicy", {"EventBusName": {"Ref": "B"}, "StatementId": "s", "Action": "events:PutEvents", "Principal": "*"})), {"P added", "P permission-widened", "P public-exposure"}),
     one("a public ACL", "S3::Bucket", {}, {"AccessControl": "PublicRead"}, "public-exposure"),
     one("the world at port 22", "EC2::SecurityGroup", ingress("10.0.0.0/8"), ingress("0.0.0.0/0"), "public-exposure"),
     one("another rule for the world", "EC2::SecurityGroupIngress", {"CidrIpv6": "fd00::/8", "IpProtocol": "-1"}, {"CidrIpv6": "::/0", "IpProtocol": "-1"}, "replaced", "public-exposure"),
@@ -336,6 +434,18 @@ EXPOSURE = [
     one("a private range at port 22", "EC2::SecurityGroup", ingress("10.0.0.0/8"), ingress("10.0.0.0/8", "192.168.0.0/16"), NOTHING),
     one("a private API becomes regional", "ApiGateway::RestApi", {"EndpointConfiguration": {"Types": ["PRIVATE"]}}, {"EndpointConfiguration": {"Types": ["REGIONAL"]}}, "public-exposure"),
     one("a public address", "RDS::DBInstance", {"PubliclyAccessible": False}, {"PubliclyAccessible": True}, "public-exposure"),
+    one("a rule inside the one before", "EC2::SecurityGroup", {"SecurityGroupIngress": [{"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}]}, ingress("0.0.0.0/0"), "replaced"),
+    Known("a rule becomes a resource", of(G=a("EC2::SecurityGroup", ingress("0.0.0.0/0"))), of(G=a("EC2::SecurityGroup", {"GroupDescription": "g"}), I=a("EC2::SecurityGroupIngress", {"GroupId": {"Ref": "G"}, **ingress("0.0.0.0/0")["SecurityGroupIngress"][0]})), {"G nothing", "I added"}),
+    Known("a rule that may be there", of(G=a("EC2::SecurityGroup")), of(G=a("EC2::SecurityGroup", {"SecurityGroupIngress": [either({"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"})]})), {"G public-exposure"}),
+    one("authorization that may be missing", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": {"Fn::If": ["C", "NONE", "AWS_IAM"]}}, "public-exposure"),
+    Known("a public address under another id", of(L=a("EC2::LaunchTemplate", ADDRESS | {"A": 1})), of(M=a("EC2::LaunchTemplate", ADDRESS | {"A": 2})), {"L removed", "M added"}),
+    one("less for everybody", "SQS::QueueInlinePolicy", {"Queue": "q", "PolicyDocument": policy(OPEN | {"Action": "s3:*"})}, {"Queue": "q", "PolicyDocument": policy(OPEN)}, NOTHING),
+    one("a policy as text", "Logs::ResourcePolicy", {"PolicyName": "p", "PolicyDocument": "{}"}, {"PolicyName": "p", "PolicyDocument": {"Fn::Sub": json.dumps(policy(OPEN | {"Resource": "arn:aws:logs:x:${!y}:z"})).replace("${!y}", "${AWS::AccountId}")}}, "permission-widened", "public-exposure"),
+    *(Known(f"everybody in spite of {operator}", of(), of(Q=a("SQS::QueueInlinePolicy", {"PolicyDocument": policy(OPEN | {"Condition": {operator: {key: value}}})})), {"Q added", "Q public-exposure"}) for operator, key, value in [
+        ("StringEqualsIfExists", "aws:PrincipalOrgID", "o-1"), ("ForAllValues:StringEquals", "aws:PrincipalArn", "a"),
+        ("StringLike", "aws:PrincipalArn", "arn:aws:iam::*:role/x"), ("ArnLike", "aws:SourceArn", "arn:aws:s3:::*")]),
+    Known("everybody from one network", of(), of(A=a("ApiGateway::RestApi", {"Policy": policy(OPEN, OPEN | {"Effect": "Deny", "Condition": {"NotIpAddress": {"aws:SourceIp": "192.0.2.0/24"}}})})), {"A added"}),
+    one("no access block of an access point", "S3::AccessPoint", {"PublicAccessBlockConfiguration": ALL_BLOCKED}, {}, "public-exposure"),
     one("a container with the network is not public", "SageMaker::Model", {"EnableNetworkIsolation": True}, {"EnableNetworkIsolation": False}, "replaced"),
     Known(
         "a bucket for everybody",

@@ -1,6 +1,7 @@
 """`slipway diff`, on a repository with an app of its own, which needs no CDK."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -177,7 +178,8 @@ def test_another_resource_or_kind_is_not_acknowledged(repository: Path, tmp_path
         ("- {resource: A, kind: replace, reason: long enough}", "kind 'replace' is unknown; did you mean"),
         ("- {resource: A, kind: replaced, reason: short}", "the reason 'short' has fewer than 10"),
         ("- {resource: A, kind: replaced, reason: long enough, until: now}", "has the unknown key 'until'"),
-        ("- {resource", "is no YAML"),
+        ("- {resource", "is not valid YAML"),
+        ("- {resource: A, kind: replaced, kind: removed, reason: long enough}", "the key 'kind' stands twice"),
     ],
 )
 def test_a_faulty_acknowledgement_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
@@ -202,6 +204,25 @@ def test_markdown_is_a_table_that_fits_a_comment(repository: Path, capsys: Any) 
     assert {line.count("|") for line in rows} == {5}
     assert "@" not in said
     assert "<img>" not in said
+    assert "a&#124;b" in said
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ({"Resources": {"A": {"Type": 5}}}, "Resources.A has no Type"),
+        ({"Resources": {"A": {"Type": "B", "Properties": [1]}}}, "Resources.A.Properties is no mapping"),
+        ({"Resources": {5: {"Type": "B"}}}, "Resources has the name 5"),
+        ({"Parameters": {"A": None}}, "Parameters.A is no mapping"),
+        ({"Outputs": ["A"]}, "Outputs is no mapping"),
+        ({"Conditions": {"A": "b"}}, "Conditions.A is no condition"),
+        ({"Conditions": {"A": {"Fn::Equals": ["b"]}}}, "Conditions.A is no condition"),
+        ({"Metadata": json.loads("[" * 200 + "]" * 200)}, "nested too deep"),
+    ],
+)
+def test_what_is_no_template_is_said_in_a_sentence(parts: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(TemplateError, match=re.escape(sentence)):
+        parse_template(yaml.safe_dump({"Resources": {}} | parts), "x")
 
 
 class Cloud:
@@ -234,7 +255,14 @@ def test_a_synthesized_deployment_has_its_region(repository: Path) -> None:
 
 def test_secrets_are_not_shown(repository: Path, capsys: Any) -> None:
     for word in ("first", "second"):
-        write(repository, of(Database=a("RDS::DBInstance", {"MasterUserPassword": f"{word}-secret"})))
+        variables = {"Variables": {"DB_PASS": f"{word}-secret"}}
+        write(
+            repository,
+            of(
+                Database=a("RDS::DBInstance", {"MasterUserPassword": f"{word}-secret"}),
+                Function=a("Lambda::Function", {"Environment": variables}),
+            ),
+        )
         if word == "first":
             commit(repository)
 

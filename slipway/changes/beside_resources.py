@@ -1,0 +1,27 @@
+"""What an update changes beside the resources: by a macro, and in what other stacks may import."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from slipway.changes.change import Change
+from slipway.changes.policies import shown
+
+
+def beside_the_resources(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+    """Of the template itself: what a macro makes of it, and values that other stacks may import."""
+    loops = any(key.startswith("Fn::") for each in (before, after) for key in each.get("Resources") or {})
+    if before != after and (before.get("Transform") or after.get("Transform") or loops):
+        said = "a macro changes the template on AWS; what it makes of the resources is not known here"
+        yield Change("Transform", "", "unknown", "", said)
+    old, new = (_exports(each) for each in (before, after))
+    for name, export in old.items():
+        if export != new.get(name) and export not in new.values():
+            said = f"the export {export} goes: CloudFormation refuses that while another stack imports it"
+            yield Change(f"Outputs.{name}", "", "removed", "Export", said, gated=True)
+
+
+def _exports(template: dict[str, Any]) -> dict[str, str]:
+    """The exported name by output."""
+    outputs = template.get("Outputs") or {}
+    exports = {name: output["Export"] for name, output in outputs.items() if "Export" in output}
+    return {name: shown(each.get("Name") if isinstance(each, dict) else each) for name, each in exports.items()}

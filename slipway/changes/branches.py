@@ -1,0 +1,37 @@
+"""Values that depend on a condition which only AWS knows, for checks that ask what is possible."""
+
+from dataclasses import replace
+from typing import Any
+
+from slipway.changes.policies import as_list, text_of
+from slipway.changes.resources import Resource
+
+
+def with_both_branches(resources: dict[str, Resource]) -> dict[str, Resource]:
+    """Every undecided Fn::If as a list of what it may be, "" = absent; a policy's statement keeps its condition."""
+    return {name: replace(each, properties=_both(each.properties)) for name, each in resources.items()}
+
+
+def _both(value: Any) -> Any:
+    if isinstance(value, list):
+        return [item for each in value for item in (_branches(each) if _is_undecided(each) else [_both(each)])]
+    if _is_undecided(value):
+        absent = [""] if {"Ref": "AWS::NoValue"} in value["Fn::If"] else []
+        return [*_branches(value), *absent]
+    return {key: _both(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _is_undecided(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"Fn::If"}
+
+
+def _branches(value: dict[str, Any]) -> list[Any]:
+    condition, *branches = value["Fn::If"]
+    found = []
+    for branch, holds in zip(branches, ("true", "false"), strict=False):
+        if branch == {"Ref": "AWS::NoValue"}:
+            continue
+        for each in as_list(_both(branch)):
+            is_statement = isinstance(each, dict) and "Effect" in each
+            found.append({**each, "Fn::If": f"{text_of(condition)} is {holds}"} if is_statement else each)
+    return found

@@ -1,0 +1,56 @@
+"""Rules of security groups that let the whole internet in."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from slipway.changes.policies import as_list, logical_id_in, shown
+from slipway.changes.public_policies import is_whole_internet
+from slipway.changes.resources import Resource
+
+
+@dataclass(frozen=True)
+class Rule:
+    """group: the security group. protocol: "-1" = every one. first, last: ports, or types of ICMP."""
+
+    group: str
+    cidr: str
+    protocol: str
+    first: str
+    last: str
+
+    def covers(self, other: "Rule") -> bool:
+        """Lets in whoever the other lets in; False where it is not certain."""
+        if (":" in self.cidr) != (":" in other.cidr) or self.cidr not in (other.cidr, "0.0.0.0/0", "::/0"):
+            return False
+        if self.protocol == "-1" or self == other:
+            return True
+        ports = [self.first, other.first, other.last, self.last]
+        known = all(each.isdecimal() for each in ports)
+        return self.protocol == other.protocol and known and list(map(int, ports)) == sorted(map(int, ports))
+
+    def __str__(self) -> str:
+        if self.protocol == "-1":
+            return f"{self.cidr} may connect to every port"
+        ports = f"port {self.first}" if self.first == self.last else f"ports {self.first} to {self.last}"
+        return f"{self.cidr} may connect to {self.protocol} {ports}"
+
+
+def public_rules(resource: Resource) -> Iterator[Rule]:
+    """Of a security group, or a rule that is a resource of its own."""
+    if resource.type == "AWS::EC2::SecurityGroup":
+        group, rules = "${" + resource.logical_id + "}", as_list(resource.properties.get("SecurityGroupIngress", []))
+    elif resource.type == "AWS::EC2::SecurityGroupIngress":
+        named = shown(resource.properties.get("GroupId", resource.properties.get("GroupName", "")))
+        group, rules = "${" + logical_id_in(named) + "}" if logical_id_in(named) else named, [resource.properties]
+    else:
+        return
+    for rule in [each for each in rules if isinstance(each, dict)]:
+        for key in ("CidrIp", "CidrIpv6"):
+            for cidr in as_list(rule.get(key)):
+                if isinstance(cidr, str) and is_whole_internet(cidr):
+                    yield Rule(group, cidr, *_ports(rule))
+
+
+def _ports(rule: dict[str, Any]) -> tuple[str, str, str]:
+    return shown(rule.get("IpProtocol", "-1")), shown(rule.get("FromPort", "any")), shown(rule.get("ToPort", "any"))

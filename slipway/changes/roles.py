@@ -1,0 +1,52 @@
+"""The roles that a resource acts as."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from slipway.changes.attachments import IAM_TYPES, Resources
+from slipway.changes.policies import is_policy, logical_id_in, shown
+from slipway.changes.resolve import is_function
+from slipway.changes.resources import Resource
+
+_PROFILE = "AWS::IAM::InstanceProfile"
+_IS_ROLE = re.compile(r":iam::.*:(role|instance-profile)/")
+_KEYS = re.compile(r"(Roles?|RoleArn|RoleARN|InstanceProfile|Credentials)$")
+_NO_ROLE = ("Environment", "Tags", "Metadata")  # texts that name roles and let nothing act as them
+
+
+def acting_roles(resource: Resource, resources: Resources) -> dict[str, str]:
+    """`${Role}` of the template's own roles, else the ARN or name as it stands there: the property."""
+    if resource.type in IAM_TYPES:
+        return {}
+    found: dict[str, str] = {}
+    for path, value in _leaves(resource.properties, ()):
+        for role in _roles(path[-1] if path else "", value, resources):
+            found.setdefault(role, ".".join(path))
+    return found
+
+
+def _roles(key: str, value: Any, resources: Resources) -> Iterator[str]:
+    name = logical_id_in(shown(value))
+    kind = resources[name].type if name in resources else ""
+    if kind == "AWS::IAM::Role":
+        yield "${" + name + "}"
+    elif kind == _PROFILE:
+        for _, each in _leaves(resources[name].properties.get("Roles", []), ()):
+            yield from _roles("Role", each, resources)
+    elif not kind and (_IS_ROLE.search(shown(value)) or (_KEYS.search(key) and shown(value))):
+        yield shown(value)
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Texts and references, but those in policies; items of lists keep the path of the list."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _leaves(each, path)
+    elif isinstance(value, dict) and not is_function(value):
+        if not is_policy(value):
+            for key, each in value.items():
+                if key not in _NO_ROLE:
+                    yield from _leaves(each, (*path, key))
+    else:
+        yield path, value

@@ -1,0 +1,44 @@
+"""How a difference is put in words: without a value that may be secret."""
+
+from typing import Any
+
+from slipway.changes.comparison import ABSENT, Difference
+from slipway.changes.policies import shown
+from slipway.changes.replacement import Update, causes, unmarked
+
+_CODE = {"AWS::Lambda::Function": ("Code",), "AWS::Lambda::LayerVersion": ("Content",)}
+
+
+def quiet(difference: Difference, update: Update) -> str:
+    """Of a difference that means nothing beyond itself."""
+    top = difference.path[0]
+    if top in _CODE.get(update.resource.type, ()):
+        return "code"
+    if update.schema and difference.path[: len(update.schema.tags)] == update.schema.tags:
+        return "tags"
+    return f"{said_of(difference, update)}, in place"
+
+
+def said_of(difference: Difference, update: Update) -> str:
+    """Old -> new, or what it refers to."""
+    if names := causes(difference):
+        return f"{difference.name} refers to {', '.join(names)}, which changes"
+    if difference.path and _is_secret(difference, update):
+        return f"{difference.name} changes"
+    return f"{difference.name} {_cut(difference.before)} -> {_cut(unmarked(difference.after))}"
+
+
+def _is_secret(difference: Difference, update: Update) -> bool:
+    if difference.path[:2] == ("Environment", "Variables"):
+        return True  # nobody knows which of them holds a key
+    words = ("password", "secret", "token", "credential")
+    hidden = update.schema.content.get("writeOnlyProperties", []) if update.schema else []
+    pointer = "/properties/" + "/".join(difference.path)
+    return any(word in difference.path[-1].lower() for word in words) or any(
+        pointer.startswith(each) for each in hidden
+    )
+
+
+def _cut(value: Any) -> str:
+    text = " ".join((shown(value) if value != ABSENT else ABSENT).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
