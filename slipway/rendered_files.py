@@ -1,9 +1,12 @@
 """The files that `render` writes: template, values of its parameters, archives; and how to deploy them."""
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from llm_hosting.fleets.parameter_values import problems_of
 from llm_hosting.portable.template import (
     MOST_BYTES_IN_BUCKET,
     MOST_BYTES_IN_REQUEST,
@@ -33,30 +36,45 @@ class RenderedFiles:
             return {}
         try:
             rows = json.loads(self._parameters.read_text())
-            return {row["ParameterKey"]: str(row["ParameterValue"]) for row in rows}
+            return {row["ParameterKey"]: _text(row["ParameterValue"]) for row in rows}
         except (ValueError, TypeError, KeyError):
             form = '[{"ParameterKey": "...", "ParameterValue": "..."}, ...]'
             raise ParametersFileError(f"{self._parameters} is not {form}; mend or remove it.") from None
 
     def write(self, template: PortableTemplate, values: Mapping[str, str]) -> None:
-        """values: stay as they are in the file. Raises NotPortableError for a template that CloudFormation refuses."""
+        """values: stay as they are in the file.
+
+        Raises ParametersFileError for values that the template does not take, NotPortableError for a template that
+        CloudFormation refuses.
+        """
+        self._check(template.content.get("Parameters", {}), values)
         body = template.body()
         if (size := len(body.encode())) > MOST_BYTES_IN_BUCKET:
             most = f"{MOST_BYTES_IN_BUCKET:,} bytes"
             raise NotPortableError(f"{self.name}: its template has {size:,} bytes; CloudFormation takes {most}.")
         self._template.parent.mkdir(parents=True, exist_ok=True)
         self._template.write_text(body)
-        if declared := template.content.get("Parameters"):
+        if template.content.get("Parameters"):
             given = dict.fromkeys(_without_default(template), "") | template.parameters | {_SWITCH: "false"}
-            given |= {name: value for name, value in values.items() if name in declared}
+            given |= values
             rows = [{"ParameterKey": name, "ParameterValue": value} for name, value in given.items()]
             self._parameters.write_text(json.dumps(rows, indent=2) + "\n")
         for key, content in template.archives.items():
             self._archives.mkdir(exist_ok=True)
             (self._archives / key).write_bytes(content)
 
+    def _check(self, declared: Mapping[str, Any], values: Mapping[str, str]) -> None:
+        found = [
+            f"{self._parameters}: {name}: {problem}; {fix}."
+            for name, value in values.items()
+            if value or name not in declared or "Default" in declared[name]  # empty: still to be filled in
+            for problem, fix in problems_of(name, value, declared)
+        ]
+        if found:
+            raise ParametersFileError("\n".join(found))
+
     def advice(self, template: PortableTemplate) -> Iterator[str]:
-        """What was written, what to fill in, and the two commands that deploy it."""
+        """What was written, what to fill in, and the commands that deploy it."""
         size = self._template.stat().st_size
         fits = size <= MOST_BYTES_IN_REQUEST
         way = "fits into a request" if fits else f"goes through a bucket, as a request holds {MOST_BYTES_IN_REQUEST:,}"
@@ -75,23 +93,34 @@ class RenderedFiles:
             yield f"  fill in {name}: {declared[name]['Description']}"
         if own := [name for name in template.parameters if values[name] == template.parameters[name]]:
             yield f"  {', '.join(own)}: the deployment's own; another account or region may need another"
+        for name in [name for name, value in template.parameters.items() if values[name] != value]:
+            yield f"  {name}: {values[name]!r} is kept from the file; the deployment has {template.parameters[name]!r}"
         if values[_SWITCH] == "false":
             yield f"  {_SWITCH} is false: no endpoint or machine, and nothing that bills by the hour, until it is true"
 
     def _commands(self, *, fits: bool, parameters: bool) -> Iterator[str]:
-        one = [f"--stack-name {self.name} --template-file {self._template}", "--capabilities CAPABILITY_IAM"]
-        many = ["--permission-model SERVICE_MANAGED --auto-deployment Enabled=true,RetainStacksOnAccountRemoval=false"]
+        template, file = shlex.quote(str(self._template)), shlex.quote(f"file://{self._parameters}")
+        body = f"--template-body {shlex.quote(f'file://{self._template}')}"
         url = f"--template-url https://<bucket>.s3.<region>.amazonaws.com/{self._template.name}"
-        many = [f"--stack-set-name {self.name} " + (f"--template-body file://{self._template}" if fits else url), *many]
+        one = [f"--stack-name {self.name} --template-file {template}", "--capabilities CAPABILITY_IAM"]
+        many = [f"--stack-set-name {self.name} {body if fits else url}", "--permission-model SERVICE_MANAGED"]
+        many.append("--auto-deployment Enabled=true,RetainStacksOnAccountRemoval=false")
         if not fits:
             one.append("--s3-bucket <bucket>")
         if parameters:
-            one.append(f"--parameter-overrides file://{self._parameters}")
-            many.append(f"--parameters file://{self._parameters}")
+            one.append(f"--parameter-overrides {file}")
+            many.append(f"--parameters {file}")
         yield "In one account and region:"
         yield f"  aws cloudformation deploy {' '.join(one)}"
         yield "In many, as a stack set" + ("" if fits else ", once the template lies in a bucket of yours") + ":"
         yield f"  aws cloudformation create-stack-set {' '.join(many)} --capabilities CAPABILITY_IAM"
+        targets = "--deployment-targets OrganizationalUnitIds=<ou> --regions <region> <region>"
+        yield f"  aws cloudformation create-stack-instances --stack-set-name {self.name} {targets}"
+        yield "  (a delegated administrator adds --call-as DELEGATED_ADMIN to both)"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
 def _without_default(template: PortableTemplate) -> list[str]:

@@ -56,7 +56,7 @@ class Values:
             if name == "Fn::FindInMap":
                 keys = self.of(argument)
                 known = all(isinstance(each, str) for each in keys) and keys[0] != "Code"
-                return self._mappings[keys[0]][keys[1]][keys[2]] if known else {name: keys}
+                return self.of(self._mappings[keys[0]][keys[1]][keys[2]]) if known else {name: keys}
             if name == "Fn::Sub" and isinstance(argument, str):
                 texts = re.split(r"\$\{([A-Za-z0-9:]+)\}", argument)
                 return join([self._reference(each) if index % 2 else each for index, each in enumerate(texts)])

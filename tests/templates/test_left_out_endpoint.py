@@ -11,5 +11,7 @@ def test_alarms_that_refused_prompts_would_set_off_come_with_the_endpoint(templa
     leave_out_endpoint(template)
     stay = [each for each in resources(template, "CloudWatch::Alarm") if each.get("Condition") != ENDPOINT]
     named = {each["Properties"].get("MetricName", "Throttles") for each in stay}
-    jobs = {"ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage", "JobsEndedBySweeper", "JobFailed"}
-    assert named == {"Throttles", "Errors", *jobs}, "what callers without a model can't raise"
+    jobs = {"ApproximateNumberOfMessagesVisible", "JobsEndedBySweeper", "JobFailed"}
+    assert named == {"Throttles", "Errors", *jobs}, (
+        "what prompts and waiting jobs can't raise"
+    )

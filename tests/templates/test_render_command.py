@@ -91,7 +91,7 @@ def test_values_that_somebody_filled_in_stay_and_give_the_api_another_deployment
     deployment.write_text(json.dumps(SMALL))
     run(str(deployment), ROOT, tmp_path)
     before = ids()
-    given = {"AllowedOrganizationId": "o-a1b2c3d4e5", "DeployEndpoint": "true", "Foreign": "x"}
+    given = {"AllowedOrganizationId": "o-a1b2c3d4e5", "DeployEndpoint": True}
     rows = [{"ParameterKey": name, "ParameterValue": value} for name, value in given.items()]
     (tmp_path / "small.parameters.json").write_text(json.dumps(rows))
     run(str(deployment), ROOT, tmp_path)
@@ -100,6 +100,27 @@ def test_values_that_somebody_filled_in_stay_and_give_the_api_another_deployment
     told = capsys.readouterr()
     assert told.out.count("DeployEndpoint is false") == 1, "of the first run"
     assert told.err.count("eu-west-1 is for `cdk deploy`") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("AllowedOrganisationId", "o-a1b2c3d4e5", "is no parameter of the template; use one of Allowe"),
+        ("InstanceType", "ml.t2.medium", "'ml.t2.medium' is not allowed; use "),
+        ("InstanceCount", "1.5", "'1.5' is not allowed; use "),
+        ("AllowedPrincipals", "*", "'*' does not fit "),
+    ],
+)
+def test_a_value_that_the_template_does_not_take_is_refused_and_nothing_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, value: str, said: str
+) -> None:
+    deployment, file = tmp_path / "small.yaml", tmp_path / "small.parameters.json"
+    deployment.write_text(json.dumps(SMALL))
+    file.write_text(written := json.dumps([{"ParameterKey": name, "ParameterValue": value}]))
+    assert run(str(deployment), ROOT, tmp_path) == 2
+    assert f"{file}: {name}: {said}" in capsys.readouterr().err
+    assert file.read_text() == written
+    assert not (tmp_path / "small.template.yaml").exists()
 
 
 def test_own_values_of_a_deployment_are_in_its_parameters(tmp_path: Path, stacks: dict[str, Stack]) -> None:

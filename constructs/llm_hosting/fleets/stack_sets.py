@@ -115,11 +115,12 @@ def parameters_of(fleet: Fleet, template: PortableTemplate) -> dict[str, str]:
 
 
 def told_values(fleet: Fleet) -> dict[str, str]:
-    """Every value of a parameter that a group gets, as one text: it changes when one of them does."""
+    """Values of parameters: the one that all groups get, or as one text those of all in their order."""
     groups = [*([fleet.canary] if fleet.canary else []), *fleet.targets]
     given = [fleet.parameters | group.parameters for group in groups]
     names = {name for values in given for name in values}
-    return {name: "\n".join(sorted({values.get(name, "") for values in given})) for name in sorted(names)}
+    told = {name: [values.get(name, "") for values in given] for name in sorted(names)}
+    return {name: each[0] if len(set(each)) == 1 else "\n".join(each) for name, each in told.items()}
 
 
 def _everywhere(fleet: Fleet) -> Iterator[Group]:

@@ -8,7 +8,7 @@ from .conditions import only_if
 from .parameter import Parameter
 from .places import Template, of_type
 
-_PRINCIPALS, _ORGANIZATION, _ANY = "PrincipalsAreAllowed", "OrganizationIsAllowed", "ApiHasPolicy"
+_PRINCIPALS, _ORGANIZATION = "PrincipalsAreAllowed", "OrganizationIsAllowed"
 _PRINCIPAL = "([0-9]{12}|arn:[a-z-]+:(iam|sts)::[0-9]{12}:[A-Za-z0-9_+=.@/-]+)"
 _DEPLOYED = "A change acts once the API is deployed anew: by a template that was rendered with the new value."
 
@@ -26,10 +26,7 @@ def parameters(deployment: Deployment) -> Iterator[Parameter]:
         default="",
         pattern=rf"^({_PRINCIPAL}(,{_PRINCIPAL})*)?$",
         places=(_restrict,),
-        conditions={
-            _PRINCIPALS: _is_given({"Ref": "AllowedPrincipals"}),
-            _ANY: {"Fn::Or": [{"Condition": _PRINCIPALS}, {"Condition": _ORGANIZATION}]},
-        },
+        conditions={_PRINCIPALS: _is_given({"Ref": "AllowedPrincipals"})},
     )
     yield Parameter(
         "AllowedOrganizationId",
@@ -47,11 +44,13 @@ def _is_given(value: Any) -> dict[str, Any]:
 
 
 def _restrict(template: Template) -> None:
-    """The statements allow only, so that callers of the API's account are judged as without them.
+    """Callers of the API's account are judged as without the policy.
 
     In one account an Allow of either policy is enough, across accounts it takes both (API Gateway Developer Guide, "How
     API Gateway resource policies affect authorization workflow", tables A and B). So the organization's statement
-    leaves the API's own account out: there it would let in whoever has no policy of their own.
+    leaves the API's own account out: there it would let in whoever has no policy of their own. The policy is there
+    also where nobody is named: CloudFormation leaves an API's policy in place when the property goes (aws-cdk#21840),
+    and those who were named before would stay.
     """
     (stage,) = of_type(template, "AWS::ApiGateway::Stage").values()
     # The ARN would name the API itself; API Gateway completes this form.
@@ -64,13 +63,14 @@ def _restrict(template: Template) -> None:
             "StringNotEquals": {"aws:PrincipalAccount": {"Ref": "AWS::AccountId"}},
         }
     }
-    statements = [only_if(_PRINCIPALS, listed), only_if(_ORGANIZATION, organization)]
+    plain = {"Bool": {"aws:SecureTransport": "false"}}  # the API takes TLS only, so this refuses nobody
+    neutral = _statement("Deny", every_route, {"AWS": "*"}) | {"Condition": plain}
+    statements = [neutral, only_if(_PRINCIPALS, listed), only_if(_ORGANIZATION, organization)]
     # A policy closes the routes without authorization, the page's, to all whom it does not name.
     open_routes = [f"execute-api:/{stage['Properties']['StageName']}/{route}" for route in _open_routes(template)]
     statements += [_allow(route, {"AWS": "*"}) for route in open_routes]
-    policy = {"Version": "2012-10-17", "Statement": statements}
     for api in of_type(template, "AWS::ApiGateway::RestApi").values():
-        api["Properties"]["Policy"] = only_if(_ANY, policy)
+        api["Properties"]["Policy"] = {"Version": "2012-10-17", "Statement": statements}
 
 
 def _open_routes(template: Template) -> list[str]:
@@ -90,4 +90,8 @@ def _open_routes(template: Template) -> list[str]:
 
 
 def _allow(resource: str, principal: dict[str, Any]) -> dict[str, Any]:
-    return {"Effect": "Allow", "Principal": principal, "Action": "execute-api:Invoke", "Resource": resource}
+    return _statement("Allow", resource, principal)
+
+
+def _statement(effect: str, resource: str, principal: dict[str, Any]) -> dict[str, Any]:
+    return {"Effect": effect, "Principal": principal, "Action": "execute-api:Invoke", "Resource": resource}

@@ -19,6 +19,8 @@ _HOSTING = (
     "AWS::SageMaker::Model",
 )
 _NAMES_OF_ENDPOINT = {"EndpointName", "EndpointConfigName"}  # dimensions of its metrics
+# Without an endpoint every prompt is refused with a 503, and open jobs wait until their deadline: both on purpose.
+_METRICS_WITH_ENDPOINT = {"5XXError", "ApproximateAgeOfOldestMessage"}
 _OUTPUTS = ("EndpointName", "EndpointPage", "Machines")
 
 
@@ -76,9 +78,8 @@ def referred(value: Any) -> set[str]:
 
 
 def _needs_endpoint(alarm: dict[str, Any]) -> bool:
-    """Also the one on failed requests: without an endpoint every prompt is refused with a 503, on purpose."""
     names = {each["Name"] for each in walk(alarm) if isinstance(each, dict) and set(each) == {"Name", "Value"}}
-    return bool(names & _NAMES_OF_ENDPOINT) or alarm["Properties"].get("MetricName") == "5XXError"
+    return bool(names & _NAMES_OF_ENDPOINT) or alarm["Properties"].get("MetricName") in _METRICS_WITH_ENDPOINT
 
 
 def _goes_with(resource: dict[str, Any], bound: set[str]) -> bool:

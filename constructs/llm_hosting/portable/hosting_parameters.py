@@ -14,7 +14,6 @@ from .places import Place, Template, at, of_type, with_text
 _CONFIGURATION = "AWS::SageMaker::EndpointConfig"
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 _COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100)
-_MOST = 1000
 _ZERO, _WAKES = "MinInstancesIsZero", "EndpointWakesFromZero"
 
 
@@ -67,17 +66,17 @@ def _instance_type(resolution: Resolution) -> Iterator[Parameter]:
 
 
 def _count(deployment: Deployment) -> Iterator[Parameter]:
-    count = {"Ref": "InstanceCount"}
-    workers, conditions = _workers(deployment, "InstanceCount")
+    count, own = {"Ref": "InstanceCount"}, deployment.hosting.instance_count.max
+    allowed = sorted({*_COUNTS, own})
+    workers, mappings = _workers(deployment, "InstanceCount", allowed)
     yield Parameter(
         "InstanceCount",
         "Number",
         "Instances that serve the model, each billed by the hour.",
-        default=str(deployment.hosting.instance_count.max),
-        least=1,
-        most=_MOST,
+        default=str(own),
+        allowed=tuple(map(str, allowed)),
         places=(at(_CONFIGURATION, "ProductionVariants.0.InitialInstanceCount", count), workers),
-        conditions=conditions,
+        mappings=mappings,
     )
 
 
@@ -101,7 +100,7 @@ def _range_of_counts(deployment: Deployment) -> Iterator[Parameter]:
         ),
         conditions={_ZERO: zero, _WAKES: {"Fn::And": [{"Condition": ENDPOINT}, zero]}} if sleeps else {},
     )
-    workers, conditions = _workers(deployment, "MaxInstances")
+    workers, mappings = _workers(deployment, "MaxInstances", above_zero)
     yield Parameter(
         "MaxInstances",
         "Number",
@@ -109,7 +108,7 @@ def _range_of_counts(deployment: Deployment) -> Iterator[Parameter]:
         default=str(own.max),
         allowed=tuple(map(str, above_zero)),
         places=(at(_TARGET, "MaxCapacity", most), workers),
-        conditions=conditions,
+        mappings=mappings,
         rules={"MinInstancesAtMostMaxInstances": _at_most(above_zero)},
     )
 
@@ -140,16 +139,13 @@ def _wake_from_zero(template: Template) -> None:
         endpoint["Properties"]["ExcludeRetainedVariantProperties"] = only_if(_ZERO, excluded)
 
 
-def _workers(deployment: Deployment, parameter: str) -> tuple[Place, dict[str, Any]]:
-    """Functions that run jobs at once follow the instances, up to a limit; and the conditions on their number."""
-    conditions: dict[str, Any] = {}
-    value: Any = _most_workers(deployment, _MOST)
-    numbers = range(1, _MOST) if deployment.jobs.enabled else ()
-    for number in [each for each in numbers if _most_workers(deployment, each) < value]:
-        condition = f"{parameter}Is{number}"
-        conditions[condition] = {"Fn::Equals": [{"Ref": parameter}, str(number)]}
-        value = only_if(condition, _most_workers(deployment, number), value)
-    return at("AWS::Lambda::EventSourceMapping", "ScalingConfig.MaximumConcurrency", value), conditions
+def _workers(deployment: Deployment, parameter: str, counts: list[int]) -> tuple[Place, dict[str, Any]]:
+    """Functions that run jobs at once follow the instances, up to a limit; and the mapping with their number."""
+    most = {str(count): {"Most": _most_workers(deployment, count)} for count in counts}
+    follows = deployment.jobs.enabled and len({each["Most"] for each in most.values()}) > 1
+    value = {"Fn::FindInMap": ["Workers", {"Ref": parameter}, "Most"]} if follows else deployment.most_workers
+    place = at("AWS::Lambda::EventSourceMapping", "ScalingConfig.MaximumConcurrency", value)
+    return place, {"Workers": most} if follows else {}
 
 
 def _most_workers(deployment: Deployment, count: int) -> int:

@@ -9,26 +9,23 @@ from typing import Any
 from .places import Template, of_type
 
 _ARTEFACTS = re.compile(r"RoleArtefacts[0-9a-f]{8}")
-_OF_MACHINE = re.compile(r"(Machine\d+)(?:Handle|SetUp|Template)[0-9a-f]{8}")
 
 
-def salt(template: Template, values: Mapping[str, str]) -> None:
+def salt(template: Template, values: Mapping[str, str], own: Mapping[str, str]) -> None:
     """Give new ids to resources that change with these values, as the CDK gives for other settings.
 
     An API answers by its deployment's copy of its policy; instances of both fleets of an update start by their own
-    policy of the role; CloudFormation waits for a machine by a condition that it can't use twice. values: of
-    parameters; those that are a parameter's default change no id.
+    policy of the role. Machines keep their ids: a value of one group of a fleet would replace those of all groups.
+    values: of parameters; those that are empty, a parameter's default or the deployment's own value change no id.
     """
-    defaults = {name: each.get("Default") for name, each in template["Parameters"].items()}
-    other = {name: value for name, value in values.items() if name in defaults and value != defaults[name]}
+    known = {name: own.get(name, each.get("Default")) for name, each in template["Parameters"].items()}
+    other = {name: value for name, value in values.items() if name in known and value not in ("", known[name])}
     for ids, content in list(_hashed(template)):
         text = json.dumps(content)
         told = {name: other[name] for name in sorted(other) if f'"Ref": "{name}"' in text or f"${{{name}}}" in text}
         if told:
             digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:8]
-            new = {name: f"{name}{digest}" for name in ids}
-            template["Resources"] = _renamed(template["Resources"], new)
-            template["Outputs"] = _renamed(template["Outputs"], new)
+            template["Resources"] = _renamed(template["Resources"], {name: f"{name}{digest}" for name in ids})
 
 
 def _hashed(template: Template) -> Iterator[tuple[list[str], Any]]:
@@ -36,11 +33,6 @@ def _hashed(template: Template) -> Iterator[tuple[list[str], Any]]:
     resources = template["Resources"]
     yield list(of_type(template, "AWS::ApiGateway::Deployment")), of_type(template, "AWS::ApiGateway::RestApi")
     yield from (([name], resources[name]) for name in resources if _ARTEFACTS.search(name))
-    machines: dict[str, list[str]] = {}
-    for name in resources:
-        if found := _OF_MACHINE.search(name):
-            machines.setdefault(found[1], []).append(name)
-    yield from ((names, [resources[name] for name in names]) for names in machines.values())
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:

@@ -68,8 +68,9 @@ def portable_template(
         for section in ("Conditions", "Mappings", "Rules"):
             content.setdefault(section, {}).update(getattr(parameter, section.lower()))
     content["Rules"] |= region_rule(content)
-    salt(content, values)
-    return PortableTemplate(content, {each.name: each.own for each in parameters if each.own is not None}, archives)
+    own = {each.name: each.own for each in parameters if each.own is not None}
+    salt(content, values, own)
+    return PortableTemplate(content, own, archives)
 
 
 def without_bootstrap(template: Template) -> Template:
@@ -89,8 +90,8 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 
 def _text(dumper: Any, text: str) -> Any:
-    # Readers of YAML disagree whether digits after a zero are a number, and an account may begin with a zero.
-    style = "|" if "\n" in text else "'" if text.isdigit() else None
+    # Readers of YAML disagree on which of these are numbers: 012345678901 (an account), 12e5678 (a tag of an image).
+    style = "|" if "\n" in text else "'" if text[:1].isdigit() else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
