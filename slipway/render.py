@@ -13,12 +13,12 @@ from llm_hosting.archive import ArchiveError, handler_folders
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.portable.index_file import InlineCodeError
-from llm_hosting.portable.template import NotPortableError, PortableTemplate
+from llm_hosting.portable.template import PortableTemplate
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
 from llm_hosting.sources import Sources
-from slipway.rendered_files import ParametersFileError, RenderedFiles
+from slipway.rendered_files import ParametersFileError, RenderedFiles, TooLargeError
 
 Made = TypeVar("Made")
 
@@ -35,7 +35,7 @@ def run(name: str, root: Path, folder: Path) -> int:
         values = files.values()
         template = _synthesized(files.name, _resolution(path, root) if path else None, values, root)
         files.write(template, values)
-    except (DeploymentError, NotPortableError, InlineCodeError, ArchiveError) as error:
+    except (DeploymentError, InlineCodeError, TooLargeError, ArchiveError) as error:
         print(error, file=sys.stderr)
         return 1
     except UnknownDeploymentError as error:

@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting.fleets.parameter_values import problems_of
-from llm_hosting.portable.template import (
-    MOST_BYTES_IN_BUCKET,
-    MOST_BYTES_IN_REQUEST,
-    NotPortableError,
-    PortableTemplate,
-)
+from llm_hosting.portable.template import MOST_BYTES_IN_BUCKET, MOST_BYTES_IN_REQUEST, PortableTemplate
 
 _SWITCH = "DeployEndpoint"
 
 
 class ParametersFileError(Exception):
     """A file of parameters that can't be read; the message is one sentence."""
+
+
+class TooLargeError(ValueError):
+    """A template that CloudFormation refuses; the message is one sentence."""
 
 
 class RenderedFiles:
@@ -44,14 +43,13 @@ class RenderedFiles:
     def write(self, template: PortableTemplate, values: Mapping[str, str]) -> None:
         """values: stay as they are in the file.
 
-        Raises ParametersFileError for values that the template does not take, NotPortableError for a template that
-        CloudFormation refuses.
+        Raises ParametersFileError for values that the template does not take, TooLargeError.
         """
         self._check(template.content.get("Parameters", {}), values)
         body = template.body()
         if (size := len(body.encode())) > MOST_BYTES_IN_BUCKET:
             most = f"{MOST_BYTES_IN_BUCKET:,} bytes"
-            raise NotPortableError(f"{self.name}: its template has {size:,} bytes; CloudFormation takes {most}.")
+            raise TooLargeError(f"{self.name}: its template has {size:,} bytes; CloudFormation takes {most}.")
         self._template.parent.mkdir(parents=True, exist_ok=True)
         self._template.write_text(body)
         if template.content.get("Parameters"):

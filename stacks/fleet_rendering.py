@@ -12,6 +12,6 @@ from stacks.portable_rendering import render, render_account_settings
 def render_fleet(
     scope: Construct, name: str, fleet: Fleet, deployment: str, resolution: Resolution, sources: Sources
 ) -> RenderedFleet:
-    """deployment: the name of the stack that it would have alone. Raises NotPortableError."""
+    """deployment: the name of the stack that it would have alone. Raises InlineCodeError."""
     template = render(scope, deployment, resolution, sources, told_values(fleet))
     return RenderedFleet(name, fleet, deployment, resolution, template, render_account_settings(scope))

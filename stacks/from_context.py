@@ -14,7 +14,6 @@ from llm_hosting.finding import Finding
 from llm_hosting.fleets.file import find_fleet, load_fleet
 from llm_hosting.fleets.rules import judged
 from llm_hosting.portable.index_file import InlineCodeError
-from llm_hosting.portable.template import NotPortableError
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
@@ -62,7 +61,7 @@ def add_fleet(app: cdk.App, root: Path) -> None:
         findings = judged(path, rendered)
     except UnknownDeploymentError as error:
         sys.exit(f"{error} Name it with -c fleet=<name>.")
-    except (DeploymentError, NotPortableError, InlineCodeError, ArchiveError) as error:
+    except (DeploymentError, InlineCodeError, ArchiveError) as error:
         sys.exit(str(error))
     stack_sets = ", then ".join(each.name for each in rendered.stack_sets)
     print(f"{path.stem}: {rendered.deployment} by the stack sets {stack_sets}", file=sys.stderr)

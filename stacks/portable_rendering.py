@@ -23,7 +23,7 @@ def render(
 ) -> PortableTemplate:
     """The portable template of a deployment, made in a stage of its own below `scope`.
 
-    values: of parameters, where they are known. Raises NotPortableError.
+    values: of parameters, where they are known. Raises InlineCodeError.
     """
     stage = cdk.Stage(scope, _STAGE)
     InferenceStack(stage, name, resolution=resolution, sources=sources, stack_name=name)

@@ -15,7 +15,6 @@ from llm_hosting.fleets.file import find_fleet, load_fleet
 from llm_hosting.fleets.rules import judged
 from llm_hosting.fleets.stack_sets import RenderedFleet
 from llm_hosting.portable.index_file import InlineCodeError
-from llm_hosting.portable.template import NotPortableError
 from llm_hosting.sources import Sources
 from slipway.aws_clients import clients_in
 from slipway.aws_errors import sentence
@@ -35,7 +34,7 @@ def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
     try:
         rendered, findings = _judged(find_fleet(name, root / "fleets"), root)
         plan = make_plan(rendered, findings, _acknowledged(rendered, root), clients_in(region))
-    except (DeploymentError, NotPortableError, InlineCodeError, ArchiveError) as error:
+    except (DeploymentError, InlineCodeError, ArchiveError) as error:
         print(error, file=sys.stderr)
         return 1
     except (UnknownDeploymentError, AcceptedChangesError, TemplateError) as error:

@@ -13,9 +13,7 @@ from llm_hosting.catalog.regions import container_accounts
 from llm_hosting.portable.places import of_type, walk
 from llm_hosting.portable.template import (
     MOST_BYTES_IN_BUCKET,
-    NotPortableError,
     PortableTemplate,
-    portable_template,
     without_bootstrap,
 )
 from local_cloud.assembly import ROOT, Stack
@@ -183,11 +181,6 @@ def test_the_endpoint_has_the_deployments_name_however_long_the_stacks_is(
             text, unique = endpoint["EndpointName"]["Fn::Join"][1]
             assert text == f"{name}-"
             assert "AWS::StackId" in json.dumps(unique)
-
-
-def test_a_name_too_long_for_an_endpoint_is_refused(stacks: dict[str, Stack]) -> None:
-    with pytest.raises(NotPortableError, match="at most 54 characters"):
-        portable_template(stacks["gpt2"].template, "n" * 55, resolution("gpt2"), {}, {})
 
 
 def test_every_template_fits_into_a_bucket(portables: dict[str, PortableTemplate]) -> None:

@@ -3,14 +3,12 @@
 import json
 import re
 from collections.abc import Mapping
-from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..archive import zipped
 from .index_file import index_file
-
-Template = dict[str, Any]
+from .places import Template
 
 ARCHIVE_BUCKET_PREFIX = "ArchiveBucketPrefix"  # a parameter of the portable template
 _ASSET_BUCKET = re.compile(r"cdk-[a-z0-9]+-assets-\$\{AWS::AccountId\}-\$\{AWS::Region\}")
@@ -32,16 +30,15 @@ def with_inline_code(template: Template, assets: Mapping[str, Path]) -> InlineTe
     `<ArchiveBucketPrefix>-<region>`; the parameter is the caller's to declare where there are archives. Raises
     InlineCodeError.
     """
-    content = deepcopy(template)
+    # The bucket of assets is always named in an Fn::Sub, which takes the parameter as well.
+    content = json.loads(_ASSET_BUCKET.sub(_ARCHIVE_BUCKET, json.dumps(template)))
     codes: dict[str, str] = {}
     for resource in content["Resources"].values():
         if resource["Type"] == "AWS::Lambda::Function" and resource["Properties"]["Code"].get("S3Key") in assets:
             _inline(resource["Properties"], assets, codes)
-        _forget_assets(resource)
     if codes:
         sources = {entry: {"source": text} for entry, text in sorted(codes.items())}
         content["Mappings"] = content.get("Mappings", {}) | {"Code": sources}
-    content["Resources"] = _from_archive_bucket(content["Resources"])
     text = json.dumps(content["Resources"])
     assert not re.search("cdk-[a-z0-9]+-assets-", text), "the template is synthesized without a region"
     return InlineTemplate(content, {key: _read(path) for key, path in assets.items() if key in text})
@@ -56,22 +53,6 @@ def _inline(function: dict[str, Any], assets: Mapping[str, Path], codes: dict[st
         codes[entry] = index_file(assets[function["Code"]["S3Key"]], f"{package}{dot}")
     function["Code"] = {"ZipFile": {"Fn::FindInMap": ["Code", entry, "source"]}}
     function["Handler"] = f"index.{name}"
-
-
-def _forget_assets(resource: dict[str, Any]) -> None:
-    """The CDK's notes for its own tools: they name files of the assembly."""
-    kept = {name: value for name, value in resource.get("Metadata", {}).items() if not name.startswith("aws:asset:")}
-    resource.pop("Metadata", None)
-    resource.update({"Metadata": kept} if kept else {})
-
-
-def _from_archive_bucket(part: Any) -> Any:
-    """The bucket of assets is always named in an Fn::Sub, which takes the parameter as well."""
-    if isinstance(part, dict):
-        return {name: _from_archive_bucket(value) for name, value in part.items()}
-    if isinstance(part, list):
-        return [_from_archive_bucket(value) for value in part]
-    return _ASSET_BUCKET.sub(_ARCHIVE_BUCKET, part) if isinstance(part, str) else part
 
 
 def _read(path: Path) -> bytes:

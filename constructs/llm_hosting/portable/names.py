@@ -4,9 +4,6 @@ from typing import Any
 
 from .places import join
 
-_LONGEST_ENDPOINT_NAME = 63  # of SageMaker
-LONGEST = _LONGEST_ENDPOINT_NAME - len("-1a2b3c4d")
-
 _STACK_NAME = {"Ref": "AWS::StackName"}
 _GUID = {"Fn::Select": [2, {"Fn::Split": ["/", {"Ref": "AWS::StackId"}]}]}
 _UNIQUE = {"Fn::Select": [0, {"Fn::Split": ["-", _GUID]}]}

@@ -10,7 +10,7 @@ import yaml
 
 from ..resolution import Resolution
 from .code import with_inline_code
-from .names import LONGEST, with_own_name
+from .names import with_own_name
 from .own_image import in_region_of_stack
 from .parameters import archive_parameter, parameters_of
 from .places import Template
@@ -23,10 +23,6 @@ MOST_BYTES_IN_BUCKET = 1_000_000  # TemplateURL: "1 MB", the smaller of its two 
 _BOOTSTRAP = {"Parameters": "BootstrapVersion", "Rules": "CheckBootstrapVersion"}
 _SHORT = 20
 _SECTIONS = ("Description", "Parameters", "Rules", "Conditions", "Mappings", "Resources", "Outputs")
-
-
-class NotPortableError(ValueError):
-    """A deployment that has no portable form; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +48,8 @@ def portable_template(
 ) -> PortableTemplate:
     """template: the CDK's, of a deployment of that name, for every region. assets: files and folders by object key.
 
-    values: of parameters, where they are known: some ids hold a hash of them. Raises NotPortableError, InlineCodeError.
+    values: of parameters, where they are known: some ids hold a hash of them. Raises InlineCodeError.
     """
-    if len(name) > LONGEST:
-        raise NotPortableError(f"{name}: a name has at most {LONGEST} characters, as SageMaker's endpoint has 63.")
     content, archives = with_inline_code(without_bootstrap(template), assets)
     content["Resources"] = with_own_name(content["Resources"], name)
     content["Outputs"] = with_own_name(content["Outputs"], name)
