@@ -9,7 +9,7 @@ from typing import Any
 from llm_hosting.fleets.parameter_values import problems_of
 from llm_hosting.portable.template import MOST_BYTES_IN_BUCKET, MOST_BYTES_IN_REQUEST, PortableTemplate
 
-_SWITCH = "DeployEndpoint"
+_SWITCH, _OF_SWITCH = "DeployEndpoint", ["true", "false"]
 
 
 class ParametersFileError(Exception):
@@ -91,8 +91,10 @@ class RenderedFiles:
             yield f"  fill in {name}: {declared[name]['Description']}"
         if own := [name for name in template.parameters if values[name] == template.parameters[name]]:
             yield f"  {', '.join(own)}: the deployment's own; another account or region may need another"
-        for name in [name for name, value in template.parameters.items() if values[name] != value]:
-            yield f"  {name}: {values[name]!r} is kept from the file; the deployment has {template.parameters[name]!r}"
+        for name, value in values.items():
+            own = template.parameters.get(name, declared[name].get("Default"))
+            if own and value != own and declared[name].get("AllowedValues") != _OF_SWITCH:
+                yield f"  keeps {value!r} for {name}; the deployment file says {own!r}"
         if values[_SWITCH] == "false":
             yield f"  {_SWITCH} is false: no endpoint or machine, and nothing that bills by the hour, until it is true"
 
@@ -118,6 +120,8 @@ class RenderedFiles:
 
 
 def _text(value: Any) -> str:
+    if not isinstance(value, str | int | float):
+        raise TypeError(value)
     return json.dumps(value) if isinstance(value, bool) else str(value)
 
 

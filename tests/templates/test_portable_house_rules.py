@@ -4,6 +4,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -189,12 +190,16 @@ def test_every_template_fits_into_a_bucket(portables: dict[str, PortableTemplate
 
 
 def test_cfn_lint_is_silent_in_every_region(portables: dict[str, PortableTemplate], tmp_path: Path) -> None:
-    """An endpoint that scales from zero; machines with staged weights, keys, a network of the user's, archives."""
-    paths = []
-    for name in ("qwen3-4b-async", "own-network"):
-        (path := tmp_path / f"{name}.yaml").write_text(portables[name].body())
-        paths.append(path)
-    lint(paths, sorted(container_accounts().keys() - WITHOUT_ENDPOINTS))
+    """An endpoint that scales from zero, with the page; machines with staged weights, keys, a network, archives."""
+    given = resolution("qwen3-4b-async")
+    api = given.deployment.api.model_copy(update={"playground": True})
+    paged = replace(given, deployment=given.deployment.model_copy(update={"api": api}))
+    stack = synthesized({"paged": paged}, tmp_path)["paged"]
+    made = {"paged": portable(stack, paged), "own-network": portables["own-network"]}
+    assert made["paged"].content["Mappings"]["Code"].keys() == {"inferenceapi", "playground"}
+    for name, each in made.items():
+        (tmp_path / f"{name}.yaml").write_text(each.body())
+    lint([tmp_path / f"{name}.yaml" for name in made], sorted(container_accounts().keys() - WITHOUT_ENDPOINTS))
 
 
 def test_the_page_names_every_parameter(portables: dict[str, PortableTemplate]) -> None:

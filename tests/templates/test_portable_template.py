@@ -250,8 +250,8 @@ def test_rendering_again_with_the_deployments_own_values_replaces_nothing(stacks
     assert portable(stacks[name], values=kept).content == first.content
     filled_in = kept | {"ArchiveBucketPrefix": "archives", "SubnetId1": "subnet-0123456789abcdef0"}
     again = portable(stacks[name], values=filled_in)
-    for kind in ("EC2::LaunchTemplate", "EC2::Instance", "SageMaker::Model"):
-        assert ids(again, kind) == ids(first, kind)
+    changed = again.content["Resources"].keys() ^ first.content["Resources"].keys()
+    assert {name for name in changed if "RoleArtefacts" not in name} == set()
 
 
 def test_types_of_the_same_template_are_offered_and_no_other(stacks: dict[str, Stack]) -> None:

@@ -128,6 +128,14 @@ def test_own_values_of_a_deployment_are_in_its_parameters(tmp_path: Path, stacks
     files.write(made, {})
     assert set(parameters(tmp_path, "isolated")) == {"WeightsKeyArn", "VolumeKeyArn", "DeployEndpoint"}
     assert "WeightsKeyArn, VolumeKeyArn: the deployment's own" in "\n".join(files.advice(made))
+    another = made.parameters["VolumeKeyArn"].replace("key/", "key/0")
+    files.write(made, {"VolumeKeyArn": another, "InstanceCount": "3", "DeployEndpoint": "true"})
+    kept = [line.strip() for line in files.advice(made) if line.startswith("  keeps")]
+    own = {"VolumeKeyArn": made.parameters["VolumeKeyArn"], "InstanceCount": "1"}
+    given = {"VolumeKeyArn": another, "InstanceCount": "3"}
+    assert sorted(kept) == sorted(
+        f"keeps {given[name]!r} for {name}; the deployment file says {own[name]!r}" for name in own
+    )
 
 
 def test_a_template_that_cloudformation_refuses_is_not_written(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+from collections.abc import Collection
 from pathlib import Path
 
 _BEGINNING = Path(__file__).with_name("inline_modules.py")
@@ -15,6 +16,8 @@ def index_file(folder: Path, handlers: str) -> str:
     """handlers: package of the modules that hold a `handler`, with a dot after it, or "". Raises InlineCodeError."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    for name in files:
+        _check_packages(name, files)
     texts = [f"\nFILES[{json.dumps(name)}] = {_literal(name, content)}\n" for name, content in files.items()]
     return "".join([_BEGINNING.read_text(), f"\nHANDLERS = {json.dumps(handlers)}\n", *texts])
 
@@ -32,6 +35,14 @@ def _literal(name: str, content: bytes) -> str:
     if not holds:
         raise InlineCodeError(f"{name}: ''' and a last character ' or \\ end a string early; write them otherwise.")
     return literal
+
+
+def _check_packages(name: str, files: Collection[str]) -> None:
+    folder = Path(name).parent
+    while name.endswith(".py") and folder != Path():
+        if (missing := f"{folder.as_posix()}/__init__.py") not in files:
+            raise InlineCodeError(f"{name}: lies in a folder that is no package; add {missing}.")
+        folder = folder.parent
 
 
 def _check(line: str, place: str) -> None:

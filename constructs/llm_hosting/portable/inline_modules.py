@@ -1,7 +1,8 @@
 """Every module of the functions in one file, as readable text below, and the finder that imports them from there.
 
-Modules keep their names and paths: import, tracebacks and pkgutil.get_data work as from a folder, and no disk is read
-or written. `index.<name>` is `<HANDLERS><name>.handler`: Lambda's runtime looks a handler up with getattr.
+Modules and packages keep their names and paths: import, tracebacks, inspect.getsource and pkgutil.get_data work as from
+a folder. Their files are on no disk: open and pkgutil.iter_modules find none. `index.<name>` is
+`<HANDLERS><name>.handler`: Lambda's runtime looks a handler up with getattr.
 """
 
 import sys
@@ -47,4 +48,5 @@ def __getattr__(name: str) -> Any:
     return import_module(module).handler
 
 
-sys.meta_path.insert(0, _Finder)
+# A reload puts its finder in the place of the earlier one.
+sys.meta_path[:] = [_Finder, *(each for each in sys.meta_path if getattr(each, "__module__", None) != __name__)]

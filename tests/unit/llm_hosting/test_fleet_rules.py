@@ -264,7 +264,8 @@ def test_account_settings_reach_each_place_of_canary_and_targets_once(
 def test_a_value_of_one_group_changes_what_the_template_is_told() -> None:
     same = told_values(fleet(targets(group(parameters={"A": "1"}), group(parameters={"A": "1"}))))
     other = told_values(fleet(targets(group(parameters={"A": "1"}), group(parameters={"A": "2"}))))
-    assert (same["A"], other["A"]) == ("1", "1\n2")
+    moved = told_values(fleet(targets(group(parameters={"A": "2"}), group(parameters={"A": "1"}))))
+    assert (same["A"], other["A"], moved["A"]) == ("1", "1\n2", "2\n1")
 
 
 def test_a_template_keeps_its_version_however_it_is_written_down() -> None:

@@ -58,8 +58,19 @@ def test_it_holds_each_file_byte_for_byte_and_fits_a_literal_block(
 )
 def test_a_file_that_would_not_come_out_as_it_is_is_named(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_bytes(b"")
     (tmp_path / "package" / "module.py").write_bytes(content)
     with pytest.raises(InlineCodeError, match=re.escape("package/module.py") + f".*{message}"):
+        index_file(tmp_path, "")
+
+
+def test_a_module_in_a_folder_that_is_no_package_is_named(tmp_path: Path) -> None:
+    (tmp_path / "package" / "inner").mkdir(parents=True)
+    (tmp_path / "package" / "inner" / "page.html").write_text("")
+    (tmp_path / "package" / "__init__.py").write_text("")
+    index_file(tmp_path, "")
+    (tmp_path / "package" / "inner" / "module.py").write_text("")
+    with pytest.raises(InlineCodeError, match=r"package/inner/module\.py: .*add package/inner/__init__\.py"):
         index_file(tmp_path, "")
 
 
@@ -82,6 +93,8 @@ print(json.dumps({
     "path": list(jobs.__path__),
     "source": inspect.getsource(http.Request.from_event),
     "trace": trace,
+    "finders": len(sys.meta_path) - len(importlib.reload(index).sys.meta_path),
+    "again": importlib.reload(importlib.import_module("inference_api.errors")).__name__,
     "data": pkgutil.get_data("inference_api", "http.py").decode(),
 }))
 try:
@@ -106,6 +119,7 @@ def test_handlers_are_found_by_getattr_and_modules_are_as_in_a_folder(inline: Pa
     assert found["handlers"] == 2 * [f"inference_api.handlers.{name}" for name in HANDLERS]
     assert found["unknown"] == [False, False, False]
     assert (found["file"], found["path"]) == (f"{inline}/inference_api/http.py", [f"{inline}/inference_api/jobs"])
+    assert (found["finders"], found["again"]) == (0, "inference_api.errors")
     assert found["source"] in source
     assert f'{inline}/inference_api/http.py", line ' in found["trace"]
     assert 'event["requestContext"].get("identity")' in found["trace"]
