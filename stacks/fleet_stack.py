@@ -21,7 +21,8 @@ class FleetStack(cdk.Stack):
 
     def __init__(self, scope: Construct, construct_id: str, *, rendered: RenderedFleet, **kwargs: Any) -> None:
         description = f"Fleet {rendered.name} of {rendered.deployment}, made by Slipway"
-        super().__init__(scope, construct_id, description=description, **kwargs)
+        # Without its stack a fleet has no service in any account.
+        super().__init__(scope, construct_id, description=description, termination_protection=True, **kwargs)
         made: list[cdk.CfnStackSet] = []
         for each in rendered.stack_sets:
             # An update of a set's template is one operation over all its stacks: the canary is a set of its own.

@@ -60,6 +60,11 @@ def test_account_settings_come_first_and_the_canary_before_all_others() -> None:
     template.has_resource(SET, {"Properties": {"StackSetName": "chat"}, "DependsOn": ["AccountSettings", "Canary"]})
 
 
+def test_nobody_deletes_a_fleet_by_one_command(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    assert FleetStack(app, "fleet", rendered=rendered({})).termination_protection
+
+
 def test_a_service_managed_set_goes_to_units_as_the_delegated_administrator() -> None:
     synthesized({}).has_resource_properties(
         SET,
