@@ -10,7 +10,7 @@ from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
 from llm_hosting import DESCRIPTION_PREFIX
-from llm_hosting.fleet import Fleet, Group, Rollout
+from llm_hosting.fleet import Fleet, Group
 from llm_hosting.fleets.stack_sets import RenderedFleet, StackSet
 
 _IDS = {"account-settings": "AccountSettings", "canary": "Canary", "service": "Service"}
@@ -21,7 +21,8 @@ class FleetStack(cdk.Stack):
 
     def __init__(self, scope: Construct, construct_id: str, *, rendered: RenderedFleet, **kwargs: Any) -> None:
         description = f"Fleet {rendered.name} of {rendered.deployment}, made by Slipway"
-        super().__init__(scope, construct_id, description=description, **kwargs)
+        # Without its stack a fleet has no service in any account.
+        super().__init__(scope, construct_id, description=description, termination_protection=True, **kwargs)
         made: list[cdk.CfnStackSet] = []
         for each in rendered.stack_sets:
             # An update of a set's template is one operation over all its stacks: the canary is a set of its own.
@@ -92,7 +93,8 @@ def _parameters(values: Mapping[str, str]) -> list[cdk.CfnStackSet.ParameterProp
 
 
 def _instances(group: Group) -> cdk.CfnStackSet.StackInstancesProperty:
-    filtered = group.account_filter.upper() if group.organizational_units else None
+    # CloudFormation compares account by account as soon as a filter is there, even NONE, and then refuses more.
+    filtered = group.account_filter.upper() if group.account_filter != "none" else None
     return cdk.CfnStackSet.StackInstancesProperty(
         deployment_targets=cdk.CfnStackSet.DeploymentTargetsProperty(
             organizational_unit_ids=group.organizational_units or None,
@@ -111,16 +113,8 @@ def _preferences(each: StackSet) -> cdk.CfnStackSet.OperationPreferencesProperty
         region_order=each.region_order or None,
         concurrency_mode=f"{rollout.concurrency.upper()}_FAILURE_TOLERANCE",
         **_count_or_percentage("failure_tolerance", rollout.failure_tolerance),
-        **_count_or_percentage("max_concurrent", _most_at_once(rollout)),
+        **_count_or_percentage("max_concurrent", rollout.max_concurrent),
     )
-
-
-def _most_at_once(rollout: Rollout) -> int | str:
-    """StackSets: in strict mode at most one more than may fail."""
-    most, tolerated = rollout.max_concurrent, rollout.failure_tolerance
-    if rollout.concurrency == "strict" and isinstance(most, int) and isinstance(tolerated, int):
-        return min(most, tolerated + 1)
-    return most
 
 
 def _count_or_percentage(name: str, value: int | str) -> dict[str, Any]:

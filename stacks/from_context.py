@@ -55,6 +55,8 @@ def add_fleet(app: cdk.App, root: Path) -> None:
 
     root: as of `add_stacks`. Raises SystemExit with every problem of the file.
     """
+    if app.node.try_get_context("deployment"):
+        sys.exit("-c fleet=... and -c deployment=... make different stacks; name one of the two.")
     try:
         path = find_fleet(str(app.node.try_get_context("fleet")).strip(), root / "fleets")
         rendered = render_fleet(app, path.stem, *load_fleet(path, root), Sources.below(root))

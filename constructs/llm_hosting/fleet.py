@@ -9,6 +9,7 @@ from .deployment import Section
 OrganizationalUnit = Annotated[str, Field(pattern=r"^(ou-[a-z0-9]{4,32}-[a-z0-9]{8,32}|r-[a-z0-9]{4,32})$")]
 AccountId = Annotated[str, Field(pattern=r"^[0-9]{12}$")]
 Region = Annotated[str, Field(pattern=r"^[a-z]{2,4}(-[a-z]+)+-[0-9]$")]
+PositivePercentage = Annotated[str, Field(pattern=r"^([1-9]|[1-9][0-9]|100)%$")]
 Percentage = Annotated[str, Field(pattern=r"^([0-9]|[1-9][0-9]|100)%$")]
 
 
@@ -57,9 +58,9 @@ class Rollout(Section):
     failure_tolerance: Annotated[int, Field(ge=0)] | Percentage = Field(
         0,
         description="Accounts per region that may fail before the operation stops there and in all later regions: a "
-        "number, or a percentage such as `10%`, rounded down.",
+        "number, or a percentage such as `10%`, at most half, rounded down.",
     )
-    max_concurrent: Annotated[int, Field(ge=1)] | Percentage = Field(
+    max_concurrent: Annotated[int, Field(ge=1)] | PositivePercentage = Field(
         1, description="Accounts per region at the same time: a number, or a percentage such as `25%`, at least one."
     )
     concurrency: Literal["strict", "soft"] = Field(
@@ -91,7 +92,7 @@ class Fleet(Section):
     call_as: Literal["delegated-admin", "self"] = Field(
         "delegated-admin",
         description="Who deploys a service-managed fleet: a delegated administrator's account, or the organization's "
-        "management account (`self`). Of no effect on a self-managed one.",
+        "management account (`self`). Not for a self-managed one.",
     )
     management_account: AccountId | None = Field(
         None,

@@ -69,11 +69,13 @@ class SettingProblems:
             return refused, f"use {least_or_most} {count:,} {thing}{'s' if count > 1 else ''}"
         if kind in ("model_type", "dict_type"):
             return refused, f"put settings below it: {_known(self._model_of_field(location))}"
+        if kind == "string_type" and "account" in str(location) and isinstance(error["input"], int):
+            return "is a number for YAML", "put its 12 digits in quotes"  # 0123 would be shown as 83
         if kind == "string_type" and not isinstance(error["input"], list | dict | None):
             return f"{value} is not text for YAML", "put it in quotes"
         if kind == "string_pattern_mismatch":
             return f"{value} does not fit", f"use this form: {self._description(location)}"
-        return refused, f"use {self._range(location) or error['msg'].removeprefix('Input should be ')}"
+        return refused, f"use {self._range(location) or _allowed(error)}"
 
     def _unknown_key(self, location: Location) -> tuple[str, str]:
         section = self._section(location)
@@ -114,6 +116,13 @@ class SettingProblems:
             if isinstance(candidate, type) and issubclass(candidate, BaseModel):
                 return candidate
         return None
+
+
+def _allowed(error: ErrorDetails) -> str:
+    """Of a field without limits of its own, such as a number or a text."""
+    if error["type"] == "greater_than_equal":
+        return f"{error['ctx']['ge']} or more"
+    return error["msg"].removeprefix("Input should be ")
 
 
 def _may_be_secret(error: ErrorDetails) -> bool:

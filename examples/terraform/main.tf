@@ -7,8 +7,8 @@
 #   python -m slipway render slipway-account-settings -o examples/terraform
 #   terraform init && terraform apply -var bucket=BUCKET -var canary_unit=ou-... -var 'units=["ou-..."]'
 #
-# Unlike `npx cdk deploy -c fleet=...`, Terraform updates each region's instances as an operation of its own: the order
-# of regions is the order of `depends_on`, and nothing rolls the canary back. An update of a template or a parameter of
+# Unlike `npx cdk deploy -c fleet=...`, Terraform makes each region's instances by an operation of its own, all
+# regions at once (`for_each` has no order), and nothing rolls the canary back. An update of a template or a parameter of
 # the set itself (UpdateStackSet) runs over all its regions in `region_order`.
 terraform {
   required_version = ">= 1.5"
@@ -163,6 +163,7 @@ resource "aws_cloudformation_stack_set" "fleet" {
   operation_preferences {
     failure_tolerance_count   = 0
     max_concurrent_percentage = 25
+    concurrency_mode          = "SOFT_FAILURE_TOLERANCE" # strict is one account at a time where none may fail
     region_concurrency_type   = "SEQUENTIAL"
     region_order              = var.regions
   }
@@ -187,6 +188,7 @@ resource "aws_cloudformation_stack_set_instance" "fleet" {
   operation_preferences {
     failure_tolerance_count   = 0
     max_concurrent_percentage = 25
+    concurrency_mode          = "SOFT_FAILURE_TOLERANCE"
   }
   timeouts {
     create = "24h"

@@ -28,10 +28,13 @@ class Bill:
 NOTHING = Bill(0.0, 0.0)
 
 
-def bill(values: Mapping[str, str], resolution: Resolution) -> Bill:
+def runs_endpoint(values: Mapping[str, str]) -> bool:
     """Of one stack, by the values of its parameters."""
-    if values.get(ENDPOINT_SWITCH) != "true":
-        return NOTHING
+    return values.get(ENDPOINT_SWITCH) == "true"
+
+
+def bill(values: Mapping[str, str], resolution: Resolution) -> Bill:
+    """Of one stack with its endpoint, by the values of its parameters."""
     least, most = _counts(values, resolution)
     instance = _instance(values, resolution)
     rate = instance.usd_per_hour or instance.ec2_usd_per_hour
@@ -48,10 +51,8 @@ def total(bills: Iterable[Bill]) -> Bill:
     return Bill(round(sum(least), 2), round(sum(most), 2))
 
 
-def quota(values: Mapping[str, str], resolution: Resolution) -> Quota | None:
+def quota(values: Mapping[str, str], resolution: Resolution) -> Quota:
     """Of one account and region, for an update with old and new side by side; its name as `doctor` asks for it."""
-    if values.get(ENDPOINT_SWITCH) != "true":
-        return None
     _, most = _counts(values, resolution)
     instance = _instance(values, resolution)
     if resolution.deployment.hosting.mode == "ec2":

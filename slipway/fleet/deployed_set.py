@@ -62,8 +62,19 @@ class DeployedSet:
         yield from found.get("Summaries", [])[:MOST_OPERATIONS]
 
 
-def deployed_groups(stack: str, client: Any) -> dict[str, list[Group]]:
-    """The groups of each stack set as the fleet's stack was deployed; StackSets itself does not tell them.
+@dataclass(frozen=True)
+class DeployedProperties:
+    """Of a stack set, as the fleet's stack was deployed: what StackSets does not tell, or only to the right caller.
+
+    permission_model: as in the fleet's file.
+    """
+
+    groups: list[Group]
+    permission_model: str
+
+
+def deployed_properties(stack: str, client: Any) -> dict[str, DeployedProperties]:
+    """Of each stack set that the fleet's stack has, by name.
 
     Empty = there is no such stack. Raises boto3's errors.
     """
@@ -75,7 +86,12 @@ def deployed_groups(stack: str, client: Any) -> dict[str, list[Group]]:
         raise
     template = parse_template(body, f"the stack {stack}") if isinstance(body, str) else body
     sets = [each["Properties"] for each in template["Resources"].values() if "StackSetName" in each["Properties"]]
-    return {each["StackSetName"]: [_group(group) for group in each["StackInstancesGroup"]] for each in sets}
+    return {each["StackSetName"]: _properties(each) for each in sets}
+
+
+def _properties(found: dict[str, Any]) -> DeployedProperties:
+    groups = [_group(group) for group in found.get("StackInstancesGroup", [])]
+    return DeployedProperties(groups, found["PermissionModel"].lower().replace("_", "-"))
 
 
 def _group(instances: dict[str, Any]) -> Group:

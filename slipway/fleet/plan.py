@@ -8,44 +8,63 @@ from llm_hosting.fleets.stack_sets import RenderedFleet
 from slipway.aws_clients import Clients
 from slipway.changes.gate import Acknowledgement, judge
 from slipway.changes.report import Report
-from slipway.fleet.billing import Bill, bill, quota
-from slipway.fleet.deployed_set import Place, call_as, deployed_groups, deployed_set
+from slipway.fleet.billing import NOTHING, Bill, bill, quota, runs_endpoint
+from slipway.fleet.deployed_set import Place, call_as, deployed_properties, deployed_set
 from slipway.fleet.organization import Organization
 from slipway.fleet.targets import Target, Targets
 
 
 @dataclass(frozen=True)
 class Plan:
-    """findings: of the rules that let the deploy go on. reports: what updates mean, one for each kind of update."""
+    """findings: of the rules that let the deploy go on. reports: what updates mean, one for each kind of update.
+
+    accepted: stack sets whose loss of stacks is acknowledged. remade: stack sets that have another permission model,
+    which no update changes.
+    """
 
     rendered: RenderedFleet
     findings: list[Finding]
     organization: Organization
     targets: Targets
     reports: list[Report]
+    accepted: frozenset[str]
+    remade: list[str]
 
     @property
     def stops(self) -> bool:
         """Something has to be acknowledged, or mended, first."""
-        return bool(self.targets.reached_twice) or any(each.gate.stopping for each in self.reports)
+        refused = self.targets.reached_twice or self.remade or self.removed
+        return bool(refused) or any(each.gate.stopping for each in self.reports)
+
+    @property
+    def removed(self) -> dict[str, list[Place]]:
+        """Services that a deploy deletes, by stack set, where nobody acknowledged it."""
+        found: dict[str, list[Place]] = {}
+        for each in self.targets.all:
+            if each.action == "remove" and each.is_service and each.stack_set not in self.accepted and each.account:
+                found.setdefault(each.stack_set, []).append((each.account, each.region))
+        return found
 
     def report_number(self, target: Target) -> int | None:
         """Of the report on its update, from 1 on; None = no resource changes."""
         known = (number for number, each in enumerate(self.reports, 1) if each.changes == list(target.changes))
         return next(known) if target.changes else None
 
-    def bill(self, target: Target) -> Bill:
-        """After the deploy."""
+    def bill(self, target: Target, *, endpoints_on: bool = False) -> Bill:
+        """After the deploy; endpoints_on: with `DeployEndpoint` at true, whatever the fleet says."""
+        if not target.values or not (endpoints_on or runs_endpoint(target.values)):
+            return NOTHING
         return bill(target.values, self.rendered.resolution)
 
     @property
-    def quotas(self) -> dict[tuple[str, int], list[Place]]:
-        """Name and size of each quota that an endpoint needs, with the accounts and regions."""
-        found: dict[tuple[str, int], list[Place]] = {}
+    def quotas(self) -> dict[tuple[str, int, bool], list[Place]]:
+        """Name and size of each quota that an endpoint needs, and whether it is on, with the accounts and regions."""
+        found: dict[tuple[str, int, bool], list[Place]] = {}
         for target in self.targets.all:
-            wanted = quota(target.values, self.rendered.resolution)
-            if wanted and target.account:
-                found.setdefault((wanted.name, wanted.instances), []).append((target.account, target.region))
+            if target.values and target.account:
+                wanted = quota(target.values, self.rendered.resolution)
+                key = (wanted.name, wanted.instances, runs_endpoint(target.values))
+                found.setdefault(key, []).append((target.account, target.region))
         return found
 
 
@@ -55,12 +74,16 @@ def make_plan(
     """Raises boto3's errors where StackSets can't be asked; Organizations may refuse."""
     client, caller = clients("cloudformation"), call_as(rendered.fleet)
     organization = Organization(clients("organizations"), rendered.fleet.management_account)
-    deployed = {each.name: deployed_set(each.name, client, caller) for each in rendered.stack_sets}
-    before = deployed_groups(f"{FLEET_PREFIX}{rendered.name}", client)
-    targets = Targets(rendered, organization, deployed, before)
+    before = deployed_properties(f"{FLEET_PREFIX}{rendered.name}", client)
+    names = dict.fromkeys([*(each.name for each in rendered.stack_sets), *before])
+    deployed = {name: deployed_set(name, client, caller) for name in names}
+    targets = Targets(rendered, organization, deployed, {name: each.groups for name, each in before.items()})
+    accepted = frozenset(each.resource for each in acknowledged if each.kind == "removed" and each.resource in names)
+    of_resources = [each for each in acknowledged if each.resource not in names]
     updates = list(dict.fromkeys(each.changes for each in targets.all if each.changes))
     reports = [
-        Report(rendered.fleet.deployment, "what runs now", list(changes), judge(list(changes), acknowledged))
+        Report(rendered.fleet.deployment, "what runs now", list(changes), judge(list(changes), of_resources))
         for changes in updates
     ]
-    return Plan(rendered, findings, organization, targets, reports)
+    remade = [name for name, each in before.items() if each.permission_model != rendered.fleet.permission_model]
+    return Plan(rendered, findings, organization, targets, reports, accepted, remade)

@@ -1,21 +1,24 @@
 """A plan for people, and for programs."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from llm_hosting.fleets.stack_sets import StackSet
 from slipway.changes.report import as_json, page
-from slipway.fleet.billing import total
+from slipway.fleet.billing import Bill, total
 from slipway.fleet.columns import columns
+from slipway.fleet.deployed_set import Place, call_as
 from slipway.fleet.plan import Plan
 from slipway.fleet.targets import Target
 
-_HEADING = ("STACK SET", "ACCOUNT", "REGION", "ACTION", "MEANS", "USD/H")
+_HEADING = ("STACK SET", "ACCOUNTS", "REGIONS", "ACTION", "MEANS", "USD/H")
+_SHOWN = 3  # accounts of one line; `--json` has them all
 # Of a stack that no update reaches; True = the fleet names its account.
 _FATES = {
     ("remove", False): "the stack is deleted",
+    ("failed", True): "no deploy updates it: nothing changed",
     ("left alone", True): "joined its unit later: automatic deployment or a changed group reaches it",
     ("left alone", False): "has left its unit, and keeps the stack",
 }
@@ -26,13 +29,16 @@ def lines(plan: Plan) -> Iterator[str]:
     rendered = plan.rendered
     yield f"{rendered.name}: {rendered.deployment}, template {rendered.stack_sets[-1].version}"
     yield from columns([(f"{n}.", each.name, _order(each)) for n, each in enumerate(rendered.stack_sets, 1)])
-    yield from ("", *columns([_HEADING, *(_row(each, plan) for each in plan.targets.all)]), "")
+    yield from ("", *columns([_HEADING, *_rows(plan)]), "")
     counted = Counter(each.action for each in plan.targets.all)
     yield "stacks: " + ", ".join(f"{number} {action}" for action, number in counted.items())
     yield f"endpoints: {total(map(plan.bill, plan.targets.all)).text} USD an hour, by the catalog"
+    if any(not is_on for _, _, is_on in plan.quotas):
+        yield f"endpoints: {_with_endpoints(plan).text} USD an hour if DeployEndpoint were true everywhere"
     yield from _remarks(plan)
-    for (name, size), places in plan.quotas.items():
-        yield f"quota: {size} of {name!r} in each of {', '.join(f'{account} {region}' for account, region in places)}"
+    for (name, size, is_on), places in plan.quotas.items():
+        when = "" if is_on else "if DeployEndpoint were true: "
+        yield f"quota: {when}{size} of {name!r} in each of {_listed(places)}"
     for number, report in enumerate(plan.reports, 1):
         yield from ("", f"[{number}] {page(report)}")
 
@@ -48,14 +54,44 @@ def _order(stack_set: StackSet) -> str:
     return f"{regions}; {rollout.max_concurrent} at a time ({rollout.concurrency}), {tolerated}{automatic}"
 
 
+def _with_endpoints(plan: Plan) -> Bill:
+    return total(plan.bill(each, endpoints_on=True) for each in plan.targets.all)
+
+
+def _rows(plan: Plan) -> Iterator[tuple[str, ...]]:
+    """One for the accounts and regions that share action, meaning and price."""
+    accounts: dict[tuple[str, ...], list[str]] = {}
+    for each in plan.targets.all:
+        name, account, region, *fate = _row(each, plan)
+        accounts.setdefault((name, region, *fate), []).append(account)
+    regions: dict[tuple[str, ...], list[str]] = {}
+    for (name, region, *fate), shared in accounts.items():
+        regions.setdefault((name, _some(shared), *fate), []).append(region)
+    for (name, some, *fate), in_regions in regions.items():
+        yield (name, some, ", ".join(in_regions), *fate)
+
+
+def _some(accounts: Sequence[str]) -> str:
+    shown = ", ".join(accounts[:_SHOWN])
+    return shown if len(accounts) <= _SHOWN else f"{shown} and {len(accounts) - _SHOWN} more"
+
+
+def _listed(places: Sequence[Place]) -> str:
+    """For example `111122223333 and 2 more (us-east-1)`."""
+    by_region: dict[str, list[str]] = {}
+    for account, region in places:
+        by_region.setdefault(region, []).append(account)
+    return ", ".join(f"{_some(accounts)} ({region})" for region, accounts in by_region.items())
+
+
 def _row(target: Target, plan: Plan) -> tuple[str, ...]:
     number = plan.report_number(target)
     if means := _FATES.get((target.action, bool(target.group))):
-        return target.stack_set.name, str(target.account), target.region, target.action, means, ""
+        return target.stack_set, str(target.account), target.region, target.action, means, ""
     means = f"[{number}] {_meaning(target)}" if number else "values or order alone" if target.action == "update" else ""
-    name = target.stack_set.name
     account = target.account or f"others of {', '.join(target.group.organizational_units if target.group else [])}"
-    return name, account, target.region, target.action, means, plan.bill(target).text if target.values else ""
+    cost = plan.bill(target).text if target.values else ""
+    return target.stack_set, account, target.region, target.action, means, cost
 
 
 def _meaning(target: Target) -> str:
@@ -72,13 +108,37 @@ def _remarks(plan: Plan) -> Iterator[str]:
     for account, region in plan.targets.moved:
         where = f"{account} in {region} goes to another stack set"
         yield f"warning: {where}: a new stack, at a new URL, and the old one is deleted"
+    for name, places in plan.removed.items():
+        lost = f"{name} loses {_listed(places)}: URL, jobs and results are gone"
+        accepting = f"accepted-changes/{plan.rendered.fleet.deployment}.yaml"
+        yield f"error: {lost}; keep them, or say `resource: {name}`, `kind: removed` and the reason in {accepting}"
+    for name in plan.remade:
+        problem = "has another permission model, and no stack set of that name can get a new one"
+        yield f"error: {name} {problem}: keep it, or make a fleet of another name"
+    yield from _repairs(plan)
     for account, region in plan.targets.reached_twice:
         yield f"error: {account} in {region} is reached by two groups, one unit inside another; leave it out of one"
+
+
+def _repairs(plan: Plan) -> Iterator[str]:
+    """Commands for the stacks that an earlier operation left behind."""
+    caller = call_as(plan.rendered.fleet)
+    for each in plan.targets.all:
+        if each.action == "failed":
+            where = f"--accounts {each.account} --regions {each.region}"
+            command = f"aws cloudformation update-stack-instances --stack-set-name {each.stack_set}"
+            if each.group and each.group.organizational_units:
+                units = ",".join(each.group.organizational_units)
+                chosen = f"OrganizationalUnitIds={units},Accounts={each.account},AccountFilterType=INTERSECTION"
+                where = f"--deployment-targets {chosen} --regions {each.region}"
+            yield f"failed: {each.account} in {each.region}: mend the cause, then {command} {where} --call-as {caller}"
 
 
 def content(plan: Plan) -> dict[str, Any]:
     """As `--json` prints it. account: null = others of the units, which are not known. usd_per_hour: null = not known.
 
+    usd_per_hour_with_endpoints: as if DeployEndpoint were true everywhere; is_on: of a quota, it is already. removed:
+    services that are lost without an acknowledgement. permission_model_differs: stack sets that have another one.
     report: number of the update's meaning in `reports`, from 1 on; null = no resource changes.
     """
     cost = total(map(plan.bill, plan.targets.all))
@@ -89,16 +149,22 @@ def content(plan: Plan) -> dict[str, Any]:
         "stack_sets": [_set_content(each) for each in plan.rendered.stack_sets],
         "targets": [_target_content(each, plan) for each in plan.targets.all],
         "usd_per_hour": asdict(cost),
+        "usd_per_hour_with_endpoints": asdict(_with_endpoints(plan)),
         "findings": [asdict(each) | {"message": each.message} for each in plan.findings],
         "organization": {
             "left_out": plan.organization.left_out,
             "problem": plan.organization.problem,
         },
+        "removed": {
+            name: [{"account": account, "region": region} for account, region in places]
+            for name, places in plan.removed.items()
+        },
+        "permission_model_differs": plan.remade,
         "moved": [{"account": account, "region": region} for account, region in plan.targets.moved],
         "reached_twice": [{"account": account, "region": region} for account, region in plan.targets.reached_twice],
         "quotas": [
-            {"name": name, "size": size, "places": [{"account": a, "region": r} for a, r in places]}
-            for (name, size), places in plan.quotas.items()
+            {"name": name, "size": size, "is_on": is_on, "places": [{"account": a, "region": r} for a, r in places]}
+            for (name, size, is_on), places in plan.quotas.items()
         ],
         "reports": [as_json(each) for each in plan.reports],
     }
@@ -116,7 +182,7 @@ def _set_content(stack_set: StackSet) -> dict[str, Any]:
 
 def _target_content(target: Target, plan: Plan) -> dict[str, Any]:
     return {
-        "stack_set": target.stack_set.name,
+        "stack_set": target.stack_set,
         "account": target.account,
         "region": target.region,
         "action": target.action,

@@ -49,7 +49,12 @@ def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
 
 
 def state_of(name: str, fleet: Fleet, clients: Clients) -> dict[str, Any]:
-    """As `--json` prints it. template: of a stack that is not CURRENT, null: an older one, or the set's in part."""
+    """As `--json` prints it.
+
+    template: the version that a stack runs. Null where it is not CURRENT: StackSets keeps no version of each stack,
+    and only its own account sees the stack. before: then the version that has not arrived, or not wholly; an update
+    that failed is rolled back to what ran before, unless the reason says otherwise. last_operation: on the stack.
+    """
     client, caller = clients("cloudformation"), call_as(fleet)
     names = [f"{name}{suffix}" for suffix in _SUFFIXES]
     deployed = {each: found for each in names if (found := deployed_set(each, client, caller))}
@@ -75,6 +80,8 @@ def _set_state(name: str, deployed: DeployedSet) -> dict[str, Any]:
                 "region": region,
                 "status": _status(each),
                 "template": version if each["Status"] == "CURRENT" else None,
+                "before": None if each["Status"] == "CURRENT" else version,
+                "last_operation": each.get("LastOperationId"),
                 "reason": each.get("StatusReason", ""),
                 "stack": each.get("StackId"),
             }
@@ -121,7 +128,7 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _target_row(name: str, target: dict[str, Any]) -> tuple[str, ...]:
-    template = target["template"] or "older, or in part"
+    template = target["template"] or f"as before {target['before']}"
     return name, target["account"], target["region"], target["status"], template, _line(target["reason"])
 
 

@@ -10,17 +10,20 @@ from slipway.changes import Change, classify
 from slipway.fleet.deployed_set import DeployedSet, Place
 from slipway.fleet.organization import Organization
 
-Action = Literal["create", "update", "nothing", "remove", "left alone", "not known"]
+Action = Literal["create", "update", "nothing", "remove", "left alone", "failed", "not known"]
 
 
 @dataclass(frozen=True)
 class Target:
-    """One stack. account: None = those of the group's units, which are not known.
+    """One stack. stack_set: its name. account: None = those of the group's units, which are not known.
+
+    is_service: false of account settings.
 
     group: None = the fleet no longer names it. values: of its parameters after the deploy. changes: of an update.
     """
 
-    stack_set: StackSet
+    stack_set: str
+    is_service: bool
     account: str | None
     region: str
     action: Action
@@ -32,8 +35,9 @@ class Target:
 class Targets:
     """All of a fleet.
 
-    deployed: stack sets by name, as they are now. before: their groups as they were deployed; CloudFormation makes and
-    deletes stacks where groups differ, and looks at no account that joined or left a unit in between.
+    deployed: stack sets by name, as they are now, those that the fleet no longer has, too. before: their groups as they
+    were deployed; CloudFormation makes and deletes stacks where groups differ, and looks at no account that joined or
+    left a unit in between.
     """
 
     def __init__(
@@ -45,27 +49,33 @@ class Targets:
     ):
         self._rendered, self._organization, self._deployed, self._before = rendered, organization, deployed, before
         self._classified: dict[object, tuple[Change, ...]] = {}
+        self._settings = f"{rendered.name}-account-settings"
         self.all = [each for stack_set in rendered.stack_sets for each in self._of(stack_set)]
+        kept = [each.name for each in rendered.stack_sets]
+        for name, found in deployed.items():
+            places = sorted(found.instances) if found and name not in kept else []
+            self.all += [Target(name, name != self._settings, *place, "remove") for place in places]
 
     @property
     def reached_twice(self) -> list[Place]:
         """Places that two groups of the service reach, by units inside of others."""
         seen: dict[Place, int] = {}
         for each in self.all:
-            if each.account and each.group and each.stack_set.role != "account-settings":
+            if each.account and each.group and each.is_service:
                 seen[each.account, each.region] = seen.get((each.account, each.region), 0) + 1
         return sorted(place for place, times in seen.items() if times > 1)
 
     @property
     def moved(self) -> list[Place]:
         """Places that go from one set of the service to the other: StackSets moves no stack."""
-        service = [each for each in self.all if each.account and each.stack_set.role != "account-settings"]
+        service = [each for each in self.all if each.account and each.is_service]
         gone = {(each.account, each.region) for each in service if each.action == "remove"}
         made = {(each.account, each.region) for each in service if each.action == "create"}
         return sorted((str(account), region) for account, region in gone & made)
 
     def _of(self, stack_set: StackSet) -> Iterator[Target]:
-        deployed = self._deployed.get(stack_set.name)
+        name, is_service = stack_set.name, stack_set.name != self._settings
+        deployed = self._deployed.get(name)
         left = dict(deployed.instances) if deployed else {}
         for group in stack_set.groups:
             known = self._organization.accounts(group)
@@ -75,10 +85,10 @@ class Targets:
                     left.pop((account, region), None)
                     yield self._target(stack_set, group, (account, region), deployed)
                 if known is None:
-                    yield Target(stack_set, None, region, "not known", group)
+                    yield Target(name, is_service, None, region, "not known", group)
         for account, region in sorted(left):
             is_named = self._was_named(stack_set, (account, region))
-            yield Target(stack_set, account, region, "left alone" if is_named is False else "remove")
+            yield Target(name, is_service, account, region, "left alone" if is_named is False else "remove")
 
     def _was_named(self, stack_set: StackSet, place: Place) -> bool | None:
         """A group of the last deploy reaches the place now; None = not known."""
@@ -89,19 +99,20 @@ class Targets:
         return None if None in known else any(place[0] in accounts for accounts in known if accounts)
 
     def _target(self, stack_set: StackSet, group: Group, place: Place, deployed: DeployedSet | None) -> Target:
-        is_settings = stack_set.role == "account-settings"
-        values = {} if is_settings else self._rendered.values(group)
+        named = (stack_set.name, stack_set.name != self._settings, *place)
+        values = {} if stack_set.name == self._settings else self._rendered.values(group)
         if deployed is None or place not in deployed.instances:
             if deployed and self._was_named(stack_set, place):
-                return Target(stack_set, *place, "left alone", group)
-            return Target(stack_set, *place, "create", group, values)
+                return Target(*named, "left alone", group)
+            return Target(*named, "create", group, values)
         before = deployed.values(place)
         given = dict(stack_set.parameters) | group.parameters
         is_same = deployed.version == stack_set.version and before == given
-        if is_same and deployed.instances[place]["Status"] == "CURRENT":
-            return Target(stack_set, *place, "nothing", group, values)
+        if is_same:  # CloudFormation updates no set of which nothing changed, whatever failed in it
+            action: Action = "nothing" if deployed.instances[place]["Status"] == "CURRENT" else "failed"
+            return Target(*named, action, group, values)
         changes = self._changes(stack_set, deployed, before, given, place[1])
-        return Target(stack_set, *place, "update", group, values, changes)
+        return Target(*named, "update", group, values, changes)
 
     def _changes(
         self,

@@ -60,6 +60,11 @@ def test_account_settings_come_first_and_the_canary_before_all_others() -> None:
     template.has_resource(SET, {"Properties": {"StackSetName": "chat"}, "DependsOn": ["AccountSettings", "Canary"]})
 
 
+def test_nobody_deletes_a_fleet_by_one_command(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    assert FleetStack(app, "fleet", rendered=rendered({})).termination_protection
+
+
 def test_a_service_managed_set_goes_to_units_as_the_delegated_administrator() -> None:
     synthesized({}).has_resource_properties(
         SET,
@@ -73,7 +78,7 @@ def test_a_service_managed_set_goes_to_units_as_the_delegated_administrator() ->
             "Parameters": [{"ParameterKey": "ApiAccessLogs", "ParameterValue": "true"}],
             "StackInstancesGroup": [
                 {
-                    "DeploymentTargets": {"OrganizationalUnitIds": [UNIT], "AccountFilterType": "NONE"},
+                    "DeploymentTargets": {"OrganizationalUnitIds": [UNIT], "AccountFilterType": Match.absent()},
                     "Regions": ["us-east-1", "eu-west-1"],
                 }
             ],
@@ -122,11 +127,6 @@ def test_preferences_of_the_rollout_do_not_loosen_the_canary() -> None:
     }
 
 
-def test_strict_concurrency_stays_within_what_stack_sets_takes() -> None:
-    template = synthesized({"rollout": {"max_concurrent": 9, "failure_tolerance": 2}})
-    assert stack_set(template, "chat")["Properties"]["OperationPreferences"]["MaxConcurrentCount"] == 3
-
-
 def test_in_an_account_that_joins_the_settings_come_first_too() -> None:
     changes = {
         "auto_deployment": {"enabled": True, "retain_on_removal": True},
@@ -165,6 +165,11 @@ def test_a_wrong_fleet_is_refused_with_all_its_problems(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"chat\.yaml is refused: 2 problems") as refused:
         add_fleet(cdk.App(context={"fleet": str(path)}), ROOT)
     assert "target: is not a known key; rename it to `targets`" in str(refused.value)
+
+
+def test_a_fleet_beside_a_deployment_is_refused() -> None:
+    with pytest.raises(SystemExit, match="name one of the two"):
+        add_fleet(cdk.App(context={"fleet": "qwen3-4b", "deployment": "gpt2"}), ROOT)
 
 
 def test_an_unknown_fleet_is_answered_with_those_that_there_are() -> None:

@@ -152,6 +152,7 @@ def test_failures_within_the_tolerance_leave_the_failed_outdated_and_the_operati
     [
         ({"FailureToleranceCount": 2, "MaxConcurrentCount": 3}, 0, 3),
         ({"FailureToleranceCount": 2, "MaxConcurrentCount": 3}, 2, 1),
+        ({"FailureToleranceCount": 2, "MaxConcurrentCount": 9}, 0, 3),
         ({"FailureToleranceCount": 9, "MaxConcurrentPercentage": 9}, 0, 1),
         ({"FailureToleranceCount": 9, "MaxConcurrentPercentage": 29}, 0, 2),
         ({"ConcurrencyMode": "SOFT_FAILURE_TOLERANCE", "MaxConcurrentCount": 3}, 0, 3),
@@ -281,7 +282,6 @@ def test_an_account_that_comes_gets_its_stacks_in_order_and_one_that_leaves_keep
         ({"Capabilities": []}, "Requires capabilities : [CAPABILITY_IAM]"),
         ({"CallAs": "DELEGATED_ADMIN"}, "delegated admin account of an organization"),
         ({"Parameters": [*value("one"), {"ParameterKey": "No", "ParameterValue": ""}]}, "[No] do not exist"),
-        ({"OperationPreferences": {"MaxConcurrentCount": 2}}, "at most one more"),
         ({"template": TEMPLATE | {"Transform": "AWS::LanguageExtensions"}}, "macros"),
         ({"template": TEMPLATE | {"Resources": {"Inner": resource("CloudFormation::Stack")}}}, "nested stacks"),
         ({"StackInstancesGroup": [group("ou-none-00000000")]}, "ou-none-00000000 does not exist"),

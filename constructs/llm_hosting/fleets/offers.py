@@ -1,19 +1,31 @@
-"""Regions that have an instance type, as far as cfn-lint's data says, and their partitions."""
+"""Regions that have an instance type, as far as cfn-lint's data says, and their partitions, as botocore's says."""
 
 import importlib.util
 import json
+import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-_PARTITIONS = {"cn": "aws-cn", "us-gov": "aws-us-gov", "us-iso": "aws-iso", "us-isob": "aws-iso-b", "eusc": "aws-eusc"}
 # Lists of the values that CloudFormation's types take in each region.
 _FILES = {"ec2": "aws_ec2_instance", "endpoint": "aws_sagemaker_hosting"}
 
 
 def partition(region: str) -> str:
     """For example `aws-cn` of `cn-north-1`."""
-    found = [name for prefix, name in _PARTITIONS.items() if region.startswith(f"{prefix}-")]
-    return found[0] if found else "aws"
+    return next((each["id"] for each in _partitions() if re.match(each["regionRegex"], region)), "aws")
+
+
+def known_regions() -> list[str]:
+    """Of all partitions; a region may be newer than the list."""
+    names = [name for each in _partitions() for name in each["regions"]]
+    return sorted(name for name in names if not name.endswith("-global"))
+
+
+@cache
+def _partitions() -> list[dict[str, Any]]:
+    path = _data_of("botocore") / "partitions.json"
+    return list(json.loads(path.read_text())["partitions"])
 
 
 def is_missing(instance_type: str, region: str, mode: str) -> bool:
@@ -25,9 +37,14 @@ def is_missing(instance_type: str, region: str, mode: str) -> bool:
 
 @cache
 def _types(kind: str) -> dict[str, frozenset[str]]:
-    package = importlib.util.find_spec("cfnlint")  # its data alone: the import takes half a second
-    assert package
-    assert package.origin
-    path = Path(package.origin).parent / "data" / "schemas" / "extensions" / _FILES[kind] / "instancetype_enum.json"
+    path = _data_of("cfnlint") / "schemas" / "extensions" / _FILES[kind] / "instancetype_enum.json"
     content = json.loads(path.read_text())
     return {region: frozenset(each["enum"]) for region, each in content.items() if isinstance(each, dict)}
+
+
+def _data_of(package: str) -> Path:
+    """The folder alone: an import of cfn-lint takes half a second."""
+    found = importlib.util.find_spec(package)
+    assert found
+    assert found.origin
+    return Path(found.origin).parent / "data"

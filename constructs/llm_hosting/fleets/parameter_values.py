@@ -27,11 +27,10 @@ def problems_of(name: str, value: str, declared: Mapping[str, Any]) -> Iterator[
 
 def _number(value: str, parameter: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     least, most = parameter.get("MinValue"), parameter.get("MaxValue")
-    try:
-        number = float(value)
-    except ValueError:
-        yield f"{value!r} is no number", "use digits"
+    if not re.fullmatch("-?[0-9]+", value):
+        yield f"{value!r} is no whole number", "use digits"
         return
+    number = int(value)
     if (least is not None and number < least) or (most is not None and number > most):
         yield f"{value} is out of range", f"use {least} to {most}"
 

@@ -8,13 +8,16 @@ from ..catalog.instances import types_for
 from ..deployment_file import DeploymentError
 from ..finding import LEVELS, Finding, Level
 from ..fleet import Group
+from ..preflight.nearest import nearest
 from ..preflight.rule import Rule
-from .offers import is_missing, partition
+from .offers import is_missing, known_regions, partition
 from .parameter_values import broken_rules, problems_of
 from .stack_sets import ENDPOINT_SWITCH, RenderedFleet
 
 Law = Callable[[RenderedFleet], Iterator[Finding]]
 RULES: list[Rule[RenderedFleet]] = []
+_REGION_OF_ARN = 3
+_MOST_TOLERATED = 50  # percent of a region's accounts
 
 
 def judged(path: Path, rendered: RenderedFleet) -> list[Finding]:
@@ -99,12 +102,27 @@ def archives_lie_in_buckets_of_the_regions(rendered: RenderedFleet) -> Iterator[
 
 
 @_rule("error")
+def alarm_topic_is_of_the_region(rendered: RenderedFleet) -> Iterator[Finding]:
+    """CloudWatch alarms notify topics of their own region only."""
+    for field, group in rendered.places:
+        topic = rendered.values(group).get("AlarmTopicArn", "").split(":")
+        others = [region for region in group.regions if len(topic) > _REGION_OF_ARN and region != topic[_REGION_OF_ARN]]
+        if others:
+            problem = f"is in {topic[_REGION_OF_ARN]}, and alarms of {', '.join(others)} can't reach it"
+            fix = "make a group for each region, each with a topic there"
+            yield Finding(f"{field}.parameters.AlarmTopicArn", problem, fix)
+
+
+@_rule("error")
 def rules_of_the_template_hold(rendered: RenderedFleet) -> Iterator[Finding]:
     """A region without the container image, or values that exclude each other, fail in every account."""
     for field, group in rendered.places:
         for region in group.regions:
             for broken in broken_rules(rendered.template.content, rendered.values(group), region):
-                yield Finding(f"{field}.regions", f"in {region} the template refuses its parameters: {broken}")
+                problem = f"in {region} the template refuses its parameters: {broken}"
+                is_known = region in known_regions()
+                fix = "" if is_known else f"{region} may be misspelt: use {nearest(region, known_regions())}"
+                yield Finding(f"{field}.regions", problem, fix)
 
 
 @_rule("error")
@@ -117,37 +135,54 @@ def targets_are_named_once(rendered: RenderedFleet) -> Iterator[Finding]:
                 yield Finding(f"{field}.{name}", f"{', '.join(doubled)} stands twice", "name it once")
     for (first, one), (second, other) in combinations(rendered.places, 2):
         regions = sorted(set(one.regions) & set(other.regions))
-        is_cut = first == "canary" and one.account_filter != "difference"
-        if regions and (shared := _shared(one, other, is_cut=is_cut)):
-            problem = f"{shared} in {', '.join(regions)} is in {first}, too"
+        if regions and (shared := _shared(one, other, is_canary=first == "canary")):
+            problem = f"{', '.join(shared)} in {', '.join(regions)} is in {first}, too"
             fix = "name it once; of a canary inside a unit the accounts, with `account_filter: intersection`"
             yield Finding(second, problem, fix)
 
 
+def _shared(one: Group, other: Group, *, is_canary: bool) -> list[str]:
+    """What is surely in both, without asking for the accounts of units; the canary's are left out of the other."""
+    filters = {one.account_filter, other.account_filter}
+    listed = filters == {"intersection"} or not (one.organizational_units or other.organizational_units)
+    if is_canary and (listed or one.account_filter == "intersection"):
+        return []
+    if listed:
+        return sorted(set(one.accounts) & set(other.accounts))
+    if "intersection" in filters:
+        return []
+    roots = {each for each in (*one.organizational_units, *other.organizational_units) if each.startswith("r-")}
+    units = set(one.organizational_units) & set(other.organizational_units)
+    return sorted(units if "difference" in filters else roots or units)
+
+
+@_rule("error")
+def canary_is_named_by_units_or_accounts(rendered: RenderedFleet) -> Iterator[Finding]:
+    """What a canary of "all but these" leaves to the targets can't be said to StackSets."""
+    canary = rendered.fleet.canary
+    if canary and canary.account_filter == "difference":
+        fix = "give it units of its own, or its accounts with `account_filter: intersection`"
+        yield Finding("canary.account_filter", "'difference' can't be left out of the targets", fix)
+
+
 @_rule("error")
 def unit_has_one_set_of_parameters(rendered: RenderedFleet) -> Iterator[Finding]:
-    """CloudFormation refuses two groups of a set that give one unit different parameters in one region."""
-    groups = [(field, group) for field, group in rendered.places if field != "canary"]
-    for (first, one), (second, other) in combinations(groups, 2):
-        units = sorted(set(one.organizational_units) & set(other.organizational_units))
-        if units and set(one.regions) & set(other.regions) and one.parameters != other.parameters:
-            problem = f"{', '.join(units)} has other parameters in {first}, and CloudFormation takes one set of them"
-            yield Finding(f"{second}.parameters", problem, "put the accounts into a unit of their own")
+    """With an account filter anywhere in a stack set, CloudFormation takes a unit with values of its own once.
 
-
-def _shared(one: Group, other: Group, *, is_cut: bool) -> str:
-    """What is surely in both; is_cut: what stands in both is left out of the other."""
-    listed = one.account_filter == other.account_filter == "intersection" or not (
-        one.organizational_units or other.organizational_units
-    )
-    if listed:
-        return "" if is_cut else ", ".join(sorted(set(one.accounts) & set(other.accounts)))
-    if "intersection" in (one.account_filter, other.account_filter):
-        return ""  # `fleet plan` knows the accounts
-    units = set(one.organizational_units) & set(other.organizational_units)
-    roots = {each for each in (*one.organizational_units, *other.organizational_units) if each.startswith("r-")}
-    apart = one.account_filter == "difference" or other.account_filter == "difference"
-    return "" if apart and not units else ", ".join(sorted(roots or (set() if is_cut else units)))
+    It compares them over all groups and regions (handler of AWS::CloudFormation::StackSet). A canary of single accounts
+    that has not all regions of a target splits its group in two.
+    """
+    for stack_set in rendered.stack_sets:
+        groups = stack_set.groups
+        if all(each.account_filter == "none" for each in groups):
+            continue
+        for one, other in combinations(groups, 2):
+            units = sorted(set(one.organizational_units) & set(other.organizational_units))
+            if units and (one.parameters or other.parameters):
+                problem = f"{', '.join(units)} stands in two groups of {stack_set.name}, one with parameters of its own"
+                fix = "give the canary all regions of its target or units of its own, or remove the parameters"
+                yield Finding("targets", problem, fix)
+                break
 
 
 @_rule("error")
@@ -180,14 +215,16 @@ def region_order_has_every_region(rendered: RenderedFleet) -> Iterator[Finding]:
 
 @_rule("error")
 def failure_tolerance_stops_something(rendered: RenderedFleet) -> Iterator[Finding]:
-    """A tolerance as large as the fleet lets a bad update through to every account."""
+    """A tolerance as large as the fleet, or above half of it, lets a bad update through."""
     tolerance = rendered.fleet.rollout.failure_tolerance
     groups = rendered.stack_sets[-1].groups
     listed = all(group.accounts and group.account_filter != "difference" for group in groups)
     most = len({account for group in groups for account in group.accounts}) if listed and groups else None
-    if tolerance == "100%" or (most and isinstance(tolerance, int) and tolerance >= most):
-        fix = "use 0, or a small number" if most is None else f"use at most {most - 1}"
-        yield Finding("rollout.failure_tolerance", f"{tolerance} never stops an operation", fix)
+    if (isinstance(tolerance, str) and int(tolerance[:-1]) > _MOST_TOLERATED) or (
+        most and isinstance(tolerance, int) and tolerance >= most
+    ):
+        fix = f"use at most {_MOST_TOLERATED}%, or a small number" if most is None else f"use at most {most - 1}"
+        yield Finding("rollout.failure_tolerance", f"{tolerance} stops an operation too late, or never", fix)
 
 
 @_rule("error")
@@ -223,6 +260,18 @@ def _missing_types(rendered: RenderedFleet, *, endpoint: bool) -> Iterator[Findi
                 problem = f"{region} has no {' or '.join(types)}"
                 fix = "give the group another InstanceType, or leave the region out"
                 yield Finding(f"{field}.regions", problem, fix)
+
+
+@_rule("warning")
+def settings_have_an_effect(rendered: RenderedFleet) -> Iterator[Finding]:
+    """Settings that nothing reads promise what does not happen."""
+    fleet = rendered.fleet
+    if fleet.auto_deployment.retain_on_removal and not fleet.auto_deployment.enabled:
+        problem = "has no effect: without automatic deployment nothing happens when an account leaves"
+        yield Finding("auto_deployment.retain_on_removal", problem, "remove it, or set auto_deployment.enabled")
+    for field in ("call_as", "management_account"):
+        if fleet.permission_model == "self-managed" and field in fleet.model_fields_set:
+            yield Finding(field, "has no effect on a self-managed fleet", "remove it")
 
 
 @_rule("warning")

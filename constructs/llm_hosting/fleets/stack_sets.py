@@ -125,45 +125,51 @@ def told_values(fleet: Fleet) -> dict[str, str]:
 
 def _everywhere(fleet: Fleet) -> Iterator[Group]:
     """Targets and canary without parameters, each place once."""
-    left = [fleet.canary] if fleet.canary else []
+    if canary := fleet.canary:
+        for region in canary.regions:
+            if left := _without_targets(canary, fleet.targets, region):
+                yield left.model_copy(update={"regions": [region], "parameters": {}})
     for group in fleet.targets:
-        left = [part for each in left for part in without(each, group)]
-    for group in (*left, *fleet.targets):
         yield group.model_copy(update={"parameters": {}})
 
 
-def without(group: Group, other: Group | None) -> list[Group]:
-    """The group, in parts where the other's targets are left out of it: two services would run there."""
-    shared = [region for region in group.regions if other and region in other.regions]
-    left = _less(group, other) if other and shared else group
-    if left == group:
+def _without_targets(canary: Group, targets: Sequence[Group], region: str) -> Group | None:
+    """The canary without the accounts that a target has in the region."""
+    around = [each for each in targets if region in each.regions and _is_around(each, canary)]
+    if not around or not canary.accounts:
+        return canary
+    left = [account for account in canary.accounts if not any(_has(each, account) for each in around)]
+    return canary.model_copy(update={"accounts": left}) if left else None
+
+
+def _is_around(group: Group, canary: Group) -> bool:
+    return set(canary.organizational_units) <= set(group.organizational_units)
+
+
+def _has(group: Group, account: str) -> bool:
+    """An account of the group's units, if it goes by units."""
+    if group.account_filter == "none" and group.organizational_units:
+        return True
+    return (account in group.accounts) != (group.account_filter == "difference")
+
+
+def without(group: Group, canary: Group | None) -> list[Group]:
+    """The group without the canary's accounts, in parts where the canary has not all of its regions.
+
+    Nothing is left out for a canary of whole units, which stand in no target.
+    """
+    shared = [region for region in group.regions if canary and region in canary.regions]
+    if not canary or not shared or not canary.accounts:
         return [group]
     rest = [region for region in group.regions if region not in shared]
+    left = _less(group, canary.accounts)
     parts = [left.model_copy(update={"regions": shared})] if left else []
     return [*parts, group.model_copy(update={"regions": rest})] if rest else parts
 
 
-def _less(group: Group, other: Group) -> Group | None:
-    """The group without the other's accounts, or without its units where it has all their accounts."""
-    if not other.organizational_units and not group.organizational_units:
-        return _of_accounts(group, _without(group.accounts, other.accounts))
-    if other.account_filter == "none":
-        units = _without(group.organizational_units, other.organizational_units)
-        return group.model_copy(update={"organizational_units": units}) if units else None
-    is_inside = set(group.organizational_units) <= set(other.organizational_units)
-    if other.account_filter == "difference":
-        if not is_inside or group.account_filter != "intersection":
-            return group
-        return _of_accounts(group, [each for each in group.accounts if each in other.accounts])
-    if group.account_filter == "intersection":
-        return _of_accounts(group, _without(group.accounts, other.accounts))
-    excluded = list(dict.fromkeys([*group.accounts, *other.accounts]))
+def _less(group: Group, accounts: Sequence[str]) -> Group | None:
+    if group.account_filter == "intersection" or not group.organizational_units:
+        left = [each for each in group.accounts if each not in accounts]
+        return group.model_copy(update={"accounts": left}) if left else None
+    excluded = list(dict.fromkeys([*group.accounts, *accounts]))
     return group.model_copy(update={"accounts": excluded, "account_filter": "difference"})
-
-
-def _of_accounts(group: Group, accounts: list[str]) -> Group | None:
-    return group.model_copy(update={"accounts": accounts}) if accounts else None
-
-
-def _without(items: Sequence[str], others: Sequence[str]) -> list[str]:
-    return [each for each in items if each not in others]

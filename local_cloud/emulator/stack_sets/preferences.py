@@ -19,13 +19,6 @@ class Preferences:
         for name in ("FailureTolerance", "MaxConcurrent"):
             if {f"{name}Count", f"{name}Percentage"} <= set(self.given):
                 raise RefusedError("ValidationError", f"You can specify either {name}Count or {name}Percentage.")
-        most, tolerated = self.given.get("MaxConcurrentCount"), self.given.get("FailureToleranceCount", 0)
-        percentage = "FailureTolerancePercentage" in self.given
-        # The reference says "at most one more", not what happens above: here it is refused.
-        if self.is_strict and most and not percentage and int(most) > int(tolerated) + 1:
-            raise RefusedError(
-                "ValidationError", "MaxConcurrentCount is at most one more than FailureToleranceCount in strict mode."
-            )
 
     @property
     def is_strict(self) -> bool:

@@ -70,6 +70,37 @@ BROKEN_AND_KEPT: list[tuple[str, str, Changes, Changes]] = [
         {"parameters": {"InstanceCount": "9"}},
         {"parameters": {"InstanceCount": "8"}},
     ),
+    *(
+        (
+            "parameters-fit-the-template",
+            "parameters.InstanceCount",
+            {"parameters": {"InstanceCount": value}},
+            {"parameters": {"InstanceCount": "2"}},
+        )
+        for value in ("1.5", "nan")
+    ),
+    (
+        "alarm-topic-is-of-the-region",
+        "targets.0.parameters.AlarmTopicArn",
+        {"parameters": {"AlarmTopicArn": f"arn:aws:sns:us-east-1:{FIRST}:alarms"}},
+        targets(group(parameters={"AlarmTopicArn": f"arn:aws:sns:us-east-1:{FIRST}:alarms"})),
+    ),
+    (
+        "settings-have-an-effect",
+        "auto_deployment.retain_on_removal",
+        {"auto_deployment": {"retain_on_removal": True}},
+        {"auto_deployment": {"retain_on_removal": True, "enabled": True}},
+    ),
+    *(
+        ("settings-have-an-effect", field, SELF_MANAGED | {field: value}, SELF_MANAGED)
+        for field, value in (("call_as", "self"), ("management_account", MANAGEMENT))
+    ),
+    (
+        "regions-are-of-one-partition",
+        "targets",
+        targets(group(regions=["us-isof-east-1", "us-east-1"])),
+        targets(group(regions=["us-isof-east-1", "us-isof-south-1"])),
+    ),
     (
         "rules-of-the-template-hold",
         "targets.0.regions",
@@ -84,10 +115,16 @@ BROKEN_AND_KEPT: list[tuple[str, str, Changes, Changes]] = [
         targets(group(**some("intersection", FIRST)), group(**some("difference", FIRST))),
     ),
     (
-        "targets-are-named-once",
-        "targets.0",
+        "canary-is-named-by-units-or-accounts",
+        "canary.account_filter",
         targets(group(), canary=group(**some("difference", SECOND))),
         targets(group(), canary=group(**some("intersection", SECOND))),
+    ),
+    (
+        "targets-are-named-once",
+        "targets.0",
+        targets(group(), canary=group()),
+        targets(group(regions=["eu-west-1"]), canary=group()),
     ),
     (
         "targets-are-named-once",
@@ -98,11 +135,22 @@ BROKEN_AND_KEPT: list[tuple[str, str, Changes, Changes]] = [
     ("targets-are-named-once", "targets.0.regions", targets(group(regions=["us-east-1", "us-east-1"])), {}),
     (
         "unit-has-one-set-of-parameters",
-        "targets.1.parameters",
-        targets(group(**some("intersection", FIRST)), group(**some("difference", FIRST), parameters=ON)),
+        "targets",
         targets(group(**some("intersection", FIRST)), group(regions=["eu-west-1"], parameters=ON)),
+        targets(group(), group(regions=["eu-west-1"], parameters=ON)),
     ),
-    ("canary-leaves-targets", "canary", targets(group(), canary=group()), {}),
+    (
+        "unit-has-one-set-of-parameters",
+        "targets",
+        targets(group(regions=["us-east-1", "eu-west-1"], parameters=ON), canary=group(**some("intersection", FIRST))),
+        targets(group(parameters=ON), canary=group(**some("intersection", FIRST))),
+    ),
+    (
+        "canary-leaves-targets",
+        "canary",
+        targets(group(**some("intersection", FIRST)), canary=group(**some("intersection", FIRST))),
+        {},
+    ),
     (
         "regions-are-of-one-partition",
         "targets",
@@ -118,8 +166,8 @@ BROKEN_AND_KEPT: list[tuple[str, str, Changes, Changes]] = [
     (
         "failure-tolerance-stops-something",
         "rollout.failure_tolerance",
-        {"rollout": {"failure_tolerance": "100%"}},
-        {"rollout": {"failure_tolerance": "10%"}},
+        {"rollout": {"failure_tolerance": "51%"}},
+        {"rollout": {"failure_tolerance": "50%"}},
     ),
     (
         "failure-tolerance-stops-something",
@@ -207,6 +255,11 @@ def test_archives_need_the_prefix_of_their_buckets() -> None:
     assert not found(rule, {"parameters": {"ArchiveBucketPrefix": "models"}}, template=template, archives=True)
 
 
+def test_a_region_that_is_misspelt_is_answered_with_the_nearest_name() -> None:
+    with pytest.raises(DeploymentError, match=r"eu-wst-1 may be misspelt: use .*eu-west-1"):
+        judged(Path("chat.yaml"), rendered(targets(group(regions=["eu-wst-1"]))))
+
+
 def test_a_value_that_is_misspelt_is_answered_with_the_nearest_name() -> None:
     with pytest.raises(DeploymentError, match=r"parameters.DeployEndpiont: is no parameter.*use DeployEndpoint"):
         judged(Path("chat.yaml"), rendered({"parameters": {"DeployEndpiont": "true"}}))
@@ -225,11 +278,6 @@ def test_a_value_that_is_misspelt_is_answered_with_the_nearest_name() -> None:
             group(**some("intersection", FIRST, SECOND)),
             group(**some("intersection", FIRST)),
             [([UNIT], [SECOND], "intersection")],
-        ),
-        (
-            group(organizational_units=[UNIT, CANARY_UNIT]),
-            group(organizational_units=[CANARY_UNIT]),
-            [([UNIT], [], "none")],
         ),
         (group(), group(organizational_units=[CANARY_UNIT]), [([UNIT], [], "none")]),
         (group(), group(regions=["eu-west-1"]), [([UNIT], [], "none")]),
@@ -289,7 +337,9 @@ def test_a_template_keeps_its_version_however_it_is_written_down() -> None:
         ("deployment: gpt2\ntargets: [{regions: [Frankfurt]}]", "targets.0.regions.0", "such as `eu-west-1`"),
         ("deployment: gpt2\nparameters: {DeployEndpoint: true}", "parameters.DeployEndpoint", "put it in quotes"),
         ("deployment: gpt2\nrollout: {failure_tolerance: few}", "rollout.failure_tolerance", "such as `10%`"),
-        ("deployment: gpt2\nrollout: {max_concurrent: 0}", "rollout.max_concurrent", "greater than or equal to 1"),
+        ("deployment: gpt2\nrollout: {max_concurrent: 0}", "rollout.max_concurrent", "use 1 or more"),
+        ("deployment: gpt2\nrollout: {max_concurrent: 0%}", "rollout.max_concurrent", "use this form"),
+        ("deployment: gpt2\ntargets: [{accounts: [012345670123]}]", "targets.0.accounts.0", "is a number for YAML"),
         ("deployment: gpt2\ncall_as: root", "call_as", "'delegated-admin' or 'self'"),
     ],
 )

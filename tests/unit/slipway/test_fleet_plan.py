@@ -41,7 +41,13 @@ def planned(aws: StandInAws, changes: dict[str, Any] | None = None, template: di
 
 
 def actions(plan: Plan) -> dict[tuple[str, str | None, str], str]:
-    return {(each.stack_set.name, each.account, each.region): each.action for each in plan.targets.all}
+    return {(each.stack_set, each.account, each.region): each.action for each in plan.targets.all}
+
+
+def parent(model: str = "SERVICE_MANAGED", **groups: list[dict[str, Any]]) -> dict[str, Any]:
+    """Template of the fleet's stack as deployed; groups: of each stack set, `_` in its name for `-`."""
+    sets = {name: {"StackSetName": name.replace("_", "-"), "StackInstancesGroup": groups[name]} for name in groups}
+    return {"Resources": {name: {"Properties": each | {"PermissionModel": model}} for name, each in sets.items()}}
 
 
 def replacing_template() -> dict[str, Any]:
@@ -71,13 +77,16 @@ def test_what_runs_already_stays_as_it_is() -> None:
     assert set(actions(planned(aws)).values()) == {"nothing"}
 
 
-def test_a_stack_that_failed_is_updated_again_and_one_that_is_no_target_is_removed() -> None:
+def test_a_stack_that_failed_is_updated_with_the_next_change_and_one_that_is_no_target_is_removed() -> None:
     aws = StandInAws()
     aws.deploy(rendered({"account_settings": False}), *EVERYWHERE, ("chat", "555555555555", "us-east-1"))
     aws.instances["chat"][0]["Status"] = "OUTDATED"
-    found = actions(planned(aws))
-    assert found["chat", SECOND, "us-east-1"] == "update"
-    assert found["chat", "555555555555", "us-east-1"] == "remove"
+    plan = planned(aws)
+    assert actions(plan)["chat", SECOND, "us-east-1"] == "failed"  # a deploy of an unchanged fleet does nothing
+    assert "update-stack-instances --stack-set-name chat" in "\n".join(plan_page.lines(plan))
+    assert actions(plan)["chat", "555555555555", "us-east-1"] == "remove"
+    newer = planned(aws, {"parameters": {"ImageTag": "2.0"}})
+    assert actions(newer)["chat", SECOND, "us-east-1"] == "update"
 
 
 def test_an_account_that_leaves_the_canary_gets_a_new_stack_and_the_plan_says_so() -> None:
@@ -89,14 +98,57 @@ def test_an_account_that_leaves_the_canary_gets_a_new_stack_and_the_plan_says_so
     assert f"warning: {FIRST} in us-east-1 goes to another stack set" in "\n".join(plan_page.lines(plan))
 
 
+@pytest.mark.parametrize(
+    "dropped", [{"canary": None}, {"targets": [{"organizational_units": [UNIT], "regions": ["us-east-1"]}]}]
+)
+def test_a_service_that_a_deploy_deletes_stops_until_it_is_acknowledged(dropped: dict[str, Any]) -> None:
+    aws = StandInAws()
+    aws.deploy(rendered({"account_settings": False}), *EVERYWHERE)
+    regions = ["us-east-1", "eu-west-1"]
+    group = {"DeploymentTargets": {"OrganizationalUnitIds": [UNIT]}, "Regions": regions}
+    canary = {"DeploymentTargets": {"OrganizationalUnitIds": [CANARY_UNIT]}, "Regions": ["us-east-1"]}
+    aws.stacks["slipway-fleet-chat"] = parent(chat=[group], chat_canary=[canary])
+    plan = planned(aws, dropped)
+    (name,) = {place[0] for place, action in actions(plan).items() if action == "remove"}
+    assert plan.stops
+    assert f"error: {name} loses" in "\n".join(plan_page.lines(plan))
+    assert not make_plan(plan.rendered, [], [Acknowledgement(name, "removed", "nobody calls it")], aws).stops
+
+
+def test_account_settings_that_go_stop_nothing() -> None:
+    aws = StandInAws()
+    aws.deploy(rendered({}), *EVERYWHERE, ("chat-account-settings", SECOND, "us-east-1"))
+    aws.stacks["slipway-fleet-chat"] = parent(chat_account_settings=[])
+    plan = planned(aws)
+    assert actions(plan)["chat-account-settings", SECOND, "us-east-1"] == "remove"
+    assert not plan.removed
+
+
+def test_another_permission_model_needs_another_fleet() -> None:
+    aws = StandInAws()
+    aws.stacks["slipway-fleet-chat"] = parent("SELF_MANAGED", chat=[])
+    plan = planned(aws)
+    assert plan.stops
+    assert "error: chat has another permission model" in "\n".join(plan_page.lines(plan))
+
+
+def test_the_page_counts_the_accounts_that_share_a_fate_and_the_json_names_each() -> None:
+    aws = StandInAws()
+    accounts = [f"{number:012}" for number in range(50)]
+    aws.units[UNIT] = accounts
+    plan = planned(aws)
+    page = list(plan_page.lines(plan))
+    assert sum("create" in line for line in page) == 3
+    assert f"{', '.join(accounts[:3])} and 47 more" in "\n".join(page)
+    assert len(plan_page.content(plan)["targets"]) == 101
+
+
 def test_accounts_that_joined_or_left_a_unit_since_the_last_deploy_are_left_alone() -> None:
     aws = StandInAws()
     aws.deploy(rendered({"account_settings": False}), *EVERYWHERE)
     regions = ["us-east-1", "eu-west-1"]
     group = {"DeploymentTargets": {"OrganizationalUnitIds": [UNIT], "AccountFilterType": "NONE"}, "Regions": regions}
-    aws.stacks["slipway-fleet-chat"] = {
-        "Resources": {"Service": {"Properties": {"StackSetName": "chat", "StackInstancesGroup": [group]}}}
-    }
+    aws.stacks["slipway-fleet-chat"] = parent(chat=[group])
     joined = "444444444444"
     aws.units[UNIT] = [SECOND, joined]
     plan = planned(aws, {"targets": [{"organizational_units": [UNIT], "regions": [*regions, "eu-west-3"]}]})
@@ -127,7 +179,7 @@ def test_an_update_that_replaces_data_stops_until_it_is_acknowledged() -> None:
     plan = planned(aws, template=replacing_template())
     assert plan.stops
     page = "\n".join(plan_page.lines(plan))
-    assert f"chat         {SECOND}  us-east-1  update" in page
+    assert f"chat         {SECOND}, {THIRD}  us-east-1, eu-west-1  update" in page
     assert "TableName" in page
     meant = [Acknowledgement("Table", kind, "the table is empty") for kind in ("replaced", "data-loss")]
     assert not make_plan(plan.rendered, [], meant, aws).stops
@@ -147,8 +199,12 @@ def test_cost_and_quotas_are_those_of_endpoints_that_are_on() -> None:
         ("ml.g6.2xlarge for endpoint usage", 2),
         ("ml.g6.2xlarge for endpoint usage", 4),
     }
-    off = plan_page.content(planned(StandInAws()))
-    assert (off["usd_per_hour"]["most"], off["quotas"]) == (0, [])
+    off = planned(StandInAws())
+    told = plan_page.content(off)
+    assert told["usd_per_hour"]["most"] == 0
+    assert told["usd_per_hour_with_endpoints"]["most"] == pytest.approx(5 * rate, abs=0.05)
+    assert [each["is_on"] for each in told["quotas"]] == [False]
+    assert "quota: if DeployEndpoint were true: 2 of" in "\n".join(plan_page.lines(off))
 
 
 def test_where_organizations_refuses_the_plan_says_so_and_names_the_stacks_that_there_are() -> None:
@@ -199,7 +255,7 @@ def test_status_says_what_runs_where_and_why_a_stack_failed() -> None:
     found = status.state_of("chat", fleet({}), aws)
     assert found["failed"]
     page = "\n".join(status.lines(found))
-    assert f"chat         {SECOND}  eu-west-1  FAILED   older, or in part  no quota" in page
+    assert f"chat         {SECOND}  eu-west-1  FAILED   as before {made.stack_sets[-1].version}  no quota" in page
     assert f"chat-canary  {FIRST}  us-east-1  CURRENT  {made.stack_sets[0].version}" in page
 
 
