@@ -97,9 +97,9 @@ resource "aws_cloudformation_stack_set" "settings" {
 resource "aws_cloudformation_stack_set_instance" "settings" {
   for_each = toset(var.regions)
 
-  stack_set_name = aws_cloudformation_stack_set.settings.name
-  call_as        = "DELEGATED_ADMIN"
-  region         = each.value
+  stack_set_name            = aws_cloudformation_stack_set.settings.name
+  call_as                   = "DELEGATED_ADMIN"
+  stack_set_instance_region = each.value
   deployment_targets {
     organizational_unit_ids = concat([var.canary_unit], tolist(var.units))
   }
@@ -132,9 +132,9 @@ resource "aws_cloudformation_stack_set" "canary" {
 }
 
 resource "aws_cloudformation_stack_set_instance" "canary" {
-  stack_set_name = aws_cloudformation_stack_set.canary.name
-  call_as        = "DELEGATED_ADMIN"
-  region         = var.regions[0]
+  stack_set_name            = aws_cloudformation_stack_set.canary.name
+  call_as                   = "DELEGATED_ADMIN"
+  stack_set_instance_region = var.regions[0]
   deployment_targets {
     organizational_unit_ids = [var.canary_unit]
   }
@@ -179,9 +179,9 @@ resource "aws_cloudformation_stack_set" "fleet" {
 resource "aws_cloudformation_stack_set_instance" "fleet" {
   for_each = toset(var.regions)
 
-  stack_set_name = aws_cloudformation_stack_set.fleet.name
-  call_as        = "DELEGATED_ADMIN"
-  region         = each.value
+  stack_set_name            = aws_cloudformation_stack_set.fleet.name
+  call_as                   = "DELEGATED_ADMIN"
+  stack_set_instance_region = each.value
   deployment_targets {
     organizational_unit_ids = tolist(var.units)
   }
