@@ -148,6 +148,16 @@ def answer_too_large() -> ApiError:
     return ApiError(502, "answer_too_large", text)
 
 
+def answer_not_openai() -> InvocationError:
+    text = "The model's answer has neither choices nor a text; ask the operator to check the model, or POST generate."
+    return InvocationError(502, "model_error", text, ran=True, cause="no choices")
+
+
+def stream_broken() -> InvocationError:
+    text = "The model's stream broke off before the end of its answer; send the request again."
+    return InvocationError(502, "model_error", text, ran=True, cause="stream broken")
+
+
 def answer_of_job(code: str, job_id: str) -> ApiError:
     """A job's answer that POST /generate can't pass on. code: answer_not_text or answer_too_large."""
     return ApiError(502, code, f"The model's answer can't be passed on here; GET jobs/{job_id} has it.")
