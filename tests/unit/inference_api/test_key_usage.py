@@ -99,6 +99,18 @@ def test_what_a_call_did_not_take_is_given_back_within_its_minute() -> None:
     assert usage.admit("owner", key, 10, 10)
 
 
+def test_what_a_long_answer_took_on_top_counts_in_the_minute_of_its_end() -> None:
+    clock = Clock()
+    clock.now += 3600
+    usage, _ = counter(clock)
+    key = NamedKey("a", tokens_per_minute=100)
+    long_one = usage.admit("owner", key, 10, 20)
+    clock.now += 60
+    usage.settle(usage.admit("owner", key, 10, 0), 10, 0)
+    usage.settle(long_one, 10, 110)
+    assert refusal(usage, key).code == "tokens_per_minute_exceeded"
+
+
 def test_another_owner_has_limits_of_its_own() -> None:
     usage, _ = counter(Clock())
     key = NamedKey("a", tokens_per_minute=1)
@@ -120,12 +132,13 @@ def test_a_failing_table_refuses_calls_and_loses_no_answer(capsys: pytest.Captur
 
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("admit"), st.integers(1, 60)),
-        st.tuples(st.just("settle"), st.integers(0, 90)),
-        st.tuples(st.just("fail"), st.just(0)),
-        st.tuples(st.just("wait"), st.sampled_from([1, 20, 60, 3600])),
+        st.tuples(st.just("admit"), st.sampled_from([10, 20, 40])),
+        st.tuples(st.just("settle"), st.sampled_from([0, 20, 70])),
+        st.tuples(st.just("fail"), st.sampled_from([0, 50])),
+        st.tuples(st.just("wait"), st.sampled_from([20, 60])),
         st.tuples(st.just("lose"), st.sampled_from(["before", "after"])),
     ),
+    min_size=20,
     max_size=40,
 )
 
