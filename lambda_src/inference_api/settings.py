@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from inference_api.jobs.policy import JobPolicy
+from inference_api.openai.facts import OpenAIFacts
 from inference_api.request_body import RequestRules
 
 
@@ -28,6 +29,7 @@ class Settings:
     hosting_mode: str
     longest_wait_in_seconds: int
     request_rules: RequestRules
+    openai: OpenAIFacts
 
 
 @cache
@@ -53,6 +55,7 @@ def settings() -> Settings:
             names=schema.get("names"),
             most_answers=schema.get("most_answers"),
         ),
+        openai=OpenAIFacts(**schema.get("openai", {})),
     )
 
 
