@@ -20,8 +20,8 @@ HttpMethod = Literal["DELETE", "GET", "POST"]
 # TLS 1.3 and, for OpenSSL before 1.1.1 or Java before 11, TLS 1.2 with forward secrecy. The default takes TLS 1.0.
 _SECURITY_POLICY = "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"
 
-# Of a streamed answer: API Gateway takes up to 15 minutes, without a raised quota. The function ends first, with an error
-# of its own. The time that a route may use within it is in inference_api/time_budget.py.
+# Of a streamed answer: API Gateway takes up to 15 minutes, without a raised quota. The function ends first, with its own
+# error. The time that a route may use within it is in inference_api/time_budget.py.
 STREAM_TIMEOUT = cdk.Duration.seconds(870)
 STREAM_FUNCTION_TIMEOUT = cdk.Duration.seconds(860)
 
