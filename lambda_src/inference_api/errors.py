@@ -127,6 +127,14 @@ def too_many_open_jobs(limit: int) -> ApiError:
     return ApiError(429, "too_many_open_jobs", text, retry_after_in_seconds=10)
 
 
+def too_many_waiting() -> ApiError:
+    text = (
+        "All places for callers who wait for a job's end are taken; send the request again after the seconds in "
+        "retry-after, or POST jobs, which holds nobody."
+    )
+    return ApiError(429, "too_many_waiting", text, retry_after_in_seconds=3)
+
+
 def daily_tokens_exceeded(limit: int, renews_at: datetime, seconds_until_then: int) -> ApiError:
     text = (
         f"With this job you would ask for more than {limit} answer tokens today, "
@@ -200,6 +208,16 @@ def endpoint_not_deployed() -> ApiError:
     return ApiError(503, "endpoint_not_deployed", text)
 
 
+def model_starting(retry_after_in_seconds: int, *, asked: bool) -> ApiError:
+    """Nothing was accepted. asked: whether the model is on its way."""
+    state = "is starting" if asked else "sleeps, and could not be started now"
+    text = (
+        f"The model {state}; send the request again after the seconds in retry-after, or with stream: true or "
+        "?wait=<seconds> (at most 840) to be held until it answers."
+    )
+    return ApiError(503, "model_starting", text, retry_after_in_seconds=retry_after_in_seconds)
+
+
 def endpoint_not_ready(cause: str, *, ran: bool) -> InvocationError:
     text = "The model is not ready to answer; wait, then send the request again."
     return InvocationError(503, "endpoint_not_ready", text, ran=ran, retry_after_in_seconds=10, cause=cause)
@@ -233,6 +251,11 @@ def model_timeout(cause: str | None = None) -> InvocationError:
 def deadline_exceeded() -> ApiError:
     text = "No attempt brought an answer before the job's deadline; send the request again, or ask the operator."
     return ApiError(504, "deadline_exceeded", text)
+
+
+def still_running(job_id: str) -> ApiError:
+    text = f"The answer was not there in time; job {job_id} goes on, and GET jobs/{job_id} will have it."
+    return ApiError(504, "still_running", text)
 
 
 def _said(text: str, words: str) -> str:
