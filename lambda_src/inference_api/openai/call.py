@@ -35,10 +35,10 @@ class OpenAICall:
 
     def streamed(self) -> bytes:
         """The body that makes the engine stream."""
-        asked = (
-            {"stream_options": self._stream_options()} if self.asks_usage or "stream_options" in self.document else {}
-        )
-        return _json({**self.document, "stream": True, **asked})
+        if not self.asks_usage:
+            return _json({**self.document, "stream": True})
+        options = {**(self.document.get("stream_options") or {}), "include_usage": True}
+        return _json({**self.document, "stream": True, "stream_options": options})
 
     def unstreamed(self) -> bytes:
         """The body that makes the engine answer once: of a job, for example."""
