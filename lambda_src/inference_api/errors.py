@@ -110,9 +110,9 @@ def key_expired() -> ApiError:
     return ApiError(401, "invalid_api_key", text)
 
 
-def model_not_allowed(model: str) -> ApiError:
-    """As for a model that does not exist: which ones there are is not for every key."""
-    text = f"model: there is no model {model[:100]!r}, or this key may not use it; see GET /models."
+def model_not_found(model: str) -> ApiError:
+    """In OpenAI's words. The same for a model that is not the key's: which ones there are is not for every key."""
+    text = f"The model `{model[:100]}` does not exist or you do not have access to it; see GET models."
     return ApiError(404, "model_not_found", text, field="model")
 
 
