@@ -87,7 +87,7 @@ class ApiKeys(Construct):
             self,
             f"PlanOf-{name}",
             api_stages=[self._stage],
-            description=f"Key {name} of {key.owner}" if key.owner else f"Key {name}",
+            description=key.owner,
             throttle=apigateway.ThrottleSettings(
                 rate_limit=key.rate or throttle.rate, burst_limit=key.burst or throttle.burst
             ),
