@@ -4,6 +4,7 @@ Refusals of a body or a parameter (400, 413, 415) stand with their rules in requ
 strict_json, http and submission. The texts of API Gateway's own answers are in llm_hosting/gateway_responses.py.
 """
 
+import math
 from datetime import datetime
 from typing import Any
 
@@ -84,6 +85,17 @@ def container_error(status: int | None, words: str) -> InvocationError:
     return InvocationError(502, "model_error", _said("The model failed", words), ran=status != 503, cause=cause)
 
 
+def key_expired() -> ApiError:
+    text = "This API key has expired; ask the operator for a new one."
+    return ApiError(401, "invalid_api_key", text)
+
+
+def model_not_allowed(model: str) -> ApiError:
+    """As for a model that does not exist: which ones there are is not for every key."""
+    text = f"model: there is no model {model[:100]!r}, or this key may not use it; see GET /models."
+    return ApiError(404, "model_not_found", text, field="model")
+
+
 def job_not_found() -> ApiError:
     return ApiError(404, "job_not_found", "There is no such job; it never existed, has expired or is not yours.")
 
@@ -123,6 +135,16 @@ def daily_tokens_exceeded(limit: int, renews_at: datetime, seconds_until_then: i
     return ApiError(429, "daily_tokens_exceeded", text, retry_after_in_seconds=max(1, seconds_until_then))
 
 
+def tokens_exceeded(period: str, limit: int, renews_at: datetime, now: float) -> ApiError:
+    """period: minute or month. now: in seconds of the epoch."""
+    text = (
+        f"This key has used its {limit} tokens of the {period}, with those that its open requests may take; "
+        f"it renews at {renews_at.isoformat().replace('+00:00', 'Z')}."
+    )
+    seconds = max(1, math.ceil(renews_at.timestamp() - now))
+    return ApiError(429, f"tokens_per_{period}_exceeded", text, retry_after_in_seconds=seconds)
+
+
 def internal_error(cause: str) -> ApiError:
     text = "The service failed on its own account; report the x-request-id of this response if it happens again."
     return ApiError(500, "internal_error", text, cause=cause)
@@ -146,6 +168,16 @@ def answer_not_text() -> ApiError:
 def answer_too_large() -> ApiError:
     text = "The model's answer is too large to pass on; ask for fewer tokens or send fewer prompts."
     return ApiError(502, "answer_too_large", text)
+
+
+def answer_not_openai() -> InvocationError:
+    text = "The model's answer has neither choices nor a text; ask the operator to check the model, or POST generate."
+    return InvocationError(502, "model_error", text, ran=True, cause="no choices")
+
+
+def stream_broken() -> InvocationError:
+    text = "The model's stream broke off before the end of its answer; send the request again."
+    return InvocationError(502, "model_error", text, ran=True, cause="stream broken")
 
 
 def answer_of_job(code: str, job_id: str) -> ApiError:

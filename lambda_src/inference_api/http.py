@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 from inference_api import errors
 from inference_api.errors import ApiError
 from inference_api.log import log
+from inference_api.named_key import NamedKey, principal_of
 from inference_api.runtime import runtime
 
 Event = Mapping[str, Any]
@@ -24,7 +25,10 @@ _FIXED_HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-stor
 
 @dataclass(frozen=True)
 class Request:
-    """One call of a route. `caller` is a hash of the authenticated principal; None where the API is open."""
+    """One call of a route. `caller` is a hash of the authenticated principal; None where the API is open.
+
+    key: the one that the deployment names, None for any other caller.
+    """
 
     body: bytes
     content_type: str | None
@@ -32,19 +36,25 @@ class Request:
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     idempotency_key: str | None = None
+    key: NamedKey | None = None
 
     @classmethod
     def from_event(cls, event: Event) -> "Request":
+        """Raises ApiError 401 for a key that has expired since its authorizer was asked."""
         headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
         # surrogatepass: the body's rules refuse an invalid text, as a 400.
         body = (event.get("body") or "").encode(errors="surrogatepass")
+        key = NamedKey.from_context(event["requestContext"].get("authorizer") or {})
+        if key and key.expires is not None and key.expires <= runtime().now():
+            raise errors.key_expired()
         return cls(
             body=b64decode(body) if event.get("isBase64Encoded") else body,
             content_type=headers.get("content-type"),
-            caller=_caller(event["requestContext"].get("identity") or {}),
+            caller=_caller(event["requestContext"], key),
             path=event.get("pathParameters") or {},
             query=event.get("queryStringParameters") or {},
             idempotency_key=headers.get("idempotency-key"),
+            key=key,
         )
 
     def whole_number(self, name: str, least: int, most: int, default: int) -> int:
@@ -159,12 +169,18 @@ def place_of(error: Exception) -> str:
     return f"{type(error).__name__} at {place}"
 
 
-def _caller(identity: Mapping[str, Any]) -> str | None:
+def _caller(context: Mapping[str, Any], key: NamedKey | None) -> str | None:
+    """context: of the request, as API Gateway gives it."""
+    identity = context.get("identity") or {}
     if identity.get("caller"):
         # After the colon comes a session name, which the caller chooses freely.
         principal = f"{identity.get('accountId')}/{identity['caller'].partition(':')[0]}"
+    elif key:
+        principal = principal_of(key.name)
     elif identity.get("apiKeyId"):
         principal = f"key/{identity['apiKeyId']}"
+    elif token := (context.get("authorizer") or {}).get("principalId"):
+        principal = f"token/{token}"
     else:
         return None
     return sha256(principal.encode()).hexdigest()[:32]

@@ -96,6 +96,11 @@ def job_settings() -> JobSettings:
     )
 
 
+def usage_table() -> str | None:
+    """Of what keys have used; None where the deployment names no keys."""
+    return os.environ.get("USAGE_TABLE")
+
+
 @dataclass(frozen=True)
 class MachineSettings:
     """The machines of `hosting.mode: ec2`. batch: the jobs that one takes at once."""
