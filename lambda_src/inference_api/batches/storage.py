@@ -1,5 +1,4 @@
-"""The objects of files and batches in the job bucket, below prefixes of their own. Nothing is overwritten in effect:
-a repeated step writes the same bytes."""
+"""The objects of files and batches in the job bucket; a repeated step writes the same bytes again."""
 
 import json
 from collections.abc import Iterator
@@ -91,8 +90,11 @@ class Storage:
         )["UploadId"]
         return upload
 
-    def put_part(self, key: str, upload: str, part: int, body: bytes) -> None:
-        self._client.upload_part(Bucket=self._bucket, Key=key, UploadId=upload, PartNumber=part, Body=body)
+    def put_part(self, key: str, upload: str, part: int, body: bytes) -> str:
+        """The part's ETag."""
+        stored = self._client.upload_part(Bucket=self._bucket, Key=key, UploadId=upload, PartNumber=part, Body=body)
+        etag: str = stored["ETag"]
+        return etag
 
     def parts(self, key: str, upload: str) -> dict[int, str] | None:
         """ETags of the parts that are stored, by number; None for an upload that is completed or gone."""

@@ -24,7 +24,8 @@ from inference_api.batches.batch import (
 # Longer than a function can run: a step that died is repeated after it.
 LEASE_IN_SECONDS = 90
 # A batch that moves is looked at again soon, another one each minute.
-_MOVES_FOR_IN_SECONDS, _SOON_IN_SECONDS, _LATER_IN_SECONDS = 15, 2, 30
+SOON_IN_SECONDS = 2
+_MOVES_FOR_IN_SECONDS, _LATER_IN_SECONDS = 15, 30
 
 
 def begin_step(batch: Batch, now: float) -> Batch | None:
@@ -40,7 +41,7 @@ def end_step(batch: Batch, now: float, leased_until: float | None, moved: bool) 
     if batch.has_ended or batch.due_at != leased_until:
         return None
     moved_at = now if moved else batch.moved_at
-    pause = _SOON_IN_SECONDS if now - moved_at < _MOVES_FOR_IN_SECONDS else _LATER_IN_SECONDS
+    pause = SOON_IN_SECONDS if now - moved_at < _MOVES_FOR_IN_SECONDS else _LATER_IN_SECONDS
     return replace(batch, due_at=now + pause, moved_at=moved_at)
 
 

@@ -46,9 +46,13 @@ class JobService:
 
         An input in the bucket would keep CloudFormation from rolling a failed first deploy back.
         """
+        self.demand_model()
+        return self.submission.submit(request)
+
+    def demand_model(self) -> None:
+        """Raises ApiError where there is no model, and before it could first answer."""
         deployed_engine.demand()
         first_service().demand()
-        return self.submission.submit(request)
 
     def read_answer(self, job: Job, output: Output) -> Answer:
         """The model's answer, from the table's copy if there is one."""

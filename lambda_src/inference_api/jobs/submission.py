@@ -1,6 +1,7 @@
 """Accept a job: store its input and its row, and count it against its owner's limits."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -13,10 +14,11 @@ from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job
 from inference_api.jobs.policy import JobPolicy
-from inference_api.jobs.table import Charge, JobTable, KeyTakenError, LimitReachedError, Reservation
+from inference_api.jobs.table import Charge, JobExistsError, JobTable, KeyTakenError, LimitReachedError, Reservation
 from inference_api.jobs.transitions import accept
 from inference_api.log import log
 from inference_api.metrics import emit
+from inference_api.openai.call import OpenAICall
 from inference_api.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
 from inference_api.runtime import Runtime
 from inference_api.settings import Limits
@@ -71,13 +73,36 @@ class Submission:
             return earlier
         except LimitReachedError as reached:
             raise self._refusal(reached.limit, now) from None
-        emit(self._deployment, now, {"JobsAccepted": 1})
+        self._hand_over(job)
+        return job
+
+    def submit_line(self, job_id: str, owner: str, call: OpenAICall, *, run_until: float, keep_until: int) -> None:
+        """A line of a batch as a job, unless there is one with its id. It has until `run_until`, or a job's usual time.
+
+        Batches leave half of their owner's open jobs to other work.
+        """
+        tokens, now = self._tokens(call.document), self._runtime.now()
+        job = accept(job_id, owner, now, self._policy)
+        writer = f"{self._runtime.random.getrandbits(32):08x}"  # tells this call's own write from another's
+        job = replace(job, writer=writer, deadline=max(job.deadline, run_until), keep_until=keep_until)
+        job = self._backend.claim_at_acceptance(job)
+        self._files.put_input(job.id, call.unstreamed())
+        charge = self._charge(tokens, now)
+        try:
+            self._table.add(job, replace(charge, open_jobs=max(1, charge.open_jobs // 2)), None)
+        except JobExistsError:
+            return
+        except LimitReachedError as reached:
+            raise self._refusal(reached.limit, now) from None
+        self._hand_over(job)
+
+    def _hand_over(self, job: Job) -> None:
+        emit(self._deployment, job.accepted_at, {"JobsAccepted": 1})
         try:
             self._backend.dispatch(job)
         except PASSING_ERRORS as error:
             # The job is accepted: the sweeper hands it over later.
             log({"job": job.id, "cause": f"{type(error).__name__} at dispatch"})
-        return job
 
     def _tokens(self, document: Mapping[str, Any]) -> int:
         most = self._limits.answer_tokens_per_day
