@@ -7,8 +7,6 @@ from constructs import Construct
 
 from . import DEPLOYMENT_TAG
 
-_TEXT = dynamodb.AttributeType.STRING
-
 
 class KeyUsage(Construct):
     """`environment`: the variable that functions which count need; `outputs`: of the stack. Outlives its stack."""
@@ -18,8 +16,7 @@ class KeyUsage(Construct):
         self._table = dynamodb.Table(
             self,
             "Table",
-            partition_key=dynamodb.Attribute(name="owner", type=_TEXT),
-            sort_key=dynamodb.Attribute(name="month", type=_TEXT),
+            partition_key=dynamodb.Attribute(name="pk", type=dynamodb.AttributeType.STRING),
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
             encryption=dynamodb.TableEncryption.DEFAULT,  # with a key of AWS's own: no request to KMS for each call
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(

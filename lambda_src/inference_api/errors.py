@@ -100,6 +100,26 @@ def job_not_found() -> ApiError:
     return ApiError(404, "job_not_found", "There is no such job; it never existed, has expired or is not yours.")
 
 
+def file_not_found() -> ApiError:
+    return ApiError(404, "file_not_found", "There is no such file; it never existed, has expired or is not yours.")
+
+
+def batch_not_found() -> ApiError:
+    return ApiError(404, "batch_not_found", "There is no such batch; it never existed, has expired or is not yours.")
+
+
+def batch_not_cancellable(status: str) -> ApiError:
+    """status: as callers see it."""
+    return ApiError(409, "batch_not_cancellable", f"The batch is {status} and can't be cancelled any more.")
+
+
+def file_too_large(limit: int) -> ApiError:
+    text = (
+        f"The file is larger than {limit} bytes, the most that one upload takes: split it, and send a batch for each."
+    )
+    return ApiError(413, "file_too_large", text, field="file")
+
+
 def idempotency_key_reused() -> ApiError:
     text = "Idempotency-Key: this key belongs to a job with another body; send the same body, or another key."
     return ApiError(409, "idempotency_key_reused", text, field="Idempotency-Key")
@@ -125,6 +145,14 @@ def too_many_open_jobs(limit: int) -> ApiError:
         "submit again when one of them has ended, or cancel one."
     )
     return ApiError(429, "too_many_open_jobs", text, retry_after_in_seconds=10)
+
+
+def too_many_waiting() -> ApiError:
+    text = (
+        "All places for callers who wait for a job's end are taken; send the request again after the seconds in "
+        "retry-after, or POST jobs, which holds nobody."
+    )
+    return ApiError(429, "too_many_waiting", text, retry_after_in_seconds=3)
 
 
 def daily_tokens_exceeded(limit: int, renews_at: datetime, seconds_until_then: int) -> ApiError:
@@ -200,6 +228,16 @@ def endpoint_not_deployed() -> ApiError:
     return ApiError(503, "endpoint_not_deployed", text)
 
 
+def model_starting(retry_after_in_seconds: int, *, asked: bool) -> ApiError:
+    """Nothing was accepted. asked: whether the model is on its way."""
+    state = "is starting" if asked else "sleeps, and could not be started now"
+    text = (
+        f"The model {state}; send the request again after the seconds in retry-after, or with stream: true or "
+        "?wait=<seconds> (at most 840) to be held until it answers."
+    )
+    return ApiError(503, "model_starting", text, retry_after_in_seconds=retry_after_in_seconds)
+
+
 def endpoint_not_ready(cause: str, *, ran: bool) -> InvocationError:
     text = "The model is not ready to answer; wait, then send the request again."
     return InvocationError(503, "endpoint_not_ready", text, ran=ran, retry_after_in_seconds=10, cause=cause)
@@ -233,6 +271,11 @@ def model_timeout(cause: str | None = None) -> InvocationError:
 def deadline_exceeded() -> ApiError:
     text = "No attempt brought an answer before the job's deadline; send the request again, or ask the operator."
     return ApiError(504, "deadline_exceeded", text)
+
+
+def still_running(job_id: str) -> ApiError:
+    text = f"The answer was not there in time; job {job_id} goes on, and GET jobs/{job_id} will have it."
+    return ApiError(504, "still_running", text)
 
 
 def _said(text: str, words: str) -> str:

@@ -27,7 +27,8 @@ _FIXED_HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-stor
 class Request:
     """One call of a route. `caller` is a hash of the authenticated principal; None where the API is open.
 
-    key: the one that the deployment names, None for any other caller.
+    key: the one that the deployment names, None for any other caller. resource: the route's path in the API, as
+    "/jobs/{id}".
     """
 
     body: bytes
@@ -37,6 +38,8 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     idempotency_key: str | None = None
     key: NamedKey | None = None
+    resource: str = ""
+    method: str = ""
 
     @classmethod
     def from_event(cls, event: Event) -> "Request":
@@ -55,6 +58,8 @@ class Request:
             query=event.get("queryStringParameters") or {},
             idempotency_key=headers.get("idempotency-key"),
             key=key,
+            resource=event.get("resource", ""),
+            method=event.get("httpMethod", ""),
         )
 
     def whole_number(self, name: str, least: int, most: int, default: int) -> int:

@@ -22,6 +22,7 @@ from inference_api.settings import usage_table
 
 _KEPT_IN_SECONDS = 400 * 86_400  # 13 months
 _SAME_MINUTE = "#minute = :minute"
+_NONE: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class KeyUsage:
         minute = _minute(charge.moment)
         try:
             for _ in range(MOST_TRIES):
-                row = self._write(charge, counts | {"minute_charged": more}, [_SAME_MINUTE], {":minute": minute})
+                row = self._write(charge, counts | {"minute_charged": more}, _SAME_MINUTE, {":minute": minute})
                 if row is None:
                     return
                 minute = _number(row, "minute")
@@ -82,49 +83,48 @@ class KeyUsage:
 
     def _admit(self, charge: Charge, limits: NamedKey, minute: int, *, is_first: bool) -> dict[str, Any] | None:
         """None if it was written, else the row that was found. is_first: of its minute."""
-        adds, conditions = {"requests": 1, "charged": charge.tokens}, [_SAME_MINUTE]
-        sets = {
-            "last_used": int(charge.moment),
-            "expires_at": int(charge.moment) + _KEPT_IN_SECONDS,
-        }
-        values: dict[str, int] = {":minute": minute}
+        adds = {"requests": 1, "charged": charge.tokens}
+        sets = {"last_used": int(charge.moment), "expires_at": int(charge.moment) + _KEPT_IN_SECONDS}
+        values, room = {":minute": minute}, ""
         if limits.tokens_per_month is not None:
-            conditions.append("(attribute_not_exists(charged) OR charged < :per_month)")
-            values[":per_month"] = limits.tokens_per_month
+            room += " AND charged <= :room_in_month"
+            values[":room_in_month"] = limits.tokens_per_month - 1
         if is_first:
-            conditions[0] = "(attribute_not_exists(#minute) OR #minute < :minute)"
             sets |= {"minute": minute, "minute_charged": charge.tokens}
+            values = values | {":minute_before": minute - 1}
+            condition = f"attribute_not_exists(pk) OR #minute <= :minute_before{room}"
         else:
             adds["minute_charged"] = charge.tokens
             if limits.tokens_per_minute is not None:
-                conditions.append("minute_charged < :per_minute")
-                values[":per_minute"] = limits.tokens_per_minute
-        return self._write(charge, adds, conditions, values, sets)
+                room += " AND minute_charged <= :room_in_minute"
+                values[":room_in_minute"] = limits.tokens_per_minute - 1
+            condition = f"{_SAME_MINUTE}{room}"
+        return self._write(charge, adds, condition, values, sets)
 
     def _write(
         self,
         charge: Charge,
         adds: Mapping[str, int],
-        conditions: list[str] | None = None,
-        values: Mapping[str, int] | None = None,
-        sets: Mapping[str, int] | None = None,
+        condition: str | None = None,
+        values: Mapping[str, int] = _NONE,
+        sets: Mapping[str, int] = _NONE,
     ) -> dict[str, Any] | None:
         """None if it was written, else the row that was found, empty where there is none."""
-        names = {f"#{name}": name for name in {*adds, *(sets or {}), *(["minute"] if conditions else [])}}
-        numbers = {f":{name}": value for name, value in {**adds, **(sets or {})}.items()} | dict(values or {})
+        names = {f"#{name}": name for name in {*adds, *sets}} | ({"#minute": "minute"} if condition else {})
+        numbers = {f":{name}": value for name, value in (*adds.items(), *sets.items())} | dict(values)
         expression = "ADD " + ", ".join(f"#{name} :{name}" for name in adds)
         if sets:
             expression += " SET " + ", ".join(f"#{name} = :{name}" for name in sets)
         request: dict[str, Any] = {
             "TableName": self._table,
-            "Key": {"owner": {"S": charge.owner}, "month": {"S": _moment(charge.moment).strftime("%Y-%m")}},
+            "Key": {"pk": {"S": f"{_moment(charge.moment):%Y-%m}#{charge.owner}"}},
             "UpdateExpression": expression,
             "ExpressionAttributeNames": names,
             "ExpressionAttributeValues": {name: {"N": str(value)} for name, value in numbers.items()},
         }
-        if conditions:
-            request["ConditionExpression"] = " AND ".join(conditions)
-            request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        if condition:
+            failure = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+            request |= {"ConditionExpression": condition} | failure
         try:
             self._client.update_item(**request)
         except ClientError as error:

@@ -27,6 +27,7 @@ class Settings:
     engine_version: str
     hosting_mode: str
     longest_wait_in_seconds: int
+    openai_routes: tuple[str, ...]
     request_rules: RequestRules
 
 
@@ -44,6 +45,7 @@ def settings() -> Settings:
         engine_version=os.environ["ENGINE_VERSION"],
         hosting_mode=os.environ["HOSTING_MODE"],
         longest_wait_in_seconds=int(os.environ["LONGEST_WAIT_IN_SECONDS"]),
+        openai_routes=tuple(filter(None, os.environ.get("OPENAI_ROUTES", "").split(","))),
         request_rules=RequestRules(
             engine=os.environ["ENGINE"],
             bodies=tuple(schema["bodies"]),

@@ -30,9 +30,9 @@ class Batch:
     """Times are seconds of the epoch.
 
     expires_at: the end of the completion window. blocks: how many, once the input is checked. done: results of blocks
-    by their number. seen: how many lines of other blocks have ended, completed and failed. ending: the final status that
-    the batch goes to, empty while it may begin lines. uploads: ids of begun multipart uploads by kind of file. joined:
-    ids of joined files by kind, empty for a kind without lines. kept_until: when the row may be deleted.
+    by their number. seen: how many lines of other blocks have ended, completed and failed. ending: the final status
+    that the batch goes to, empty while it may begin lines. uploads: ids of begun multipart uploads by kind of file.
+    joined: ids of joined files by kind, empty for a kind without lines. kept_until: when the row may be deleted.
     """
 
     id: str

@@ -133,13 +133,10 @@ class Driver:
         checked = check_input(chunks, batch.endpoint, self._settings.models, self._settings.most_body_bytes)
         now, retention = self._runtime.now, self._settings.retention
         if checked.problems:
-            return self._table.change(
-                batch, lambda row: transitions.refuse(row, checked.problems, now(), retention)
-            )[0]
+            return self._table.change(batch, lambda row: transitions.refuse(row, checked.problems, now(), retention))[0]
         self._storage.put_index(batch, checked.blocks)
-        return self._table.change(
-            batch, lambda row: transitions.start(row, checked.lines, len(checked.blocks), now())
-        )[0]
+        lines, blocks = checked.lines, len(checked.blocks)
+        return self._table.change(batch, lambda row: transitions.start(row, lines, blocks, now()))[0]
 
     def _work(self, batch: Batch, may_go_on: Callable[[], bool]) -> Batch:
         index = self._storage.read_index(batch)
@@ -166,7 +163,7 @@ class Driver:
 
     def _model_takes_jobs(self) -> bool:
         try:
-            self._jobs.demand_model()
+            self._jobs.demand()
         except ApiError as error:
             log({"cause": f"{error.code}: batches wait"})
             return False

@@ -49,9 +49,9 @@ def batch_service() -> BatchService:
 
 @cache
 def driver() -> Driver:
-    batches, jobs, deployed = batch_service(), job_service(), settings()
+    batches, jobs, deployed, kept = batch_service(), job_service(), settings(), job_settings()
     models = tuple({deployed.model_id, *deployed.request_rules.model_aliases})
-    limits = Settings(models, deployed.request_rules.max_bytes, job_settings().policy.retention, job_settings().deployment)
+    limits = Settings(models, deployed.request_rules.max_bytes, kept.policy.retention, kept.deployment)
     return Driver(batches.table, batches.storage, jobs, Lines(jobs, _read_call), limits, runtime())
 
 

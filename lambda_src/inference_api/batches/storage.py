@@ -32,7 +32,9 @@ class Storage:
     def find_version(self, key: str) -> str | None:
         """The version of a file that a step before may have stored."""
         try:
-            return str(self._client.get_object(Bucket=self._bucket, Key=key, Range="bytes=0-0").get("VersionId", "null"))
+            return str(
+                self._client.get_object(Bucket=self._bucket, Key=key, Range="bytes=0-0").get("VersionId", "null")
+            )
         except ClientError as error:
             if error.response["Error"]["Code"] in ("NoSuchKey", "404"):
                 return None
@@ -102,9 +104,7 @@ class Storage:
         marker = 0
         while True:
             try:
-                page = self._client.list_parts(
-                    Bucket=self._bucket, Key=key, UploadId=upload, PartNumberMarker=marker
-                )
+                page = self._client.list_parts(Bucket=self._bucket, Key=key, UploadId=upload, PartNumberMarker=marker)
             except ClientError as error:
                 if error.response["Error"]["Code"] == "NoSuchUpload":
                     return None

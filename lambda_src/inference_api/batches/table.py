@@ -88,7 +88,7 @@ class BatchTable:
             current = found
         raise TableBusyError
 
-    def list(
+    def page(
         self, kind: type[T], owner: str, limit: int, after: str | None, wanted: Callable[[T], bool], *, newest: bool
     ) -> Page:
         """A page of an owner's rows that are `wanted`. after: id of the last row of the page before."""

@@ -4,7 +4,7 @@ BatchTable.change() reads the row, asks one of these functions, and writes if th
 two steps of one batch at once, repeated steps and steps that end in the middle change nothing twice.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,7 +45,7 @@ def end_step(batch: Batch, now: float, leased_until: float | None, moved: bool) 
     return replace(batch, due_at=now + pause, moved_at=moved_at)
 
 
-def refuse(batch: Batch, problems: list[Mapping[str, Any]], now: float, retention: int) -> Batch | None:
+def refuse(batch: Batch, problems: Sequence[Mapping[str, Any]], now: float, retention: int) -> Batch | None:
     """The input is invalid."""
     return _ended(replace(batch, problems=tuple(problems)), FAILED, now, retention) if _is_new(batch) else None
 

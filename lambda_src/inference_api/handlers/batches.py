@@ -15,6 +15,7 @@ from inference_api.strict_json import read_strict_json
 
 _MOST, _DEFAULT = 100, 20
 _MOST_BYTES = 65_536
+_ENDPOINTS = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
 _MOST_PAIRS, _LONGEST_NAME, _LONGEST_VALUE = 16, 64, 512
 
 
@@ -75,7 +76,7 @@ def _read(request: Request) -> dict[str, Any]:
 
 
 def _endpoint(wanted: dict[str, Any]) -> str:
-    allowed = [f"/v1/{route}" for route in settings().openai_routes]
+    allowed = [_ENDPOINTS[route] for route in settings().openai_routes]
     if wanted.get("endpoint") not in allowed:
         raise _invalid("endpoint", f"must be {' or '.join(allowed)}")
     if wanted.get("completion_window") != "24h":
@@ -97,7 +98,7 @@ def _metadata(wanted: dict[str, Any]) -> dict[str, str] | None:
 
 def _list(request: Request) -> Response:
     limit, after = request.whole_number("limit", 1, _MOST, _DEFAULT), request.query.get("after")
-    page = batch_service().table.list(Batch, request.owner, limit, after, lambda _: True, newest=True)
+    page = batch_service().table.page(Batch, request.owner, limit, after, lambda _: True, newest=True)
     return Response(200, list_view([batch.view() for batch in page.rows], page.has_more))
 
 

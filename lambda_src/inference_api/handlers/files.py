@@ -75,7 +75,7 @@ def _list(request: Request) -> Response:
     purpose, order = request.query.get("purpose"), request.query.get("order", "desc")
     if order not in ("asc", "desc"):
         raise _invalid("order", "must be asc or desc")
-    page = batch_service().table.list(
+    page = batch_service().table.page(
         File,
         request.owner,
         request.whole_number("limit", 1, _MOST, _MOST),

@@ -8,7 +8,7 @@ from botocore.config import Config
 
 from inference_api import deployed_engine
 from inference_api.answer import Answer
-from inference_api.endpoint_status import FirstService
+from inference_api.endpoint_status import ASLEEP, READY, STARTING, FirstService
 from inference_api.http import Request
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.backend import JobBackend
@@ -46,13 +46,22 @@ class JobService:
 
         An input in the bucket would keep CloudFormation from rolling a failed first deploy back.
         """
-        self.demand_model()
+        self.demand()
         return self.submission.submit(request)
 
-    def demand_model(self) -> None:
-        """Raises ApiError where there is no model, and before it could first answer."""
+    def demand(self) -> None:
+        """Raises ApiError 503 where there is no model, and before it could first answer."""
         deployed_engine.demand()
         first_service().demand()
+
+    def wake(self) -> bool:
+        """Start a model that sleeps, for no job of the caller's; whether it is on its way."""
+        if settings().hosting_mode == "ec2":
+            starter().wake()
+        elif deployed_engine.state() == ASLEEP:
+            self.submission.wake()
+            return True
+        return deployed_engine.state() in (STARTING, READY)
 
     def read_answer(self, job: Job, output: Output) -> Answer:
         """The model's answer, from the table's copy if there is one."""

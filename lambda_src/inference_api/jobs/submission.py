@@ -1,6 +1,8 @@
 """Accept a job: store its input and its row, and count it against its owner's limits."""
 
+import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -24,6 +26,14 @@ from inference_api.runtime import Runtime
 from inference_api.settings import Limits
 
 _LONGEST_KEY = 255
+# No caller's hash.
+_NOBODY = "wake"
+# The smallest request, by the key of its prompt; a chat needs a template, which not every model has.
+_SMALLEST: Mapping[str, Mapping[str, Any]] = {
+    "prompt": {"prompt": ".", "max_tokens": 1},
+    "inputs": {"inputs": ".", "parameters": {"max_new_tokens": 1}},
+    "messages": {"messages": [{"role": "user", "content": "."}], "max_tokens": 1},
+}
 _DAY_IN_SECONDS = 86_400
 
 
@@ -57,15 +67,9 @@ class Submission:
         if earlier:
             return earlier
         now = self._runtime.now()
-        job = self._backend.claim_at_acceptance(accept(self._runtime.new_id(), owner, now, self._policy))
-        self._files.put_input(job.id, body_for_model(request.body, document, self._rules))
-        keep_until = int(job.deadline) + self._policy.retention + _DAY_IN_SECONDS
+        new_key = (key, fingerprint, gone) if key else None
         try:
-            self._table.add(
-                job,
-                self._charge(tokens, now),
-                Reservation(key, fingerprint, keep_until, gone) if key else None,
-            )
+            return self._accept(owner, body_for_model(request.body, document, self._rules), tokens, now, new_key)
         except KeyTakenError:  # by the same caller, a moment ago
             earlier, _ = self._earlier(owner, key, fingerprint)
             if earlier is None:
@@ -73,8 +77,6 @@ class Submission:
             return earlier
         except LimitReachedError as reached:
             raise self._refusal(reached.limit, now) from None
-        self._hand_over(job)
-        return job
 
     def submit_line(self, job_id: str, owner: str, call: OpenAICall, *, run_until: float, keep_until: int) -> None:
         """A line of a batch as a job, unless there is one with its id. It has until `run_until`, or a job's usual time.
@@ -95,6 +97,31 @@ class Submission:
         except LimitReachedError as reached:
             raise self._refusal(reached.limit, now) from None
         self._hand_over(job)
+
+    def wake(self) -> None:
+        """A job of nobody's, with the smallest request, unless one is open.
+
+        An asynchronous endpoint without instances starts one for a request in its queue. A count that is set by hand is
+        Application Auto Scaling's to change at its next look, which may be before the caller comes back.
+        """
+        body = next(json.dumps(_SMALLEST[key]).encode() for key in _SMALLEST if key in self._rules.bodies)
+        last = self._table.find_key(_NOBODY, _NOBODY)
+        job = self._table.get(last.job_id) if last else None
+        if job and job.is_open:
+            return
+        # If another caller was quicker, or an attempt of the last one may still run, it is awake in a moment, too.
+        with suppress(KeyTakenError, LimitReachedError):
+            self._accept(_NOBODY, body, 0, self._runtime.now(), (_NOBODY, "", last and last.job_id))
+
+    def _accept(self, owner: str, body: bytes, tokens: int, now: float, key: tuple[str, str, str | None] | None) -> Job:
+        """key: with the fingerprint, and the job that had it before. Raises KeyTakenError or LimitReachedError."""
+        job = self._backend.claim_at_acceptance(accept(self._runtime.new_id(), owner, now, self._policy))
+        self._files.put_input(job.id, body)
+        keep_until = int(job.deadline) + self._policy.retention + _DAY_IN_SECONDS
+        reservation = Reservation(key[0], key[1], keep_until, key[2]) if key else None
+        self._table.add(job, self._charge(tokens, now), reservation)
+        self._hand_over(job)
+        return job
 
     def _hand_over(self, job: Job) -> None:
         emit(self._deployment, job.accepted_at, {"JobsAccepted": 1})

@@ -34,7 +34,9 @@ class OpenAICall:
 
     def streamed(self) -> bytes:
         """The body that makes the engine stream."""
-        asked = {"stream_options": self._stream_options()} if self.asks_usage or "stream_options" in self.document else {}
+        asked = (
+            {"stream_options": self._stream_options()} if self.asks_usage or "stream_options" in self.document else {}
+        )
         return _json({**self.document, "stream": True, **asked})
 
     def unstreamed(self) -> bytes:
