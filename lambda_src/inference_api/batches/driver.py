@@ -22,6 +22,9 @@ from inference_api.runtime import Runtime
 _AT_ONCE = 8  # calls to AWS; a client has ten connections
 _PAUSE_IN_SECONDS = 2
 _DAY_IN_SECONDS = 86_400
+# As long as a request may wait in the queue of an asynchronous endpoint (RequestTTLSeconds): a line that is lost there
+# holds its batch no longer.
+_LONGEST_LINE_IN_SECONDS = 21_600
 # Past its window a batch ends within minutes.
 _LATE_IN_SECONDS = 1800
 
@@ -182,7 +185,7 @@ class Driver:
                     batch.job_of(line.number),
                     batch.owner,
                     call,
-                    run_until=batch.expires_at,
+                    run_until=min(batch.expires_at, int(self._runtime.now()) + _LONGEST_LINE_IN_SECONDS),
                     keep_until=batch.expires_at + _DAY_IN_SECONDS,
                 )
                 block.begun.add(line.number)

@@ -61,7 +61,8 @@ class BatchTable:
     def remove(self, file: File) -> None:
         """DynamoDB deletes an expired row; until then nobody can read it."""
         gone = replace(file, expires_at=int(self._runtime.now()))
-        self._writes.alone(self._writes.put(_to_item(gone), "attribute_exists(pk)"))
+        held = {":end": number(file.expires_at)}
+        self._writes.alone(self._writes.put(_to_item(gone), "expires_at = :end", held))
 
     def change(self, batch: Batch, decide: Callable[[Batch], Batch | None]) -> tuple[Batch, bool]:
         """Write `decide(row)` in place of the row; returns the row and whether this call has changed it.

@@ -78,7 +78,7 @@ class Submission:
         except LimitReachedError as reached:
             raise self._refusal(reached.limit, now) from None
 
-    def submit_line(self, job_id: str, owner: str, call: OpenAICall, *, run_until: float, keep_until: int) -> None:
+    def submit_line(self, job_id: str, owner: str, call: OpenAICall, *, run_until: int, keep_until: int) -> None:
         """A line of a batch as a job, unless there is one with its id. It has until `run_until`, or a job's usual time.
 
         Batches leave half of their owner's open jobs to other work.
@@ -86,7 +86,7 @@ class Submission:
         tokens, now = self._tokens(call.document), self._runtime.now()
         job = accept(job_id, owner, now, self._policy)
         writer = f"{self._runtime.random.getrandbits(32):08x}"  # tells this call's own write from another's
-        job = replace(job, writer=writer, deadline=max(job.deadline, run_until), keep_until=keep_until)
+        job = replace(job, writer=writer, deadline=max(job.deadline, float(run_until)), keep_until=keep_until)
         job = self._backend.claim_at_acceptance(job)
         self._files.put_input(job.id, call.unstreamed())
         charge = self._charge(tokens, now)
