@@ -21,6 +21,7 @@ def function_environment(resolution: Resolution, of_mode: Mapping[str, str], sto
         "ENGINE_VERSION": resolution.version,
         "HOSTING_MODE": deployment.hosting.mode,
         "LONGEST_WAIT_IN_SECONDS": str(deployment.api.longest_wait_in_seconds),
+        "OPENAI_ROUTES": ",".join(resolution.openai_routes),
         "MAX_BODY_BYTES": str(deployment.api.max_body_in_kb * 1024),
         "REQUEST_SCHEMA": _compact(_request_schema(resolution)),
     }

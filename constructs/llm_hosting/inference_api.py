@@ -15,8 +15,15 @@ from .gateway_responses import gateway_responses
 from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
 from .log_group import LogGroup
 
+HttpMethod = Literal["DELETE", "GET", "POST"]
+
 # TLS 1.3 and, for OpenSSL before 1.1.1 or Java before 11, TLS 1.2 with forward secrecy. The default takes TLS 1.0.
 _SECURITY_POLICY = "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"
+
+# Of a streamed answer: API Gateway takes up to 15 minutes, without a raised quota. The function ends first, with its own
+# error. The time that a route may use within it is in inference_api/time_budget.py.
+STREAM_TIMEOUT = cdk.Duration.seconds(870)
+STREAM_FUNCTION_TIMEOUT = cdk.Duration.seconds(860)
 
 # Fields of an access log line, by their names in $context; none of them holds a prompt.
 _LOGGED = {
@@ -106,33 +113,42 @@ class InferenceApi(Construct):
 
     def add_function(
         self,
-        method: Literal["DELETE", "GET", "POST"],
+        method: HttpMethod,
         path: str,
         *,
         handler: str,
-        timeout: cdk.Duration,
+        timeout: cdk.Duration | None = None,
         memory_in_mb: int | None = None,
         construct_id: str | None = None,
+        streams: bool = False,
     ) -> lambda_.Function:
-        """Answer a route by a module in `inference_api.handlers`, whose name also gives the construct id unless set."""
+        """Answer a route by a module in `inference_api.handlers`, whose name also gives the construct id unless set.
+
+        streams: the module ends with `streaming_runtime.serve`, and its answer is passed on as it is written; the
+        timeout is then that of streams. Other routes of the function: `add_route`.
+        """
         function = HandlerFunction(
             self,
             construct_id or handler.title().replace("_", ""),
             handler=handler,
-            timeout=timeout,
+            timeout=STREAM_FUNCTION_TIMEOUT if streams else timeout or self.hold_timeout,
             failures=_NO_QUEUE,
             handlers=self._handlers,
             memory_in_mb=memory_in_mb,
         ).function
+        self.add_route(method, path, function, streams=streams)
+        return function
+
+    def add_route(self, method: HttpMethod, path: str, function: lambda_.Function, *, streams: bool = False) -> None:
+        """Answer another route by a function; streams: as it was added."""
         auth = self._settings.auth
         route = self._api.root.resource_for_path(path).add_method(
             method,
-            self._integration(function),
+            self._integration(function, streams=streams),
             authorization_type=apigateway.AuthorizationType.IAM if auth == "iam" else apigateway.AuthorizationType.NONE,
             api_key_required=auth == "api-key",
         )
         self._acknowledge_auth(route)
-        return function
 
     def add_open_route(self, path: str, function: lambda_.Function, *, reason: str) -> None:
         """GET without authorization. reason: why that is safe, for cdk-nag."""
@@ -140,7 +156,14 @@ class InferenceApi(Construct):
         route = self._api.root.resource_for_path(path).add_method("GET", self._integration(function), **open_)
         acknowledge(route, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), reason))
 
-    def _integration(self, function: lambda_.Function) -> apigateway.LambdaIntegration:
+    def _integration(self, function: lambda_.Function, *, streams: bool = False) -> apigateway.LambdaIntegration:
+        if streams:
+            return apigateway.LambdaIntegration(
+                function,
+                timeout=STREAM_TIMEOUT,
+                allow_test_invoke=False,
+                response_transfer_mode=apigateway.ResponseTransferMode.STREAM,
+            )
         timeout = cdk.Duration.seconds(self._settings.timeout_in_seconds)
         return apigateway.LambdaIntegration(function, timeout=timeout, allow_test_invoke=False)
 

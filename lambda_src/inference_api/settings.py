@@ -15,7 +15,8 @@ class Settings:
 
     endpoint_deployed: False where a parameter of the stack leaves the endpoint, or the machines, out.
     endpoint_configuration: the EndpointConfig that the endpoint has once its update is done. engine_version: empty for
-    an own image. longest_wait_in_seconds: of a caller, for the model or for a job's end.
+    an own image. longest_wait_in_seconds: of a caller, for the model or for a job's end. openai_routes: `chat`,
+    `completions`, both, or none where the deployment has no routes for clients of OpenAI.
     """
 
     endpoint_deployed: bool
