@@ -67,12 +67,10 @@ class BatchCallers:
         batch.views.append(begun)
         if self.random.random() < 0.2:
             self._ask(batch, "DELETE", "/files/{id}", job=file["id"])  # the batch goes on without it
-        cancel_at = (
-            self.scheduler.now + self.random.expovariate(1 / 300) if self.random.random() < 0.3 else float("inf")
-        )
+        cancels, cancel_at = self.random.random() < 0.3, self.scheduler.now + self.random.expovariate(1 / 300)
         while batch.last["status"] not in ENDED:
             self.scheduler.sleep(self.random.uniform(20, 60))
-            if self.scheduler.now > cancel_at and not batch.asked_to_cancel:
+            if cancels and self.scheduler.now > cancel_at and not batch.asked_to_cancel:
                 batch.asked_to_cancel = True
                 self._ask(batch, "POST", "/batches/{id}/cancel", job=begun["id"])
             batch.views.append(self._ask(batch, "GET", "/batches/{id}", job=begun["id"]) or batch.last)

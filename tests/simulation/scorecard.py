@@ -94,7 +94,8 @@ class Scorecard:
             "lines": self.lines,
             "ends": self.ends,
             "faults": self.faults,
-        } | self.counts
+        }
+        card |= self.counts
         return json.dumps(card, indent=2, sort_keys=True)
 
 

@@ -1,6 +1,6 @@
 """The settings of one trial: deployment, load and faults."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from simulation.callers import Habits
 from simulation.faults import Rates
@@ -57,7 +57,7 @@ class Trial:
     @classmethod
     def harsh(cls, mode: str, *, seed: int = 1, jobs: int) -> "Trial":
         """A trial of `make chaos`: endpoints are kept busy, machines have time to sleep between jobs."""
-        given = {"mode": mode, "seed": seed, "jobs": jobs, "batches": jobs // _JOBS_FOR_A_BATCH}
+        trial = cls(mode=mode, seed=seed, jobs=jobs, batches=jobs // _JOBS_FOR_A_BATCH)
         if mode != "ec2":
-            return cls(**given)
-        return cls(**given, arrivals=_SECONDS_BETWEEN_JOBS * jobs, habits=Habits(follow=0.1))
+            return trial
+        return replace(trial, arrivals=_SECONDS_BETWEEN_JOBS * jobs, habits=Habits(follow=0.1))

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from inference_api.named_key import NamedKey
+
 VALIDATING, FAILED, IN_PROGRESS, FINALIZING = "validating", "failed", "in_progress", "finalizing"
 COMPLETED, EXPIRED, CANCELLING, CANCELLED = "completed", "expired", "cancelling", "cancelled"
 ENDED = (FAILED, COMPLETED, EXPIRED, CANCELLED)
@@ -27,7 +29,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """Times are seconds of the epoch.
+    """Times are seconds of the epoch. key: the named key that made the batch, whose limits hold for its lines.
 
     expires_at: the end of the completion window. blocks: how many, once the input is checked. done: results of blocks
     by their number. seen: how many lines of other blocks have ended, completed and failed. ending: the final status
@@ -45,6 +47,7 @@ class Batch:
     expires_at: int
     output_kept_for: int
     metadata: Mapping[str, str] | None = None
+    key: Mapping[str, Any] | None = None
     status: str = VALIDATING
     due_at: float | None = None
     version: int = 1
@@ -60,6 +63,10 @@ class Batch:
     joined: Mapping[str, str] = field(default_factory=dict)
     times: Mapping[str, int] = field(default_factory=dict)
     kept_until: int | None = None
+
+    @property
+    def named_key(self) -> NamedKey | None:
+        return NamedKey(**self.key) if self.key else None
 
     @property
     def has_ended(self) -> bool:

@@ -133,7 +133,10 @@ class Driver:
 
     def _validate(self, batch: Batch) -> Batch:
         chunks = self._storage.stream_input(batch)
-        checked = check_input(chunks, batch.endpoint, self._settings.models, self._settings.most_body_bytes)
+        key, models = batch.named_key, self._settings.models
+        if key and key.models is not None:
+            models = tuple(model for model in models if model in key.models)
+        checked = check_input(chunks, batch.endpoint, models, self._settings.most_body_bytes)
         now, retention = self._runtime.now, self._settings.retention
         if checked.problems:
             return self._table.change(batch, lambda row: transitions.refuse(row, checked.problems, now(), retention))[0]
@@ -184,6 +187,7 @@ class Driver:
                 self._jobs.submission.submit_line(
                     batch.job_of(line.number),
                     batch.owner,
+                    batch.named_key,
                     call,
                     run_until=min(batch.expires_at, int(self._runtime.now()) + _LONGEST_LINE_IN_SECONDS),
                     keep_until=batch.expires_at + _DAY_IN_SECONDS,

@@ -1,5 +1,6 @@
 """OpenAI's Batch API: POST and GET /batches, GET /batches/{id}, POST /batches/{id}/cancel."""
 
+from dataclasses import asdict
 from typing import Any
 
 from inference_api import errors
@@ -58,6 +59,7 @@ def _create(request: Request) -> Response:
         expires_at=now + WINDOW_IN_SECONDS,
         output_kept_for=seconds_to_keep(expires_after.get("anchor"), expires_after.get("seconds")),
         metadata=_metadata(wanted),
+        key=asdict(request.key) if request.key else None,
         due_at=now,
     )
     service.table.add(batch)

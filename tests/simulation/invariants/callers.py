@@ -44,9 +44,8 @@ def i6_only_the_owner_sees_a_job(world: World) -> Iterator[Story]:
 def i6_only_the_owner_cancels(world: World) -> Iterator[Story]:
     """A job is CANCELLED only at its owner's request, or with the batch that it is a line of."""
     asked = {exchange.job for exchange in world.history.exchanges if exchange.action == "cancel"}
-    ended_early = [
-        batch for batch in world.batch_callers.followed if batch.last.get("status") in ("cancelled", "expired")
-    ]
+    batches = world.batch_callers.followed
+    ended_early = [batch for batch in batches if batch.last.get("status") in ("cancelled", "expired")]
     lines = {prompt for batch in ended_early for prompt in batch.prompts.values()}
     for job in world.history.rows:
         end = world.history.end_of(job)
