@@ -1,6 +1,7 @@
 """Streams of every engine, cut anywhere, and the errors that engines write into them."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ _values = st.lists(st.builds(lambda text: {"choices": [{"delta": {"content": tex
 def test_any_cut_gives_the_same_values(values: list[Any], name: str, cuts: list[int]) -> None:
     raw = FORMATS[name](values)
     places = [0, *sorted(min(cut, len(raw)) for cut in cuts), len(raw)]
-    parts = [raw[start:end] for start, end in zip(places, places[1:], strict=False)]
+    parts = [raw[start:end] for start, end in pairwise(places)]
     assert list(objects(parts)) == values
 
 
