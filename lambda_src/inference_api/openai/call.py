@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+Form = Literal["messages", "prompt", "inputs"]
 # Hears of the tokens of prompt and answer when the engine says them, of all so far. None: it did not count the prompt.
 OnUsage = Callable[[int | None, int], None]
 
@@ -24,7 +25,7 @@ class OpenAICall:
     """
 
     document: Mapping[str, Any]
-    form: Literal["messages", "prompt", "inputs"]
+    form: Form
     chat: bool
     model: str
     streams: bool
