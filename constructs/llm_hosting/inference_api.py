@@ -177,16 +177,6 @@ class InferenceApi(Construct):
         )
         self._acknowledge_auth(route)
 
-    def _authorization(self, *, bearer: bool) -> dict[str, Any]:
-        if self._keys:
-            authorizer = self._keys.as_bearer if bearer else self._keys.in_own_header
-            return {"authorizer": authorizer, "api_key_required": True}
-        iam = self._settings.auth == "iam"
-        return {
-            "authorization_type": apigateway.AuthorizationType.IAM if iam else apigateway.AuthorizationType.NONE,
-            "api_key_required": False,
-        }
-
     def add_open_route(self, path: str, function: lambda_.Function, *, reason: str) -> None:
         """GET without authorization. reason: why that is safe, for cdk-nag."""
         open_ = {"authorization_type": apigateway.AuthorizationType.NONE, "api_key_required": False}

@@ -40,7 +40,7 @@ class ApiError(Exception):
 
     @property
     def is_final(self) -> bool:
-        """Whether the same request, sent again, may be paid a second time: clients of OpenAI repeat many by themselves."""
+        """Whether the same request, sent again, may be paid twice: clients of OpenAI repeat many by themselves."""
         return self.ran or self.status in (500, 502, 504)
 
     def as_object(self) -> dict[str, Any]:
@@ -118,6 +118,26 @@ def model_not_found(model: str) -> ApiError:
 
 def job_not_found() -> ApiError:
     return ApiError(404, "job_not_found", "There is no such job; it never existed, has expired or is not yours.")
+
+
+def file_not_found() -> ApiError:
+    return ApiError(404, "file_not_found", "There is no such file; it never existed, has expired or is not yours.")
+
+
+def batch_not_found() -> ApiError:
+    return ApiError(404, "batch_not_found", "There is no such batch; it never existed, has expired or is not yours.")
+
+
+def batch_not_cancellable(status: str) -> ApiError:
+    """status: as callers see it."""
+    return ApiError(409, "batch_not_cancellable", f"The batch is {status} and can't be cancelled any more.")
+
+
+def file_too_large(limit: int) -> ApiError:
+    text = (
+        f"The file is larger than {limit} bytes, the most that one upload takes: split it, and send a batch for each."
+    )
+    return ApiError(413, "file_too_large", text, field="file")
 
 
 def idempotency_key_reused() -> ApiError:

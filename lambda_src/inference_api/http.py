@@ -43,6 +43,7 @@ class Request:
     key: NamedKey | None = None
     resource: str = ""
     ends_at: float = inf
+    method: str = ""
 
     @classmethod
     def from_event(cls, event: Event) -> "Request":
@@ -62,6 +63,7 @@ class Request:
             idempotency_key=headers.get("idempotency-key"),
             key=key,
             resource=event.get("resource", ""),
+            method=event.get("httpMethod", ""),
         )
 
     def whole_number(self, name: str, least: int, most: int, default: int) -> int:

@@ -12,7 +12,7 @@ from inference_api.settings import settings
 
 @answers
 def handler(request: Request) -> Response:
-    """The deployment's model as OpenAI's clients list it, or nothing for a key that may not use it; `status` is ours."""
+    """The deployment's model as OpenAI's clients list it, if the key may use it; `status` is ours."""
     name = request.path.get("id")
     if name is None:
         return Response(200, {"object": "list", "data": [_model()] if _is_for(request) else []})
