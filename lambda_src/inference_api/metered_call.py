@@ -1,20 +1,15 @@
 """One call of the model on a key's account: charged when it is admitted, settled at its end, with or without error."""
 
-import json
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
 from inference_api import errors
-from inference_api.errors import ApiError, InvocationError
+from inference_api.errors import InvocationError
 from inference_api.http import Request
 from inference_api.key_usage import Charge, KeyUsage, key_usage
-from inference_api.request_body import answer_tokens
 from inference_api.settings import settings
-
-# Of an answer whose body sets no limit.
-_UNSAID_TOKENS = 256
-_BYTES_PER_TOKEN = 4
+from inference_api.token_counts import most_tokens, tokens_by_length, tokens_of
 
 
 def admit(request: Request, document: Mapping[str, Any]) -> "MeteredCall":
@@ -26,7 +21,7 @@ def admit(request: Request, document: Mapping[str, Any]) -> "MeteredCall":
     usage = key_usage()
     if usage is None or request.caller is None:
         return MeteredCall(None, None)
-    tokens = estimate(request.body, document)
+    tokens = most_tokens(request.body, document, settings().request_rules)
     return MeteredCall(usage, usage.admit(request.caller, request.key, *tokens))
 
 
@@ -34,16 +29,7 @@ def check_model(request: Request, document: Mapping[str, Any]) -> None:
     """Raises ApiError 404 for a model that the caller's key may not use."""
     model = document.get("model") or settings().model_id
     if request.key and request.key.models is not None and model not in request.key.models:
-        raise errors.model_not_allowed(str(model))
-
-
-def estimate(body: bytes, document: Mapping[str, Any]) -> tuple[int, int]:
-    """Tokens of the prompt, by its length, and the most of the answer."""
-    try:
-        most = answer_tokens(document, settings().request_rules.ranges)
-    except ApiError:
-        most = _UNSAID_TOKENS
-    return _by_length(len(body)), most
+        raise errors.model_not_found(str(model))
 
 
 class MeteredCall:
@@ -105,34 +91,9 @@ class MeteredCall:
         if self._said is not None:
             taken = (prompt if self._said[0] is None else self._said[0]), self._said[1]
         elif self._chunks or self._bytes:
-            taken = prompt, self._chunks or _by_length(self._bytes)
+            taken = prompt, self._chunks or tokens_by_length(self._bytes)
         elif isinstance(error, InvocationError) and error.ran and not error.refused:
             taken = prompt, 0  # nobody knows what the model did with it
         else:
             taken = 0, 0
         self._usage.settle(self._charge, *taken, failed=self._failed or error is not None)
-
-
-def tokens_of(answer: bytes) -> tuple[int | None, int] | None:
-    """Tokens of prompt and answer as the engine says them in a whole answer; None where it does not."""
-    try:
-        document = json.loads(answer)
-    except (ValueError, RecursionError):
-        return None
-    usage = document.get("usage") if isinstance(document, dict) else None
-    if isinstance(usage, dict):
-        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens", 0)
-        return (prompt, completion) if _is_count(prompt) and _is_count(completion) else None
-    # TGI and LMI: one object, or one for each prompt, with details where the caller asked for them.
-    texts = document if isinstance(document, list) else [document]
-    details = [each.get("details") for each in texts if isinstance(each, dict)]
-    counts: list[Any] = [each.get("generated_tokens") for each in details if isinstance(each, dict)]
-    return (None, sum(counts)) if counts and all(map(_is_count, counts)) else None
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _by_length(length_in_bytes: int) -> int:
-    return -(-length_in_bytes // _BYTES_PER_TOKEN)

@@ -21,6 +21,7 @@ from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces
+from inference_api.key_usage import key_usage
 from inference_api.machine.parts import readiness, starter
 from inference_api.machine.readiness import Readiness
 from inference_api.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, OutOfTimeError, runtime
@@ -88,7 +89,9 @@ def job_service() -> JobService:
     current, jobs = runtime(), job_settings()
     table = JobTable(current.client("dynamodb", STANDARD_RETRIES), jobs.table, current)
     files = JobFiles(current.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION)), jobs.bucket)
-    completion = Completion(table, current.client("events", STANDARD_RETRIES), jobs.policy, current, jobs.deployment)
+    usage = key_usage()
+    events = current.client("events", STANDARD_RETRIES)
+    completion = Completion(table, events, jobs.policy, current, jobs.deployment, usage)
     backend = _backend(table, files, completion)
     submission = Submission(
         table,
@@ -100,6 +103,7 @@ def job_service() -> JobService:
         runtime=current,
         deployment=jobs.deployment,
         engine_serves=deployed_engine.serves,
+        usage=usage,
     )
     return JobService(table, files, completion, backend, submission, _long_poll(table))
 
