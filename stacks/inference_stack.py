@@ -47,6 +47,7 @@ class InferenceStack(cdk.Stack):
             sources=sources,
             store=store,
         )
+        usage = KeyUsage(self, "KeyUsage") if deployment.api.keys else None
         handlers = Handlers(
             code=lambda_.Code.from_asset(str(sources.functions), exclude=["**/__pycache__", "*.md"]),
             environment=function_environment(resolution, hosting.environment, store)
@@ -61,13 +62,20 @@ class InferenceStack(cdk.Stack):
             log_settings=deployment.logs,
             handlers=handlers,
             takes_jobs=deployment.jobs.enabled,
+            openai=bool(resolution.openai_routes),
         )
         generate = api.add_function(
-            "POST", "/generate", handler=hosting.generate_handler, timeout=api.hold_timeout, construct_id="Generate"
+            "POST", "/generate", handler=hosting.generate_handler, construct_id="Generate", streams=True
         )
         hosting.grant_generate(generate)
         if usage:
             usage.grant_count(generate)
+        if resolution.openai_routes:
+            for path in ("/chat/completions", "/completions"):
+                api.add_route("POST", path, generate, streams=True, takes_bearer=True)
+            models = api.add_function("GET", "/models", handler="models", takes_bearer=True)
+            api.add_route("GET", "/models/{id+}", models, takes_bearer=True)
+            hosting.grant_describe(models)
         describe = api.add_function(
             "GET", "/endpoint", handler=hosting.describe_handler, timeout=cdk.Duration.seconds(10)
         )

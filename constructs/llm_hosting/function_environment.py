@@ -38,7 +38,11 @@ def function_environment(resolution: Resolution, of_mode: Mapping[str, str], sto
 
 def _request_schema(resolution: Resolution) -> dict[str, object]:
     aliases, own = resolution.container.model_aliases, engine(resolution.deployment.serving.engine)
-    schema = {"bodies": resolution.bodies, "parameters": resolution.parameters, "model_aliases": aliases}
+    schema: dict[str, object] = {
+        "bodies": resolution.bodies,
+        "parameters": resolution.parameters,
+        "model_aliases": aliases,
+    }
     # Without what few engines have: Lambda takes 4 kB of variables.
     schema |= {"names": own.names, "most_answers": own.most_answers} if own.names else {}
     return schema | {"openai": _openai_facts(resolution)}
