@@ -51,6 +51,7 @@ class InferenceStack(cdk.Stack):
             settings=deployment.api,
             log_settings=deployment.logs,
         )
+        takes_batches = deployment.jobs.enabled and bool(resolution.openai_routes)
         api = InferenceApi(
             self,
             "Api",
@@ -58,6 +59,7 @@ class InferenceStack(cdk.Stack):
             log_settings=deployment.logs,
             handlers=handlers,
             takes_jobs=deployment.jobs.enabled,
+            binary_media_types=("multipart/form-data",) if takes_batches else (),
         )
         generate = api.add_function(
             "POST", "/generate", handler=hosting.generate_handler, timeout=api.hold_timeout, construct_id="Generate"
@@ -85,6 +87,8 @@ class InferenceStack(cdk.Stack):
                 hosting=hosting,
             )
             jobs.add_routes(api)
+            if takes_batches:
+                jobs.add_batches(api)
             outputs |= store.outputs | hosting.queue.outputs
         ApiAlarms(
             self,

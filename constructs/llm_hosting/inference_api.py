@@ -1,6 +1,7 @@
 """The REST API in front of a model: routes, authorization, throttles, access logs, the gateway's own answers."""
 
 import json
+from collections.abc import Sequence
 from typing import Literal
 
 import aws_cdk as cdk
@@ -72,6 +73,7 @@ class InferenceApi(Construct):
         log_settings: Logs,
         handlers: Handlers,
         takes_jobs: bool,
+        binary_media_types: Sequence[str] = (),
     ) -> None:
         super().__init__(scope, construct_id)
         self._settings, self._log_settings, self._handlers = settings, log_settings, handlers
@@ -80,6 +82,7 @@ class InferenceApi(Construct):
             "RestApi",
             rest_api_name=cdk.Aws.STACK_NAME,
             endpoint_types=[apigateway.EndpointType.REGIONAL],
+            binary_media_types=list(binary_media_types) or None,
             cloud_watch_role=False,  # one per account and region: it lives in the stack slipway-account-settings
             deploy_options=self._stage_options(),
         )
