@@ -89,9 +89,9 @@ class JobStore(Construct):
         self._allow_files(grantee, "s3:GetObjectVersion", "output")
 
     def grant_keep_files(self, grantee: iam.IGrantable) -> None:
-        """Let a function store, list, read and delete files of callers."""
+        """Let a function store, list and read files of callers. The bucket's rules delete them."""
         self.grant_keep_batches(grantee)
-        for action in ("s3:PutObject", "s3:GetObjectVersion", "s3:DeleteObject"):
+        for action in ("s3:PutObject", "s3:GetObjectVersion"):
             self._allow_files(grantee, action, "file")
 
     def grant_keep_batches(self, grantee: iam.IGrantable) -> None:
