@@ -12,9 +12,9 @@ from llm_hosting.function_environment import function_environment
 from llm_hosting.handler_function import Handlers
 from llm_hosting.hosting_modes import HOSTING_MODES
 from llm_hosting.inference_api import InferenceApi
-from llm_hosting.key_usage import KeyUsage
 from llm_hosting.job_functions import JobFunctions
 from llm_hosting.job_store import JobStore
+from llm_hosting.key_usage import KeyUsage
 from llm_hosting.playground import Playground
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
@@ -38,7 +38,8 @@ class InferenceStack(cdk.Stack):
         deployment = resolution.deployment
         served = f"{deployment.model.id} on {deployment.serving.engine}"
         super().__init__(scope, construct_id, description=f"{DESCRIPTION_PREFIX}{served}", **kwargs)
-        store = JobStore(self, "JobStore", settings=deployment.jobs) if deployment.jobs.enabled else None
+        usage = KeyUsage(self, "KeyUsage") if deployment.api.keys else None
+        store = JobStore(self, "JobStore", settings=deployment.jobs, usage=usage) if deployment.jobs.enabled else None
         hosting = HOSTING_MODES[deployment.hosting.mode](
             self,
             "Default",  # adds nothing to logical ids
@@ -46,10 +47,9 @@ class InferenceStack(cdk.Stack):
             sources=sources,
             store=store,
         )
-        usage = KeyUsage(self, "KeyUsage") if deployment.api.keys else None
         handlers = Handlers(
             code=lambda_.Code.from_asset(str(sources.functions), exclude=["**/__pycache__", "*.md"]),
-            environment=function_environment(resolution, hosting.environment, store) | (usage.environment if usage else {}),
+            environment=function_environment(resolution, hosting.environment, store, usage),
             settings=deployment.api,
             log_settings=deployment.logs,
         )
@@ -66,6 +66,7 @@ class InferenceStack(cdk.Stack):
             "POST", "/generate", handler=hosting.generate_handler, construct_id="Generate", streams=True
         )
         hosting.grant_generate(generate)
+        hosting.grant_describe(generate)
         if usage:
             usage.grant_count(generate)
         if resolution.openai_routes:
@@ -85,6 +86,8 @@ class InferenceStack(cdk.Stack):
         outputs = {"ApiUrl": api.url, **hosting.outputs}
         if api.api_key:
             outputs["ApiKeyId"] = api.api_key.key_id
+        if usage:
+            outputs |= usage.outputs
         if store:
             jobs = JobFunctions(
                 self,

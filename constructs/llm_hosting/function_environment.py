@@ -8,14 +8,20 @@ import aws_cdk as cdk
 from .catalog.engines import engine
 from .deployment import Deployment
 from .job_store import JobStore
+from .key_usage import KeyUsage
 from .resolution import Resolution
 
 
-def function_environment(resolution: Resolution, of_mode: Mapping[str, str], store: JobStore | None) -> dict[str, str]:
-    """of_mode: what the hosting mode adds. store: None where the deployment takes no jobs."""
+def function_environment(
+    resolution: Resolution, of_mode: Mapping[str, str], store: JobStore | None, usage: KeyUsage | None
+) -> dict[str, str]:
+    """of_mode: what the hosting mode adds. store: None where the deployment takes no jobs; usage: where it has no keys
+    with names.
+    """
     deployment = resolution.deployment
     variables = {
         **of_mode,
+        **(usage.environment if usage else {}),
         "MODEL_ID": deployment.model.id,
         "ENGINE": deployment.serving.engine,
         "ENGINE_VERSION": resolution.version,

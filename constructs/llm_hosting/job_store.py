@@ -11,6 +11,7 @@ from constructs import Construct
 from . import DEPLOYMENT_TAG
 from .acknowledgement import acknowledge
 from .deployment import Jobs
+from .key_usage import KeyUsage
 
 Folder = Literal["input", "output", "failure"]
 
@@ -25,10 +26,12 @@ class JobStore(Construct):
     """Outlives its stack unless `jobs.on_destroy` says otherwise; table and bucket carry the stack's name as a tag.
 
     Each `grant_*` allows the actions of one kind of handler, below the folders that it uses. `outputs`: of the stack.
+    usage: of the API's keys; whoever accepts or ends jobs counts them there. None = nobody counts.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, settings: Jobs) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, settings: Jobs, usage: KeyUsage | None) -> None:
         super().__init__(scope, construct_id)
+        self.usage = usage
         self._table = self._create_table(settings)
         self._bucket = self._create_bucket(settings)
         self.table_name, self.bucket_name = self._table.table_name, self._bucket.bucket_name
@@ -62,6 +65,8 @@ class JobStore(Construct):
     def grant_change(self, grantee: iam.IGrantable) -> None:
         """Let a function change rows, and quota slots with them: a transaction is authorized by its parts."""
         self._allow_rows(grantee, "GetItem", "PutItem", "UpdateItem")
+        if self.usage:
+            self.usage.grant_count(grantee)
 
     def grant_collect(self, grantee: iam.IGrantable) -> None:
         """Let a function end jobs by the outputs and failures in the bucket."""
