@@ -11,8 +11,8 @@ from inference_api.answer import MAX_RESPONSE_BYTES, Answer
 from inference_api.endpoint_status import ASLEEP, FAILED, STARTING
 from inference_api.errors import ApiError
 from inference_api.http import Request, Response, StreamedResponse, error_body, failure_of
-from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs import job as states
+from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.job import Job
 from inference_api.jobs.service import JobService, job_service
 from inference_api.jobs.view import error_of

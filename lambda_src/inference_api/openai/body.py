@@ -1,6 +1,6 @@
 """The body of an OpenAI request -> the body that the engine takes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from inference_api.http import Request
