@@ -49,7 +49,8 @@ class InferenceStack(cdk.Stack):
         )
         handlers = Handlers(
             code=lambda_.Code.from_asset(str(sources.functions), exclude=["**/__pycache__", "*.md"]),
-            environment=function_environment(resolution, hosting.environment, store, usage),
+            environment=function_environment(resolution, hosting.environment, store)
+            | (usage.environment if usage else {}),
             settings=deployment.api,
             log_settings=deployment.logs,
         )
@@ -83,11 +84,9 @@ class InferenceStack(cdk.Stack):
             files = lambda_.Code.from_asset(str(sources.playground), exclude=["**/__pycache__"])
             Playground(self, "Playground", api=api, auth=deployment.api.auth, code=files, handlers=handlers)
 
-        outputs = {"ApiUrl": api.url, **hosting.outputs}
+        outputs = {"ApiUrl": api.url, **hosting.outputs, **(usage.outputs if usage else {})}
         if api.api_key:
             outputs["ApiKeyId"] = api.api_key.key_id
-        if usage:
-            outputs |= usage.outputs
         if store:
             jobs = JobFunctions(
                 self,

@@ -21,7 +21,7 @@ _NO_RETRY = "Called synchronously by API Gateway only: it refuses the caller."
 
 
 class ApiKeys(Construct):
-    """`key`: the stack's own, for operators, without name and token limits.
+    """`own`: the stack's own key, for operators, without name and token limits.
 
     No template holds a named key's value: `python -m slipway keys create` makes it and puts it into the plan of its
     name, which the tag `slipway:key` tells.
@@ -41,7 +41,7 @@ class ApiKeys(Construct):
             handlers=replace(handlers, environment={"API_KEYS": limits_of_keys(settings.keys)}),
             memory_in_mb=_MEMORY_IN_MB,
         ).function
-        self.key = self._add_own_key()
+        self.own = self._add_own_key()
         for name, key in settings.keys.items():
             self._add_plan(name, key)
 
@@ -83,7 +83,7 @@ class ApiKeys(Construct):
             self,
             f"PlanOf-{name}",
             api_stages=[self._stage],
-            description=f"Key {name} of {key.owner}" if key.owner else f"Key {name}",
+            description=key.owner,
             throttle=apigateway.ThrottleSettings(
                 rate_limit=key.rate or throttle.rate, burst_limit=key.burst or throttle.burst
             ),

@@ -110,7 +110,7 @@ class InferenceApi(Construct):
                 response_headers=response.headers,
                 templates={"application/json": response.template},
             )
-        self._keys = None
+        self._keys: ApiKeys | None = None
         if settings.auth == "api-key":
             self._keys = ApiKeys(self, "Keys", api=self._api, settings=settings, handlers=handlers)
         self._acknowledge()
@@ -124,7 +124,7 @@ class InferenceApi(Construct):
     @property
     def api_key(self) -> apigateway.IApiKey | None:
         """The stack's own key; None where the API takes none."""
-        return self._keys and self._keys.key
+        return self._keys and self._keys.own
 
     def metric_server_errors(self) -> cloudwatch.Metric:
         """Share of requests answered with 5XX: each counts 1 or 0."""

@@ -261,7 +261,9 @@ def test_the_log_role_of_the_account_outlives_its_stack(templates: dict[str, Tem
     assert {each["DeletionPolicy"] for each in resources} == {"RetainExceptOnCreate"}
 
 
-@pytest.mark.parametrize(("name", "functions_of_it"), [("gpt2", 9), ("async", 9), ("jobs-off", 3), ("with-api-key", 10)])
+@pytest.mark.parametrize(
+    ("name", "functions_of_it"), [("gpt2", 9), ("async", 9), ("jobs-off", 3), ("with-api-key", 10)]
+)
 def test_alarms_watch_the_api_and_every_function(
     templates: dict[str, Template], name: str, functions_of_it: int
 ) -> None:

@@ -246,7 +246,7 @@ def machines_of(changes: dict[str, Changes], folder: Path) -> dict[str, list[str
         merged = {section: {**ON_EC2.get(section, {}), **change.get(section, {})} for section in {**ON_EC2, **change}}
         resolution = resolved(merged)
         stack = cdk.Stack(app, name)
-        store = JobStore(stack, "JobStore", settings=resolution.deployment.jobs, usage=None)
+        store = JobStore(stack, "JobStore", settings=resolution.deployment.jobs)
         Ec2Hosting(stack, "Default", resolution=resolution, sources=sources, store=store)
     return {
         stack.stack_name: sorted(

@@ -37,7 +37,7 @@ class Completion:
     def succeed(self, job: Job, output: Output, answer: Answer | None, *, by_sweeper: bool = False) -> Job:
         """Pin an output in the bucket. answer: the one in it, at least where the table should have a copy."""
         now = self._runtime.now()  # the copy goes at the same second as the row
-        kept_until = self._policy.kept_until(now)
+        kept_until = self._policy.job_kept_until(job, now)
         if answer and output.in_table and job.is_open:
             self._table.put_answer(job, output, answer, kept_until)
         job, _ = self._change(
@@ -158,4 +158,4 @@ class Completion:
         if job.is_open:
             field = {"field": failure.field} if failure.field else {}
             error = {"code": failure.code, "message": failure.message} | field
-            self._table.put_error(job, attempt, error, self._policy.kept_until(job.deadline))
+            self._table.put_error(job, attempt, error, self._policy.job_kept_until(job, job.deadline))

@@ -16,13 +16,15 @@ from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job
 from inference_api.jobs.policy import JobPolicy
-from inference_api.jobs.table import Charge, JobTable, KeyTakenError, LimitReachedError, Reservation
+from inference_api.jobs.table import Charge, JobExistsError, JobTable, KeyTakenError, LimitReachedError, Reservation
 from inference_api.jobs.transitions import accept
 from inference_api.key_usage import Charge as KeyCharge
 from inference_api.key_usage import KeyUsage
 from inference_api.log import log
 from inference_api.metered_call import check_model
 from inference_api.metrics import emit
+from inference_api.named_key import NamedKey
+from inference_api.openai.call import OpenAICall
 from inference_api.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
 from inference_api.runtime import Runtime
 from inference_api.settings import Limits
@@ -86,6 +88,34 @@ class Submission:
             self._give_back(charge)
             raise self._refusal(reached.limit, now) from None
 
+    def submit_line(
+        self, job_id: str, owner: str, key: NamedKey | None, call: OpenAICall, *, run_until: int, keep_until: int
+    ) -> None:
+        """A line of a batch as a job, unless there is one with its id. It has until `run_until`, or a job's usual time.
+
+        Batches leave half of their owner's open jobs to other work.
+        """
+        tokens, body = self._tokens(call.document), call.unstreamed()
+        taken = self._usage.admit(owner, key, *most_tokens(body, call.document, self._rules)) if self._usage else None
+        now = taken.moment if taken else self._runtime.now()
+        job = accept(job_id, owner, now, self._policy)
+        if taken:
+            job = replace(job, tokens_in=taken.tokens_in, tokens_out=taken.tokens_out)
+        writer = f"{self._runtime.random.getrandbits(32):08x}"  # tells this call's own write from another's
+        job = replace(job, writer=writer, deadline=max(job.deadline, float(run_until)), keep_until=keep_until)
+        job = self._backend.claim_at_acceptance(job)
+        self._files.put_input(job.id, body)
+        limits = self._limited(tokens, now)
+        try:
+            self._table.add(job, replace(limits, open_jobs=max(1, limits.open_jobs // 2)), None)
+        except JobExistsError:
+            self._give_back(taken)
+            return
+        except LimitReachedError as reached:
+            self._give_back(taken)
+            raise self._refusal(reached.limit, now) from None
+        self._hand_over(job)
+
     def wake(self) -> None:
         """A job of nobody's, with the smallest request, unless one is open.
 
@@ -118,13 +148,16 @@ class Submission:
         keep_until = int(job.deadline) + self._policy.retention + _DAY_IN_SECONDS
         reservation = Reservation(key[0], key[1], keep_until, key[2]) if key else None
         self._table.add(job, self._limited(tokens, now), reservation)
-        emit(self._deployment, now, {"JobsAccepted": 1})
+        self._hand_over(job)
+        return job
+
+    def _hand_over(self, job: Job) -> None:
+        emit(self._deployment, job.accepted_at, {"JobsAccepted": 1})
         try:
             self._backend.dispatch(job)
         except PASSING_ERRORS as error:
             # The job is accepted: the sweeper hands it over later.
             log({"job": job.id, "cause": f"{type(error).__name__} at dispatch"})
-        return job
 
     def _admit(self, request: Request, document: Mapping[str, Any]) -> KeyCharge | None:
         check_model(request, document)
