@@ -47,7 +47,6 @@ class InferenceStack(cdk.Stack):
             sources=sources,
             store=store,
         )
-        usage = KeyUsage(self, "KeyUsage") if deployment.api.keys else None
         handlers = Handlers(
             code=lambda_.Code.from_asset(str(sources.functions), exclude=["**/__pycache__", "*.md"]),
             environment=function_environment(resolution, hosting.environment, store)
@@ -70,6 +69,7 @@ class InferenceStack(cdk.Stack):
             "POST", "/generate", handler=hosting.generate_handler, construct_id="Generate", streams=True
         )
         hosting.grant_generate(generate)
+        hosting.grant_describe(generate)
         if usage:
             usage.grant_count(generate)
         if resolution.openai_routes:
