@@ -54,6 +54,20 @@ class Resolution:
     placements: tuple[Placement, ...]
 
     @property
+    def openai_routes(self) -> tuple[str, ...]:
+        """Those of OpenAI's two routes that the engine can answer; none where the deployment has neither.
+
+        A prompt of text is one for `inputs` as well. Messages are not: an engine without a chat template of its own, or
+        an own handler, would need a guessed one.
+        """
+        serving, wanted = self.deployment.serving, self.deployment.api.openai
+        chat = "messages" in self.bodies and serving.handler is None
+        if wanted is False or not (wanted or chat):
+            return ()
+        served = {"chat": chat, "completions": not {"prompt", "inputs"}.isdisjoint(self.bodies)}
+        return tuple(route for route, is_served in served.items() if is_served)
+
+    @property
     def machine_batch_size(self) -> int:
         """Requests that a machine of `hosting.mode: ec2` takes at once."""
         return self.deployment.serving.max_batch_size or _MACHINE_BATCH

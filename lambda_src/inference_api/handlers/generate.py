@@ -5,6 +5,7 @@ from functools import cache
 from inference_api import deployed_engine
 from inference_api.endpoint_client import EndpointClient, one_call
 from inference_api.http import Request, Response, answers
+from inference_api.metered_call import admit
 from inference_api.request_body import body_for_model, check_request_body
 from inference_api.runtime import runtime
 from inference_api.settings import settings
@@ -16,7 +17,10 @@ def handler(request: Request) -> Response:
     deployed_engine.demand()
     rules = settings().request_rules
     document = check_request_body(request.body, request.content_type, rules, deployed_engine.serves)
-    return endpoint().invoke(body_for_model(request.body, document, rules)).to_response()
+    with admit(request, document) as usage:
+        answer = endpoint().invoke(body_for_model(request.body, document, rules))
+        usage.answer(answer.body)
+    return answer.to_response()
 
 
 @cache
