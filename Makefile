@@ -1,6 +1,6 @@
-# Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, node_modules.
+# Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, .venv-clients, node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth chromium test test-tools test-models check format snapshot reference pictures recordings bench smoke chaos requirements clean
+.PHONY: help setup local synth chromium test test-tools test-models test-clients check format snapshot reference pictures recordings bench smoke chaos requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml deployments/*/*.yaml)))slipway-account-settings
@@ -45,6 +45,14 @@ setup: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## install everythin
 	@uv pip sync -q --python .venv-models tests/models/requirements.txt
 	@touch $@
 
+.venv-clients/.ready: tests/clients/requirements.txt tests/clients/requirements-litellm.txt .venv/.ready
+	@echo "setting up .venv-clients"
+	@uv venv -q --clear --python .venv/bin/python .venv-clients
+	@uv pip sync -q --python .venv-clients tests/clients/requirements.txt
+	@uv venv -q --python .venv/bin/python .venv-clients/litellm
+	@uv pip sync -q --python .venv-clients/litellm tests/clients/requirements-litellm.txt
+	@touch $@
+
 node_modules/.ready: package-lock.json .venv/.ready
 	@npm ci --no-audit --no-fund --silent
 	@touch $@
@@ -66,6 +74,9 @@ test-tools: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run the test
 
 test-models: .venv-models/.ready .venv-cloud/.ready node_modules/.ready  ## run model_src/transformers and model_src/generation with real torch and transformers
 	@.venv-models/bin/python -m pytest --confcutdir tests/models tests/models
+
+test-clients: .venv-clients/.ready .venv-cloud/.ready node_modules/.ready  ## call the API with the SDKs that people use, unmodified
+	@.venv-clients/bin/python -m pytest --confcutdir tests/clients tests/clients
 
 check: .venv/.ready node_modules/.ready  ## ruff, mypy, and CloudFormation's own validation of every template
 	@ruff format --check . && ruff check . && mypy
@@ -97,9 +108,9 @@ chaos: .venv/.ready  ## JOBS (default 100000) under random faults in virtual tim
 	@PYTHONPATH=tests python -m simulation --jobs $(JOBS) --seeds $(SEEDS)
 
 requirements: .venv/.ready  ## refresh all pinned versions
-	@for file in requirements requirements-dev local_cloud/requirements tests/models/requirements model_src/machine/requirements; do \
+	@for file in requirements requirements-dev local_cloud/requirements tests/models/requirements tests/clients/requirements tests/clients/requirements-litellm model_src/machine/requirements; do \
 	  uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade $$file.in -o $$file.txt; done
 
 clean:  ## remove everything that was installed or generated
-	@rm -rf .venv .venv-cloud .venv-models node_modules cdk.out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-cloud .venv-models .venv-clients node_modules cdk.out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -120,7 +120,8 @@ def _section(schema: dict[str, Any], section: dict[str, Any], path: str, title: 
     for name, field in section["properties"].items():
         inner = _resolved(schema, field)
         if "properties" in inner:
-            nested.append((f"{path}{name}{'[]' if 'items' in field else ''}", inner))
+            many = "[]" if "items" in field else ".<name>" if "patternProperties" in field else ""
+            nested.append((f"{path}{name}{many}", inner))
         if name in required:
             default = "required"
         elif field.get("default") is None and field.get("type") == "object":
@@ -136,7 +137,8 @@ def _section(schema: dict[str, Any], section: dict[str, Any], path: str, title: 
 
 def _resolved(schema: dict[str, Any], field: dict[str, Any]) -> dict[str, Any]:
     """The model behind a field, or the field itself."""
-    for candidate in (field, field.get("items", {}), *field.get("anyOf", []), *field.get("allOf", [])):
+    by_name = field.get("patternProperties", {}).values()
+    for candidate in (field, field.get("items", {}), *by_name, *field.get("anyOf", []), *field.get("allOf", [])):
         if "$ref" in candidate:
             resolved: dict[str, Any] = schema["$defs"][candidate["$ref"].rpartition("/")[2]]
             return resolved
@@ -149,6 +151,8 @@ def _allowed(schema: dict[str, Any], field: dict[str, Any]) -> str:
     if "enum" in field or "const" in field:
         return ", ".join(f"`{value}`" for value in field.get("enum", [field.get("const")]))
     if "properties" in _resolved(schema, field):
+        if "patternProperties" in field:
+            return "sections by name"
         return "list of sections" if "items" in field else "section"
     limits = [text.format(field[name]) for name, text in CONSTRAINTS.items() if name in field]
     return " ".join([KINDS.get(field["type"], field["type"]), ", ".join(limits)]).strip()

@@ -1,9 +1,12 @@
 """The deployment as typed, frozen models: every setting, its unit, its range, and the only place of defaults."""
 
+import json
 import math
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 REALTIME_TIMEOUT_IN_SECONDS = 60  # SageMaker's own limit on a call of a real-time endpoint
 # A new account may run 10 functions at once (`doctor` looks): most of them have to be left to callers.
@@ -14,7 +17,16 @@ LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 36
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)]
 EnvironmentValue = Annotated[str, Field(max_length=1024)]
 InstanceType = Annotated[str, Field(min_length=1, max_length=64)]
+KeyName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$", max_length=32)]
 KmsKeyArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9_-]+$")]
+
+
+def _date(value: object) -> object:
+    """YAML reads a date as one only without quotes."""
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        return value  # which pydantic refuses
 
 
 class Section(BaseModel):
@@ -304,10 +316,62 @@ class Throttle(Section):
 
 
 class Quota(Section):
-    """Limit per API key; needs `auth: api-key`."""
+    """Limit of the stack's own key; needs `auth: api-key`."""
 
     limit: int = Field(ge=1, le=2_147_483_647, description="Requests per period.")
     period: Literal["DAY", "WEEK", "MONTH"] = Field("DAY", description="Period after which the count starts again.")
+
+
+class NamedKey(Section):
+    """Who a key is for and what it may use; its value is made by `python -m slipway keys create`, never by a deploy."""
+
+    owner: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        None, description="Person or team that answers for the key, shown beside its use; null = nobody is named."
+    )
+    rate: float | None = Field(
+        None, gt=0, le=10000, description="Requests per second, of all routes together; null = `api.throttle.rate`."
+    )
+    burst: int | None = Field(None, ge=1, le=5000, description="Requests at once; null = `api.throttle.burst`.")
+    requests_per_month: int | None = Field(
+        None, ge=1, le=2_147_483_647, description="Requests per calendar month (UTC); null = no limit."
+    )
+    tokens_per_minute: int | None = Field(
+        None, ge=1, le=1_000_000_000, description="Tokens of prompts and answers together, per minute; null = no limit."
+    )
+    tokens_per_month: int | None = Field(
+        None,
+        ge=1,
+        le=1_000_000_000_000,
+        description="Tokens of prompts and answers together, per calendar month (UTC); null = no limit.",
+    )
+    models: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9_./:-]{1,200}$")]] | None = Field(
+        None, min_length=1, max_length=20, description="Models that the key may ask for, by their ids; null = all."
+    )
+    expires: Annotated[date, BeforeValidator(_date)] | None = Field(
+        None, description="Last day (UTC) on which the key is taken, as `2027-12-31`; null = it does not expire."
+    )
+
+    @property
+    def expires_at(self) -> int | None:
+        """End of the last day, in seconds of the epoch."""
+        if self.expires is None:
+            return None
+        return round((datetime.combine(self.expires, time(), UTC) + timedelta(days=1)).timestamp())
+
+
+def limits_of_keys(keys: Mapping[str, NamedKey]) -> str:
+    """The authorizer's variable: by name, the limits that a key has, as JSON; `expires` in seconds of the epoch."""
+    limits = {
+        name: {
+            "tokens_per_minute": key.tokens_per_minute,
+            "tokens_per_month": key.tokens_per_month,
+            "models": ",".join(key.models) if key.models else None,
+            "expires": key.expires_at,
+        }
+        for name, key in keys.items()
+    }
+    said = {name: {limit: value for limit, value in of.items() if value is not None} for name, of in limits.items()}
+    return json.dumps(said, separators=(",", ":"))
 
 
 class Api(Section):
@@ -315,10 +379,22 @@ class Api(Section):
 
     auth: Literal["iam", "api-key", "none"] = Field(
         "iam",
-        description="`iam`: signed requests (SigV4). `api-key`: a shared secret in `x-api-key`. `none`: open to all.",
+        description="`iam`: signed requests (SigV4). `api-key`: a shared secret, in `x-api-key` or as "
+        "`Authorization: Bearer`. `none`: open to all.",
+    )
+    openai: bool | None = Field(
+        None,
+        description="Routes for clients of OpenAI: POST /chat/completions and /completions, GET /models; with jobs "
+        "also /files and /batches. null = where the engine takes `messages`; true = also where it takes `inputs` only, "
+        "which serves /completions and no chat.",
+    )
+    keys: dict[KeyName, NamedKey] = Field(
+        default_factory=dict,
+        description="Keys by their names, each with an owner and limits of its own, beside the stack's one; needs "
+        "`auth: api-key`.",
     )
     throttle: Throttle = Throttle()
-    quota: Quota | None = Field(None, description="Limit per API key; null = none.")
+    quota: Quota | None = Field(None, description="Limit of the stack's own key; null = none.")
     timeout_in_seconds: int = Field(
         DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS,
         ge=DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS,

@@ -21,6 +21,7 @@ def function_environment(resolution: Resolution, of_mode: Mapping[str, str], sto
         "ENGINE_VERSION": resolution.version,
         "HOSTING_MODE": deployment.hosting.mode,
         "LONGEST_WAIT_IN_SECONDS": str(deployment.api.longest_wait_in_seconds),
+        "OPENAI_ROUTES": ",".join(resolution.openai_routes),
         "MAX_BODY_BYTES": str(deployment.api.max_body_in_kb * 1024),
         "REQUEST_SCHEMA": _compact(_request_schema(resolution)),
     }
@@ -36,9 +37,14 @@ def function_environment(resolution: Resolution, of_mode: Mapping[str, str], sto
 
 def _request_schema(resolution: Resolution) -> dict[str, object]:
     aliases, own = resolution.container.model_aliases, engine(resolution.deployment.serving.engine)
-    schema = {"bodies": resolution.bodies, "parameters": resolution.parameters, "model_aliases": aliases}
+    schema: dict[str, object] = {
+        "bodies": resolution.bodies,
+        "parameters": resolution.parameters,
+        "model_aliases": aliases,
+    }
     # Without what few engines have: Lambda takes 4 kB of variables.
-    return schema | ({"names": own.names, "most_answers": own.most_answers} if own.names else {})
+    schema |= {"names": own.names, "most_answers": own.most_answers} if own.names else {}
+    return schema | {"openai": resolution.openai_facts}
 
 
 def _job_settings(deployment: Deployment) -> dict[str, int | None]:

@@ -1,7 +1,8 @@
 """The REST API in front of a model: routes, authorization, throttles, access logs, the gateway's own answers."""
 
 import json
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
@@ -10,13 +11,21 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from .acknowledgement import acknowledge
+from .api_keys import ApiKeys
 from .deployment import Api, Logs
 from .gateway_responses import gateway_responses
 from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
 from .log_group import LogGroup
 
+HttpMethod = Literal["DELETE", "GET", "POST"]
+
 # TLS 1.3 and, for OpenSSL before 1.1.1 or Java before 11, TLS 1.2 with forward secrecy. The default takes TLS 1.0.
 _SECURITY_POLICY = "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"
+
+# Of a streamed answer: API Gateway takes up to 15 minutes without a raised quota. The function ends first, with its own
+# error. The time that a route may use within it is in inference_api/time_budget.py.
+STREAM_TIMEOUT = cdk.Duration.seconds(870)
+STREAM_FUNCTION_TIMEOUT = cdk.Duration.seconds(860)
 
 # Fields of an access log line, by their names in $context; none of them holds a prompt.
 _LOGGED = {
@@ -28,6 +37,10 @@ _LOGGED = {
     "responseLength": "responseLength",
     "responseLatency": "responseLatency",
     "integrationLatency": "integrationLatency",
+    # AWS, "Set up a Lambda proxy integration with payload response streaming in API Gateway".
+    "transferMode": "integration.responseTransferMode",
+    "timeToHeaders": "integration.timeToAllHeaders",
+    "timeToFirstContent": "integration.timeToFirstContent",
     "sourceIp": "identity.sourceIp",
     "caller": "identity.caller",
     "apiKeyId": "identity.apiKeyId",
@@ -54,7 +67,10 @@ _NO_USER_POOL = {
 
 
 class InferenceApi(Construct):
-    """A regional REST API; `url` ends in a slash. `hold_timeout`: of functions that wait."""
+    """A regional REST API; `url` ends in a slash. `hold_timeout`: of functions that wait.
+
+    openai: whether it has the routes of OpenAI's clients. binary_media_types: of bodies that are no text.
+    """
 
     def __init__(
         self,
@@ -65,6 +81,8 @@ class InferenceApi(Construct):
         log_settings: Logs,
         handlers: Handlers,
         takes_jobs: bool,
+        openai: bool = False,
+        binary_media_types: Sequence[str] = (),
     ) -> None:
         super().__init__(scope, construct_id)
         self._settings, self._log_settings, self._handlers = settings, log_settings, handlers
@@ -75,13 +93,16 @@ class InferenceApi(Construct):
             endpoint_types=[apigateway.EndpointType.REGIONAL],
             cloud_watch_role=False,  # one per account and region: it lives in the stack slipway-account-settings
             deploy_options=self._stage_options(),
+            # What an authorizer returns is looked up in the usage plans, so that a key may come in either header.
+            api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER if settings.auth == "api-key" else None,
+            binary_media_types=list(binary_media_types) or None,
         )
         resource = self._api.node.default_child  # the L2 has neither of the two
         resource.security_policy = _SECURITY_POLICY
         resource.endpoint_access_mode = "STRICT"  # the name in the TLS handshake must be the API's host
         self._api.node.try_remove_child("Endpoint")  # an output that repeats ApiUrl
         self.hold_timeout = cdk.Duration.seconds(settings.function_timeout_in_seconds)
-        for response in gateway_responses(settings, takes_jobs=takes_jobs):
+        for response in gateway_responses(settings, takes_jobs=takes_jobs, openai=openai):
             self._api.add_gateway_response(
                 response.kind.title().replace("_", ""),
                 type=apigateway.ResponseType.of(response.kind),
@@ -89,7 +110,9 @@ class InferenceApi(Construct):
                 response_headers=response.headers,
                 templates={"application/json": response.template},
             )
-        self.api_key = self._add_api_key() if settings.auth == "api-key" else None
+        self._keys: ApiKeys | None = None
+        if settings.auth == "api-key":
+            self._keys = ApiKeys(self, "Keys", api=self._api, settings=settings, handlers=handlers)
         self._acknowledge()
 
     @property
@@ -97,6 +120,11 @@ class InferenceApi(Construct):
         """URL of the API."""
         url: str = self._api.url
         return url
+
+    @property
+    def api_key(self) -> apigateway.IApiKey | None:
+        """The stack's own key; None where the API takes none."""
+        return self._keys and self._keys.own
 
     def metric_server_errors(self) -> cloudwatch.Metric:
         """Share of requests answered with 5XX: each counts 1 or 0."""
@@ -106,33 +134,48 @@ class InferenceApi(Construct):
 
     def add_function(
         self,
-        method: Literal["DELETE", "GET", "POST"],
+        method: HttpMethod,
         path: str,
         *,
         handler: str,
-        timeout: cdk.Duration,
+        timeout: cdk.Duration | None = None,
         memory_in_mb: int | None = None,
         construct_id: str | None = None,
+        streams: bool = False,
+        takes_bearer: bool = False,
     ) -> lambda_.Function:
-        """Answer a route by a module in `inference_api.handlers`, whose name also gives the construct id unless set."""
+        """Answer a route by a module in `inference_api.handlers`, whose name also gives the construct id unless set.
+
+        streams: the module ends with `streaming_runtime.serve`, and its answer is passed on as it is written; the
+        timeout is then that of streams. takes_bearer: with `api-key`, the key comes as `Authorization: Bearer`, as from
+        clients of OpenAI, and not in `x-api-key`. Other routes of the function: `add_route`.
+        """
         function = HandlerFunction(
             self,
             construct_id or handler.title().replace("_", ""),
             handler=handler,
-            timeout=timeout,
+            timeout=STREAM_FUNCTION_TIMEOUT if streams else timeout or self.hold_timeout,
             failures=_NO_QUEUE,
             handlers=self._handlers,
             memory_in_mb=memory_in_mb,
         ).function
-        auth = self._settings.auth
+        self.add_route(method, path, function, streams=streams, takes_bearer=takes_bearer)
+        return function
+
+    def add_route(
+        self,
+        method: HttpMethod,
+        path: str,
+        function: lambda_.Function,
+        *,
+        streams: bool = False,
+        takes_bearer: bool = False,
+    ) -> None:
+        """Answer another route by a function; streams: as it was added."""
         route = self._api.root.resource_for_path(path).add_method(
-            method,
-            self._integration(function),
-            authorization_type=apigateway.AuthorizationType.IAM if auth == "iam" else apigateway.AuthorizationType.NONE,
-            api_key_required=auth == "api-key",
+            method, self._integration(function, streams=streams), **self._authorization(takes_bearer=takes_bearer)
         )
         self._acknowledge_auth(route)
-        return function
 
     def add_open_route(self, path: str, function: lambda_.Function, *, reason: str) -> None:
         """GET without authorization. reason: why that is safe, for cdk-nag."""
@@ -140,7 +183,21 @@ class InferenceApi(Construct):
         route = self._api.root.resource_for_path(path).add_method("GET", self._integration(function), **open_)
         acknowledge(route, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), reason))
 
-    def _integration(self, function: lambda_.Function) -> apigateway.LambdaIntegration:
+    def _authorization(self, *, takes_bearer: bool) -> dict[str, Any]:
+        if self._keys:
+            authorizer = self._keys.as_bearer if takes_bearer else self._keys.in_own_header
+            return {"authorizer": authorizer, "api_key_required": True}
+        kinds = {"iam": apigateway.AuthorizationType.IAM, "none": apigateway.AuthorizationType.NONE}
+        return {"authorization_type": kinds[self._settings.auth], "api_key_required": False}
+
+    def _integration(self, function: lambda_.Function, *, streams: bool = False) -> apigateway.LambdaIntegration:
+        if streams:
+            return apigateway.LambdaIntegration(
+                function,
+                timeout=STREAM_TIMEOUT,
+                allow_test_invoke=False,
+                response_transfer_mode=apigateway.ResponseTransferMode.STREAM,
+            )
         timeout = cdk.Duration.seconds(self._settings.timeout_in_seconds)
         return apigateway.LambdaIntegration(function, timeout=timeout, allow_test_invoke=False)
 
@@ -159,20 +216,6 @@ class InferenceApi(Construct):
             access_log_format=log_format,
         )
 
-    def _add_api_key(self) -> apigateway.IApiKey:
-        quota = self._settings.quota
-        plan = self._api.add_usage_plan(
-            "UsagePlan",
-            api_stages=[apigateway.UsagePlanPerApiStage(api=self._api, stage=self._api.deployment_stage)],
-            throttle=apigateway.ThrottleSettings(
-                rate_limit=self._settings.throttle.rate, burst_limit=self._settings.throttle.burst
-            ),
-            quota=quota and apigateway.QuotaSettings(limit=quota.limit, period=apigateway.Period(quota.period)),
-        )
-        key = self._api.add_api_key("ApiKey")
-        plan.add_api_key(key)
-        return key
-
     def _acknowledge(self) -> None:
         acknowledge(self._api, {"AwsSolutions-APIG2": _OWN_VALIDATION})
         reasons = {"AwsSolutions-APIG3": _NO_WEB_ACL, "AwsSolutions-APIG6": _NO_EXECUTION_LOGS}
@@ -185,5 +228,5 @@ class InferenceApi(Construct):
 
     def _acknowledge_auth(self, method: apigateway.Method) -> None:
         auth = self._settings.auth
-        findings = ("AwsSolutions-COG4",) if auth == "iam" else ("AwsSolutions-COG4", "AwsSolutions-APIG4")
+        findings = ("AwsSolutions-COG4", "AwsSolutions-APIG4") if auth == "none" else ("AwsSolutions-COG4",)
         acknowledge(method, dict.fromkeys(findings, _NO_USER_POOL[auth]))

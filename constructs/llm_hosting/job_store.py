@@ -11,8 +11,9 @@ from constructs import Construct
 from . import DEPLOYMENT_TAG
 from .acknowledgement import acknowledge
 from .deployment import Jobs
+from .key_usage import KeyUsage
 
-Folder = Literal["input", "output", "failure"]
+Folder = Literal["input", "output", "failure", "file", "batch"]
 
 _TEXT, _NUMBER = dynamodb.AttributeType.STRING, dynamodb.AttributeType.NUMBER
 _NO_ACCESS_LOG = (
@@ -25,10 +26,13 @@ class JobStore(Construct):
     """Outlives its stack unless `jobs.on_destroy` says otherwise; table and bucket carry the stack's name as a tag.
 
     Each `grant_*` allows the actions of one kind of handler, below the folders that it uses. `outputs`: of the stack.
+    usage: where the tokens of jobs are counted; None = nowhere.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, settings: Jobs) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, settings: Jobs, usage: KeyUsage | None = None) -> None:
         super().__init__(scope, construct_id)
+        self._usage = usage
+        self.usage_environment = usage.environment if usage else {}
         self._table = self._create_table(settings)
         self._bucket = self._create_bucket(settings)
         self.table_name, self.bucket_name = self._table.table_name, self._bucket.bucket_name
@@ -41,7 +45,7 @@ class JobStore(Construct):
 
     def grant_submit(self, grantee: iam.IGrantable) -> None:
         """Let a function accept jobs and wait until they end."""
-        self.grant_change(grantee)
+        self.grant_end(grantee)
         self._allow_files(grantee, "s3:PutObject", "input")
         self.grant_read_results(grantee)
 
@@ -63,15 +67,21 @@ class JobStore(Construct):
         """Let a function change rows, and quota slots with them: a transaction is authorized by its parts."""
         self._allow_rows(grantee, "GetItem", "PutItem", "UpdateItem")
 
+    def grant_end(self, grantee: iam.IGrantable) -> None:
+        """Let a function end jobs, and count their tokens."""
+        self.grant_change(grantee)
+        if self._usage:
+            self._usage.grant_count(grantee)
+
     def grant_collect(self, grantee: iam.IGrantable) -> None:
         """Let a function end jobs by the outputs and failures in the bucket."""
-        self.grant_change(grantee)
+        self.grant_end(grantee)
         self._allow_files(grantee, "s3:GetObject", "output", "failure")
         self._allow_listing(grantee)
 
     def grant_work(self, grantee: iam.IGrantable) -> None:
         """Let a function run attempts itself: read inputs, write outputs, end jobs."""
-        self.grant_change(grantee)
+        self.grant_end(grantee)
         self._allow_files(grantee, "s3:GetObject", "input")
         self._allow_files(grantee, "s3:PutObject", "output")
 
@@ -87,6 +97,28 @@ class JobStore(Construct):
         """Let a function read outputs, and a pinned version, which is an action of its own."""
         self._allow_files(grantee, "s3:GetObject", "output")
         self._allow_files(grantee, "s3:GetObjectVersion", "output")
+
+    def grant_keep_files(self, grantee: iam.IGrantable) -> None:
+        """Let a function store, list and read files of callers. The bucket's rules delete them."""
+        self.grant_keep_batches(grantee)
+        for action in ("s3:PutObject", "s3:GetObjectVersion"):
+            self._allow_files(grantee, action, "file")
+
+    def grant_keep_batches(self, grantee: iam.IGrantable) -> None:
+        """Let a function write, read and list rows of batches."""
+        self.grant_list(grantee)
+        self._allow_rows(grantee, "GetItem", "PutItem")
+
+    def grant_advance(self, grantee: iam.IGrantable) -> None:
+        """Let the driver of batches find them, submit their lines, read the answers, and join them to files."""
+        self.grant_find_due(grantee)
+        self.grant_submit(grantee)
+        self._allow_rows(grantee, "BatchGetItem")
+        self._allow_files(grantee, "s3:PutObject", "file", "batch")
+        self._allow_files(grantee, "s3:GetObject", "file", "batch")
+        self._allow_files(grantee, "s3:GetObjectVersion", "file")
+        self._allow_files(grantee, "s3:ListMultipartUploadParts", "file")
+        self._allow_listing(grantee)
 
     def grant_serve(self, role: iam.IGrantable) -> None:
         """Let an asynchronous endpoint read inputs and write outputs and failures, large ones in parts."""
@@ -162,5 +194,5 @@ class JobStore(Construct):
         bucket_id = cdk.Stack.of(self).get_logical_id(self._bucket.node.default_child)
         for folder in folders:
             finding = f"AwsSolutions-IAM5[Resource::<{bucket_id}.Arn>/{folder}/*]"
-            reason = f"Each job has files of its own below {folder}/, with names unknown before."
+            reason = f"Each job, file or batch has objects of its own below {folder}/, with names unknown before."
             acknowledge(grantee.grant_principal, {finding: reason})

@@ -60,6 +60,8 @@ class SettingProblems:
             return refused, f"use {error['ctx']['expected']}"
         if location[-1] == "[key]" and "silenced" in location:
             return "is no id of a rule", "use lower-case letters, digits and hyphens"
+        if location[-1] == "[key]" and location[:2] == ("api", "keys"):
+            return "is no name of a key", "use lower-case letters, digits and hyphens, at most 32 in all"
         if location[-1] == "[key]":
             return "is no name of an environment variable", "use letters, digits and underscores, a letter first"
         if kind in _SIZES:

@@ -16,6 +16,20 @@ def demand() -> None:
         raise errors.endpoint_not_deployed()
 
 
+def state() -> str:
+    """Whether the model answers now: `ready`, `starting`, `asleep`, `failed` or `not_deployed`.
+
+    Raises ApiError 503, or botocore's errors, while nobody can tell.
+    """
+    if not settings().endpoint_deployed:
+        return "not_deployed"
+    if settings().endpoint_name:
+        return endpoint_status().state()
+    from inference_api.machine.parts import readiness  # functions of an endpoint start faster without it
+
+    return readiness().state()
+
+
 def serves() -> bool:
     """False also while nobody knows: then the container judges a body that the engine would refuse.
 

@@ -17,6 +17,11 @@ KEPT_FOR_SECONDS = 15
 NOT_DEPLOYED = "NotDeployed"  # shown where the stack leaves the endpoint, or the machines, out
 # A stack creates its endpoint last, long after its API, so an endpoint that is not found is about to be created.
 _NOT_YET_CREATED = "Creating"
+# Whether the model answers now, the same words for endpoints and machines.
+READY, STARTING, ASLEEP, FAILED = "ready", "starting", "asleep", "failed"
+# Without instances that answer, and on the way to none.
+_OUT_OF_SERVICE = ("Failed", "OutOfService", "Deleting", "UpdateRollbackFailed")
+
 # Until the endpoint has been in service; a rollback of the first deploy deletes it before the API.
 _NEVER_SERVED = ("Creating", "Failed", "Deleting")
 
@@ -58,6 +63,18 @@ class EndpointStatus:
         if not stages:
             return None
         return stages == {"Baking"} and pending["EndpointConfigName"] == configuration
+
+    def state(self) -> str:
+        """READY, STARTING, ASLEEP (an asynchronous endpoint without instances) or FAILED. Raises ApiError 503."""
+        status = self.read()
+        if status in _OUT_OF_SERVICE:
+            return FAILED
+        variants = self._description.get("ProductionVariants") or []
+        if status == _NOT_YET_CREATED or not variants:
+            return STARTING
+        if any(variant.get("CurrentInstanceCount") for variant in variants):
+            return READY
+        return STARTING if any(variant.get("DesiredInstanceCount") for variant in variants) else ASLEEP
 
     def _describe(self) -> str:
         try:

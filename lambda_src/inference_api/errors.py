@@ -4,6 +4,7 @@ Refusals of a body or a parameter (400, 413, 415) stand with their rules in requ
 strict_json, http and submission. The texts of API Gateway's own answers are in llm_hosting/gateway_responses.py.
 """
 
+import math
 from datetime import datetime
 from typing import Any
 
@@ -39,7 +40,7 @@ class ApiError(Exception):
 
     @property
     def is_final(self) -> bool:
-        """Whether the same request, sent again, may be paid a second time: clients of OpenAI repeat some unasked."""
+        """Whether the same request, sent again, may be paid twice: clients of OpenAI repeat many by themselves."""
         return self.ran or self.status in (500, 502, 504)
 
     def as_object(self) -> dict[str, Any]:
@@ -104,8 +105,39 @@ def container_error(status: int | None, words: str) -> InvocationError:
     return InvocationError(502, "model_error", _said("The model failed", words), ran=status != 503, cause=cause)
 
 
+def key_expired() -> ApiError:
+    text = "This API key has expired; ask the operator for a new one."
+    return ApiError(401, "invalid_api_key", text)
+
+
+def model_not_found(model: str) -> ApiError:
+    """In OpenAI's words. The same for a model that is not the key's: which ones there are is not for every key."""
+    text = f"The model `{model[:100]}` does not exist or you do not have access to it; see GET models."
+    return ApiError(404, "model_not_found", text, field="model")
+
+
 def job_not_found() -> ApiError:
     return ApiError(404, "job_not_found", "There is no such job; it never existed, has expired or is not yours.")
+
+
+def file_not_found() -> ApiError:
+    return ApiError(404, "file_not_found", "There is no such file; it never existed, has expired or is not yours.")
+
+
+def batch_not_found() -> ApiError:
+    return ApiError(404, "batch_not_found", "There is no such batch; it never existed, has expired or is not yours.")
+
+
+def batch_not_cancellable(status: str) -> ApiError:
+    """status: as callers see it."""
+    return ApiError(409, "batch_not_cancellable", f"The batch is {status} and can't be cancelled any more.")
+
+
+def file_too_large(limit: int) -> ApiError:
+    text = (
+        f"The file is larger than {limit} bytes, the most that one upload takes: split it, and send a batch for each."
+    )
+    return ApiError(413, "file_too_large", text, field="file")
 
 
 def idempotency_key_reused() -> ApiError:
@@ -136,12 +168,30 @@ def too_many_open_jobs(limit: int) -> ApiError:
     return ApiError(429, "too_many_open_jobs", text, retry_after_in_seconds=10)
 
 
+def too_many_waiting() -> ApiError:
+    text = (
+        "All places for callers who wait for a job's end are taken; send the request again after the seconds in "
+        "retry-after, or POST jobs, which holds nobody."
+    )
+    return ApiError(429, "too_many_waiting", text, retry_after_in_seconds=3)
+
+
 def daily_tokens_exceeded(limit: int, renews_at: datetime, seconds_until_then: int) -> ApiError:
     text = (
         f"With this job you would ask for more than {limit} answer tokens today, "
         f"which is the limit of each caller; it renews at {renews_at.isoformat().replace('+00:00', 'Z')}."
     )
     return ApiError(429, "daily_tokens_exceeded", text, retry_after_in_seconds=max(1, seconds_until_then))
+
+
+def tokens_exceeded(period: str, limit: int, renews_at: datetime, now: float) -> ApiError:
+    """period: minute or month. now: in seconds of the epoch."""
+    text = (
+        f"This key has used its {limit} tokens of the {period}, with those that its open requests may take; "
+        f"it renews at {renews_at.isoformat().replace('+00:00', 'Z')}."
+    )
+    seconds = max(1, math.ceil(renews_at.timestamp() - now))
+    return ApiError(429, f"tokens_per_{period}_exceeded", text, retry_after_in_seconds=seconds)
 
 
 def internal_error(cause: str) -> ApiError:
@@ -169,6 +219,16 @@ def answer_too_large() -> ApiError:
     return ApiError(502, "answer_too_large", text)
 
 
+def answer_not_openai() -> InvocationError:
+    text = "The model's answer has neither choices nor a text; ask the operator to check the model, or POST generate."
+    return InvocationError(502, "model_error", text, ran=True, cause="no choices")
+
+
+def stream_broken() -> InvocationError:
+    text = "The model's stream broke off before the end of its answer; send the request again."
+    return InvocationError(502, "model_error", text, ran=True, cause="stream broken")
+
+
 def answer_of_job(code: str, job_id: str) -> ApiError:
     """A job's answer that POST /generate can't pass on. code: answer_not_text or answer_too_large."""
     return ApiError(502, code, f"The model's answer can't be passed on here; GET jobs/{job_id} has it.")
@@ -187,6 +247,16 @@ def endpoint_not_deployed() -> ApiError:
     """Without retry-after: no time mends it."""
     text = "The stack runs no model: ask its operator to set the parameter DeployEndpoint to true."
     return ApiError(503, "endpoint_not_deployed", text)
+
+
+def model_starting(retry_after_in_seconds: int, *, asked: bool) -> ApiError:
+    """Nothing was accepted. asked: whether the model is on its way."""
+    state = "is starting" if asked else "sleeps, and could not be started now"
+    text = (
+        f"The model {state}; send the request again after the seconds in retry-after, or with stream: true or "
+        "?wait=<seconds> (at most 840) to be held until it answers."
+    )
+    return ApiError(503, "model_starting", text, retry_after_in_seconds=retry_after_in_seconds)
 
 
 def endpoint_not_ready(cause: str, *, ran: bool) -> InvocationError:
@@ -222,6 +292,11 @@ def model_timeout(cause: str | None = None) -> InvocationError:
 def deadline_exceeded() -> ApiError:
     text = "No attempt brought an answer before the job's deadline; send the request again, or ask the operator."
     return ApiError(504, "deadline_exceeded", text)
+
+
+def still_running(job_id: str) -> ApiError:
+    text = f"The answer was not there in time; job {job_id} goes on, and GET jobs/{job_id} will have it."
+    return ApiError(504, "still_running", text)
 
 
 def _said(text: str, words: str) -> str:

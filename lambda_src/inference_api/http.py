@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 from inference_api import errors
 from inference_api.errors import ApiError
 from inference_api.log import log
+from inference_api.named_key import NamedKey, principal_of
 from inference_api.runtime import runtime
 from inference_api.streaming_runtime import Route, Streamed, close
 
@@ -29,6 +30,7 @@ _FIXED_HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-stor
 class Request:
     """One call of a route. `caller` is a hash of the authenticated principal; None where the API is open.
 
+    key: the one that the deployment names, None for any other caller.
     resource: the route's path in the API, as "/jobs/{id}". ends_at: when the function is killed, of the epoch.
     """
 
@@ -38,22 +40,30 @@ class Request:
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     idempotency_key: str | None = None
+    key: NamedKey | None = None
     resource: str = ""
     ends_at: float = inf
+    method: str = ""
 
     @classmethod
     def from_event(cls, event: Event) -> "Request":
+        """Raises ApiError 401 for a key that has expired since its authorizer was asked."""
         headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
         # surrogatepass: the body's rules refuse an invalid text, as a 400.
         body = (event.get("body") or "").encode(errors="surrogatepass")
+        key = NamedKey.from_context(event["requestContext"].get("authorizer") or {})
+        if key and key.expires is not None and key.expires <= runtime().now():
+            raise errors.key_expired()
         return cls(
             body=b64decode(body) if event.get("isBase64Encoded") else body,
             content_type=headers.get("content-type"),
-            caller=_caller(event["requestContext"].get("identity") or {}),
+            caller=_caller(event["requestContext"], key),
             path=event.get("pathParameters") or {},
             query=event.get("queryStringParameters") or {},
             idempotency_key=headers.get("idempotency-key"),
+            key=key,
             resource=event.get("resource", ""),
+            method=event.get("httpMethod", ""),
         )
 
     def whole_number(self, name: str, least: int, most: int, default: int) -> int:
@@ -206,8 +216,7 @@ class _Call:
             return _error_response(self.failed(error)), b""
 
     def failed(self, error: Exception) -> ApiError:
-        failure = error if isinstance(error, ApiError) else _overloaded(error)
-        self._failure = failure or errors.internal_error(place_of(error))
+        self._failure = failure_of(error)
         return self._failure
 
     def milliseconds(self) -> float:
@@ -247,6 +256,13 @@ def _error_response(error: ApiError) -> Response:
     )
 
 
+def failure_of(error: Exception) -> ApiError:
+    """What a caller is told of an exception."""
+    if isinstance(error, ApiError):
+        return error
+    return _overloaded(error) or errors.internal_error(place_of(error))
+
+
 def _overloaded(error: Exception) -> ApiError | None:
     """A 503 where a service behind the function is throttled, down or slow."""
     if isinstance(error, ClientError):
@@ -269,12 +285,18 @@ def place_of(error: Exception) -> str:
     return f"{type(error).__name__} at {place}"
 
 
-def _caller(identity: Mapping[str, Any]) -> str | None:
+def _caller(context: Mapping[str, Any], key: NamedKey | None) -> str | None:
+    """context: of the request, as API Gateway gives it."""
+    identity = context.get("identity") or {}
     if identity.get("caller"):
         # After the colon comes a session name, which the caller chooses freely.
         principal = f"{identity.get('accountId')}/{identity['caller'].partition(':')[0]}"
+    elif key:
+        principal = principal_of(key.name)
     elif identity.get("apiKeyId"):
         principal = f"key/{identity['apiKeyId']}"
+    elif token := (context.get("authorizer") or {}).get("principalId"):
+        principal = f"token/{token}"
     else:
         return None
     return sha256(principal.encode()).hexdigest()[:32]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from inference_api.jobs.policy import JobPolicy
+from inference_api.openai.facts import OpenAIFacts
 from inference_api.request_body import RequestRules
 
 
@@ -15,7 +16,8 @@ class Settings:
 
     endpoint_deployed: False where a parameter of the stack leaves the endpoint, or the machines, out.
     endpoint_configuration: the EndpointConfig that the endpoint has once its update is done. engine_version: empty for
-    an own image. longest_wait_in_seconds: of a caller, for the model or for a job's end.
+    an own image. longest_wait_in_seconds: of a caller, for the model or for a job's end. openai_routes: `chat`,
+    `completions`, both, or none where the deployment has no routes for clients of OpenAI.
     """
 
     endpoint_deployed: bool
@@ -27,7 +29,9 @@ class Settings:
     engine_version: str
     hosting_mode: str
     longest_wait_in_seconds: int
+    openai_routes: tuple[str, ...]
     request_rules: RequestRules
+    openai: OpenAIFacts
 
 
 @cache
@@ -44,6 +48,7 @@ def settings() -> Settings:
         engine_version=os.environ["ENGINE_VERSION"],
         hosting_mode=os.environ["HOSTING_MODE"],
         longest_wait_in_seconds=int(os.environ["LONGEST_WAIT_IN_SECONDS"]),
+        openai_routes=tuple(filter(None, os.environ.get("OPENAI_ROUTES", "").split(","))),
         request_rules=RequestRules(
             engine=os.environ["ENGINE"],
             bodies=tuple(schema["bodies"]),
@@ -53,6 +58,7 @@ def settings() -> Settings:
             names=schema.get("names"),
             most_answers=schema.get("most_answers"),
         ),
+        openai=OpenAIFacts(**schema.get("openai", {})),
     )
 
 
@@ -94,6 +100,11 @@ def job_settings() -> JobSettings:
         limits=Limits(jobs["open_jobs"], jobs["answer_tokens_per_day"]),
         max_waiting=jobs["max_waiting"],
     )
+
+
+def usage_table() -> str | None:
+    """Of what keys have used; None where the deployment names no keys."""
+    return os.environ.get("USAGE_TABLE")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,10 @@ from botocore.config import Config
 
 from inference_api import runtime
 from inference_api.handlers import (
+    advance_batches,
+    batches,
     cancel_job,
+    files,
     generate,
     generate_by_job,
     list_jobs,
@@ -53,6 +56,9 @@ HANDLERS: dict[str, Handler] = {
     "record_result": record_result.handler,
     "run_job": run_job.handler,
     "tend_machines": tend_machines.handler,
+    "files": files.handler,
+    "batches": batches.handler,
+    "advance_batches": advance_batches.handler,
 }
 # As in the templates; a test compares them. Timeouts in seconds.
 TIMEOUTS = {
@@ -65,6 +71,9 @@ TIMEOUTS = {
     "record_result": 30,
     "run_job": 90,
     "tend_machines": 50,
+    "files": 28,
+    "batches": 28,
+    "advance_batches": 60,
 }
 INDEXES = {"by_owner": ("owner", "listed_at"), "by_due": ("due_shard", "due_at")}
 VISIBILITY_IN_TIMEOUTS = 6
@@ -85,7 +94,7 @@ class Deployment:
         self.table = Table("jobs", indexes, scheduler, self._new_random())
         self.database = DynamoDb(self.table, Transactions(scheduler, self._new_random()), trial.page_bytes)
         self.bucket = Bucket("job-files", scheduler, self._new_random())
-        self.bus = EventBus(scheduler, faults)
+        self.bus = EventBus(scheduler, faults, on_waiting_batch=self.advance_batches)
         self.functions = Functions(scheduler, self._new_random(), faults, trial.clock_skew)
         handlers = HANDLERS | ({} if trial.mode == "realtime" else {"generate": generate_by_job.handler})
         for name, handler in handlers.items():
@@ -142,6 +151,10 @@ class Deployment:
     def tend(self) -> Invocation:
         """Start the tender, as another rule does each minute."""
         return self.functions.by_name["tend_machines"].start({"source": "aws.events"})
+
+    def advance_batches(self, detail: dict[str, Any] | None = None) -> Invocation:
+        """Start the driver of batches: each minute, and for the event of a batch that waits."""
+        return self.functions.by_name["advance_batches"].start({"source": "slipway", "detail": detail or {}})
 
     @contextmanager
     def as_runtime(self) -> Iterator[None]:
@@ -207,7 +220,8 @@ class Deployment:
             "ENGINE_VERSION": "",
             "HOSTING_MODE": trial.mode,
             "LONGEST_WAIT_IN_SECONDS": "25",
-            "REQUEST_SCHEMA": json.dumps({"bodies": ["inputs"], "parameters": {}, "model_aliases": []}),
+            "OPENAI_ROUTES": "completions",
+            "REQUEST_SCHEMA": json.dumps({"bodies": ["inputs", "prompt"], "parameters": {}, "model_aliases": []}),
             "MAX_BODY_BYTES": "131072",
             "DEPLOYMENT_NAME": "simulated",
             "JOB_TABLE": self.table.name,

@@ -16,6 +16,15 @@ ROUTES = {
     ("GET", "/jobs/{id}"): "poll_job",
     ("DELETE", "/jobs/{id}"): "cancel_job",
     ("POST", "/generate"): "generate",
+    ("POST", "/files"): "files",
+    ("GET", "/files"): "files",
+    ("GET", "/files/{id}"): "files",
+    ("DELETE", "/files/{id}"): "files",
+    ("GET", "/files/{id}/content"): "files",
+    ("POST", "/batches"): "batches",
+    ("GET", "/batches"): "batches",
+    ("GET", "/batches/{id}"): "batches",
+    ("POST", "/batches/{id}/cancel"): "batches",
 }
 
 
@@ -51,7 +60,8 @@ class Gateway:
         answer = invocation.result
         if invocation.outcome != "returned":
             return Reply(502, {}, {"error": {"code": "function_failed", "message": ""}})
-        return Reply(answer["statusCode"], answer["headers"], json.loads(answer["body"]))
+        is_json = answer["headers"]["content-type"] == "application/json"
+        return Reply(answer["statusCode"], answer["headers"], json.loads(answer["body"]) if is_json else answer["body"])
 
 
 def http_event(

@@ -110,7 +110,8 @@ def body_for(prompt: str) -> bytes:
 
 
 def prompt_of(body: bytes) -> str:
-    prompt: str = json.loads(body)["inputs"]
+    document = json.loads(body)
+    prompt: str = document.get("inputs") or document["prompt"]
     return prompt.removeprefix(f"{CANARY} ")
 
 

@@ -8,6 +8,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from inference_api import errors, http
+from inference_api.batches import transitions as batch_transitions
+from inference_api.batches.batch import Batch
+from inference_api.batches.driver import Driver
+from inference_api.batches.lines import Lines
 from inference_api.jobs import files, items, recorder, sweeper, transitions, view, worker
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.completion import Completion
@@ -44,6 +48,10 @@ STOPS, STARTS = "i11_no_machine_runs_without_work", "i11_waiting_work_gets_a_mac
 ONCE, AT_REST = "i11_no_job_is_worked_on_twice_at_once", "i11_machines_stop_at_rest"
 LOGS, VALID = "texts_stay_out_of_logs_and_events", "requests_are_valid"
 
+BATCHES_END, ONE_RESULT = "batches_end", "each_line_of_a_batch_has_one_result_in_order"
+RIGHT_RESULT, COUNTS_GROW = "results_of_a_batch_answer_their_lines", "counts_of_a_batch_never_go_back"
+RIGHT_LINE = "the_model_is_asked_for_lines_of_batches_only"
+
 # Settings of trials.
 HEALTHY: dict[str, Any] = {"rates": Rates(), "habits": Habits(listed=0.5, key_with_other_body=0.5)}
 MODEL_ERRORS: dict[str, Any] = {"rates": Rates(unknown_outcome=0.2, model_error=0.4)}
@@ -60,6 +68,8 @@ PAST_RETENTION: dict[str, Any] = {"rates": Rates(), "after_retention": True, "jo
 HANGING_BOOTS: dict[str, Any] = {"rates": Rates(boot_hangs=0.5), "arrivals": 2400}
 LONG_JOBS: dict[str, Any] = {"rates": Rates(), "median": 200.0, "longest": 280.0, "jobs": 20}
 REPLACED: dict[str, Any] = LONG_JOBS | {"rates": Rates(machine_replaced=0.3), "startup": 240}
+BATCHES: dict[str, Any] = {"rates": Rates(), "jobs": 1, "batches": 2, "batch_lines": 60}
+SLOW_BATCHES: dict[str, Any] = BATCHES | {"median": 40.0, "longest": 45.0, "capacity": 4}
 CONFUSED_WORKERS: dict[str, Any] = {
     "rates": Rates(unknown_outcome=0.3, throttle=0.4, duplicate_message=1.0),
     "faulty_functions": ("run_job",),
@@ -500,5 +510,38 @@ TRIED = [
         '"ADD #counter :amount"',
         'f"ADD {name} :amount"',
         REALTIME,
+    ),
+    Mutant(
+        "a batch is never finalized",
+        BATCHES_END,
+        batch_transitions.finalize,
+        "!= IN_PROGRESS",
+        "== IN_PROGRESS",
+        trial=BATCHES,
+    ),
+    Mutant(
+        "results of a batch are read backwards",
+        ONE_RESULT,
+        Driver._results,
+        "for line in lines]",
+        "for line in reversed(lines)]",
+        trial=BATCHES,
+    ),
+    Mutant("results have another line's name", RIGHT_RESULT, Lines._line, "line.custom_id", '"line 0"', trial=BATCHES),
+    Mutant(
+        "lines of open blocks count twice",
+        COUNTS_GROW,
+        Batch.view,
+        "*self.seen.values()]",
+        "*self.seen.values(), *self.seen.values()]",
+        trial=SLOW_BATCHES,
+    ),
+    Mutant(
+        "a line runs with another prompt",
+        RIGHT_LINE,
+        Lines.call_of,
+        "line.body,",
+        '{**line.body, "prompt": "batch of nobody"},',
+        trial=BATCHES,
     ),
 ]

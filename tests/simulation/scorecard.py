@@ -27,6 +27,7 @@ class Scorecard:
 
     jobs: int = 0
     calls: int = 0
+    lines: int = 0
     ends: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
     breaches: list[tuple[Trial, Breach]] = field(default_factory=list)
@@ -39,7 +40,8 @@ class Scorecard:
         faults = world.faults.injected + Counter({"function timed out": world.deployment.functions.timeouts})
         ends = Counter(world.history.final_row(job).state for job in world.history.rows)
         found = [(trial, breach) for breach in breaches(world)]
-        return cls(len(world.history.rows), len(world.history.exchanges), ends, faults, found)
+        lines = sum(len(batch.output) + len(batch.errors) for batch in world.batch_callers.followed)
+        return cls(len(world.history.rows), len(world.history.exchanges), lines, ends, faults, found)
 
     @classmethod
     def total(cls, cards: Iterable["Scorecard"]) -> "Scorecard":
@@ -47,6 +49,7 @@ class Scorecard:
         for card in cards:
             total.jobs += card.jobs
             total.calls += card.calls
+            total.lines += card.lines
             total.ends += card.ends
             total.faults += card.faults
             total.breaches += card.breaches
@@ -67,6 +70,7 @@ class Scorecard:
 
     def __str__(self) -> str:
         lines = [_line("jobs", self.jobs), _line("requests of callers", self.calls)]
+        lines += [_line("lines of batches with a result", self.lines)]
         lines += [_line(f"  {state.lower()}", count) for state, count in sorted(self.ends.items())]
         lines += [_line("faults injected", self.faults.total())]
         lines += [_line(f"  {name}", count) for name, count in sorted(self.faults.items())]
@@ -84,7 +88,14 @@ class Scorecard:
 
     def as_json(self) -> str:
         """The counts, to compare runs."""
-        card = {"jobs": self.jobs, "requests": self.calls, "ends": self.ends, "faults": self.faults} | self.counts
+        card = {
+            "jobs": self.jobs,
+            "requests": self.calls,
+            "lines": self.lines,
+            "ends": self.ends,
+            "faults": self.faults,
+        }
+        card |= self.counts
         return json.dumps(card, indent=2, sort_keys=True)
 
 

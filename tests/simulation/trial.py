@@ -1,11 +1,12 @@
 """The settings of one trial: deployment, load and faults."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from simulation.callers import Habits
 from simulation.faults import Rates
 
 _SECONDS_BETWEEN_JOBS = 7.0
+_JOBS_FOR_A_BATCH = 300
 MODES = ("async", "realtime", "ec2")
 COMPOSITIONS = ("folder", "no slashes", "behind the name")
 
@@ -16,7 +17,7 @@ class Trial:
 
     answer_within: the timeout of functions that answer callers. composition: how the asynchronous endpoint makes an
     output's key of path, extension and name. machines: each takes four jobs at once, stops itself after `idle` seconds
-    without work, and has `startup` seconds to begin.
+    without work, and has `startup` seconds to begin. batches: beside the jobs, with up to `batch_lines` lines each.
     """
 
     mode: str
@@ -50,10 +51,13 @@ class Trial:
     after_retention: bool = True
     sweeps: bool = True
     clock_skew: float = 0.0
+    batches: int = 0
+    batch_lines: int = 230
 
     @classmethod
     def harsh(cls, mode: str, *, seed: int = 1, jobs: int) -> "Trial":
         """A trial of `make chaos`: endpoints are kept busy, machines have time to sleep between jobs."""
+        trial = cls(mode=mode, seed=seed, jobs=jobs, batches=jobs // _JOBS_FOR_A_BATCH)
         if mode != "ec2":
-            return cls(mode=mode, seed=seed, jobs=jobs)
-        return cls(mode=mode, seed=seed, jobs=jobs, arrivals=_SECONDS_BETWEEN_JOBS * jobs, habits=Habits(follow=0.1))
+            return trial
+        return replace(trial, arrivals=_SECONDS_BETWEEN_JOBS * jobs, habits=Habits(follow=0.1))

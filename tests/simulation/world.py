@@ -7,6 +7,7 @@ from math import inf
 from random import Random
 
 from simulation.aws.ec2 import STOPPED, TERMINATED
+from simulation.batch_callers import BatchCallers
 from simulation.callers import Callers
 from simulation.deployment import Deployment
 from simulation.faults import Faults
@@ -37,6 +38,7 @@ class World:
         gateway = Gateway(self.scheduler, self.random, self.deployment.functions, self.faults)
         chance = Random(self.random.random())
         self.callers = Callers(self.scheduler, chance, gateway, self.history, trial.habits, trial.owners)
+        self.batch_callers = BatchCallers(self.scheduler, chance, gateway, self.deployment.bucket)
         self.sweeps: list[Invocation] = []
         self.tends: list[Invocation] = []
         self.unknown_ids: list[str] = []
@@ -52,6 +54,9 @@ class World:
             if trial.mode == "ec2":
                 self._set_up_machines()
             self.callers.submit_all(trial.jobs, trial.arrivals)
+            if trial.batches:
+                self.batch_callers.begin(trial.batches, trial.arrivals, trial.batch_lines)
+                self.scheduler.spawn(self._advance_each_minute)
             self._plan_outages()
             self._send_unknown_messages()
             if trial.sweeps:
@@ -84,6 +89,13 @@ class World:
             self.tends.append(self.deployment.tend())
             if self.faults.happens("two tenders at once", self.trial.rates.double_sweep):
                 self.deployment.tend()
+
+    def _advance_each_minute(self) -> None:
+        while not self._quiet:
+            self.scheduler.sleep(SWEEP_EVERY)
+            self.deployment.advance_batches()
+            if self.faults.happens("two drivers at once", self.trial.rates.double_sweep):
+                self.deployment.advance_batches()
 
     def _sweep_each_minute(self) -> None:
         while not self._quiet:
@@ -141,7 +153,7 @@ class World:
 
     def _is_quiet(self) -> bool:
         deployment = self.deployment
-        if self.callers.unfinished:
+        if self.callers.unfinished or self.batch_callers.unfinished:
             return False
         if self.trial.mode == "ec2":
             # A message of a job that has ended may lie in the queue while the machines sleep.

@@ -193,7 +193,7 @@ def test_every_handler_is_named_by_a_stack_or_construct_and_exists() -> None:
 
 def test_the_functions_get_exactly_the_environment_they_read() -> None:
     constructs = ROOT / "constructs" / "llm_hosting"
-    names = ("function_environment", "hosted_model", "realtime_hosting", "async_hosting", "ec2_hosting")
+    names = ("function_environment", "hosted_model", "key_usage", "realtime_hosting", "async_hosting", "ec2_hosting")
     given = set(re.findall(r'"([A-Z_]{5,})":', "".join((constructs / f"{name}.py").read_text() for name in names)))
     read = set(re.findall(r'"([A-Z_]{5,})"', (ROOT / "lambda_src" / "inference_api" / "settings.py").read_text()))
     # Of the portable rendering, and of the agent on a machine.

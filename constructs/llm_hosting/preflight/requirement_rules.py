@@ -91,6 +91,12 @@ _NEEDED = (
         "remove it, or change api.auth",
     ),
     _Requirement(
+        "api.keys",
+        lambda d: bool(d.api.keys) and d.api.auth != "api-key",
+        "needs api.auth: api-key, not {deployment.api.auth}, which asks nobody for a key",
+        "remove it, or change api.auth",
+    ),
+    _Requirement(
         "hosting.instance_count.min",
         lambda d: _is_realtime(d) and d.hosting.instance_count.min == 0,
         "0 is refused with hosting.mode: realtime, which nothing wakes",

@@ -12,26 +12,36 @@ from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import JobTable
+from inference_api.key_usage import Charge, KeyUsage
 from inference_api.log import log
 from inference_api.metrics import emit
 from inference_api.runtime import Runtime
+from inference_api.token_counts import tokens_by_length, tokens_of
 
 
 class Completion:
     """The only writer of final states."""
 
-    def __init__(self, table: JobTable, events: Any, policy: JobPolicy, runtime: Runtime, deployment: str) -> None:
+    def __init__(
+        self,
+        table: JobTable,
+        events: Any,
+        policy: JobPolicy,
+        runtime: Runtime,
+        deployment: str,
+        usage: KeyUsage | None = None,
+    ) -> None:
         self._table, self._events, self._policy = table, events, policy
-        self._runtime, self._deployment = runtime, deployment
+        self._runtime, self._deployment, self._usage = runtime, deployment, usage
 
     def succeed(self, job: Job, output: Output, answer: Answer | None, *, by_sweeper: bool = False) -> Job:
         """Pin an output in the bucket. answer: the one in it, at least where the table should have a copy."""
         now = self._runtime.now()  # the copy goes at the same second as the row
-        kept_until = self._policy.kept_until(now)
+        kept_until = self._policy.job_kept_until(job, now)
         if answer and output.in_table and job.is_open:
             self._table.put_answer(job, output, answer, kept_until)
         job, _ = self._change(
-            job, lambda row: transitions.succeed(row, output, now, self._policy), by_sweeper=by_sweeper
+            job, lambda row: transitions.succeed(row, output, now, self._policy), by_sweeper=by_sweeper, answer=answer
         )
         return job
 
@@ -104,7 +114,9 @@ class Completion:
             log({"job": job.id, "cause": f"{type(error).__name__} at announcing"})
         return job
 
-    def _change(self, job: Job, decide: Callable[[Job], Job | None], *, by_sweeper: bool = False) -> tuple[Job, bool]:
+    def _change(
+        self, job: Job, decide: Callable[[Job], Job | None], *, by_sweeper: bool = False, answer: Answer | None = None
+    ) -> tuple[Job, bool]:
         was_open = False
 
         def decide_and_look(row: Job) -> Job | None:
@@ -115,6 +127,7 @@ class Completion:
         job, changed = self._table.change(job, decide_and_look)
         if changed and was_open and not job.is_open:
             self._count(job, by_sweeper)
+            self._count_tokens(job, answer)
             job = self.announce(job)
         return job, changed
 
@@ -128,9 +141,21 @@ class Completion:
         }
         emit(self._deployment, job.ended_at, values | ({"JobsEndedBySweeper": 1} if by_sweeper else {}))
 
+    def _count_tokens(self, job: Job, answer: Answer | None) -> None:
+        """On its owner's account, by whoever has ended the job: once, or not at all, and then the charge stays."""
+        if self._usage is None or not job.tokens_in:
+            return
+        prompt, completion = (job.tokens_in if job.attempts and not job.refused else 0), 0
+        if job.output:
+            said = tokens_of(answer.body) if answer else None
+            prompt = said[0] if said and said[0] is not None else job.tokens_in
+            completion = said[1] if said else tokens_by_length(job.output.size)
+        charge = Charge(job.owner, job.accepted_at, job.tokens_in, job.tokens_out)
+        self._usage.settle(charge, prompt, completion, failed=job.state in (FAILED, EXPIRED))
+
     def _put_error(self, job: Job, attempt: int, failure: InvocationError) -> None:
         """Until the job's end, which sets the time to live to that of the row."""
         if job.is_open:
             field = {"field": failure.field} if failure.field else {}
             error = {"code": failure.code, "message": failure.message} | field
-            self._table.put_error(job, attempt, error, self._policy.kept_until(job.deadline))
+            self._table.put_error(job, attempt, error, self._policy.job_kept_until(job, job.deadline))

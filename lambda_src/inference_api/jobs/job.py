@@ -42,7 +42,8 @@ class Job:
     sent: the queue holds a message for it. marked: the last attempt that the asynchronous endpoint confirmed.
     output_key, failure_key: where SageMaker says that it writes that attempt's output, or describes its failure.
     refused: the model refuses the request. holds_slot: it counts against its owner's open jobs. announced: the
-    event of its end is out. due_at: when the sweeper looks at it next.
+    event of its end is out. due_at: when the sweeper looks at it next. keep_until: its row stays until then at least.
+    tokens_in, tokens_out: those that its owner's account is charged with until the end; 0 = none, nobody counts.
     """
 
     id: str
@@ -69,6 +70,9 @@ class Job:
     announced: bool = False
     ended_at: float | None = None
     expires_at: int | None = None
+    keep_until: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
 
     @property
     def is_open(self) -> bool:

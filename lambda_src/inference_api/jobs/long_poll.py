@@ -1,6 +1,6 @@
 """Long polling: hold a caller until the job ends."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from hmac import compare_digest
 
@@ -67,11 +67,33 @@ class LongPoll:
             place = self._places.take(job.owner, end)
         if place is None:
             return job, False
-        while job.is_open and self._runtime.now() + READ_INTERVAL_IN_SECONDS <= end:
-            self._runtime.sleep(READ_INTERVAL_IN_SECONDS)
-            with suppress(*PASSING_ERRORS):
-                # An eventually consistent read costs half, and may miss a new row.
-                job = self._while_held.get(job.id, consistent=False) or self._while_held.get(job.id) or job
-        with suppress(*PASSING_ERRORS):
-            self._places.give_back(job.owner, place)
+        for row in self.follow(job, end, place):
+            job = row
         return job, True
+
+    def take_place(self, owner: str, end: float) -> str:
+        """A place to be held until then, for a caller whose request has no other answer than the job's.
+
+        Raises ApiError 429 if none is free, and botocore's errors.
+        """
+        place = self._places.take(owner, end)
+        if place is None:
+            raise errors.too_many_waiting()
+        return place
+
+    def leave(self, owner: str, place: str) -> None:
+        """Free the place; one that is not freed expires."""
+        with suppress(*PASSING_ERRORS):
+            self._places.give_back(owner, place)
+
+    def follow(self, job: Job, end: float, place: str) -> Generator[Job, None, None]:
+        """The job after each read, to its end or the time `end`. Frees the place then, or when closed."""
+        try:
+            while job.is_open and self._runtime.now() + READ_INTERVAL_IN_SECONDS <= end:
+                self._runtime.sleep(READ_INTERVAL_IN_SECONDS)
+                with suppress(*PASSING_ERRORS):
+                    # An eventually consistent read costs half, and may miss a new row.
+                    job = self._while_held.get(job.id, consistent=False) or self._while_held.get(job.id) or job
+                yield job
+        finally:
+            self.leave(job.owner, place)

@@ -24,6 +24,10 @@ class JobPolicy:
         """When everything about a job with this end may be deleted, in whole seconds of the epoch."""
         return int(end) + self.retention
 
+    def job_kept_until(self, job: Job, end: float) -> int:
+        """The same for a job that ends then: a batch needs its lines' jobs until it ends itself."""
+        return max(self.kept_until(end), job.keep_until)
+
     def latest_start(self, job: Job) -> float:
         """The last moment at which an attempt may be claimed."""
         return job.deadline - self.invocation_timeout - MARGIN_IN_SECONDS

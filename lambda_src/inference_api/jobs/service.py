@@ -8,7 +8,7 @@ from botocore.config import Config
 
 from inference_api import deployed_engine
 from inference_api.answer import Answer
-from inference_api.endpoint_status import FirstService
+from inference_api.endpoint_status import ASLEEP, READY, STARTING, FirstService
 from inference_api.http import Request
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.backend import JobBackend
@@ -21,6 +21,7 @@ from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces
+from inference_api.key_usage import key_usage
 from inference_api.machine.parts import readiness, starter
 from inference_api.machine.readiness import Readiness
 from inference_api.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, OutOfTimeError, runtime
@@ -46,9 +47,22 @@ class JobService:
 
         An input in the bucket would keep CloudFormation from rolling a failed first deploy back.
         """
+        self.demand()
+        return self.submission.submit(request)
+
+    def demand(self) -> None:
+        """Raises ApiError 503 where there is no model, and before it could first answer."""
         deployed_engine.demand()
         first_service().demand()
-        return self.submission.submit(request)
+
+    def wake(self) -> bool:
+        """Start a model that sleeps, for no job of the caller's; whether it is on its way."""
+        if settings().hosting_mode == "ec2":
+            starter().wake()
+        elif deployed_engine.state() == ASLEEP:
+            self.submission.wake()
+            return True
+        return deployed_engine.state() in (STARTING, READY)
 
     def read_answer(self, job: Job, output: Output) -> Answer:
         """The model's answer, from the table's copy if there is one."""
@@ -75,7 +89,9 @@ def job_service() -> JobService:
     current, jobs = runtime(), job_settings()
     table = JobTable(current.client("dynamodb", STANDARD_RETRIES), jobs.table, current)
     files = JobFiles(current.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION)), jobs.bucket)
-    completion = Completion(table, current.client("events", STANDARD_RETRIES), jobs.policy, current, jobs.deployment)
+    usage = key_usage()
+    events = current.client("events", STANDARD_RETRIES)
+    completion = Completion(table, events, jobs.policy, current, jobs.deployment, usage)
     backend = _backend(table, files, completion)
     submission = Submission(
         table,
@@ -87,6 +103,7 @@ def job_service() -> JobService:
         runtime=current,
         deployment=jobs.deployment,
         engine_serves=deployed_engine.serves,
+        usage=usage,
     )
     return JobService(table, files, completion, backend, submission, _long_poll(table))
 

@@ -1,6 +1,9 @@
 """Accept a job: store its input and its row, and count it against its owner's limits."""
 
+import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -13,15 +16,29 @@ from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job
 from inference_api.jobs.policy import JobPolicy
-from inference_api.jobs.table import Charge, JobTable, KeyTakenError, LimitReachedError, Reservation
+from inference_api.jobs.table import Charge, JobExistsError, JobTable, KeyTakenError, LimitReachedError, Reservation
 from inference_api.jobs.transitions import accept
+from inference_api.key_usage import Charge as KeyCharge
+from inference_api.key_usage import KeyUsage
 from inference_api.log import log
+from inference_api.metered_call import check_model
 from inference_api.metrics import emit
+from inference_api.named_key import NamedKey
+from inference_api.openai.call import OpenAICall
 from inference_api.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
 from inference_api.runtime import Runtime
 from inference_api.settings import Limits
+from inference_api.token_counts import most_tokens
 
 _LONGEST_KEY = 255
+# No caller's hash.
+_NOBODY = "wake"
+# The smallest request, by the key of its prompt; a chat needs a template, which not every model has.
+_SMALLEST: Mapping[str, Mapping[str, Any]] = {
+    "prompt": {"prompt": ".", "max_tokens": 1},
+    "inputs": {"inputs": ".", "parameters": {"max_new_tokens": 1}},
+    "messages": {"messages": [{"role": "user", "content": "."}], "max_tokens": 1},
+}
 _DAY_IN_SECONDS = 86_400
 
 
@@ -40,10 +57,11 @@ class Submission:
         runtime: Runtime,
         deployment: str,
         engine_serves: Callable[[], bool],
+        usage: KeyUsage | None = None,
     ) -> None:
         self._table, self._files, self._backend, self._rules = table, files, backend, rules
         self._policy, self._limits, self._runtime, self._deployment = policy, limits, runtime, deployment
-        self._engine_serves = engine_serves
+        self._engine_serves, self._usage = engine_serves, usage
 
     def submit(self, request: Request) -> Job:
         """The new job, or the one of the caller's idempotency key."""
@@ -54,30 +72,102 @@ class Submission:
         earlier, gone = self._earlier(owner, key, fingerprint)
         if earlier:
             return earlier
-        now = self._runtime.now()
-        job = self._backend.claim_at_acceptance(accept(self._runtime.new_id(), owner, now, self._policy))
-        self._files.put_input(job.id, body_for_model(request.body, document, self._rules))
-        keep_until = int(job.deadline) + self._policy.retention + _DAY_IN_SECONDS
+        charge = self._admit(request, document)
+        now = charge.moment if charge else self._runtime.now()
+        new_key = (key, fingerprint, gone) if key else None
+        body = body_for_model(request.body, document, self._rules)
         try:
-            self._table.add(
-                job,
-                self._charge(tokens, now),
-                Reservation(key, fingerprint, keep_until, gone) if key else None,
-            )
+            return self._accept(owner, body, tokens, now, new_key, charge)
         except KeyTakenError:  # by the same caller, a moment ago
+            self._give_back(charge)
             earlier, _ = self._earlier(owner, key, fingerprint)
             if earlier is None:
                 raise errors.key_in_use() from None
             return earlier
         except LimitReachedError as reached:
+            self._give_back(charge)
             raise self._refusal(reached.limit, now) from None
-        emit(self._deployment, now, {"JobsAccepted": 1})
+
+    def submit_line(
+        self, job_id: str, owner: str, key: NamedKey | None, call: OpenAICall, *, run_until: int, keep_until: int
+    ) -> None:
+        """A line of a batch as a job, unless there is one with its id. It has until `run_until`, or a job's usual time.
+
+        Batches leave half of their owner's open jobs to other work.
+        """
+        tokens, body = self._tokens(call.document), call.unstreamed()
+        taken = self._usage.admit(owner, key, *most_tokens(body, call.document, self._rules)) if self._usage else None
+        now = taken.moment if taken else self._runtime.now()
+        job = accept(job_id, owner, now, self._policy)
+        if taken:
+            job = replace(job, tokens_in=taken.tokens_in, tokens_out=taken.tokens_out)
+        writer = f"{self._runtime.random.getrandbits(32):08x}"  # tells this call's own write from another's
+        job = replace(job, writer=writer, deadline=max(job.deadline, float(run_until)), keep_until=keep_until)
+        job = self._backend.claim_at_acceptance(job)
+        self._files.put_input(job.id, body)
+        limits = self._limited(tokens, now)
+        try:
+            self._table.add(job, replace(limits, open_jobs=max(1, limits.open_jobs // 2)), None)
+        except JobExistsError:
+            self._give_back(taken)
+            return
+        except LimitReachedError as reached:
+            self._give_back(taken)
+            raise self._refusal(reached.limit, now) from None
+        self._hand_over(job)
+
+    def wake(self) -> None:
+        """A job of nobody's, with the smallest request, unless one is open.
+
+        An asynchronous endpoint without instances starts one for a request in its queue. A count that is set by hand is
+        Application Auto Scaling's to change at its next look, which may be before the caller comes back.
+        """
+        body = next(json.dumps(_SMALLEST[key]).encode() for key in _SMALLEST if key in self._rules.bodies)
+        last = self._table.find_key(_NOBODY, _NOBODY)
+        job = self._table.get(last.job_id) if last else None
+        if job and job.is_open:
+            return
+        # If another caller was quicker, or an attempt of the last one may still run, it is awake in a moment, too.
+        with suppress(KeyTakenError, LimitReachedError):
+            self._accept(_NOBODY, body, 0, self._runtime.now(), (_NOBODY, "", last and last.job_id))
+
+    def _accept(
+        self,
+        owner: str,
+        body: bytes,
+        tokens: int,
+        now: float,
+        key: tuple[str, str, str | None] | None,
+        charge: KeyCharge | None = None,
+    ) -> Job:
+        """key: with the fingerprint, and the job that had it before. Raises KeyTakenError or LimitReachedError."""
+        job = self._backend.claim_at_acceptance(accept(self._runtime.new_id(), owner, now, self._policy))
+        if charge:
+            job = replace(job, tokens_in=charge.tokens_in, tokens_out=charge.tokens_out)
+        self._files.put_input(job.id, body)
+        keep_until = int(job.deadline) + self._policy.retention + _DAY_IN_SECONDS
+        reservation = Reservation(key[0], key[1], keep_until, key[2]) if key else None
+        self._table.add(job, self._limited(tokens, now), reservation)
+        self._hand_over(job)
+        return job
+
+    def _hand_over(self, job: Job) -> None:
+        emit(self._deployment, job.accepted_at, {"JobsAccepted": 1})
         try:
             self._backend.dispatch(job)
         except PASSING_ERRORS as error:
             # The job is accepted: the sweeper hands it over later.
             log({"job": job.id, "cause": f"{type(error).__name__} at dispatch"})
-        return job
+
+    def _admit(self, request: Request, document: Mapping[str, Any]) -> KeyCharge | None:
+        check_model(request, document)
+        if self._usage is None:
+            return None
+        return self._usage.admit(request.owner, request.key, *most_tokens(request.body, document, self._rules))
+
+    def _give_back(self, charge: KeyCharge | None) -> None:
+        if self._usage and charge:
+            self._usage.settle(charge, 0, 0, failed=True)
 
     def _tokens(self, document: Mapping[str, Any]) -> int:
         most = self._limits.answer_tokens_per_day
@@ -99,7 +189,7 @@ class Submission:
             raise errors.idempotency_key_reused()
         return job, None
 
-    def _charge(self, tokens: int, now: float) -> Charge:
+    def _limited(self, tokens: int, now: float) -> Charge:
         day = datetime.fromtimestamp(now, UTC).date().isoformat()
         return Charge(self._limits.open_jobs, self._limits.answer_tokens_per_day, tokens, day)
 

@@ -26,6 +26,10 @@ class KeyTakenError(Exception):
     """The idempotency key already belongs to a job."""
 
 
+class JobExistsError(Exception):
+    """Another call has accepted a job with this id."""
+
+
 class Accepted(NamedTuple):
     """The job of an idempotency key."""
 
@@ -65,7 +69,7 @@ class JobTable:
         return self._alive(items.from_item(item)) if item else None
 
     def add(self, job: Job, charge: Charge, reservation: Reservation | None) -> None:
-        """Raises LimitReachedError or KeyTakenError, and then nothing was written."""
+        """Raises LimitReachedError, KeyTakenError or JobExistsError, and then nothing was written."""
         writes = {
             "job": self._writes.put(items.to_item(job), "attribute_not_exists(pk)"),
             "open_jobs": self._writes.add(items.slots_key(job.owner), "open", 1, most=charge.open_jobs),
@@ -77,7 +81,10 @@ class JobTable:
         refused = self._writes.together(list(writes.values()), token=job.id)
         reasons = [name for name, reason in zip(writes, refused, strict=False) if reason]
         if "job" in reasons:
-            return  # ids are unique, so this call's own earlier try was written after all
+            found = refused[0] and refused[0].get("Item")
+            if found and items.from_item(found).writer != job.writer:
+                raise JobExistsError
+            return  # this call's own earlier try was written after all
         if "key" in reasons:
             raise KeyTakenError
         if reasons:
@@ -137,6 +144,11 @@ class JobTable:
         item = self._get(items.error_key(job.id, attempt), consistent=True)
         error: dict[str, str] | None = json.loads(item["body"]["B"]) if item and "body" in item else None
         return error
+
+    def get_all(self, job_ids: list[str]) -> dict[str, Job]:
+        """Those of at most 100 jobs that exist and have not expired, by id."""
+        found = self._get_all([items.job_key(job_id) for job_id in job_ids])
+        return {job.id: job for job in found if self._alive(job)}
 
     def jobs_of(self, owner: str, limit: int, after: str | None) -> tuple[list[Job], str | None]:
         """A page of an owner's jobs, newest first, and the `listed_at` after which the next page begins."""

@@ -175,7 +175,7 @@ def _ended(job: Job, state: str, now: float, policy: JobPolicy) -> Job:
         state=state,
         ended_at=now,
         # Until the deadline a cancelled job's attempt may hold the slot, which must not vanish with the row.
-        expires_at=policy.kept_until(max(now, job.deadline if state == CANCELLED else now)),
+        expires_at=policy.job_kept_until(job, max(now, job.deadline if state == CANCELLED else now)),
         due_at=now + FIRST_LOOK_IN_SECONDS,
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from inference_api import errors
+from inference_api.endpoint_status import ASLEEP, FAILED, READY, STARTING
 from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.machine.row import Machine, usual_boot
 from inference_api.machine.rows import MachineRows
@@ -11,6 +12,7 @@ from inference_api.machine.rows import MachineRows
 # A refusal such as a lack of capacity is shown for so long after the last one: the tender tries each minute.
 _REFUSAL_IN_SECONDS = 300
 _SHORTEST_WAIT_IN_SECONDS = 5
+_STATES = {"InService": READY, "Starting": STARTING, "Stopping": ASLEEP, "Failed": FAILED, "Stopped": ASLEEP}
 # One that takes longer than usual may end at any moment.
 _SHARE_OF_A_LATE_START = 0.05
 
@@ -56,6 +58,10 @@ class Readiness:
         status = next(status for status, holds in self._statuses(rows, now).items() if holds)
         since = max((row.asked_at for row in rows), default=0) if status == "Starting" else 0
         return {"status": status, "since": since or None, "usual_seconds": round(usual_boot(rows))}
+
+    def state(self) -> str:
+        """READY, STARTING, ASLEEP or FAILED. Raises botocore's errors."""
+        return _STATES[self.describe()["status"]]
 
     def _statuses(self, rows: list[Machine], now: float) -> dict[str, bool]:
         """The first that holds counts."""

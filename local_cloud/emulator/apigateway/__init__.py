@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from local_cloud.emulator import cloudwatch, iam, ministack
-from local_cloud.emulator.apigateway import access_log, authorization, errors, integration, rest_call
+from local_cloud.emulator.apigateway import access_log, authorization, errors, integration, response_stream, rest_call
 from local_cloud.emulator.apigateway.rest_call import RestCall
 from local_cloud.emulator.cloudformation import extend_resource_type
 
@@ -27,10 +27,18 @@ async def _answer(call: RestCall, proceed: Callable[[], Awaitable[ministack.Answ
     error = _error(call) if call.stage else None
     answer = errors.refuse(call, error) if error else await proceed()
     answer[1].setdefault("x-amzn-requestid", call.request_id)
-    access_log.write_access_log(call, answer)
-    if call.stage:
-        _put_metrics(call, answer[0])
+    call.status = answer[0]
+    if call.stream:
+        return answer[0], answer[1], call.stream.body(lambda: _record(call))
+    call.response_length = len(answer[2])
+    _record(call)
     return answer
+
+
+def _record(call: RestCall) -> None:
+    access_log.write_access_log(call)
+    if call.stage:
+        _put_metrics(call)
 
 
 def _error(call: RestCall) -> Any:
@@ -45,10 +53,10 @@ def _error(call: RestCall) -> Any:
     return None
 
 
-def _put_metrics(call: RestCall, status: int) -> None:
+def _put_metrics(call: RestCall) -> None:
     with ministack.scope(call.account, call.region):
         dimensions = {"ApiName": _gateway._rest_apis[call.api_id]["name"], "Stage": call.stage_name}
-        values = {"Count": True, "4XXError": 400 <= status < 500, "5XXError": status >= 500}
+        values = {"Count": True, "4XXError": 400 <= call.status < 500, "5XXError": call.status >= 500}
         counts = {name: (float(value), "Count") for name, value in values.items()}
         cloudwatch.record_metrics("AWS/ApiGateway", dimensions, counts)
 
@@ -95,4 +103,7 @@ def install() -> None:
     integration.install()
     extend_resource_type("AWS::ApiGateway::RestApi", check=_check_api)
     extend_resource_type("AWS::ApiGateway::Stage", check=_check_stage, complete=_set_access_log)
+    extend_resource_type(
+        "AWS::ApiGateway::Method", check=response_stream.check_method, complete=response_stream.complete_method
+    )
     extend_resource_type("AWS::ApiGateway::Account", check=_check_account)

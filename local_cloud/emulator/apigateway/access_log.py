@@ -12,20 +12,23 @@ from local_cloud.emulator.apigateway.rest_call import RestCall
 _VARIABLE = re.compile(r"\$context\.([A-Za-z]+(?:\.[A-Za-z]+)*)")
 
 # The variables of $context that a format may use here.
-_VALUES: dict[str, Callable[[RestCall, ministack.Answer], Any]] = {
-    "error.responseType": lambda call, _: call.error and call.error.response_type,
-    "httpMethod": lambda call, _: call.method,
-    "identity.apiKeyId": lambda call, _: call.api_key.get("apiKeyId"),
-    "identity.caller": lambda call, _: call.identity.get("caller"),
-    "identity.sourceIp": lambda *_: "127.0.0.1",
-    "integrationErrorMessage": lambda call, _: call.function_failure,
-    "integrationLatency": lambda call, _: call.integration_milliseconds,
-    "requestId": lambda call, _: call.request_id,
-    "requestTimeEpoch": lambda call, _: int(call.started * 1000),
-    "resourcePath": lambda call, _: call.resource_path,
-    "responseLatency": lambda call, _: int((time.time() - call.started) * 1000),
-    "responseLength": lambda _, answer: len(answer[2]),
-    "status": lambda _, answer: answer[0],
+_VALUES: dict[str, Callable[[RestCall], Any]] = {
+    "error.responseType": lambda call: call.error and call.error.response_type,
+    "httpMethod": lambda call: call.method,
+    "identity.apiKeyId": lambda call: call.api_key.get("apiKeyId"),
+    "identity.caller": lambda call: call.identity.get("caller"),
+    "identity.sourceIp": lambda _: "127.0.0.1",
+    "integration.responseTransferMode": lambda call: call.transfer_mode,
+    "integration.timeToAllHeaders": lambda call: call.milliseconds_to_headers,
+    "integration.timeToFirstContent": lambda call: call.milliseconds_to_content,
+    "integrationErrorMessage": lambda call: call.function_failure,
+    "integrationLatency": lambda call: call.integration_milliseconds,
+    "requestId": lambda call: call.request_id,
+    "requestTimeEpoch": lambda call: int(call.started * 1000),
+    "resourcePath": lambda call: call.resource_path,
+    "responseLatency": lambda call: int((time.time() - call.started) * 1000),
+    "responseLength": lambda call: call.response_length,
+    "status": lambda call: call.status,
 }
 
 
@@ -39,13 +42,13 @@ def refuse_unknown_variables(line_format: str) -> None:
         )
 
 
-def write_access_log(call: RestCall, answer: ministack.Answer) -> None:
+def write_access_log(call: RestCall) -> None:
     settings = call.stage.get("accessLogSettings") or {}
     if not settings:
         return
     group = settings["destinationArn"].split(":log-group:")[-1].removesuffix(":*")
     stream = hashlib.md5(f"{call.api_id}/{call.stage_name}".encode(), usedforsecurity=False).hexdigest()
-    line = _VARIABLE.sub(lambda match: _written(_VALUES[match[1]](call, answer)), settings["format"])
+    line = _VARIABLE.sub(lambda match: _written(_VALUES[match[1]](call)), settings["format"])
     with ministack.scope(call.account, call.region):
         logs.write_log(group, stream, line, int(call.started * 1000))
 

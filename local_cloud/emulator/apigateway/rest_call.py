@@ -40,6 +40,12 @@ class RestCall:
     error: Any = None
     function_failure: str = ""
     integration_milliseconds: int | None = None
+    transfer_mode: str = ""  # of the integration that was called: BUFFERED or STREAMED
+    milliseconds_to_headers: int | None = None
+    milliseconds_to_content: int | None = None
+    stream: Any = None  # the response_stream.Stream whose body follows, if one does
+    status: int = 0
+    response_length: int = 0
 
     @property
     def stage(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from local_cloud.emulator import clock, iam, ministack
 from local_cloud.emulator.cloudformation import extend_resource_type
+from local_cloud.emulator.lambda_ import streaming
 
 _lambda = ministack.internals("ministack.services.lambda_svc", "_emit_lambda_logs", "_get_func_record_for_ref")
 _runtime = ministack.internals(
@@ -66,6 +67,7 @@ def _prepare_processes(emulator_only: tuple[str, ...]) -> None:
         speed=clock.SPEED,
     )
     _runtime._PYTHON_WORKER_SCRIPT = prologue + _runtime._PYTHON_WORKER_SCRIPT
+    streaming.install(prologue)
     # The stock wait of 50 ms for a first log line would be most of a warm call.
     _runtime.Worker._drain_stderr_bounded.__defaults__ = (0.002, 0.002, 0.25)
 

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from local_cloud.emulator import ministack
+from local_cloud.emulator.lambda_.streaming import StreamingWorker
 
 _lambda = ministack.internals("ministack.services.lambda_svc", "_xray_trace_id_for_invocation", "invalidate_worker")
 _runtime = ministack.internals("ministack.core.lambda_runtime", "Worker.invoke", "kill_workers")
@@ -54,7 +55,12 @@ def install() -> None:
     # As on AWS every invocation has a trace id, and the SDK sends it along with each call that the function makes.
     given = _lambda._xray_trace_id_for_invocation
     _lambda._xray_trace_id_for_invocation = lambda *args: given(*args) or _new_trace_id()
-    invoke = _runtime.Worker.invoke
+    _know_invocations_of(_runtime.Worker)
+    _know_invocations_of(StreamingWorker)
+
+
+def _know_invocations_of(kind: Any) -> None:
+    invoke = kind.invoke
 
     def invoke_known(worker: Any, *args: Any, **named: Any) -> dict[str, Any]:
         _workers[named["trace_id"]] = _thread.failing = worker
@@ -68,4 +74,4 @@ def install() -> None:
                 _last_in_service.remove(worker)
                 _runtime.kill_workers([worker])
 
-    _runtime.Worker.invoke = invoke_known
+    kind.invoke = invoke_known

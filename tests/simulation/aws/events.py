@@ -1,6 +1,7 @@
 """EventBridge's default bus: keeps its events."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -20,11 +21,12 @@ class Event(NamedTuple):
 
 @dataclass
 class EventBus:
-    """A refused entry comes back in a response of status 200."""
+    """A refused entry comes back in a response of status 200. on_waiting_batch: called with the event's detail."""
 
     scheduler: Scheduler
     faults: Faults
     events: list[Event] = field(default_factory=list)
+    on_waiting_batch: Callable[[dict[str, Any]], object] = lambda detail: None
 
     def put_events(self, **request: Any) -> dict[str, Any]:
         entries = request["Entries"]
@@ -36,6 +38,15 @@ class EventBus:
                 answers.append({"ErrorCode": "ThrottlingException", "ErrorMessage": "Rate exceeded"})
                 continue
             detail = json.loads(entry["Detail"])
-            self.events.append(Event(self.scheduler.now, detail))
+            if entry["DetailType"] == "Batch Waits":
+                self._deliver(detail)
+            else:
+                self.events.append(Event(self.scheduler.now, detail))
             answers.append({"EventId": f"event-{len(self.events)}"})
         return {"FailedEntryCount": sum("ErrorCode" in answer for answer in answers), "Entries": answers}
+
+    def _deliver(self, detail: dict[str, Any]) -> None:
+        if self.faults.happens("event lost", self.faults.rates.lost_message):
+            return
+        for _ in range(2 if self.faults.happens("event doubled", self.faults.rates.duplicate_message) else 1):
+            self.scheduler.call_later(1, lambda: self.on_waiting_batch(detail))

@@ -42,11 +42,14 @@ def i6_only_the_owner_sees_a_job(world: World) -> Iterator[Story]:
 
 @invariant
 def i6_only_the_owner_cancels(world: World) -> Iterator[Story]:
-    """A job is CANCELLED only at its owner's request."""
+    """A job is CANCELLED only at its owner's request, or with the batch that it is a line of."""
     asked = {exchange.job for exchange in world.history.exchanges if exchange.action == "cancel"}
+    batches = world.batch_callers.followed
+    ended_early = [batch for batch in batches if batch.last.get("status") in ("cancelled", "expired")]
+    lines = {prompt for batch in ended_early for prompt in batch.prompts.values()}
     for job in world.history.rows:
         end = world.history.end_of(job)
-        if end and end.state == "CANCELLED" and job not in asked:
+        if end and end.state == "CANCELLED" and job not in asked and prompt_of_job(world, job) not in lines:
             yield job, f"{when(end.at)} cancelled without a request of its owner"
 
 

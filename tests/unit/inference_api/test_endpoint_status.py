@@ -5,7 +5,15 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
-from inference_api.endpoint_status import QUICK_RETRIES, EndpointStatus, FirstService
+from inference_api.endpoint_status import (
+    ASLEEP,
+    FAILED,
+    QUICK_RETRIES,
+    READY,
+    STARTING,
+    EndpointStatus,
+    FirstService,
+)
 from inference_api.errors import ApiError
 from inference_api.runtime import OutOfTimeError
 
@@ -128,3 +136,27 @@ def test_every_attempt_together_ends_before_the_function() -> None:
     longest_back_off_in_seconds = 2 ** (attempts - 1)
     longest = attempts * (QUICK_RETRIES.connect_timeout + QUICK_RETRIES.read_timeout) + longest_back_off_in_seconds
     assert longest < 10
+
+
+@pytest.mark.parametrize(
+    ("status", "current", "desired", "state"),
+    [
+        ("InService", 1, 1, READY),
+        ("Updating", 1, 2, READY),
+        ("Updating", 0, 1, STARTING),
+        ("Creating", 0, 1, STARTING),
+        ("InService", 0, 1, STARTING),
+        ("InService", 0, 0, ASLEEP),
+        ("Failed", 0, 1, FAILED),
+    ],
+)
+def test_whether_the_model_answers_now_is_told_by_the_instances(
+    status: str, current: int, desired: int, state: str
+) -> None:
+    counts = {"CurrentInstanceCount": current, "DesiredInstanceCount": desired}
+    described = {"EndpointStatus": status, "ProductionVariants": [counts]}
+    assert EndpointStatus(SageMakerFake(described), "endpoint").state() == state
+
+
+def test_an_endpoint_that_is_not_there_yet_starts() -> None:
+    assert EndpointStatus(SageMakerFake(NOT_FOUND), "endpoint").state() == STARTING

@@ -1,0 +1,135 @@
+"""A batch and a file, as their rows in the table hold them, and as their owner sees them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from inference_api.named_key import NamedKey
+
+VALIDATING, FAILED, IN_PROGRESS, FINALIZING = "validating", "failed", "in_progress", "finalizing"
+COMPLETED, EXPIRED, CANCELLING, CANCELLED = "completed", "expired", "cancelling", "cancelled"
+ENDED = (FAILED, COMPLETED, EXPIRED, CANCELLED)
+
+WINDOW_IN_SECONDS = 86_400
+_TIMES = (
+    *("in_progress_at", "expires_at", "finalizing_at", "completed_at", "failed_at", "expired_at"),
+    *("cancelling_at", "cancelled_at"),
+)
+
+
+class Block(NamedTuple):
+    """The results of some lines, in their order. output, errors: sizes in bytes of the pieces that hold them."""
+
+    completed: int
+    failed: int
+    output: list[int]
+    errors: list[int]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Times are seconds of the epoch. key: the named key that made the batch, whose limits hold for its lines.
+
+    expires_at: the end of the completion window. blocks: how many, once the input is checked. done: results of blocks
+    by their number. seen: how many lines of other blocks have ended, completed and failed. ending: the final status
+    that the batch goes to, empty while it may begin lines. uploads: ids of begun multipart uploads by kind of file.
+    joined: ids of joined files by kind, empty for a kind without lines. kept_until: when the row may be deleted.
+    """
+
+    id: str
+    owner: str
+    endpoint: str
+    input_file_id: str
+    input_key: str
+    input_version: str
+    created_at: int
+    expires_at: int
+    output_kept_for: int
+    metadata: Mapping[str, str] | None = None
+    key: Mapping[str, Any] | None = None
+    status: str = VALIDATING
+    due_at: float | None = None
+    version: int = 1
+    writer: str = ""
+    moved_at: float = 0
+    lines: int = 0
+    blocks: int = 0
+    done: Mapping[str, Block] = field(default_factory=dict)
+    seen: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    problems: tuple[Mapping[str, Any], ...] = ()
+    ending: str = ""
+    uploads: Mapping[str, str] = field(default_factory=dict)
+    joined: Mapping[str, str] = field(default_factory=dict)
+    times: Mapping[str, int] = field(default_factory=dict)
+    kept_until: int | None = None
+
+    @property
+    def named_key(self) -> NamedKey | None:
+        return NamedKey(**self.key) if self.key else None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status in ENDED
+
+    def unfinished(self) -> list[int]:
+        """Numbers of the blocks without results, in order."""
+        return [number for number in range(self.blocks) if str(number) not in self.done]
+
+    def job_of(self, line: int) -> str:
+        """The id of a line's job: always the same, so that no repeated step accepts a line twice."""
+        return sha256(f"{self.id}/{line}".encode()).hexdigest()[:32]
+
+    def file_of(self, kind: str) -> str:
+        """The id of the output or error file."""
+        return f"file-{sha256(f'{self.id}/{kind}'.encode()).hexdigest()[:32]}"
+
+    def view(self) -> dict[str, Any]:
+        """As OpenAI's API reference describes a batch."""
+        times = {name: self.times.get(name) for name in _TIMES} | {"expires_at": self.expires_at}
+        counts = [*(block[:2] for block in self.done.values()), *self.seen.values()]
+        completed, failed = (sum(each[index] for each in counts) for index in (0, 1))
+        return {
+            "id": self.id,
+            "object": "batch",
+            "endpoint": self.endpoint,
+            "errors": {"object": "list", "data": list(self.problems)} if self.problems else None,
+            "input_file_id": self.input_file_id,
+            "completion_window": "24h",
+            "status": self.status,
+            "output_file_id": self.joined.get("output") or None,
+            "error_file_id": self.joined.get("errors") or None,
+            "created_at": self.created_at,
+            **times,
+            "request_counts": {"total": self.lines, "completed": completed, "failed": failed},
+            "metadata": self.metadata,
+        }
+
+
+@dataclass(frozen=True)
+class File:
+    """One version of an object in the bucket. expires_at: when nobody can read it any more."""
+
+    id: str
+    owner: str
+    filename: str
+    bytes: int
+    purpose: str
+    key: str
+    version_id: str
+    created_at: int
+    expires_at: int
+
+    def view(self) -> dict[str, Any]:
+        """As OpenAI's API reference describes a file."""
+        return {
+            "id": self.id,
+            "object": "file",
+            "bytes": self.bytes,
+            "created_at": self.created_at,
+            "expires_at": self.expires_at,
+            "filename": self.filename,
+            "purpose": self.purpose,
+            "status": "processed",
+            "status_details": None,
+        }

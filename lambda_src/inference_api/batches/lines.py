@@ -1,0 +1,97 @@
+"""A line's request -> the engine's body; a line's end -> a line of the output or error file."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from inference_api import errors
+from inference_api.answer import MAX_RESPONSE_BYTES
+from inference_api.batches.batch import Batch
+from inference_api.batches.input_lines import InputLine
+from inference_api.errors import ApiError
+from inference_api.jobs.job import CANCELLED, EXPIRED, FAILED, Job
+from inference_api.jobs.service import JobService
+from inference_api.jobs.view import error_of
+from inference_api.openai.call import OpenAICall
+from inference_api.openai.whole import openai_object
+
+ReadCall = Callable[[Mapping[str, Any], str], OpenAICall]
+
+# Lines that were not executed, by the final status of their batch.
+_UNEXECUTED = {
+    "expired": {
+        "code": "batch_expired",
+        "message": "This request could not be executed before the completion window expired.",
+    },
+    "cancelled": {
+        "code": "batch_cancelled",
+        "message": "This request was not executed, as the batch was cancelled.",
+    },
+}
+
+
+class OutputLine(NamedTuple):
+    """is_success: of the output file, else of the error file."""
+
+    is_success: bool
+    raw: bytes
+
+
+class Lines:
+    """read_call: a body and the batch's endpoint -> the checked request; raises ApiError."""
+
+    def __init__(self, jobs: JobService, read_call: ReadCall) -> None:
+        self._jobs, self._read_call = jobs, read_call
+
+    def call_of(self, batch: Batch, line: InputLine) -> OpenAICall:
+        """Raises ApiError for a body that the routes would refuse."""
+        call = self._read_call(line.body, batch.endpoint)
+        if call.streams:
+            message = "stream: a batch has no streams; remove it or set it to false."
+            raise ApiError(400, "stream_not_supported", message, field="stream")
+        return call
+
+    def result(self, batch: Batch, line: InputLine, job: Job | None, refusal: ApiError | None) -> OutputLine:
+        """Of a line whose job has ended, of one that was refused, and of one that its batch has not executed."""
+        if refusal:
+            return self._failure(batch, line, refusal)
+        if job is None or (job.state == CANCELLED and batch.ending in _UNEXECUTED):
+            return self._line(batch, line, error=_UNEXECUTED[batch.ending])
+        try:
+            answer = self._answer(job, self.call_of(batch, line))
+        except ApiError as error:
+            return self._failure(batch, line, error)
+        return self._line(batch, line, 200, answer)
+
+    def _answer(self, job: Job, call: OpenAICall) -> dict[str, Any]:
+        """Raises the ApiError that a caller of the route would have got."""
+        if job.state == FAILED:
+            raise errors.job_failed(**error_of(job, self._jobs))
+        if job.state == EXPIRED:
+            raise errors.deadline_exceeded()
+        if job.state == CANCELLED or job.output is None:
+            raise errors.job_cancelled()
+        if job.output.size > MAX_RESPONSE_BYTES:
+            raise errors.answer_too_large()
+        return openai_object(self._jobs.read_answer(job, job.output).body, call)
+
+    def _failure(self, batch: Batch, line: InputLine, error: ApiError) -> OutputLine:
+        return self._line(batch, line, error.status, {"error": _error_object(error)})
+
+    def _line(
+        self,
+        batch: Batch,
+        line: InputLine,
+        status: int | None = None,
+        body: Mapping[str, Any] | None = None,
+        error: Mapping[str, str] | None = None,
+    ) -> OutputLine:
+        request = batch.job_of(line.number)
+        response = {"status_code": status, "request_id": request, "body": body} if status else None
+        document = {"id": f"batch_req_{request}", "custom_id": line.custom_id, "response": response, "error": error}
+        return OutputLine(status == 200, json.dumps(document, ensure_ascii=False).encode() + b"\n")
+
+
+def _error_object(error: ApiError) -> dict[str, Any]:
+    kind = "server_error" if error.status >= 500 else "invalid_request_error"
+    return {"code": error.code, "message": error.message, "type": kind, "param": error.field}

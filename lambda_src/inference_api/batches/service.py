@@ -1,0 +1,74 @@
+"""The parts that the handlers of batches work with, made once per process."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from inference_api import deployed_engine
+from inference_api.batches.batch import Batch
+from inference_api.batches.driver import Driver, Settings
+from inference_api.batches.lines import Lines
+from inference_api.batches.storage import Storage
+from inference_api.batches.table import BatchTable
+from inference_api.jobs.conditional_writes import PASSING_ERRORS
+from inference_api.jobs.service import SIGNED_FOR_THE_REGION, job_service
+from inference_api.log import log
+from inference_api.openai.call import OpenAICall
+from inference_api.request_body import check_request_body
+from inference_api.runtime import STANDARD_RETRIES, runtime
+from inference_api.settings import job_settings, settings
+
+
+@dataclass(frozen=True)
+class BatchService:
+    """What the routes need."""
+
+    table: BatchTable
+    storage: Storage
+    events: Any
+
+    def ask_for_a_step(self, batch: Batch) -> None:
+        """Let the driver begin at once; without the event it begins within a minute."""
+        detail = {"batch": batch.id, "deployment": job_settings().deployment}
+        entry = {"Source": "slipway", "DetailType": "Batch Waits", "Detail": json.dumps(detail)}
+        try:
+            self.events.put_events(Entries=[entry])
+        except PASSING_ERRORS as error:
+            log({"batch": batch.id, "cause": f"{type(error).__name__} at asking for a step"})
+
+
+@cache
+def batch_service() -> BatchService:
+    current, jobs = runtime(), job_settings()
+    table = BatchTable(current.client("dynamodb", STANDARD_RETRIES), jobs.table, current)
+    storage = Storage(current.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION)), jobs.bucket)
+    return BatchService(table, storage, current.client("events", STANDARD_RETRIES))
+
+
+@cache
+def driver() -> Driver:
+    batches, jobs, deployed, kept = batch_service(), job_service(), settings(), job_settings()
+    models = tuple({deployed.model_id, *deployed.request_rules.model_aliases})
+    limits = Settings(models, deployed.request_rules.max_bytes, kept.policy.retention, kept.deployment)
+    return Driver(batches.table, batches.storage, jobs, Lines(jobs, _read_call), limits, runtime())
+
+
+def _read_call(body: Mapping[str, Any], endpoint: str) -> OpenAICall:
+    """The request as its route would check it. Raises ApiError."""
+    rules = settings().request_rules
+    raw = json.dumps(body).encode()
+    document = check_request_body(raw, None, rules, deployed_engine.serves)
+    if document.get("model") in (settings().model_id, *rules.model_aliases):
+        document = {name: value for name, value in document.items() if name != "model"}
+    return OpenAICall(
+        document=document,
+        form="messages" if "messages" in document else "prompt" if "prompt" in document else "inputs",
+        chat=endpoint == "/v1/chat/completions",
+        model=settings().model_id,
+        streams=False,
+        with_usage=False,
+        engine_streams=False,
+        asks_usage=False,
+    )

@@ -1,0 +1,33 @@
+"""The authorizer in front of every route of an API with keys: hands the key on to API Gateway's usage plans."""
+
+import json
+import os
+import time
+from hashlib import sha256
+from math import inf
+from typing import Any
+
+from inference_api.named_key import PREFIX_LENGTH, prefix_of
+
+_VARIABLE = "API_KEYS"  # its own: limits by name, and `expires` in seconds of the epoch
+_named = {
+    prefix_of(name): {"key": name, **of_key} for name, of_key in json.loads(os.environ.get(_VARIABLE, "{}")).items()
+}
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Allow all routes, as the answer is kept for all of them; API Gateway itself refuses a key that no plan has.
+
+    The key's first characters tell its name. An expired key is denied, and not by an error, which would be an alarm.
+    """
+    key = event["authorizationToken"].removeprefix("Bearer ")
+    of_key = _named.get(key[:PREFIX_LENGTH], {})
+    effect = "Deny" if of_key.get("expires", inf) <= time.time() else "Allow"
+    every_route = "/".join(event["methodArn"].split("/")[:2]) + "/*"
+    statement = {"Action": "execute-api:Invoke", "Effect": effect, "Resource": every_route}
+    return {
+        "principalId": sha256(key.encode()).hexdigest()[:32],
+        "policyDocument": {"Version": "2012-10-17", "Statement": [statement]},
+        "context": of_key,
+        "usageIdentifierKey": key,
+    }

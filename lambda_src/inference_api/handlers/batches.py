@@ -1,0 +1,108 @@
+"""OpenAI's Batch API: POST and GET /batches, GET /batches/{id}, POST /batches/{id}/cancel."""
+
+from dataclasses import asdict
+from typing import Any
+
+from inference_api import errors
+from inference_api.batches import transitions
+from inference_api.batches.batch import CANCELLING, WINDOW_IN_SECONDS, Batch
+from inference_api.batches.service import batch_service
+from inference_api.errors import ApiError
+from inference_api.handlers.files import list_view, seconds_to_keep
+from inference_api.http import Request, Response, answers
+from inference_api.runtime import runtime
+from inference_api.settings import settings
+from inference_api.strict_json import read_strict_json
+
+_MOST, _DEFAULT = 100, 20
+_MOST_BYTES = 65_536
+_ENDPOINTS = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
+_MOST_PAIRS, _LONGEST_NAME, _LONGEST_VALUE = 16, 64, 512
+
+
+@answers
+def handler(request: Request) -> Response:
+    """One of the four routes, by method and resource."""
+    if "id" not in request.path:
+        return _create(request) if request.method == "POST" else _list(request)
+    service = batch_service()
+    batch = service.table.find_batch(request.path["id"], request.owner)
+    if request.method == "POST":
+        batch, cancelled = service.table.change(batch, lambda row: transitions.cancel(row, runtime().now()))
+        if cancelled:
+            service.ask_for_a_step(batch)
+        elif batch.status != CANCELLING:
+            raise errors.batch_not_cancellable(batch.status)
+    return Response(200, batch.view())
+
+
+def _create(request: Request) -> Response:
+    wanted = _read(request)
+    service, now = batch_service(), int(runtime().now())
+    try:
+        file = service.table.find_file(wanted.get("input_file_id"), request.owner)
+    except ApiError:
+        raise _invalid("input_file_id", "there is no such file of yours; upload one with POST /files") from None
+    if file.purpose != "batch":
+        raise _invalid("input_file_id", f"the file's purpose is {file.purpose}; it must be batch")
+    expires_after = wanted.get("output_expires_after") or {}
+    if not isinstance(expires_after, dict):
+        raise _invalid("output_expires_after", "must be an object with anchor and seconds")
+    batch = Batch(
+        id=f"batch_{runtime().new_id()}",
+        owner=request.owner,
+        endpoint=_endpoint(wanted),
+        input_file_id=file.id,
+        input_key=file.key,
+        input_version=file.version_id,
+        created_at=now,
+        expires_at=now + WINDOW_IN_SECONDS,
+        output_kept_for=seconds_to_keep(expires_after.get("anchor"), expires_after.get("seconds")),
+        metadata=_metadata(wanted),
+        key=asdict(request.key) if request.key else None,
+        due_at=now,
+    )
+    service.table.add(batch)
+    service.ask_for_a_step(batch)
+    return Response(200, batch.view())
+
+
+def _read(request: Request) -> dict[str, Any]:
+    if len(request.body) > _MOST_BYTES:
+        message = f"The body has {len(request.body)} bytes; at most {_MOST_BYTES} are taken."
+        raise ApiError(413, "body_too_large", message)
+    document = read_strict_json(request.body)
+    if not isinstance(document, dict):
+        raise ApiError(400, "invalid_json", "The body must be a JSON object with input_file_id, endpoint and so on.")
+    return document
+
+
+def _endpoint(wanted: dict[str, Any]) -> str:
+    allowed = [_ENDPOINTS[route] for route in settings().openai_routes]
+    if wanted.get("endpoint") not in allowed:
+        raise _invalid("endpoint", f"must be {' or '.join(allowed)}")
+    if wanted.get("completion_window") != "24h":
+        raise _invalid("completion_window", "must be 24h")
+    return str(wanted["endpoint"])
+
+
+def _metadata(wanted: dict[str, Any]) -> dict[str, str] | None:
+    pairs = wanted.get("metadata")
+    if pairs is None:
+        return None
+    texts = isinstance(pairs, dict) and all(isinstance(value, str) for value in pairs.values())
+    if not texts or len(pairs) > _MOST_PAIRS:
+        raise _invalid("metadata", f"must be an object of at most {_MOST_PAIRS} strings")
+    if any(len(name) > _LONGEST_NAME or len(value) > _LONGEST_VALUE for name, value in pairs.items()):
+        raise _invalid("metadata", f"names have at most {_LONGEST_NAME} characters, values {_LONGEST_VALUE}")
+    return dict(pairs)
+
+
+def _list(request: Request) -> Response:
+    limit, after = request.whole_number("limit", 1, _MOST, _DEFAULT), request.query.get("after")
+    page = batch_service().table.page(Batch, request.owner, limit, after, lambda _: True, newest=True)
+    return Response(200, list_view([batch.view() for batch in page.rows], page.has_more))
+
+
+def _invalid(field: str, problem: str) -> ApiError:
+    return ApiError(400, "invalid_parameter", f"{field}: {problem}.", field=field)

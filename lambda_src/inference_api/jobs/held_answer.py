@@ -1,0 +1,140 @@
+"""A request that a job answers: its caller is held, by comments in a stream or by spaces, until the job ends."""
+
+import json
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+from inference_api import deployed_engine, errors
+from inference_api.answer import MAX_RESPONSE_BYTES, Answer
+from inference_api.endpoint_status import ASLEEP, FAILED, STARTING
+from inference_api.errors import ApiError
+from inference_api.http import Request, Response, StreamedResponse, failure_of
+from inference_api.jobs import job as states
+from inference_api.jobs.conditional_writes import PASSING_ERRORS
+from inference_api.jobs.job import Job
+from inference_api.jobs.service import JobService, job_service
+from inference_api.jobs.view import error_of
+from inference_api.openai.sse import event
+from inference_api.runtime import runtime
+
+# The function's time, less what submission and answer take.
+LONGEST_HOLD_IN_SECONDS = 840
+# As long as nothing was sent the status can still tell; API Gateway cuts a response that is idle for five minutes.
+_SILENT_IN_SECONDS = 240
+_PAUSE_IN_SECONDS = 15
+# Of an endpoint: nobody measures how long an instance takes, mostly minutes. Clients obey up to two.
+_START_IN_SECONDS = 60
+
+View = Callable[[Answer], dict[str, Any]]
+
+_NOT_READY = (ASLEEP, STARTING, FAILED)
+
+
+def stream(
+    request: Request, body: bytes, events: Callable[[Answer], Iterator[bytes]], *, sleeps: bool = False
+) -> StreamedResponse:
+    """200 at once, and the job's answer as events. Raises ApiError where no job is accepted.
+
+    body: of the job. sleeps: whether the model has just refused a call as not ready.
+    """
+    service, end = job_service(), runtime().now() + _seconds(request)
+    sleeps = sleeps or _state() in _NOT_READY
+    place, job = _begin(request, body, service, end)
+
+    def pieces() -> Iterator[bytes]:
+        yield b": the model is starting\n\n" if sleeps else b": the model has the request\n\n"
+        following = service.long_poll.follow(job, end, place)
+        ended = yield from _held(job, following, f": waiting for job {job.id}\n\n".encode())
+        try:
+            yield from events(answer_of(ended, service))
+        except Exception as error:
+            yield event({"error": failure_of(error).as_object()})
+
+    return StreamedResponse(pieces())
+
+
+def whole(request: Request, body: bytes, view: View, *, sleeps: bool = False) -> Response | StreamedResponse:
+    """The job's answer as JSON, after leading spaces if it takes long; for a model that sleeps only if `wait` is set.
+
+    Raises ApiError where no job is accepted, and for a job that fails before the first space.
+    """
+    service, now = job_service(), runtime().now()
+    end = now + _seconds(request)
+    if "wait" not in request.query:
+        _demand_awake(service, sleeps)
+    place, job = _begin(request, body, service, end)
+    following = service.long_poll.follow(job, end, place)
+    for row in following:
+        job = row
+        if runtime().now() - now >= _SILENT_IN_SECONDS and job.is_open:
+            return StreamedResponse(_spaces(job, following, service, view), "application/json")
+    return Response(200, view(answer_of(job, service)))
+
+
+def answer_of(job: Job, service: JobService) -> Answer:
+    """The model's answer. Raises ApiError for a job that has ended without one, or has not ended."""
+    if job.output:
+        if job.output.size > MAX_RESPONSE_BYTES:
+            raise errors.answer_of_job("answer_too_large", job.id)
+        return service.read_answer(job, job.output)
+    if job.state == states.FAILED:
+        raise errors.job_failed(**error_of(job, service))
+    if job.state == states.EXPIRED:
+        raise errors.deadline_exceeded()
+    if job.state == states.CANCELLED:
+        raise errors.job_cancelled()
+    raise errors.still_running(job.id)
+
+
+def _seconds(request: Request) -> int:
+    return request.whole_number("wait", 1, LONGEST_HOLD_IN_SECONDS, LONGEST_HOLD_IN_SECONDS)
+
+
+def _begin(request: Request, body: bytes, service: JobService, end: float) -> tuple[str, Job]:
+    """The place first: without one nothing is accepted."""
+    service.demand()
+    place = service.long_poll.take_place(request.owner, end)
+    try:
+        return place, service.submit(replace(request, body=body))
+    except Exception:
+        service.long_poll.leave(request.owner, place)
+        raise
+
+
+def _held(job: Job, rows: Generator[Job, None, None], beat: bytes) -> Generator[bytes, None, Job]:
+    """A beat for each pause, and the row in the end."""
+    next_at = runtime().now() + _PAUSE_IN_SECONDS
+    with closing(rows):
+        for job in rows:
+            if runtime().now() >= next_at:
+                next_at += _PAUSE_IN_SECONDS
+                yield beat
+    return job
+
+
+def _spaces(job: Job, rows: Generator[Job, None, None], service: JobService, view: View) -> Iterator[bytes]:
+    yield b" "
+    job = yield from _held(job, rows, b" ")
+    try:
+        body = view(answer_of(job, service))
+    except Exception as error:
+        body = {"error": failure_of(error).as_object()}
+    yield json.dumps(body).encode()
+
+
+def _demand_awake(service: JobService, sleeps: bool) -> None:
+    """Raises ApiError 503 for a model that does not answer now, and wakes it."""
+    service.demand()
+    if sleeps or _state() in _NOT_READY:
+        asked = service.wake()
+        raise errors.model_starting(service.backend.seconds_until_ready() or _START_IN_SECONDS, asked=asked)
+
+
+def _state() -> str | None:
+    """None while nobody can tell: then the job is accepted, as POST /jobs would."""
+    try:
+        return deployed_engine.state()
+    except (ApiError, *PASSING_ERRORS):
+        return None

@@ -1,0 +1,43 @@
+"""A key that the deployment file names: what its authorizer says of it, and the owner that its callers are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+PREFIX_LENGTH = 10
+
+
+@dataclass(frozen=True)
+class NamedKey:
+    """None = no limit. models: the names of models that it may ask for. expires: in seconds of the epoch."""
+
+    name: str
+    tokens_per_minute: int | None = None
+    tokens_per_month: int | None = None
+    models: tuple[str, ...] | None = None
+    expires: float | None = None
+
+    @classmethod
+    def from_context(cls, context: Mapping[str, Any]) -> "NamedKey | None":
+        """context: the authorizer's, whose values API Gateway makes texts of. None: the key has no name."""
+        if not context.get("key"):
+            return None
+        minute, month, expires = (context.get(name) for name in ("tokens_per_minute", "tokens_per_month", "expires"))
+        return cls(
+            name=context["key"],
+            tokens_per_minute=int(minute) if minute else None,
+            tokens_per_month=int(month) if month else None,
+            models=tuple(context["models"].split(",")) if context.get("models") else None,
+            expires=float(expires) if expires else None,
+        )
+
+
+def prefix_of(name: str) -> str:
+    """The first characters of every key of this name. The rest is random and known to API Gateway alone."""
+    return sha256(name.encode()).hexdigest()[:PREFIX_LENGTH]
+
+
+def principal_of(name: str) -> str:
+    """The principal of a named key's callers, which outlives the key's value."""
+    return f"key/{name}"

@@ -1,0 +1,81 @@
+"""A container's stream, cut anywhere -> its JSON values: server-sent events and JSON lines alike."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from inference_api import errors
+from inference_api.answer import MAX_RESPONSE_BYTES
+
+_DONE = b"[DONE]"
+_NOT_DATA = (b":", b"event:", b"id:", b"retry:")
+_WITH_DATA = (b"data:", b"error:")  # llama.cpp's word for an error is a field of its own
+_ANSWERS = ("choices", "token", "generated_text")
+
+
+def objects(parts: Iterable[bytes]) -> Iterator[Any]:
+    """The stream's JSON values, without `[DONE]`, comments and blank lines.
+
+    Raises InvocationError for a stream that breaks off in the middle of a value, and for an error that the engine
+    writes into it.
+    """
+    for line in _lines(parts):
+        if data := _data(line):
+            yield read_value(data)
+
+
+def read_value(raw: bytes) -> Any:
+    """Raises InvocationError for what is not JSON, and for an engine's error in a 200."""
+    try:
+        text = raw.decode()
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise errors.stream_broken() from None
+    if isinstance(value, dict) and _is_error(value):
+        raise errors.container_error(None, text)
+    return value
+
+
+def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """A character is decoded only with its line: a part may end in the middle of both."""
+    begun, size = [], 0
+    for part in parts:
+        first, *others = part.split(b"\n")
+        begun.append(first)
+        size += len(first)
+        if size > MAX_RESPONSE_BYTES:
+            raise errors.answer_too_large()
+        if others:
+            yield b"".join(begun)
+            yield from others[:-1]
+            begun, size = [others[-1]], len(others[-1])
+    yield b"".join(begun)
+
+
+def _data(line: bytes) -> bytes:
+    """Empty for a line without any."""
+    line = line.strip()
+    if line.startswith(_NOT_DATA):
+        return b""
+    if line.startswith(_WITH_DATA):
+        line = line.partition(b":")[2].strip()
+    return b"" if line == _DONE else line
+
+
+def _is_error(value: dict[str, Any]) -> bool:
+    """LMI `{"error", "code"}` or `{"code", "message"}`, vLLM, SGLang, llama.cpp `{"error": {}}`, TGI `{"error_type"}`.
+
+    A rolling batch of LMI ends with a token, or a choice, whose reason to finish is an error.
+    """
+    code, details = value.get("code"), value.get("details")
+    choices = value.get("choices")
+    return bool(
+        value.get("error")
+        or value.get("object") == "error"
+        or (isinstance(code, int) and code >= 400 and not any(name in value for name in _ANSWERS))
+        or any(_failed(each) for each in [details, *(choices if isinstance(choices, list) else [])])
+    )
+
+
+def _failed(holder: Any) -> bool:
+    return isinstance(holder, dict) and holder.get("finish_reason") == "error"

@@ -1,0 +1,109 @@
+"""A whole answer, of the engine or of a job -> OpenAI's object, and that -> chunks."""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from inference_api import errors
+from inference_api.openai.call import OpenAICall
+from inference_api.openai.parts import read_value
+from inference_api.runtime import runtime
+
+# As TGI, and LMI with a rolling batch, say it.
+_FINISH_REASONS = {"eos_token": "stop", "stop_sequence": "stop", "": None}
+
+
+def openai_object(answer: bytes, call: OpenAICall) -> dict[str, Any]:
+    """The engine's own object but for `model`; a text completion for an engine that answers with texts.
+
+    Raises InvocationError for anything else.
+    """
+    return from_value(read_value(answer), call)
+
+
+def from_value(value: Any, call: OpenAICall) -> dict[str, Any]:
+    """The same for an answer that has been read."""
+    if isinstance(value, dict) and isinstance(value.get("choices"), list):
+        return in_openai_words(value, call)
+    texts = value if isinstance(value, list) else [value]
+    if texts and isinstance(texts[0], list):  # the pipelines of transformers
+        texts = texts[0]
+    if not texts or not all(isinstance(each, dict) and isinstance(each.get("generated_text"), str) for each in texts):
+        raise errors.answer_not_openai()
+    whole = text_completion(call, "", None)
+    choices = [
+        {
+            "index": index,
+            "text": each["generated_text"].removeprefix(call.echo),
+            "logprobs": None,
+            "finish_reason": finish_reason(each.get("details") or {}) or "stop",
+        }
+        for index, each in enumerate(texts)
+    ]
+    counted = usage_of_details(texts[0].get("details") or {})
+    return whole | {"choices": choices} | ({"usage": counted} if counted else {})
+
+
+def in_openai_words(value: dict[str, Any], call: OpenAICall) -> dict[str, Any]:
+    """An object or chunk of the engine with our name of the model and OpenAI's reasons to finish."""
+    for choice in value["choices"]:
+        if isinstance(choice, dict) and choice.get("finish_reason") in _FINISH_REASONS:
+            choice["finish_reason"] = _FINISH_REASONS[choice["finish_reason"]]
+    value["model"] = call.model
+    return value
+
+
+def text_completion(call: OpenAICall, text: str, reason: str | None, of: str = "") -> dict[str, Any]:
+    """of: the id of the completion that this is a chunk of."""
+    return {
+        "id": of or f"cmpl-{runtime().new_id()}",
+        "object": "text_completion",
+        "created": int(time.time()),
+        "model": call.model,
+        "choices": [{"index": 0, "text": text, "logprobs": None, "finish_reason": reason}],
+    }
+
+
+def finish_reason(details: Mapping[str, Any]) -> str | None:
+    """As OpenAI says it."""
+    reason = details.get("finish_reason")
+    return _FINISH_REASONS.get(reason, reason) if isinstance(reason, str) else None
+
+
+def usage_of_details(details: Mapping[str, Any]) -> dict[str, Any] | None:
+    """OpenAI's object of what TGI and LMI say; None unless they count prompt and answer."""
+    generated = details.get("generated_tokens")
+    prompt = details.get("input_length") or details.get("prompt_tokens") or len(details.get("prefill") or [])
+    if not isinstance(generated, int) or not isinstance(prompt, int) or not prompt:
+        return None
+    return {"prompt_tokens": prompt, "completion_tokens": generated, "total_tokens": prompt + generated}
+
+
+def tokens_of(value: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Tokens of prompt and answer, of an object or chunk with `usage`."""
+    told = value.get("usage")
+    if not isinstance(told, dict) or not isinstance(told.get("prompt_tokens"), int):
+        return None
+    generated = told.get("completion_tokens")  # llama.cpp and vLLM leave it out where there is none yet
+    return told["prompt_tokens"], generated if isinstance(generated, int) else 0
+
+
+def as_chunks(whole: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A whole object as the chunks of a stream that makes it: its choices one after the other, its usage at the end."""
+    head = {name: value for name, value in whole.items() if name not in ("choices", "usage")}
+    if head.get("object") == "chat.completion":
+        head["object"] = "chat.completion.chunk"
+    for choice in whole["choices"]:
+        message = choice.get("message")
+        if message is None:
+            yield {**head, "choices": [choice]}
+            continue
+        calls = message.get("tool_calls")
+        numbered = {"tool_calls": [{"index": index, **each} for index, each in enumerate(calls)]} if calls else {}
+        said = {name: value for name, value in message.items() if value is not None and name != "tool_calls"}
+        rest = {name: value for name, value in choice.items() if name not in ("message", "finish_reason")}
+        yield {**head, "choices": [{**rest, "delta": said | numbered, "finish_reason": None}]}
+        end = {"index": choice.get("index", 0), "delta": {}, "finish_reason": choice.get("finish_reason")}
+        yield {**head, "choices": [end]}
+    if whole.get("usage"):
+        yield {**head, "choices": [], "usage": whole["usage"]}

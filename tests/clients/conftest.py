@@ -1,0 +1,59 @@
+"""These tests need the clients of others: `make test-clients` installs them, `make test` leaves these tests out."""
+
+import importlib.util
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DEPLOYMENTS = sorted(Path(__file__).parent.glob("deployments/*.yaml"))
+
+
+@dataclass(frozen=True)
+class Served:
+    """A deployed API; `url` is an SDK's base_url. keys: by name. cloud_url: of the local cloud."""
+
+    url: str
+    key: str
+    keys: Mapping[str, str]
+    cloud_url: str
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """SDKs leave their connections to the garbage collector, and their warnings are not ours."""
+    config.addinivalue_line("filterwarnings", "default")
+    config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Every test of this folder, where there are no clients."""
+    return None if importlib.util.find_spec("openai") else True
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[Mapping[str, Served]]:
+    """Every deployment of this folder by its name, on one local cloud."""
+    os.environ["no_proxy"] = ",".join(filter(None, (os.environ.get("no_proxy"), "127.0.0.1")))
+    path = {"PYTHONPATH": os.pathsep.join(str(ROOT / each) for each in (".", "constructs", "lambda_src", "tests"))}
+    command = [str(ROOT / ".venv/bin/python"), "-m", "support.served_deployments", *map(str, DEPLOYMENTS)]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        printed = process.stdout.readline()
+        assert printed, "nothing was deployed: the reason stands above"
+        found: dict[str, dict[str, Any]] = json.loads(printed)
+        yield {name: Served(**each) for name, each in found.items()}
+        process.communicate()
+
+
+@pytest.fixture(scope="session")
+def lmi(served: Mapping[str, Served]) -> Served:
+    """LMI's vLLM service, our default."""
+    return served["lmi"]

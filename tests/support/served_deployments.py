@@ -1,0 +1,60 @@
+"""Deployments on a local cloud, for tests that run in another environment.
+
+`python -m support.served_deployments <file> ...` prints one JSON object when all are deployed: by name the `url` of the
+API, its `key`, its named `keys`, and `cloud_url`. It ends with standard input.
+"""
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from local_cloud.api_client import connect
+from local_cloud.assembly import ROOT, Stack, read_stacks, synthesize
+from local_cloud.checks import mark_as_linted
+from local_cloud.cloud import LocalCloud, free_port
+from local_cloud.deploy import deploy
+from slipway.deployed_keys import DeployedKeys, KeysError
+from slipway.deployed_stack import DeployedStack
+from support.known_deployments import ACCOUNT_SETTINGS
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    with LocalCloud(port=free_port()) as cloud:  # starts while the app synthesizes
+        stacks = {stack.name: stack for stack in read_stacks(synthesize([ACCOUNT_SETTINGS, *sys.argv[1:]], _folder()))}
+        for stack in stacks.values():
+            mark_as_linted(stack)  # as any other template of their engine and mode, which tests/templates lints
+        cloud.wait_until_ready()
+        deploy(cloud, stacks.pop(ACCOUNT_SETTINGS))
+        with ThreadPoolExecutor() as side_by_side:
+            served = dict(
+                zip(stacks, side_by_side.map(lambda stack: _served(cloud, stack), stacks.values()), strict=True)
+            )
+        print(json.dumps(served), flush=True)
+        sys.stdin.read()
+
+
+def _folder() -> Path:
+    return ROOT / "cdk.out" / "clients"
+
+
+def _served(cloud: LocalCloud, stack: Stack) -> dict[str, Any]:
+    api = connect(cloud, deploy(cloud, stack), stack.region)
+    return {"url": api.url, "key": api.api_key, "keys": _named_keys(cloud, stack), "cloud_url": cloud.url}
+
+
+def _named_keys(cloud: LocalCloud, stack: Stack) -> dict[str, str]:
+    """A new value of each key that the deployment names."""
+    clients = partial(cloud.client, region=stack.region)
+    (described,) = clients("cloudformation").describe_stacks(StackName=stack.name)["Stacks"]
+    try:
+        keys = DeployedKeys(DeployedStack(described, clients))
+    except KeysError:
+        return {}
+    return {name: keys.create(key)[1] for name, key in keys.named.items()}
+
+
+main()
