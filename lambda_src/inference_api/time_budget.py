@@ -12,6 +12,8 @@ STREAM_READ = 480
 BEAT = 15
 # An answer that is one JSON object keeps its status open as long as that allows, and is then kept alive by spaces.
 SILENCE = 240
+# Of a caller who waits for a job that answers an OpenAI request, or a stream.
+LONGEST_HOLD = 840
 # Left of the function's time when a wait for a job ends.
 TO_ANSWER = 10
 _AFTER_THE_LONGEST_WAIT = 3
