@@ -45,4 +45,4 @@ def counts_of(stack: DeployedStack, month: str) -> dict[str, Counts]:
 
 
 def _counts(row: dict[str, Any]) -> Counts:
-    return Counts(*(int(row[name]["N"]) if name in row else 0 for name in Counts._fields))
+    return Counts._make(int(row[name]["N"]) if name in row else 0 for name in Counts._fields)
