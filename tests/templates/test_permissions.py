@@ -66,6 +66,7 @@ START: Grants = {"ec2:StartInstances": {"instance/*"}}
 SUBMIT_TO_MACHINES: Grants = CHANGE_ROWS | READ_RESULTS | {"s3:PutObject": {"bucket/input/*"}} | SEND | START
 EC2: dict[str, Grants] = {name: IN_BOTH_MODES[name] for name in ("poll_job", "list_jobs", "cancel_job")} | {
     "describe_machines": READ_ROW,
+    "models": READ_ROW,
     "generate_by_job": SUBMIT_TO_MACHINES,
     "submit_job": SUBMIT_TO_MACHINES,
     "sweep_jobs": SWEEP | SEND | {"sqs:GetQueueAttributes": {"queue"}},
@@ -86,6 +87,7 @@ MACHINE: Grants = (
     | {"s3:PutObject": {"bucket/output/*"}, "ssm:UpdateInstanceInformation": {"*"}}
     | {f"ssmmessages:{verb}{end}Channel": {"*"} for verb in ("Create", "Open") for end in ("Control", "Data")}
 )
+FOR_OPENAI: dict[str, Grants] = REALTIME | {"generate": INVOKE | SUBMIT | SEND, "models": DESCRIBE}
 WITHOUT_JOBS: dict[str, Grants] = {name: REALTIME[name] for name in ("generate", "describe_endpoint")}
 
 
@@ -127,6 +129,7 @@ def grants(template: Template, role: str) -> tuple[Grants, set[str]]:
     ("name", "expected"),
     [
         ("gpt2", REALTIME),
+        ("qwen3-4b", FOR_OPENAI),
         ("async", ASYNC),
         ("gpt2-ec2", EC2),
         ("jobs-off", WITHOUT_JOBS),
