@@ -4,6 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ def _parser() -> argparse.ArgumentParser:
         _add_call,
         _add_playground,
         _add_logs,
+        _add_keys,
+        _add_usage,
         _add_list,
         _add_purge,
         _add_reference,
@@ -198,6 +201,36 @@ def _add_status(commands: Any) -> None:
     status.add_argument("--json", action="store_true", help="one JSON object")
 
 
+def _add_keys(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import keys
+
+        return keys.run(given.action, given.deployment, given.key, given.region, as_json=given.json)
+
+    text = "the named keys of an API (api.keys): list them, make, rotate or revoke the value of one"
+    keys = _add(commands, "keys", text, run, "create qwen3-4b alice")
+    keys.add_argument("action", choices=("list", "create", "rotate", "revoke"))
+    keys.add_argument("deployment", type=_stack_name, help="name of the deployment")
+    keys.add_argument("key", nargs="?", help="name of a key; to revoke one of two values, its id or how that begins")
+    keys.add_argument("--region", help=_REGION)
+    keys.add_argument("--json", action="store_true", help="JSON")
+
+
+def _add_usage(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import usage
+
+        return usage.run(given.deployment, given.month, given.region, given.usd, as_json=given.json)
+
+    text = "requests, tokens, errors and share of the cost of each named key in a month"
+    usage = _add_deployed(commands, "usage", text, run, "qwen3-4b --month 2026-11")
+    usage.add_argument("--month", type=_month, metavar="YYYY-MM", help="month in UTC (default this one)")
+    usage.add_argument(
+        "--usd", type=_usd, metavar="AMOUNT", help="cost to share out, from the bill (default estimated)"
+    )
+    usage.add_argument("--json", action="store_true", help="one JSON object")
+
+
 def _add_call(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
         from slipway import call
@@ -295,6 +328,26 @@ def _add_deployed(
     command.add_argument("deployment", type=_stack_name, help="name of the deployment")
     command.add_argument("--region", help=_REGION)
     return command
+
+
+def _month(text: str) -> datetime:
+    try:
+        month = datetime.strptime(text, "%Y-%m").replace(tzinfo=UTC)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no month; write it as 2026-11") from None
+    if month > datetime.now(UTC):
+        raise argparse.ArgumentTypeError(f"{text} has not begun")
+    return month
+
+
+def _usd(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = -1
+    if not 0 <= amount < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount of USD")
+    return amount
 
 
 def _one_name(text: str) -> str:

@@ -118,10 +118,10 @@ class DeployedStack:
 
     @cached_property
     def variables(self) -> dict[str, str]:
-        """The environment of the functions, which is the same for all but for what the playground's has on top."""
-        name = self.resources["AWS::Lambda::Function"][0]
-        function = self.clients("lambda").get_function_configuration(FunctionName=name)
-        return dict(function["Environment"]["Variables"])
+        """The environment of the functions, which is the same for all but the authorizer and the playground's."""
+        names, functions = self.resources["AWS::Lambda::Function"], self.clients("lambda")
+        found = (functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"] for name in names)
+        return dict(next(variables for variables in found if "REQUEST_SCHEMA" in variables))
 
     @property
     def bodies(self) -> list[str]:

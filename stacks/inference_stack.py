@@ -14,6 +14,7 @@ from llm_hosting.hosting_modes import HOSTING_MODES
 from llm_hosting.inference_api import InferenceApi
 from llm_hosting.job_functions import JobFunctions
 from llm_hosting.job_store import JobStore
+from llm_hosting.key_usage import KeyUsage
 from llm_hosting.playground import Playground
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
@@ -37,7 +38,8 @@ class InferenceStack(cdk.Stack):
         deployment = resolution.deployment
         served = f"{deployment.model.id} on {deployment.serving.engine}"
         super().__init__(scope, construct_id, description=f"{DESCRIPTION_PREFIX}{served}", **kwargs)
-        store = JobStore(self, "JobStore", settings=deployment.jobs) if deployment.jobs.enabled else None
+        usage = KeyUsage(self, "KeyUsage") if deployment.api.keys else None
+        store = JobStore(self, "JobStore", settings=deployment.jobs, usage=usage) if deployment.jobs.enabled else None
         hosting = HOSTING_MODES[deployment.hosting.mode](
             self,
             "Default",  # adds nothing to logical ids
@@ -47,7 +49,8 @@ class InferenceStack(cdk.Stack):
         )
         handlers = Handlers(
             code=lambda_.Code.from_asset(str(sources.functions), exclude=["**/__pycache__", "*.md"]),
-            environment=function_environment(resolution, hosting.environment, store),
+            environment=function_environment(resolution, hosting.environment, store)
+            | (usage.environment if usage else {}),
             settings=deployment.api,
             log_settings=deployment.logs,
         )
@@ -59,12 +62,21 @@ class InferenceStack(cdk.Stack):
             log_settings=deployment.logs,
             handlers=handlers,
             takes_jobs=deployment.jobs.enabled,
+            openai=bool(resolution.openai_routes),
             binary_media_types=("multipart/form-data",) if takes_batches else (),
         )
         generate = api.add_function(
-            "POST", "/generate", handler=hosting.generate_handler, timeout=api.hold_timeout, construct_id="Generate"
+            "POST", "/generate", handler=hosting.generate_handler, construct_id="Generate", streams=True
         )
         hosting.grant_generate(generate)
+        if usage:
+            usage.grant_count(generate)
+        if resolution.openai_routes:
+            for path in ("/chat/completions", "/completions"):
+                api.add_route("POST", path, generate, streams=True, takes_bearer=True)
+            models = api.add_function("GET", "/models", handler="models", takes_bearer=True)
+            api.add_route("GET", "/models/{id+}", models, takes_bearer=True)
+            hosting.grant_describe(models)
         describe = api.add_function(
             "GET", "/endpoint", handler=hosting.describe_handler, timeout=cdk.Duration.seconds(10)
         )
@@ -73,7 +85,7 @@ class InferenceStack(cdk.Stack):
             files = lambda_.Code.from_asset(str(sources.playground), exclude=["**/__pycache__"])
             Playground(self, "Playground", api=api, auth=deployment.api.auth, code=files, handlers=handlers)
 
-        outputs = {"ApiUrl": api.url, **hosting.outputs}
+        outputs = {"ApiUrl": api.url, **hosting.outputs, **(usage.outputs if usage else {})}
         if api.api_key:
             outputs["ApiKeyId"] = api.api_key.key_id
         if store:

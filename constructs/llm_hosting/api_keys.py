@@ -10,7 +10,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 from constructs import Construct
 
-from .deployment import Api
+from .deployment import Api, NamedKey
 from .handler_function import HandlerFunction, Handlers
 
 KEY_TAG = "slipway:key"  # holds a key's name, on its usage plan and on its values
@@ -24,7 +24,7 @@ _NO_RETRY = "Called synchronously by API Gateway only: it refuses the caller."
 
 
 class ApiKeys(Construct):
-    """`key`: the stack's own, for operators, without name and token limits.
+    """`own`: the stack's own key, for operators, without name and token limits.
 
     No template holds a named key's value: `python -m slipway keys create` makes it and puts it into the plan of its
     name, which the tag `slipway:key` tells.
@@ -45,7 +45,7 @@ class ApiKeys(Construct):
             handlers=replace(handlers, environment={"API_KEYS": json.dumps(limits, separators=(",", ":"))}),
             memory_in_mb=_MEMORY_IN_MB,
         ).function
-        self.key = self._add_own_key()
+        self.own = self._add_own_key()
         for name, key in settings.keys.items():
             self._add_plan(name, key)
 
@@ -81,13 +81,13 @@ class ApiKeys(Construct):
         plan.add_api_key(key)
         return key
 
-    def _add_plan(self, name: str, key: Any) -> None:
+    def _add_plan(self, name: str, key: NamedKey) -> None:
         throttle = self._settings.throttle
         plan = apigateway.UsagePlan(
             self,
             f"PlanOf-{name}",
             api_stages=[self._stage],
-            description=f"Key {name} of {key.owner}" if key.owner else f"Key {name}",
+            description=key.owner,
             throttle=apigateway.ThrottleSettings(
                 rate_limit=key.rate or throttle.rate, burst_limit=key.burst or throttle.burst
             ),
@@ -101,7 +101,7 @@ class ApiKeys(Construct):
         return apigateway.UsagePlanPerApiStage(api=self._api, stage=self._api.deployment_stage)
 
 
-def _limits(key: Any) -> Mapping[str, Any]:
+def _limits(key: NamedKey) -> Mapping[str, Any]:
     """As `inference_api.handlers.authorize` reads them, without those that the key lacks."""
     limits = {
         "tokens_per_minute": key.tokens_per_minute,

@@ -84,6 +84,7 @@ class Ec2Hosting(Construct):
             sources=sources,
             role=role,
             environment=function_environment(resolution, self.environment, store)
+            | store.usage_environment
             | {"LOG_GROUP": log_group.log_group_name},
         )
         self.outputs = {"MachineLogGroup": log_group.log_group_name, "Machines": self._machines.ids}

@@ -11,18 +11,30 @@ from .deployment import Api
 
 @dataclass(frozen=True)
 class GatewayResponse:
-    """The answer to one of API Gateway's kinds of failure. status: None = the kind's own."""
+    """The answer to one of API Gateway's kinds of failure.
+
+    status: None = the kind's own. may_have_run: the model may have worked on the request, and would be paid twice if a
+    client sent it again by itself.
+    """
 
     kind: str
     status: int | None
     code: str
     message: str
     retry_after_in_seconds: int | None = None
+    may_have_run: bool = False
+
+    @property
+    def type(self) -> str:
+        """As inference_api.errors has it; a kind without a status of its own is a refusal."""
+        kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+        status = self.status or 400
+        return kinds.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
 
     @property
     def template(self) -> str:
-        """The body, in our JSON shape."""
-        return json.dumps({"error": {"code": self.code, "message": self.message}})
+        """The body, in our JSON shape, which is that of OpenAI's clients, too."""
+        return json.dumps({"error": {"code": self.code, "message": self.message, "type": self.type, "param": None}})
 
     @property
     def headers(self) -> dict[str, str]:
@@ -34,18 +46,21 @@ class GatewayResponse:
         }
         if self.retry_after_in_seconds is not None:
             headers["retry-after"] = f"'{self.retry_after_in_seconds}'"
+        if self.may_have_run:
+            headers["x-should-retry"] = "'false'"
         return headers
 
 
 _NO_SUCH_ROUTE = {
     "iam": "No such route, or the request is not signed: use {routes}, signed with AWS Signature Version 4 for the "
     "service execute-api.",
-    "api-key": "No such route: use {routes}, with the header x-api-key.",
+    "api-key": "No such route: use {routes}, with a key in x-api-key or, on OpenAI's routes, as Authorization: Bearer.",
     "none": "No such route: use {routes}.",
 }
-_ROUTES = "POST /generate or GET /endpoint"
-_ROUTES_WITH_JOBS = "POST /generate, POST or GET /jobs, GET or DELETE /jobs/{id}, or GET /endpoint"
 _UNAVAILABLE = "The service can't take the request at the moment: wait, then send it again."
+_SEND_A_KEY = (
+    "Send a valid key of this API: as Authorization: Bearer on OpenAI's routes, in the header x-api-key on the others."
+)
 _RESPONSES = (
     GatewayResponse(
         "INVALID_SIGNATURE",
@@ -54,13 +69,9 @@ _RESPONSES = (
         "The signature does not match: check secret key, region, service (execute-api), body and clock.",
     ),
     GatewayResponse("EXPIRED_TOKEN", 403, "expired_token", "The temporary credentials have expired: get new ones."),
-    GatewayResponse(
-        "ACCESS_DENIED",
-        403,
-        "access_denied",
-        "The caller may not use this route: it needs execute-api:Invoke on it.",
-    ),
-    GatewayResponse("INVALID_API_KEY", 403, "invalid_api_key", "Send a valid key of this API in the header x-api-key."),
+    # A key that is missing or malformed, and one that no usage plan has.
+    GatewayResponse("UNAUTHORIZED", 401, "invalid_api_key", _SEND_A_KEY),
+    GatewayResponse("INVALID_API_KEY", 401, "invalid_api_key", _SEND_A_KEY),
     GatewayResponse("THROTTLED", 429, "throttled", "Too many requests at once: wait, then send the request again.", 1),
     GatewayResponse(
         "QUOTA_EXCEEDED",
@@ -83,8 +94,8 @@ _RESPONSES = (
 )
 
 
-def gateway_responses(settings: Api, *, takes_jobs: bool) -> tuple[GatewayResponse, ...]:
-    """The answers of an API with these settings."""
+def gateway_responses(settings: Api, *, takes_jobs: bool, openai: bool) -> tuple[GatewayResponse, ...]:
+    """The answers of an API with these settings. openai: whether it has the routes of OpenAI's clients."""
     auth = settings.auth
     or_a_job = " or submit a job with POST /jobs" if takes_jobs else ""
     return (
@@ -93,13 +104,28 @@ def gateway_responses(settings: Api, *, takes_jobs: bool) -> tuple[GatewayRespon
             "MISSING_AUTHENTICATION_TOKEN",
             403,
             "no_such_route_or_not_signed" if auth == "iam" else "no_such_route",
-            _NO_SUCH_ROUTE[auth].format(routes=_ROUTES_WITH_JOBS if takes_jobs else _ROUTES),
+            _NO_SUCH_ROUTE[auth].format(routes=_routes(takes_jobs=takes_jobs, openai=openai)),
         ),
+        _access_denied(auth),
         GatewayResponse(
             "INTEGRATION_TIMEOUT",
             504,
             "gateway_timeout",
-            f"No answer within {settings.timeout_in_seconds} seconds: ask for fewer tokens{or_a_job}.",
+            f"No answer in time: ask for fewer tokens{or_a_job}.",
+            may_have_run=True,
         ),
         *_RESPONSES,
     )
+
+
+def _access_denied(auth: str) -> GatewayResponse:
+    if auth == "api-key":  # by the authorizer, which denies an expired key and no other
+        return GatewayResponse("ACCESS_DENIED", 401, "invalid_api_key", "This key has expired: ask for a new one.")
+    said = "The caller may not use this route: it needs execute-api:Invoke on it."
+    return GatewayResponse("ACCESS_DENIED", 403, "access_denied", said)
+
+
+def _routes(*, takes_jobs: bool, openai: bool) -> str:
+    jobs = ("POST or GET /jobs", "GET or DELETE /jobs/{id}") if takes_jobs else ()
+    openai_routes = ("POST /chat/completions", "POST /completions", "GET /models") if openai else ()
+    return ", ".join(["POST /generate", *jobs, *openai_routes, "or GET /endpoint"])

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
@@ -11,6 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from .acknowledgement import acknowledge
+from .api_keys import ApiKeys
 from .deployment import Api, Logs
 from .gateway_responses import gateway_responses
 from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
@@ -36,6 +37,10 @@ _LOGGED = {
     "responseLength": "responseLength",
     "responseLatency": "responseLatency",
     "integrationLatency": "integrationLatency",
+    # AWS, "Set up a Lambda proxy integration with payload response streaming in API Gateway".
+    "transferMode": "integration.responseTransferMode",
+    "timeToHeaders": "integration.timeToAllHeaders",
+    "timeToFirstContent": "integration.timeToFirstContent",
     "sourceIp": "identity.sourceIp",
     "caller": "identity.caller",
     "apiKeyId": "identity.apiKeyId",
@@ -62,7 +67,10 @@ _NO_USER_POOL = {
 
 
 class InferenceApi(Construct):
-    """A regional REST API; `url` ends in a slash. `hold_timeout`: of functions that wait."""
+    """A regional REST API; `url` ends in a slash. `hold_timeout`: of functions that wait.
+
+    openai: whether it has the routes of OpenAI's clients. binary_media_types: of bodies that are no text.
+    """
 
     def __init__(
         self,
@@ -73,6 +81,7 @@ class InferenceApi(Construct):
         log_settings: Logs,
         handlers: Handlers,
         takes_jobs: bool,
+        openai: bool = False,
         binary_media_types: Sequence[str] = (),
     ) -> None:
         super().__init__(scope, construct_id)
@@ -82,16 +91,18 @@ class InferenceApi(Construct):
             "RestApi",
             rest_api_name=cdk.Aws.STACK_NAME,
             endpoint_types=[apigateway.EndpointType.REGIONAL],
-            binary_media_types=list(binary_media_types) or None,
             cloud_watch_role=False,  # one per account and region: it lives in the stack slipway-account-settings
             deploy_options=self._stage_options(),
+            # What an authorizer returns is looked up in the usage plans, so that a key may come in either header.
+            api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER if settings.auth == "api-key" else None,
+            binary_media_types=list(binary_media_types) or None,
         )
         resource = self._api.node.default_child  # the L2 has neither of the two
         resource.security_policy = _SECURITY_POLICY
         resource.endpoint_access_mode = "STRICT"  # the name in the TLS handshake must be the API's host
         self._api.node.try_remove_child("Endpoint")  # an output that repeats ApiUrl
         self.hold_timeout = cdk.Duration.seconds(settings.function_timeout_in_seconds)
-        for response in gateway_responses(settings, takes_jobs=takes_jobs):
+        for response in gateway_responses(settings, takes_jobs=takes_jobs, openai=openai):
             self._api.add_gateway_response(
                 response.kind.title().replace("_", ""),
                 type=apigateway.ResponseType.of(response.kind),
@@ -99,7 +110,9 @@ class InferenceApi(Construct):
                 response_headers=response.headers,
                 templates={"application/json": response.template},
             )
-        self.api_key = self._add_api_key() if settings.auth == "api-key" else None
+        self._keys = None
+        if settings.auth == "api-key":
+            self._keys = ApiKeys(self, "Keys", api=self._api, settings=settings, handlers=handlers)
         self._acknowledge()
 
     @property
@@ -107,6 +120,11 @@ class InferenceApi(Construct):
         """URL of the API."""
         url: str = self._api.url
         return url
+
+    @property
+    def api_key(self) -> apigateway.IApiKey | None:
+        """The stack's own key; None where the API takes none."""
+        return self._keys and self._keys.key
 
     def metric_server_errors(self) -> cloudwatch.Metric:
         """Share of requests answered with 5XX: each counts 1 or 0."""
@@ -124,11 +142,13 @@ class InferenceApi(Construct):
         memory_in_mb: int | None = None,
         construct_id: str | None = None,
         streams: bool = False,
+        takes_bearer: bool = False,
     ) -> lambda_.Function:
         """Answer a route by a module in `inference_api.handlers`, whose name also gives the construct id unless set.
 
         streams: the module ends with `streaming_runtime.serve`, and its answer is passed on as it is written; the
-        timeout is then that of streams. Other routes of the function: `add_route`.
+        timeout is then that of streams. takes_bearer: with `api-key`, the key comes as `Authorization: Bearer`, as clients
+        of OpenAI send it, and not in `x-api-key`. Other routes of the function: `add_route`.
         """
         function = HandlerFunction(
             self,
@@ -139,17 +159,21 @@ class InferenceApi(Construct):
             handlers=self._handlers,
             memory_in_mb=memory_in_mb,
         ).function
-        self.add_route(method, path, function, streams=streams)
+        self.add_route(method, path, function, streams=streams, takes_bearer=takes_bearer)
         return function
 
-    def add_route(self, method: HttpMethod, path: str, function: lambda_.Function, *, streams: bool = False) -> None:
+    def add_route(
+        self,
+        method: HttpMethod,
+        path: str,
+        function: lambda_.Function,
+        *,
+        streams: bool = False,
+        takes_bearer: bool = False,
+    ) -> None:
         """Answer another route by a function; streams: as it was added."""
-        auth = self._settings.auth
         route = self._api.root.resource_for_path(path).add_method(
-            method,
-            self._integration(function, streams=streams),
-            authorization_type=apigateway.AuthorizationType.IAM if auth == "iam" else apigateway.AuthorizationType.NONE,
-            api_key_required=auth == "api-key",
+            method, self._integration(function, streams=streams), **self._authorization(takes_bearer=takes_bearer)
         )
         self._acknowledge_auth(route)
 
@@ -158,6 +182,13 @@ class InferenceApi(Construct):
         open_ = {"authorization_type": apigateway.AuthorizationType.NONE, "api_key_required": False}
         route = self._api.root.resource_for_path(path).add_method("GET", self._integration(function), **open_)
         acknowledge(route, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), reason))
+
+    def _authorization(self, *, takes_bearer: bool) -> dict[str, Any]:
+        if self._keys:
+            authorizer = self._keys.as_bearer if takes_bearer else self._keys.in_own_header
+            return {"authorizer": authorizer, "api_key_required": True}
+        kinds = {"iam": apigateway.AuthorizationType.IAM, "none": apigateway.AuthorizationType.NONE}
+        return {"authorization_type": kinds[self._settings.auth], "api_key_required": False}
 
     def _integration(self, function: lambda_.Function, *, streams: bool = False) -> apigateway.LambdaIntegration:
         if streams:
@@ -185,20 +216,6 @@ class InferenceApi(Construct):
             access_log_format=log_format,
         )
 
-    def _add_api_key(self) -> apigateway.IApiKey:
-        quota = self._settings.quota
-        plan = self._api.add_usage_plan(
-            "UsagePlan",
-            api_stages=[apigateway.UsagePlanPerApiStage(api=self._api, stage=self._api.deployment_stage)],
-            throttle=apigateway.ThrottleSettings(
-                rate_limit=self._settings.throttle.rate, burst_limit=self._settings.throttle.burst
-            ),
-            quota=quota and apigateway.QuotaSettings(limit=quota.limit, period=apigateway.Period(quota.period)),
-        )
-        key = self._api.add_api_key("ApiKey")
-        plan.add_api_key(key)
-        return key
-
     def _acknowledge(self) -> None:
         acknowledge(self._api, {"AwsSolutions-APIG2": _OWN_VALIDATION})
         reasons = {"AwsSolutions-APIG3": _NO_WEB_ACL, "AwsSolutions-APIG6": _NO_EXECUTION_LOGS}
@@ -211,5 +228,5 @@ class InferenceApi(Construct):
 
     def _acknowledge_auth(self, method: apigateway.Method) -> None:
         auth = self._settings.auth
-        findings = ("AwsSolutions-COG4",) if auth == "iam" else ("AwsSolutions-COG4", "AwsSolutions-APIG4")
+        findings = ("AwsSolutions-COG4", "AwsSolutions-APIG4") if auth == "none" else ("AwsSolutions-COG4",)
         acknowledge(method, dict.fromkeys(findings, _NO_USER_POOL[auth]))

@@ -61,7 +61,7 @@ class JobFunctions(Construct):
         list_ = api.add_function("GET", "/jobs", handler="list_jobs", timeout=api.hold_timeout)
         self._store.grant_list(list_)
         cancel = api.add_function("DELETE", "/jobs/{id}", handler="cancel_job", timeout=api.hold_timeout)
-        self._store.grant_change(cancel)
+        self._store.grant_end(cancel)
         grant_announce(cancel)
 
     def add_batches(self, api: InferenceApi) -> None:

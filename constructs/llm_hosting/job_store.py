@@ -11,6 +11,7 @@ from constructs import Construct
 from . import DEPLOYMENT_TAG
 from .acknowledgement import acknowledge
 from .deployment import Jobs
+from .key_usage import KeyUsage
 
 Folder = Literal["input", "output", "failure", "file", "batch"]
 
@@ -25,10 +26,13 @@ class JobStore(Construct):
     """Outlives its stack unless `jobs.on_destroy` says otherwise; table and bucket carry the stack's name as a tag.
 
     Each `grant_*` allows the actions of one kind of handler, below the folders that it uses. `outputs`: of the stack.
+    usage: where the tokens of jobs are counted; None = nowhere.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, settings: Jobs) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, settings: Jobs, usage: KeyUsage | None = None) -> None:
         super().__init__(scope, construct_id)
+        self._usage = usage
+        self.usage_environment = usage.environment if usage else {}
         self._table = self._create_table(settings)
         self._bucket = self._create_bucket(settings)
         self.table_name, self.bucket_name = self._table.table_name, self._bucket.bucket_name
@@ -41,7 +45,7 @@ class JobStore(Construct):
 
     def grant_submit(self, grantee: iam.IGrantable) -> None:
         """Let a function accept jobs and wait until they end."""
-        self.grant_change(grantee)
+        self.grant_end(grantee)
         self._allow_files(grantee, "s3:PutObject", "input")
         self.grant_read_results(grantee)
 
@@ -63,15 +67,21 @@ class JobStore(Construct):
         """Let a function change rows, and quota slots with them: a transaction is authorized by its parts."""
         self._allow_rows(grantee, "GetItem", "PutItem", "UpdateItem")
 
+    def grant_end(self, grantee: iam.IGrantable) -> None:
+        """Let a function end jobs, and count their tokens."""
+        self.grant_change(grantee)
+        if self._usage:
+            self._usage.grant_count(grantee)
+
     def grant_collect(self, grantee: iam.IGrantable) -> None:
         """Let a function end jobs by the outputs and failures in the bucket."""
-        self.grant_change(grantee)
+        self.grant_end(grantee)
         self._allow_files(grantee, "s3:GetObject", "output", "failure")
         self._allow_listing(grantee)
 
     def grant_work(self, grantee: iam.IGrantable) -> None:
         """Let a function run attempts itself: read inputs, write outputs, end jobs."""
-        self.grant_change(grantee)
+        self.grant_end(grantee)
         self._allow_files(grantee, "s3:GetObject", "input")
         self._allow_files(grantee, "s3:PutObject", "output")
 

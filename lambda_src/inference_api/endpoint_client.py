@@ -1,26 +1,38 @@
 """The model's SageMaker endpoint: one attempt per call."""
 
+import os
+import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from threading import Lock
 from typing import Any
 
 from botocore.config import Config
+from botocore.eventstream import ParserError
 from botocore.exceptions import (
     ClientError,
     ConnectionError,
     ConnectTimeoutError,
     EndpointConnectionError,
+    EventStreamError,
     HTTPClientError,
     IncompleteReadError,
     ProxyConnectionError,
     ReadTimeoutError,
 )
+from urllib3.exceptions import HTTPError
+from urllib3.exceptions import ReadTimeoutError as StreamReadTimeoutError
 
 from inference_api import errors
 from inference_api.answer import Answer
 from inference_api.runtime import ONE_ATTEMPT
+from inference_api.time_budget import STREAM_READ
 
 _CALL_LIMIT_IN_SECONDS = 65  # SageMaker itself ends a call after 60 s
+
+# SageMaker's own limit of a streamed answer is 8 min; a failure short of that is not about time.
+_STREAM_LIMIT_IN_SECONDS = STREAM_READ - 10
 
 # A frozen function does not see that the other side hung up, and a single attempt would end on the dead connection.
 IDLE_LIMIT_IN_SECONDS = 20
@@ -32,6 +44,11 @@ NEVER_SENT = (ConnectTimeoutError, EndpointConnectionError, ProxyConnectionError
 def one_call(seconds: float = _CALL_LIMIT_IN_SECONDS) -> Config:
     """Of a client that waits for an answer as long as SageMaker may take, or only so many seconds."""
     return ONE_ATTEMPT.merge(Config(read_timeout=min(seconds, _CALL_LIMIT_IN_SECONDS)))
+
+
+def one_stream() -> Config:
+    """Of a client that reads streamed answers."""
+    return ONE_ATTEMPT.merge(Config(read_timeout=STREAM_READ))
 
 
 class EndpointClient:
@@ -49,6 +66,8 @@ class EndpointClient:
         self._clock = clock
         self._on_end = on_end
         self._used_at = clock()
+        self._open: set[Any] = set()
+        self._lock = Lock()
 
     def invoke(self, body: bytes) -> Answer:
         """Raises InvocationError."""
@@ -60,9 +79,67 @@ class EndpointClient:
         self._on_end(None)
         return answer
 
-    def _invoke(self, body: bytes) -> Answer:
+    def stream(self, body: bytes) -> Generator[bytes, None, None]:
+        """The answer in parts, cut anywhere. Raises InvocationError, before the first part as `invoke` does, or later.
+
+        Nothing is sent until the first part is asked for. Closing it ends the read; a caller who leaves before the
+        first part is not counted.
+        """
+        begun = False
+        try:
+            for part in self._stream(body):
+                begun = True
+                yield part
+        except errors.InvocationError as error:
+            self._on_end(error)
+            raise
+        except GeneratorExit:
+            if begun:
+                self._on_end(None)
+            raise
+        self._on_end(None)
+
+    def hang_up(self) -> None:
+        """End the reads of streams in which other threads wait."""
+        with self._lock, suppress(OSError, ValueError):
+            for stream in self._open:
+                with socket.socket(fileno=os.dup(stream.fileno())) as connection:
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def _stream(self, body: bytes) -> Generator[bytes, None, None]:
+        self._close_if_idle()
+        started, stream = self._clock(), None
+        try:
+            response = self._client.invoke_endpoint_with_response_stream(
+                EndpointName=self._endpoint_name, Body=body, ContentType="application/json", Accept="application/json"
+            )
+            stream = response["Body"]
+            with self._lock:
+                self._open.add(stream._raw_stream)
+            for event in stream:
+                yield event["PayloadPart"]["Bytes"]
+        except EventStreamError as error:
+            raise _broken(error, self._clock() - started) from None
+        except ClientError as error:
+            raise _refusal(error) from None
+        except (ReadTimeoutError, StreamReadTimeoutError):
+            raise errors.model_timeout() from None
+        except (ConnectionError, HTTPClientError, HTTPError, OSError, ParserError) as error:
+            sent = not isinstance(error, NEVER_SENT)
+            raise errors.endpoint_unreachable(type(error).__name__, ran=sent) from None
+        finally:
+            if stream is not None:
+                with self._lock:
+                    self._open.discard(stream._raw_stream)
+                    stream.close()
+            self._used_at = self._clock()
+
+    def _close_if_idle(self) -> None:
         if self._clock() - self._used_at > IDLE_LIMIT_IN_SECONDS:
             self._client.close()
+
+    def _invoke(self, body: bytes) -> Answer:
+        self._close_if_idle()
         try:
             response = self._client.invoke_endpoint(
                 EndpointName=self._endpoint_name, Body=body, ContentType="application/json", Accept="application/json"
@@ -77,6 +154,14 @@ class EndpointClient:
             raise errors.endpoint_unreachable(type(error).__name__, ran=sent) from None
         finally:
             self._used_at = self._clock()
+
+
+def _broken(error: EventStreamError, seconds: float) -> errors.InvocationError:
+    """The event that ends a stream early. botocore drops the code that tells the limit of time from a lost model."""
+    code = str(error.response["Error"].get("Code"))
+    if code == "ModelStreamError":
+        return errors.model_timeout(code) if seconds >= _STREAM_LIMIT_IN_SECONDS else errors.container_exited(code)
+    return errors.endpoint_unreachable(code or "EventStreamError", ran=True)
 
 
 def _refusal(error: ClientError) -> errors.InvocationError:

@@ -18,7 +18,10 @@ _MOST_WORDS_IN_BYTES = 1024
 
 
 class ApiError(Exception):
-    """An answer other than the one asked for; `message` is for the caller, only `code` and `cause` are logged."""
+    """An answer other than the one asked for; `message` is for the caller, only `code` and `cause` are logged.
+
+    ran: whether the model may have worked on the request.
+    """
 
     def __init__(
         self,
@@ -29,10 +32,21 @@ class ApiError(Exception):
         field: str | None = None,
         retry_after_in_seconds: int | None = None,
         cause: str | None = None,
+        ran: bool = False,
     ) -> None:
         super().__init__(code)
         self.status, self.code, self.message, self.field = status, code, message, field
-        self.retry_after_in_seconds, self.cause = retry_after_in_seconds, cause
+        self.retry_after_in_seconds, self.cause, self.ran = retry_after_in_seconds, cause, ran
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the same request, sent again, may be paid twice: clients of OpenAI repeat many by themselves."""
+        return self.ran or self.status in (500, 502, 504)
+
+    def as_object(self) -> dict[str, Any]:
+        """As callers see it: code, message and field, and what clients of OpenAI read besides, `type` and `param`."""
+        shown = {"code": self.code, "message": self.message, "type": _type_of(self.status), "param": self.field}
+        return shown | ({"field": self.field} if self.field else {})
 
 
 class EngineRuleError(ApiError):
@@ -40,11 +54,10 @@ class EngineRuleError(ApiError):
 
 
 class InvocationError(ApiError):
-    """The model did not answer. `ran`: whether it may have worked on the request."""
+    """The model did not answer."""
 
     def __init__(self, status: int, code: str, message: str, *, ran: bool, **more: Any) -> None:
-        super().__init__(status, code, message, **more)
-        self.ran = ran
+        super().__init__(status, code, message, ran=ran, **more)
 
     @property
     def refused(self) -> bool:
@@ -60,6 +73,13 @@ class InvocationError(ApiError):
     def timed_out(self) -> bool:
         """Whether the model gave no answer in time; the caller may have asked for too much."""
         return self.code == "model_timeout"
+
+
+_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+
+def _type_of(status: int) -> str:
+    return _TYPES.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
 
 
 class BusyError(Exception):
@@ -90,9 +110,9 @@ def key_expired() -> ApiError:
     return ApiError(401, "invalid_api_key", text)
 
 
-def model_not_allowed(model: str) -> ApiError:
-    """As for a model that does not exist: which ones there are is not for every key."""
-    text = f"model: there is no model {model[:100]!r}, or this key may not use it; see GET /models."
+def model_not_found(model: str) -> ApiError:
+    """In OpenAI's words. The same for a model that is not the key's: which ones there are is not for every key."""
+    text = f"The model `{model[:100]}` does not exist or you do not have access to it; see GET models."
     return ApiError(404, "model_not_found", text, field="model")
 
 
@@ -131,7 +151,8 @@ def job_ended(status: str) -> ApiError:
 
 
 def job_cancelled() -> ApiError:
-    return ApiError(409, "job_cancelled", "The job of this request was cancelled before it had an answer.")
+    text = "The job of this request was cancelled before it had an answer."
+    return ApiError(409, "job_cancelled", text, ran=True)
 
 
 def throttled(cause: str) -> InvocationError:
@@ -218,8 +239,8 @@ def attempt_lost() -> InvocationError:
 
 
 def job_failed(code: str, message: str, field: str | None = None) -> ApiError:
-    """POST /generate by a job that failed."""
-    return ApiError(400 if code == "rejected_by_model" else 502, code, message, field=field)
+    """The failure of a job, to who waits for it."""
+    return ApiError(400 if code == "rejected_by_model" else 502, code, message, field=field, ran=True)
 
 
 def endpoint_not_deployed() -> ApiError:

@@ -2,8 +2,8 @@
 
 import json
 from base64 import b64decode
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from hashlib import sha256
 from math import inf
@@ -17,9 +17,12 @@ from inference_api.errors import ApiError
 from inference_api.log import log
 from inference_api.named_key import NamedKey, principal_of
 from inference_api.runtime import runtime
+from inference_api.streaming_runtime import Route, Streamed, close
 
 Event = Mapping[str, Any]
 
+SERVER_SENT_EVENTS = "text/event-stream"
+_LATE_ERRORS = {SERVER_SENT_EVENTS: b"data: %b\n\n", "application/json": b"%b"}  # after spaces only
 _FIXED_HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 
 
@@ -27,8 +30,8 @@ _FIXED_HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-stor
 class Request:
     """One call of a route. `caller` is a hash of the authenticated principal; None where the API is open.
 
-    key: the one that the deployment names, None for any other caller. resource: the route's path in the API, as
-    "/jobs/{id}".
+    key: the one that the deployment names, None for any other caller.
+    resource: the route's path in the API, as "/jobs/{id}". ends_at: when the function is killed, of the epoch.
     """
 
     body: bytes
@@ -39,6 +42,7 @@ class Request:
     idempotency_key: str | None = None
     key: NamedKey | None = None
     resource: str = ""
+    ends_at: float = inf
     method: str = ""
 
     @classmethod
@@ -79,23 +83,53 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """`body`: an object to be sent as JSON, or text; `location` is relative to the request's own URL."""
+    """`body`: an object to be sent as JSON, or text; `location` is relative to the request's own URL.
+
+    is_final: clients of OpenAI, which repeat many requests by themselves, are told not to repeat this one.
+    """
 
     status: int
     body: dict[str, Any] | str
     content_type: str = "application/json"
     retry_after_in_seconds: int | None = None
     location: str | None = None
+    is_final: bool = False
 
-    def for_gateway(self, request_id: str) -> dict[str, Any]:
-        """As API Gateway takes it. The gateway's own answers have the same headers (gateway_responses.py)."""
-        headers = {"content-type": self.content_type, "x-request-id": request_id, **_FIXED_HEADERS}
+    @property
+    def text(self) -> str:
+        return self.body if isinstance(self.body, str) else json.dumps(self.body)
+
+    def headers(self, request_id: str) -> dict[str, str]:
+        """The gateway's own answers have the same (gateway_responses.py)."""
+        headers = _headers(self.content_type, request_id)
         if self.retry_after_in_seconds is not None:
             headers["retry-after"] = str(self.retry_after_in_seconds)
         if self.location is not None:
             headers["location"] = self.location
-        body = self.body if isinstance(self.body, str) else json.dumps(self.body)
-        return {"statusCode": self.status, "headers": headers, "body": body, "isBase64Encoded": False}
+        if self.is_final:
+            headers["x-should-retry"] = "false"
+        return headers
+
+    def for_gateway(self, request_id: str) -> dict[str, Any]:
+        """As API Gateway takes it from a function that answers as a whole."""
+        headers = self.headers(request_id)
+        return {"statusCode": self.status, "headers": headers, "body": self.text, "isBase64Encoded": False}
+
+
+@dataclass(frozen=True)
+class StreamedResponse:
+    """An answer that comes piece by piece. An error that its first piece raises has a status of its own."""
+
+    pieces: Iterator[bytes]
+    content_type: str = SERVER_SENT_EVENTS
+    status: int = 200
+
+    def headers(self, request_id: str) -> dict[str, str]:
+        return _headers(self.content_type, request_id)
+
+
+def _headers(content_type: str, request_id: str) -> dict[str, str]:
+    return {"content-type": content_type, "x-request-id": request_id, **_FIXED_HEADERS}
 
 
 def answers(route: Callable[[Request], Response]) -> Callable[[Event, Any], dict[str, Any]]:
@@ -103,53 +137,130 @@ def answers(route: Callable[[Request], Response]) -> Callable[[Event, Any], dict
 
     @wraps(route)
     def entry_point(event: Event, context: Any) -> dict[str, Any]:
-        started = perf_counter()
-        request, failure, route_name = None, None, None
-        request_id = getattr(context, "aws_request_id", "")
-        try:
-            _limit_time(context)
-            request_id = event["requestContext"]["requestId"]
-            route_name = f"{event['httpMethod']} {event['resource']}"
-            request = Request.from_event(event)
-            response = route(request)
-        except ApiError as error:
-            failure, response = error, _error_response(error)
-        except Exception as error:
-            failure = _overloaded(error) or errors.internal_error(place_of(error))
-            response = _error_response(failure)
-        answer = response.for_gateway(request_id)
-        outcome = {
-            "request_id": request_id,
-            "route": route_name,
-            "status": response.status,
-            "code": failure.code if failure else None,
-            "cause": failure.cause if failure else None,
-            "latency_ms": round(1000 * (perf_counter() - started), 1),
-        }
-        log(outcome | _sizes_and_caller(request, answer["body"]))
-        return answer
+        call = _Call(event, context)
+        response, _ = call.answer(lambda request: (route(request), b""))
+        assert isinstance(response, Response)
+        call.log(response.status, len(response.text.encode()))
+        return response.for_gateway(call.request_id)
 
     return entry_point
 
 
-def _limit_time(context: Any) -> None:
-    """A function that is killed at its timeout gives its caller no answer."""
+def streams(route: Callable[[Request], Response | StreamedResponse]) -> Route:
+    """The same for the streaming runtime; the line is written when the last piece is sent, or the caller is gone."""
+
+    @wraps(route)
+    def entry_point(event: Event, context: Any) -> Streamed:
+        call = _Call(event, context)
+        response, first = call.answer(lambda request: _begun(route(request)))
+        pieces = _sent(call, response, first)
+        next(pieces)
+        return Streamed(response.status, response.headers(call.request_id), pieces)
+
+    return entry_point
+
+
+def _begun(response: Response | StreamedResponse) -> tuple[Response | StreamedResponse, bytes]:
+    return response, next(response.pieces, b"") if isinstance(response, StreamedResponse) else b""
+
+
+def _sent(call: "_Call", response: Response | StreamedResponse, first: bytes) -> Generator[bytes, None, None]:
+    """The pieces of the body. One more, empty, comes first: then even an answer that is not sent at all is closed."""
+    first_byte_ms, size, hung_up = call.milliseconds(), 0, True
+    rest: Iterator[bytes] = iter(())
+    if isinstance(response, StreamedResponse):
+        rest = response.pieces
+    else:
+        first = response.text.encode()
+    try:
+        yield b""
+        size = len(first)
+        yield first
+        for piece in rest:
+            size += len(piece)
+            yield piece
+        hung_up = False
+    except Exception as error:
+        hung_up, last = False, call.failed(error).as_object()
+        # The status is sent; in the middle of anything else only the end of the connection can tell.
+        if response.content_type not in _LATE_ERRORS:
+            raise
+        text = _LATE_ERRORS[response.content_type] % json.dumps({"error": last}).encode()
+        size += len(text)
+        yield text
+    finally:
+        close(rest)
+        call.log(response.status, size, first_byte_ms=first_byte_ms, hung_up=hung_up)
+
+
+class _Call:
+    """One event, its outcome, and its line in the log."""
+
+    def __init__(self, event: Event, context: Any) -> None:
+        self._event, self._context, self._started = event, context, perf_counter()
+        self._route: str | None = None
+        self._request: Request | None = None
+        self._failure: ApiError | None = None
+        self.request_id: str = getattr(context, "aws_request_id", "")
+
+    def answer(
+        self, route: Callable[[Request], tuple[Response | StreamedResponse, bytes]]
+    ) -> tuple[Response | StreamedResponse, bytes]:
+        try:
+            ends_at = _limit_time(self._context)
+            self.request_id = self._event["requestContext"]["requestId"]
+            self._route = f"{self._event['httpMethod']} {self._event['resource']}"
+            self._request = replace(Request.from_event(self._event), ends_at=ends_at)
+            return route(self._request)
+        except Exception as error:
+            return _error_response(self.failed(error)), b""
+
+    def failed(self, error: Exception) -> ApiError:
+        self._failure = failure_of(error)
+        return self._failure
+
+    def milliseconds(self) -> float:
+        return round(1000 * (perf_counter() - self._started), 1)
+
+    def log(self, status: int, bytes_out: int, **more: Any) -> None:
+        """Body sizes and caller hash only."""
+        request, failure = self._request, self._failure
+        outcome = {
+            "request_id": self.request_id,
+            "route": self._route,
+            "status": status,
+            "code": failure.code if failure else None,
+            "cause": failure.cause if failure else None,
+            "latency_ms": self.milliseconds(),
+            "bytes_in": len(request.body) if request else None,
+            "bytes_out": bytes_out,
+            "caller": request.caller if request else None,
+        }
+        log(outcome | more)
+
+
+def _limit_time(context: Any) -> float:
+    """When the function is killed: without an answer to its caller."""
     remaining = getattr(context, "get_remaining_time_in_millis", None)
-    runtime().answer_before(runtime().now() + remaining() / 1000 if remaining else inf)
+    ends_at = runtime().now() + remaining() / 1000 if remaining else inf
+    runtime().answer_before(ends_at)
+    return ends_at
 
 
 def _error_response(error: ApiError) -> Response:
-    body = {"code": error.code, "message": error.message} | ({"field": error.field} if error.field else {})
-    return Response(error.status, {"error": body}, retry_after_in_seconds=error.retry_after_in_seconds)
+    return Response(
+        error.status,
+        {"error": error.as_object()},
+        retry_after_in_seconds=error.retry_after_in_seconds,
+        is_final=error.is_final,
+    )
 
 
-def _sizes_and_caller(request: Request | None, body: str) -> dict[str, Any]:
-    """Logs body sizes and caller hash only."""
-    return {
-        "bytes_in": len(request.body) if request else None,
-        "bytes_out": len(body.encode()),
-        "caller": request.caller if request else None,
-    }
+def failure_of(error: Exception) -> ApiError:
+    """What a caller is told of an exception."""
+    if isinstance(error, ApiError):
+        return error
+    return _overloaded(error) or errors.internal_error(place_of(error))
 
 
 def _overloaded(error: Exception) -> ApiError | None:

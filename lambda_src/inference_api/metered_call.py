@@ -29,7 +29,7 @@ def check_model(request: Request, document: Mapping[str, Any]) -> None:
     """Raises ApiError 404 for a model that the caller's key may not use."""
     model = document.get("model") or settings().model_id
     if request.key and request.key.models is not None and model not in request.key.models:
-        raise errors.model_not_allowed(str(model))
+        raise errors.model_not_found(str(model))
 
 
 class MeteredCall:

@@ -19,6 +19,8 @@ _LENGTHS = {
 }
 _COPIES = ("n", "best_of", "num_samples", "num_return_sequences")
 _OF_ONE_ENGINE = ("length", "num_samples", "num_return_sequences")
+# OpenAI's two places of JSON schemas, their predecessor, and vLLM's own.
+_SCHEMAS_IN = ("tools", "response_format", "functions", "structured_outputs", "guided_json")
 
 
 @dataclass(frozen=True)
@@ -40,26 +42,30 @@ class RequestRules:
 
 
 def check_request_body(
-    body: bytes, content_type: str | None, rules: RequestRules, engine_serves: Callable[[], bool]
+    body: bytes,
+    content_type: str | None,
+    rules: RequestRules,
+    engine_serves: Callable[[], bool],
+    *,
+    may_stream: bool = False,
 ) -> dict[str, Any]:
     """The body as a document.
 
     engine_serves: whether the engine of the rules is the one that gets the body; only asked if the body breaks a rule
-    that other engines do not have.
+    that other engines do not have. may_stream: whether `stream` may be true.
 
     Raises ApiError 400, 413 or 415 for a body that the engine would refuse or that is not safe to pass on.
     """
     try:
-        return _check(body, content_type, rules)
+        return _check(body, content_type, rules, may_stream)
     except EngineRuleError:
         if engine_serves():
             raise
-        return _check(
-            body, content_type, RequestRules("the engine", _PROMPTS, {}, rules.max_bytes, rules.model_aliases)
-        )
+        of_any = RequestRules("the engine", _PROMPTS, {}, rules.max_bytes, rules.model_aliases)
+        return _check(body, content_type, of_any, may_stream)
 
 
-def _check(body: bytes, content_type: str | None, rules: RequestRules) -> dict[str, Any]:
+def _check(body: bytes, content_type: str | None, rules: RequestRules, may_stream: bool) -> dict[str, Any]:
     if not body.strip():
         raise ApiError(400, "empty_body", f"The body is empty; send JSON with {_one_of(rules.bodies)}.")
     if len(body) > rules.max_bytes:
@@ -67,19 +73,17 @@ def _check(body: bytes, content_type: str | None, rules: RequestRules) -> dict[s
         raise ApiError(413, "body_too_large", message)
     if content_type is not None and content_type.partition(";")[0].strip().lower() != "application/json":
         raise ApiError(415, "unsupported_media_type", "Send the body with the header content-type: application/json.")
-    document = read_strict_json(body)
+    document = read_strict_json(body, _SCHEMAS_IN)
     if not isinstance(document, dict):
         raise ApiError(400, "invalid_json", f"The body must be a JSON object with {_one_of(rules.bodies)}.")
     key = _prompt_key(document, rules)
     if key == "messages":
         _check_messages(document[key])
-    else:
+    elif key == "inputs" or not _is_tokens(document[key]):
         _check_texts(document[key], key)
     parameters, prefix = _parameters(document, key)
-    for stream, field in ((document.get("stream"), "stream"), (parameters.get("stream"), prefix + "stream")):
-        if stream is not None and stream is not False:
-            message = f"{field}: streaming is not supported; remove it or set it to false."
-            raise ApiError(400, "stream_not_supported", message, field=field)
+    _check_stream(document.get("stream"), "stream", may_stream)
+    _check_stream(parameters.get("stream"), prefix + "stream", may_stream and not prefix)
     check_parameters(parameters, rules.ranges, engine=rules.engine, prefix=prefix)
     for where, names in (rules.names or {}).get(key, {}).items():
         check_names(parameters if where else document, names, engine=rules.engine, prefix=where)
@@ -113,7 +117,8 @@ def answer_tokens(document: Mapping[str, Any], ranges: Ranges) -> int:
 def _answers(document: Mapping[str, Any], key: str, ranges: Ranges) -> int:
     """To all prompts of a checked body."""
     parameters, _ = _parameters(document, key)
-    prompts = len(document[key]) if key != "messages" and isinstance(document[key], list) else 1
+    is_several = key != "messages" and isinstance(document[key], list) and not isinstance(document[key][0], int)
+    prompts = len(document[key]) if is_several else 1
     return prompts * max(1, *(int(parameters.get(name) or 1) for name in _COPIES if _counts(name, ranges)))
 
 
@@ -138,6 +143,23 @@ def _parameters(document: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any
     if parameters is not None and not isinstance(parameters, dict):
         raise ApiError(400, "invalid_parameter", "parameters: must be an object.", field="parameters")
     return parameters or {}, "parameters."
+
+
+def _check_stream(value: Any, field: str, may_stream: bool) -> None:
+    if value is None or value is False or (may_stream and value is True):
+        return
+    if may_stream:
+        raise ApiError(400, "invalid_parameter", f"{field}: must be true or false.", field=field)
+    message = f"{field}: streaming is not supported; remove it or set it to false."
+    raise ApiError(400, "stream_not_supported", message, field=field)
+
+
+def _is_tokens(value: Any) -> bool:
+    """OpenAI's other prompts: ids of tokens, or a list of such lists."""
+    prompts = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
+    return all(
+        isinstance(tokens, list) and tokens and all(type(token) is int for token in tokens) for tokens in prompts
+    )
 
 
 def _check_texts(value: Any, field: str) -> None:

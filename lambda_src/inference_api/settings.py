@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from inference_api.jobs.policy import JobPolicy
+from inference_api.openai.facts import OpenAIFacts
 from inference_api.request_body import RequestRules
 
 
@@ -30,6 +31,7 @@ class Settings:
     longest_wait_in_seconds: int
     openai_routes: tuple[str, ...]
     request_rules: RequestRules
+    openai: OpenAIFacts
 
 
 @cache
@@ -56,6 +58,7 @@ def settings() -> Settings:
             names=schema.get("names"),
             most_answers=schema.get("most_answers"),
         ),
+        openai=OpenAIFacts(**schema.get("openai", {})),
     )
 
 

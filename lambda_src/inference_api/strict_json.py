@@ -2,15 +2,21 @@
 
 import json
 from codecs import BOM_UTF8
+from collections.abc import Collection
 from typing import Any, NoReturn
 
 from inference_api.errors import ApiError
 
 MAX_DEPTH = 8
+# Of JSON schemas; serde_json, which reads bodies in TGI, ends at 128.
+MAX_SCHEMA_DEPTH = 100
 
 
-def read_strict_json(raw: bytes) -> Any:
-    """Raises ApiError 400 `invalid_json`, saying what to change."""
+def read_strict_json(raw: bytes, schemas_in: Collection[str] = ()) -> Any:
+    """schemas_in: keys of the document below which JSON schemas stand, which nest deeper than all else.
+
+    Raises ApiError 400 `invalid_json`, saying what to change.
+    """
     if raw.startswith(BOM_UTF8):
         _refuse("it starts with a byte order mark; send UTF-8 without one")
     try:
@@ -24,11 +30,13 @@ def read_strict_json(raw: bytes) -> Any:
     except ValueError:
         # The one other ValueError of the decoder: Python refuses to convert integers past 4,300 digits.
         _refuse("a number has too many digits")
-    _check_values(document)
+    schemas = {name: document[name] for name in schemas_in if name in document} if isinstance(document, dict) else {}
+    _check_values({**document, **dict.fromkeys(schemas)} if schemas else document, MAX_DEPTH)
+    _check_values(schemas, MAX_SCHEMA_DEPTH)
     return document
 
 
-def _check_values(document: Any) -> None:
+def _check_values(document: Any, most: int) -> None:
     values, depth = [document], 0
     while values:
         depth += 1
@@ -42,8 +50,8 @@ def _check_values(document: Any) -> None:
                 inner += [*value, *value.values()]
             elif isinstance(value, list):
                 inner += value
-        if depth > MAX_DEPTH and any(isinstance(value, dict | list) for value in values):
-            _refuse_depth()
+        if depth > most and any(isinstance(value, dict | list) for value in values):
+            _refuse_depth(most)
         values = inner
 
 
@@ -67,8 +75,8 @@ def _refuse_constant(name: str) -> NoReturn:
     _refuse(f"{name} is not a JSON number; send a finite number or null")
 
 
-def _refuse_depth() -> NoReturn:
-    _refuse(f"it is nested more than {MAX_DEPTH} levels deep; make it flatter")
+def _refuse_depth(most: int = MAX_DEPTH) -> NoReturn:
+    _refuse(f"it is nested more than {most} levels deep; make it flatter")
 
 
 def _refuse(reason: str) -> NoReturn:

@@ -111,9 +111,31 @@ class Container:
         if not self.has_vllm_front_end:
             return ()  # other servers take any name
         own_name = _NAME_IN_LMI if self.server == "djl" else self.environment.get("SM_VLLM_MODEL", WEIGHTS_FOLDER)
-        told = (self.environment.get(name) for name in VARIABLE_ALIASES["served_model_name"])
-        served = next(filter(None, told), own_name)
+        served = self.told_name or own_name
         return tuple(name for name in (self.deployment.model.id, own_name) if name != served)
+
+    @property
+    def told_name(self) -> str | None:
+        """The name that variables tell the server to serve the model under."""
+        told = (self.environment.get(name) for name in VARIABLE_ALIASES["served_model_name"])
+        return next(filter(None, told), None)
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """What a caller may call the model besides its id."""
+        names = dict.fromkeys((*self.model_aliases, self.told_name))
+        return tuple(name for name in names if name and name != self.deployment.model.id)
+
+    @property
+    def openai_kind(self) -> str:
+        """The row of catalog/openai_api.json."""
+        if self.server == "huggingface" or (self.server == "djl" and self.deployment.serving.handler):
+            return "plain"
+        if self.server != "djl":
+            return self.server
+        if self.has_vllm_front_end:
+            return "vllm"
+        return "plain" if self.environment.get("OPTION_ROLLING_BATCH", "disable") == "disable" else "rolling-batch"
 
     @property
     def longest_answer(self) -> int | None:

@@ -10,7 +10,7 @@ from inference_api import deployed_engine, errors
 from inference_api.answer import MAX_RESPONSE_BYTES, Answer
 from inference_api.endpoint_status import ASLEEP, FAILED, STARTING
 from inference_api.errors import ApiError
-from inference_api.http import Request, Response, StreamedResponse, error_body, failure_of
+from inference_api.http import Request, Response, StreamedResponse, failure_of
 from inference_api.jobs import job as states
 from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.job import Job
@@ -50,7 +50,7 @@ def stream(
         try:
             yield from events(answer_of(ended, service))
         except Exception as error:
-            yield event(error_body(failure_of(error)))
+            yield event({"error": failure_of(error).as_object()})
 
     return StreamedResponse(pieces())
 
@@ -103,7 +103,7 @@ def _begin(request: Request, body: bytes, service: JobService, end: float) -> tu
         raise
 
 
-def _held(job: Job, rows: Generator[Job], beat: bytes) -> Generator[bytes, None, Job]:
+def _held(job: Job, rows: Generator[Job, None, None], beat: bytes) -> Generator[bytes, None, Job]:
     """A beat for each pause, and the row in the end."""
     next_at = runtime().now() + _PAUSE_IN_SECONDS
     with closing(rows):
@@ -114,13 +114,13 @@ def _held(job: Job, rows: Generator[Job], beat: bytes) -> Generator[bytes, None,
     return job
 
 
-def _spaces(job: Job, rows: Generator[Job], service: JobService, view: View) -> Iterator[bytes]:
+def _spaces(job: Job, rows: Generator[Job, None, None], service: JobService, view: View) -> Iterator[bytes]:
     yield b" "
     job = yield from _held(job, rows, b" ")
     try:
         body = view(answer_of(job, service))
     except Exception as error:
-        body = error_body(failure_of(error))
+        body = {"error": failure_of(error).as_object()}
     yield json.dumps(body).encode()
 
 

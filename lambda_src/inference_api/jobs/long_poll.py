@@ -1,6 +1,6 @@
 """Long polling: hold a caller until the job ends."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from hmac import compare_digest
 
@@ -86,7 +86,7 @@ class LongPoll:
         with suppress(*PASSING_ERRORS):
             self._places.give_back(owner, place)
 
-    def follow(self, job: Job, end: float, place: str) -> Iterator[Job]:
+    def follow(self, job: Job, end: float, place: str) -> Generator[Job, None, None]:
         """The job after each read, to its end or the time `end`. Frees the place then, or when closed."""
         try:
             while job.is_open and self._runtime.now() + READ_INTERVAL_IN_SECONDS <= end:

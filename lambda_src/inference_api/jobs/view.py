@@ -27,10 +27,9 @@ def full(job: Job, service: JobService) -> dict[str, Any]:
     if job.output:
         return view | _output(job, job.output, service)
     if job.state == FAILED:
-        return view | {"error": error_of(job, service)}
+        return view | {"error": errors.job_failed(**error_of(job, service)).as_object()}
     if job.state == EXPIRED:
-        late = errors.deadline_exceeded()
-        return view | {"error": {"code": late.code, "message": late.message}}
+        return view | {"error": errors.deadline_exceeded().as_object()}
     return view
 
 

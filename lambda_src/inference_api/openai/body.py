@@ -1,36 +1,125 @@
-"""The body of an OpenAI request -> the body that the engine takes."""
+"""The body of an OpenAI request -> the call that the engine takes."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
-from inference_api.http import Request
+from inference_api import deployed_engine, errors
+from inference_api.errors import ApiError, EngineRuleError
+from inference_api.generation_parameters import check_names, check_parameters
 from inference_api.openai.call import OpenAICall
-from inference_api.request_body import RequestRules
+from inference_api.openai.inputs import as_inputs
+from inference_api.request_body import RequestRules, check_request_body
+from inference_api.settings import Settings, settings
 
 
-@dataclass(frozen=True)
-class OpenAIFacts:
-    """How the deployment's engine takes OpenAI's requests.
-
-    model_id: the name that answers have. names: others that a caller may use for the model.
-    streams: the forms of body that the engine streams; asks_usage: those in which it counts tokens if asked.
-    inputs: the words that it has for the parameters of `inputs`: tgi, rolling-batch or plain; None = not known.
-    keeps_model: whether `model` is the engine's business, as in an own image.
-    """
-
-    model_id: str
-    names: tuple[str, ...] = ()
-    streams: tuple[str, ...] = ()
-    asks_usage: tuple[str, ...] = ()
-    inputs: str | None = None
-    keeps_model: bool = False
-
-
-def read_call(
-    request: Request, rules: RequestRules, facts: OpenAIFacts, engine_serves: Callable[[], bool], *, chat: bool
-) -> OpenAICall:
-    """The request of POST /chat/completions or POST /completions, checked and in the engine's words.
+def read_call(body: bytes, content_type: str | None, *, chat: bool) -> OpenAICall:
+    """The request of POST /chat/completions, or of POST /completions, checked and in the engine's words.
 
     Raises ApiError 400, 404 `model_not_found`, 413 or 415.
     """
-    raise NotImplementedError
+    deployed = settings()
+    form, rules = "messages" if chat else "prompt", deployed.request_rules
+    of_route = replace(rules, bodies=(form,), ranges={}, names=None, most_answers=None)
+    document = check_request_body(body, content_type, of_route, lambda: True, may_stream=True)
+    _demand_route(deployed, chat)
+    _check_model(document, deployed)
+    with_usage = _check_stream_options(document)
+    facts, echo = deployed.openai, ""
+    if not chat and facts.inputs:
+        form, of_engine = "inputs", as_inputs(document, facts.inputs, rules.engine)
+        if facts.inputs == "plain":
+            echo = of_engine["inputs"]
+    else:
+        of_engine = _in_the_words_of_engines(document, rules)
+    try:
+        _check_engine_rules(document, of_engine, form, rules)
+    except EngineRuleError:
+        if deployed_engine.serves():
+            raise
+    dropped = {"stream"} if facts.keeps_model else {"stream", "model"}
+    if form not in facts.asks_usage and not facts.keeps_model:
+        dropped.add("stream_options")
+    return OpenAICall(
+        document={name: value for name, value in of_engine.items() if name not in dropped},
+        form=form,
+        chat=chat,
+        model=deployed.model_id,
+        streams=bool(document.get("stream")),
+        with_usage=with_usage,
+        engine_streams=form in facts.streams,
+        asks_usage=form in facts.asks_usage,
+        echo=echo,
+    )
+
+
+def _demand_route(deployed: Settings, chat: bool) -> None:
+    """Raises ApiError 400, saying which route there is."""
+    if ("chat" if chat else "completions") in deployed.openai_routes:
+        return
+    engine = deployed.request_rules.engine
+    if chat:
+        message = (
+            f"messages: {engine} applies no chat template here, and none is guessed; POST completions with a prompt "
+            "in the format of the model's card."
+        )
+        raise ApiError(400, "unsupported_body", message, field="messages")
+    message = f"prompt: {engine} takes messages only; POST chat/completions."
+    raise ApiError(400, "unsupported_body", message, field="prompt")
+
+
+def _check_model(document: Mapping[str, Any], deployed: Settings) -> None:
+    name = document.get("model")
+    if name is not None and not isinstance(name, str):
+        raise ApiError(400, "invalid_parameter", "model: must be a string.", field="model")
+    if name and name not in (deployed.model_id, *deployed.openai.names):
+        raise errors.model_not_found(name)
+
+
+def _check_stream_options(document: Mapping[str, Any]) -> bool:
+    """Whether the caller wants the tokens of a stream."""
+    options = document.get("stream_options")
+    if options is None:
+        return False
+    if not isinstance(options, dict):
+        raise ApiError(400, "invalid_parameter", "stream_options: must be an object.", field="stream_options")
+    if not document.get("stream"):
+        message = "stream_options: is taken only with stream: true; remove it."
+        raise ApiError(400, "invalid_parameter", message, field="stream_options")
+    for name, value in options.items():
+        if name == "include_usage" and not isinstance(value, bool | None):
+            field = "stream_options.include_usage"
+            raise ApiError(400, "invalid_parameter", f"{field}: must be true or false.", field=field)
+    return bool(options.get("include_usage"))
+
+
+def _in_the_words_of_engines(document: dict[str, Any], rules: RequestRules) -> dict[str, Any]:
+    """One word for what some engines know under another only: all take a list of stops, and `max_tokens`."""
+    found = dict(document)
+    if isinstance(found.get("stop"), str):
+        found["stop"] = [found["stop"]] if found["stop"] else []
+    if found.get("max_completion_tokens") is not None:
+        found["max_tokens"] = found.pop("max_completion_tokens")
+    # TGI's limit is exclusive, and the value asks for nothing.
+    if found.get("top_p") == 1 and "exclusive_maximum" in rules.ranges.get("top_p", {}):
+        del found["top_p"]
+    return found
+
+
+def _check_engine_rules(
+    document: Mapping[str, Any], of_engine: Mapping[str, Any], form: str, rules: RequestRules
+) -> None:
+    """Raises EngineRuleError, whose field is the caller's name.
+
+    TGI's temperature is more than 0, but 0 turns its sampling off in the forms of OpenAI, and is not sent in `inputs`.
+    """
+    sent = of_engine["parameters"] if form == "inputs" else of_engine
+    checked = {name: value for name, value in document.items() if name in sent or name not in ("temperature", "top_p")}
+    ranges = dict(rules.ranges)
+    if form == "inputs" and "max_new_tokens" in ranges:
+        ranges["max_tokens"] = ranges["max_new_tokens"]
+    if checked.get("temperature") == 0 and form != "inputs":
+        ranges.pop("temperature", None)
+    check_parameters(checked, ranges, engine=rules.engine, prefix="")
+    for where, names in (rules.names or {}).get(form, {}).items():
+        check_names(sent if where or form != "inputs" else of_engine, names, engine=rules.engine, prefix="")

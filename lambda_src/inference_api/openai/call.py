@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-OnUsage = Callable[[int, int], None]
+# Hears of the tokens of prompt and answer when the engine says them, of all so far. None: it did not count the prompt.
+OnUsage = Callable[[int | None, int], None]
 
 
-def unheard(prompt_tokens: int, completion_tokens: int) -> None:
+def unheard(prompt_tokens: int | None, completion_tokens: int) -> None:
     """An OnUsage where nobody counts."""
 
 
@@ -42,10 +43,6 @@ class OpenAICall:
     def unstreamed(self) -> bytes:
         """The body that makes the engine answer once: of a job, for example."""
         return _json({name: value for name, value in self.document.items() if name != "stream_options"})
-
-    def _stream_options(self) -> dict[str, Any]:
-        options = self.document.get("stream_options") or {}
-        return {**options, **({"include_usage": True} if self.asks_usage else {})}
 
 
 def _json(document: Mapping[str, Any]) -> bytes:

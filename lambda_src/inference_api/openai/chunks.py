@@ -6,6 +6,8 @@ from typing import Any
 from inference_api import errors
 from inference_api.openai import whole
 from inference_api.openai.call import OnUsage, OpenAICall, unheard
+from inference_api.openai.parts import read_value
+from inference_api.openai.sse import events
 from inference_api.runtime import runtime
 
 
@@ -13,23 +15,24 @@ def chunks(values: Iterable[Any], call: OpenAICall, on_usage: OnUsage = unheard)
     """OpenAI's chunks, with `usage` only if the caller asked for it.
 
     values: chunks of OpenAI's API, tokens of TGI or LMI, or one whole answer of an engine that does not stream.
-    on_usage: hears once of the tokens, also of a stream that breaks off or is closed; without the engine's own count,
-    of a token for each chunk with content.
 
-    Raises InvocationError for a stream that ends before its answer.
+    Raises InvocationError for a stream that ends before its answer: an engine that dies may just hang up.
     """
-    tally = _Tally()
-    try:
-        for chunk in _openai_chunks(values, call):
-            tally.count(chunk)
-            if not call.with_usage and "usage" in chunk:
-                del chunk["usage"]
-                if not chunk["choices"]:
-                    continue
-            yield chunk
-        tally.demand_the_end()
-    finally:
-        on_usage(*tally.tokens)
+    begun, ended = set(), set()
+    for chunk in _openai_chunks(values, call):
+        if tokens := whole.tokens_of(chunk):
+            on_usage(*tokens)
+        for choice in chunk["choices"]:
+            begun.add(choice.get("index", 0))
+            if choice.get("finish_reason"):
+                ended.add(choice.get("index", 0))
+        if not call.with_usage and "usage" in chunk:
+            del chunk["usage"]
+            if not chunk["choices"]:
+                continue
+        yield chunk
+    if not begun or begun - ended:
+        raise errors.stream_broken()
 
 
 def _openai_chunks(values: Iterable[Any], call: OpenAICall) -> Iterator[dict[str, Any]]:
@@ -54,37 +57,10 @@ def _of_token(value: dict[str, Any], call: OpenAICall, completion: str) -> Itera
     is_last = isinstance(value.get("generated_text"), str)
     reason = whole.finish_reason(details) or ("stop" if is_last else None)
     yield whole.text_completion(call, text, reason, completion)
-    if tokens := whole.tokens_of_details(details):
-        yield {**whole.text_completion(call, "", None, completion), "choices": [], "usage": whole.usage(*tokens)}
+    if counted := whole.usage_of_details(details):
+        yield {**whole.text_completion(call, "", None, completion), "choices": [], "usage": counted}
 
 
-class _Tally:
-    """What a stream has brought so far."""
-
-    def __init__(self) -> None:
-        self._told: tuple[int, int] | None = None
-        self._with_content = 0
-        self._begun: set[Any] = set()
-        self._ended: set[Any] = set()
-
-    @property
-    def tokens(self) -> tuple[int, int]:
-        """Of prompt and completion."""
-        return self._told or (0, self._with_content)
-
-    def count(self, chunk: dict[str, Any]) -> None:
-        self._told = whole.tokens_of(chunk) or self._told
-        for choice in chunk["choices"]:
-            self._begun.add(choice.get("index", 0))
-            if choice.get("finish_reason"):
-                self._ended.add(choice.get("index", 0))
-            self._with_content += bool(choice.get("text") or _says_something(choice.get("delta")))
-
-    def demand_the_end(self) -> None:
-        """Every choice ends with its reason: an engine that dies may just hang up."""
-        if self._begun - self._ended or not self._begun:
-            raise errors.stream_broken()
-
-
-def _says_something(delta: Any) -> bool:
-    return isinstance(delta, dict) and any(value for name, value in delta.items() if name != "role")
+def events_of(answer: bytes, call: OpenAICall) -> Iterator[bytes]:
+    """A whole answer, of a job for example, as the events of a stream. Raises InvocationError for anything else."""
+    return events(chunks([read_value(answer)], call))

@@ -1,14 +1,80 @@
 """POST /chat/completions and POST /completions where the model answers at once."""
 
-from inference_api.http import Request, Response
-from inference_api.openai.call import OnUsage, unheard
+import json
+from collections.abc import Generator, Iterable, Iterator
+from functools import cache
+
+from inference_api import deployed_engine, errors, metered_call
+from inference_api.answer import MAX_RESPONSE_BYTES
+from inference_api.endpoint_client import EndpointClient, one_stream
+from inference_api.heartbeat import COMMENT, SPACE, opened
+from inference_api.http import Request, StreamedResponse
+from inference_api.metered_call import MeteredCall
+from inference_api.openai import sse, whole
+from inference_api.openai.body import read_call
+from inference_api.openai.call import OnUsage, OpenAICall
+from inference_api.openai.chunks import chunks
+from inference_api.openai.parts import objects
+from inference_api.runtime import runtime
+from inference_api.settings import settings
+from inference_api.time_budget import SILENCE
 
 
-def chat(request: Request, on_usage: OnUsage = unheard) -> Response:
+def chat(request: Request) -> StreamedResponse:
     """POST /chat/completions: a chat completion, whole or as a stream."""
-    raise NotImplementedError
+    return _answered(request, chat=True)
 
 
-def completions(request: Request, on_usage: OnUsage = unheard) -> Response:
+def completions(request: Request) -> StreamedResponse:
     """POST /completions: a text completion, whole or as a stream."""
-    raise NotImplementedError
+    return _answered(request, chat=False)
+
+
+def _answered(request: Request, *, chat: bool) -> StreamedResponse:
+    """Raises ApiError before the model is asked; its errors come with the first piece."""
+    deployed_engine.demand()
+    call = read_call(request.body, request.content_type, chat=chat)
+    with metered_call.admit(request, call.document) as meter:
+        return _metered(call, meter)
+
+
+def _metered(call: OpenAICall, meter: MeteredCall) -> StreamedResponse:
+    if call.streams:
+        values = objects(_parts(call, call.streamed() if call.engine_streams else call.unstreamed()))
+        pieces = meter.measured(sse.events(chunks(values, call, on_usage=meter)))
+        return StreamedResponse(opened(pieces, COMMENT, interrupt=endpoint().hang_up))
+    pieces = meter.measured(_whole(call, meter))
+    spaced = opened(pieces, SPACE, first_after=SILENCE, every=SILENCE, interrupt=endpoint().hang_up)
+    return StreamedResponse(spaced, "application/json")
+
+
+def _parts(call: OpenAICall, body: bytes) -> Generator[bytes]:
+    """SageMaker may not stream from a container that does not; its other call ends after a minute."""
+    if call.engine_streams:
+        yield from endpoint().stream(body)
+    else:
+        yield endpoint().invoke(body).body
+
+
+def _whole(call: OpenAICall, on_usage: OnUsage) -> Iterator[bytes]:
+    answer = whole.openai_object(_joined(_parts(call, call.unstreamed())), call)
+    if tokens := whole.tokens_of(answer):
+        on_usage(*tokens)
+    yield json.dumps(answer).encode()
+
+
+def _joined(parts: Iterable[bytes]) -> bytes:
+    """Raises ApiError 502 for more than a function holds."""
+    joined = bytearray()
+    for part in parts:
+        joined += part
+        if len(joined) > MAX_RESPONSE_BYTES:
+            raise errors.answer_too_large()
+    return bytes(joined)
+
+
+@cache
+def endpoint() -> EndpointClient:
+    """Whose calls last as long as SageMaker's longest."""
+    client = runtime().client("sagemaker-runtime", one_stream())
+    return EndpointClient(client, settings().endpoint_name, clock=runtime().now, on_end=deployed_engine.count_call)

@@ -25,15 +25,23 @@ def from_value(value: Any, call: OpenAICall) -> dict[str, Any]:
     """The same for an answer that has been read."""
     if isinstance(value, dict) and isinstance(value.get("choices"), list):
         return in_openai_words(value, call)
-    text = value[0] if isinstance(value, list) and value else value
-    if isinstance(text, list) and text:  # the pipelines of transformers
-        text = text[0]
-    if not isinstance(text, dict) or not isinstance(text.get("generated_text"), str):
+    texts = value if isinstance(value, list) else [value]
+    if texts and isinstance(texts[0], list):  # the pipelines of transformers
+        texts = texts[0]
+    if not texts or not all(isinstance(each, dict) and isinstance(each.get("generated_text"), str) for each in texts):
         raise errors.answer_not_openai()
-    generated, details = text["generated_text"].removeprefix(call.echo), text.get("details") or {}
-    whole = text_completion(call, generated, finish_reason(details) or "stop")
-    tokens = tokens_of_details(details)
-    return whole | ({"usage": usage(*tokens)} if tokens and tokens[0] else {})
+    whole = text_completion(call, "", None)
+    choices = [
+        {
+            "index": index,
+            "text": each["generated_text"].removeprefix(call.echo),
+            "logprobs": None,
+            "finish_reason": finish_reason(each.get("details") or {}) or "stop",
+        }
+        for index, each in enumerate(texts)
+    ]
+    counted = usage_of_details(texts[0].get("details") or {})
+    return whole | {"choices": choices} | ({"usage": counted} if counted else {})
 
 
 def in_openai_words(value: dict[str, Any], call: OpenAICall) -> dict[str, Any]:
@@ -62,29 +70,22 @@ def finish_reason(details: Mapping[str, Any]) -> str | None:
     return _FINISH_REASONS.get(reason, reason) if isinstance(reason, str) else None
 
 
-def tokens_of_details(details: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Tokens of prompt and completion; 0 for a prompt that the engine did not count."""
+def usage_of_details(details: Mapping[str, Any]) -> dict[str, Any] | None:
+    """OpenAI's object of what TGI and LMI say; None unless they count prompt and answer."""
     generated = details.get("generated_tokens")
-    if not isinstance(generated, int):
-        return None
     prompt = details.get("input_length") or details.get("prompt_tokens") or len(details.get("prefill") or [])
-    return prompt if isinstance(prompt, int) else 0, generated
-
-
-def usage(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:
-    """OpenAI's object."""
-    total = prompt_tokens + completion_tokens
-    return {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "total_tokens": total}
+    if not isinstance(generated, int) or not isinstance(prompt, int) or not prompt:
+        return None
+    return {"prompt_tokens": prompt, "completion_tokens": generated, "total_tokens": prompt + generated}
 
 
 def tokens_of(value: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Tokens of prompt and completion, of an object or chunk with `usage`."""
+    """Tokens of prompt and answer, of an object or chunk with `usage`."""
     told = value.get("usage")
-    if not isinstance(told, dict):
+    if not isinstance(told, dict) or not isinstance(told.get("prompt_tokens"), int):
         return None
-    counts = [told.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    prompt, completion = (count if isinstance(count, int) else 0 for count in counts)
-    return prompt, completion
+    generated = told.get("completion_tokens")  # llama.cpp and vLLM leave it out where there is none yet
+    return told["prompt_tokens"], generated if isinstance(generated, int) else 0
 
 
 def as_chunks(whole: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,44 @@
+"""GET /models and GET /models/{id}."""
+
+from typing import Any
+from urllib.parse import unquote
+
+from inference_api import deployed_engine, errors
+from inference_api.errors import ApiError
+from inference_api.http import Request, Response, answers
+from inference_api.jobs.conditional_writes import PASSING_ERRORS
+from inference_api.settings import settings
+
+
+@answers
+def handler(request: Request) -> Response:
+    """The deployment's model as OpenAI's clients list it, if the key may use it; `status` is ours."""
+    name = request.path.get("id")
+    if name is None:
+        return Response(200, {"object": "list", "data": [_model()] if _is_for(request) else []})
+    name = unquote(name)  # clients send the slash of an id as it is, or escaped
+    if not _is_for(request) or name not in (settings().model_id, *settings().openai.names):
+        raise errors.model_not_found(name)
+    return Response(200, _model())
+
+
+def _model() -> dict[str, Any]:
+    owner, _, name = settings().model_id.rpartition("/")
+    return {
+        "id": settings().model_id,
+        "object": "model",
+        "created": 0,  # nobody says when the model was made
+        "owned_by": owner or name,
+        "status": _status(),
+    }
+
+
+def _status() -> str | None:
+    try:
+        return deployed_engine.state()
+    except (ApiError, *PASSING_ERRORS):
+        return None
+
+
+def _is_for(request: Request) -> bool:
+    return request.key is None or request.key.models is None or settings().model_id in request.key.models

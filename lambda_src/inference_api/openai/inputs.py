@@ -1,0 +1,78 @@
+"""OpenAI's completion request -> `inputs` with parameters, for engines that know no `prompt`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from inference_api.errors import ApiError
+
+# OpenAI's names -> those of each kind of engine. TGI: GenerateParameters of its router; a rolling batch of LMI:
+# djl_python/rolling_batch; plain: keywords of transformers' generate; transformers: model_src/generation.
+_SHARED = {"max_tokens": "max_new_tokens", "temperature": "temperature", "top_p": "top_p"}
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "tgi": {"stop": "stop", "seed": "seed", "frequency_penalty": "frequency_penalty"},
+    "rolling-batch": {
+        "stop": "stop_sequences",
+        "seed": "seed",
+        "frequency_penalty": "frequency_penalty",
+        "presence_penalty": "presence_penalty",
+    },
+    "plain": {},
+    "transformers": {"stop": "stop", "seed": "seed", "n": "num_return_sequences"},
+}
+_WITH_DETAILS = ("tgi", "rolling-batch")
+# Values that ask for nothing, of what else OpenAI's request has.
+_NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+    "n": (1,),
+    "best_of": (1,),
+    "echo": (False,),
+    "logprobs": (False,),
+    "suffix": ("",),
+    "logit_bias": ({},),
+    "stop": ([], ""),
+    "seed": (),
+    "frequency_penalty": (0,),
+    "presence_penalty": (0,),
+}
+_OF_THE_ROUTE = ("prompt", "model", "stream", "stream_options", "user")
+
+
+def as_inputs(document: Mapping[str, Any], kind: str, engine: str) -> dict[str, Any]:
+    """document: a checked body with `prompt`. Names that are not OpenAI's are the engine's own business.
+
+    Raises ApiError 400 for what the engine has no word for.
+    """
+    words, parameters = _SHARED | dict(_WORDS[kind]), {}
+    for name, value in document.items():
+        if name in _OF_THE_ROUTE or value is None or value in _NEUTRAL.get(name, ()):
+            continue
+        if name not in words and name in _NEUTRAL:
+            message = f"{name}: {engine} has no such parameter beside inputs, to which prompt is translated; remove it."
+            raise ApiError(400, "invalid_parameter", message, field=name)
+        parameters[words.get(name, name)] = [value] if name == "stop" and isinstance(value, str) else value
+    if kind in _WITH_DETAILS:
+        parameters["details"] = True
+    if kind != "transformers":
+        _say_whether_to_sample(parameters)
+    return {"inputs": text_of(document["prompt"], engine), "parameters": parameters}
+
+
+def text_of(prompt: Any, engine: str) -> str:
+    """Raises ApiError 400 for several prompts, and for tokens."""
+    texts = prompt if isinstance(prompt, list) else [prompt]
+    if len(texts) != 1 or not isinstance(texts[0], str):
+        message = f"prompt: {engine} takes one text in a request; send the others in requests of their own."
+        raise ApiError(400, "invalid_input", message, field="prompt")
+    return texts[0]
+
+
+def _say_whether_to_sample(parameters: dict[str, Any]) -> None:
+    """TGI takes neither temperature 0 nor top_p 1, and transformers samples only if told to."""
+    if parameters.get("temperature") == 0:
+        for name in ("temperature", "top_p"):
+            parameters.pop(name, None)
+        parameters["do_sample"] = False
+        return
+    if parameters.get("top_p") == 1:
+        del parameters["top_p"]
+    if "temperature" in parameters or "top_p" in parameters:
+        parameters["do_sample"] = True

@@ -1,0 +1,120 @@
+"""The loop of a function that answers piece by piece: Lambda's own for Python answers only as a whole.
+
+A handler's module ends with `handler = serve(route)`. Lambda's loop imports it before it asks for an event, and from
+then on this one answers the Runtime API (AWS Lambda Developer Guide, "Building a custom runtime"). A module that can't
+be imported is announced by Lambda's loop.
+"""
+
+import json
+import os
+import time
+import traceback
+from base64 import b64encode
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from typing import Any, NamedTuple, NoReturn
+
+_PREFIX = "/2018-06-01/runtime/invocation"
+_ERROR_TYPE, _ERROR_BODY = "Lambda-Runtime-Function-Error-Type", "Lambda-Runtime-Function-Error-Body"
+_ATTEMPT = "Lambda-Runtime-Invocation-Id"  # to be repeated where it is given, as Lambda's own loop does
+_STREAMING = {
+    "Content-Type": "application/vnd.awslambda.http-integration-response",
+    "Lambda-Runtime-Function-Response-Mode": "streaming",
+    "Transfer-Encoding": "chunked",
+    "Trailer": f"{_ERROR_TYPE}, {_ERROR_BODY}",
+}
+
+
+class Streamed(NamedTuple):
+    """A response for API Gateway. Who takes the pieces closes them."""
+
+    status: int
+    headers: dict[str, str]
+    pieces: Generator[bytes, None, None]
+
+
+Route = Callable[[Mapping[str, Any], Any], Streamed]
+
+
+@dataclass(frozen=True)
+class Context:
+    """Of one event, with the names of Lambda's own."""
+
+    aws_request_id: str
+    invoked_function_arn: str
+    deadline_in_ms: int
+
+    def get_remaining_time_in_millis(self) -> int:
+        return max(0, self.deadline_in_ms - round(1000 * time.time()))
+
+
+def serve(route: Route) -> Route:
+    """In a function of Lambda, answer its events for ever; elsewhere give the route back."""
+    if api := os.environ.get("AWS_LAMBDA_RUNTIME_API"):
+        _serve(HTTPConnection(api), route)  # without a timeout: the next event may take hours
+    return route
+
+
+def close(pieces: Iterator[bytes]) -> None:
+    """Generators hold what their code has open; other iterators have nothing to close."""
+    if isinstance(pieces, Generator):
+        pieces.close()
+
+
+def _serve(api: HTTPConnection, route: Route) -> NoReturn:
+    while True:
+        api.request("GET", f"{_PREFIX}/next")
+        response = api.getresponse()
+        event, headers = json.loads(response.read()), response.headers
+        os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id", "")
+        context = Context(
+            headers["Lambda-Runtime-Aws-Request-Id"],
+            headers.get("Lambda-Runtime-Invoked-Function-Arn", ""),
+            int(headers["Lambda-Runtime-Deadline-Ms"]),
+        )
+        attempt = {_ATTEMPT: headers[_ATTEMPT]} if _ATTEMPT in headers else {}
+        place = f"{_PREFIX}/{context.aws_request_id}"
+        try:
+            answer = route(event, context)
+        except Exception as error:
+            _post(api, f"{place}/error", _failure(error), {_ERROR_TYPE: type(error).__name__, **attempt})
+            continue
+        with closing(answer.pieces):
+            try:
+                _post(api, f"{place}/response", _chunks(answer), {**_STREAMING, **attempt})
+            except (OSError, HTTPException):
+                api.close()  # the reader hung up
+
+
+def _post(api: HTTPConnection, path: str, body: bytes | Iterator[bytes], headers: Mapping[str, str]) -> None:
+    api.request("POST", path, body, headers)
+    api.getresponse().read()
+
+
+def _chunks(answer: Streamed) -> Iterator[bytes]:
+    """Metadata, eight zero bytes, which JSON can't hold, and the body; a failure on the way goes into the trailers."""
+    yield _chunk(json.dumps({"statusCode": answer.status, "headers": answer.headers}).encode() + bytes(8))
+    trailers = b""
+    try:
+        yield from (_chunk(piece) for piece in answer.pieces if piece)
+    except Exception as error:
+        failure = b64encode(_failure(error)).decode()
+        trailers = f"{_ERROR_TYPE}: {type(error).__name__}\r\n{_ERROR_BODY}: {failure}\r\n".encode()
+    yield b"0\r\n" + trailers + b"\r\n"
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def _failure(error: Exception) -> bytes:
+    """Without its text, which can quote a prompt."""
+    failure = {
+        "errorType": type(error).__name__,
+        "errorMessage": "",
+        "stackTrace": traceback.format_tb(error.__traceback__),
+    }
+    print(json.dumps(failure), flush=True)
+    return json.dumps(failure).encode()

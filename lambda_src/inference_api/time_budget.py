@@ -1,0 +1,23 @@
+"""How long the parts of a streamed request may take, in seconds; from the outside in, in docs/architecture.md.
+
+Around them are those of the template, in llm_hosting/inference_api.py: API Gateway 870 s, the function 860 s.
+"""
+
+from inference_api.runtime import runtime
+from inference_api.settings import settings
+
+# SageMaker ends a streamed answer after 8 minutes.
+STREAM_READ = 480
+# API Gateway ends an answer whose next byte takes 5 minutes; proxies and clients are less patient.
+BEAT = 15
+# An answer that is one JSON object keeps its status open as long as that allows, and is then kept alive by spaces.
+SILENCE = 240
+# Left of the function's time when a wait for a job ends.
+TO_ANSWER = 10
+_AFTER_THE_LONGEST_WAIT = 3
+
+
+def limit_whole_answer() -> None:
+    """POST /generate without `stream` answers as if the function had its own 28 s, tries of AWS included."""
+    end = runtime().now() + settings().longest_wait_in_seconds + _AFTER_THE_LONGEST_WAIT
+    runtime().answer_before(end)
