@@ -28,7 +28,10 @@ class ApiClient:
     def call(
         self, method: str, path: str, body: Any = None, timeout: float = 60, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, str], Any]:
-        """Status, headers with lower-case names, parsed body, but the text of JSON lines. The path may have a query string, percent-encoded."""
+        """Status, headers with lower-case names, parsed body, or the text of JSON lines.
+
+        The path may have a query string, percent-encoded.
+        """
         headers = headers or {}
         if body is None:
             return self.send(method, path, None, headers, timeout)

@@ -40,13 +40,13 @@ class BatchFunctions(Construct):
         hosting: HostingMode,
     ) -> None:
         super().__init__(scope, construct_id)
-        files = api.add_function("POST", "/files", handler="files", takes_bearer=True)
+        files = api.add_function("POST", "/files", handler="files", timeout=api.hold_timeout, takes_bearer=True)
         api.add_route("GET", "/files", files, takes_bearer=True)
         api.add_route("GET", "/files/{id}", files, takes_bearer=True)
         api.add_route("DELETE", "/files/{id}", files, takes_bearer=True)
         api.add_route("GET", "/files/{id}/content", files, takes_bearer=True)
         store.grant_keep_files(files)
-        batches = api.add_function("POST", "/batches", handler="batches", takes_bearer=True)
+        batches = api.add_function("POST", "/batches", handler="batches", timeout=api.hold_timeout, takes_bearer=True)
         api.add_route("GET", "/batches", batches, takes_bearer=True)
         api.add_route("GET", "/batches/{id}", batches, takes_bearer=True)
         api.add_route("POST", "/batches/{id}/cancel", batches, takes_bearer=True)
