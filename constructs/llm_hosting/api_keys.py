@@ -1,16 +1,13 @@
 """The keys of an API: authorizers that take one from either header, a usage plan for each name, the stack's own key."""
 
-import json
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 from constructs import Construct
 
-from .deployment import Api, NamedKey
+from .deployment import Api, NamedKey, limits_of_keys
 from .handler_function import HandlerFunction, Handlers
 
 KEY_TAG = "slipway:key"  # holds a key's name, on its usage plan and on its values
@@ -35,14 +32,13 @@ class ApiKeys(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._api, self._settings = api, settings
-        limits = {name: _limits(key) for name, key in settings.keys.items()}
         self._function = HandlerFunction(
             self,
             "Authorize",
             handler="authorize",
             timeout=_TIMEOUT,
             failures=_NO_RETRY,
-            handlers=replace(handlers, environment={"API_KEYS": json.dumps(limits, separators=(",", ":"))}),
+            handlers=replace(handlers, environment={"API_KEYS": limits_of_keys(settings.keys)}),
             memory_in_mb=_MEMORY_IN_MB,
         ).function
         self.own = self._add_own_key()
@@ -99,14 +95,3 @@ class ApiKeys(Construct):
     @property
     def _stage(self) -> apigateway.UsagePlanPerApiStage:
         return apigateway.UsagePlanPerApiStage(api=self._api, stage=self._api.deployment_stage)
-
-
-def _limits(key: NamedKey) -> Mapping[str, Any]:
-    """As `inference_api.handlers.authorize` reads them, without those that the key lacks."""
-    limits = {
-        "tokens_per_minute": key.tokens_per_minute,
-        "tokens_per_month": key.tokens_per_month,
-        "models": ",".join(key.models) if key.models else None,
-        "expires": key.expires_at,
-    }
-    return {name: value for name, value in limits.items() if value is not None}

@@ -1,6 +1,8 @@
 """The deployment as typed, frozen models: every setting, its unit, its range, and the only place of defaults."""
 
+import json
 import math
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Literal
 
@@ -355,6 +357,21 @@ class NamedKey(Section):
         if self.expires is None:
             return None
         return round((datetime.combine(self.expires, time(), UTC) + timedelta(days=1)).timestamp())
+
+
+def limits_of_keys(keys: Mapping[str, NamedKey]) -> str:
+    """The authorizer's variable: by name, the limits that a key has, as JSON; `expires` in seconds of the epoch."""
+    limits = {
+        name: {
+            "tokens_per_minute": key.tokens_per_minute,
+            "tokens_per_month": key.tokens_per_month,
+            "models": ",".join(key.models) if key.models else None,
+            "expires": key.expires_at,
+        }
+        for name, key in keys.items()
+    }
+    said = {name: {limit: value for limit, value in of.items() if value is not None} for name, of in limits.items()}
+    return json.dumps(said, separators=(",", ":"))
 
 
 class Api(Section):

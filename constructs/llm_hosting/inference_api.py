@@ -22,7 +22,7 @@ HttpMethod = Literal["DELETE", "GET", "POST"]
 # TLS 1.3 and, for OpenSSL before 1.1.1 or Java before 11, TLS 1.2 with forward secrecy. The default takes TLS 1.0.
 _SECURITY_POLICY = "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"
 
-# Of a streamed answer: API Gateway takes up to 15 minutes, without a raised quota. The function ends first, with its own
+# Of a streamed answer: API Gateway takes up to 15 minutes without a raised quota. The function ends first, with its own
 # error. The time that a route may use within it is in inference_api/time_budget.py.
 STREAM_TIMEOUT = cdk.Duration.seconds(870)
 STREAM_FUNCTION_TIMEOUT = cdk.Duration.seconds(860)
@@ -110,7 +110,7 @@ class InferenceApi(Construct):
                 response_headers=response.headers,
                 templates={"application/json": response.template},
             )
-        self._keys = None
+        self._keys: ApiKeys | None = None
         if settings.auth == "api-key":
             self._keys = ApiKeys(self, "Keys", api=self._api, settings=settings, handlers=handlers)
         self._acknowledge()
@@ -124,7 +124,7 @@ class InferenceApi(Construct):
     @property
     def api_key(self) -> apigateway.IApiKey | None:
         """The stack's own key; None where the API takes none."""
-        return self._keys and self._keys.key
+        return self._keys and self._keys.own
 
     def metric_server_errors(self) -> cloudwatch.Metric:
         """Share of requests answered with 5XX: each counts 1 or 0."""
@@ -147,8 +147,8 @@ class InferenceApi(Construct):
         """Answer a route by a module in `inference_api.handlers`, whose name also gives the construct id unless set.
 
         streams: the module ends with `streaming_runtime.serve`, and its answer is passed on as it is written; the
-        timeout is then that of streams. takes_bearer: with `api-key`, the key comes as `Authorization: Bearer`, as clients
-        of OpenAI send it, and not in `x-api-key`. Other routes of the function: `add_route`.
+        timeout is then that of streams. takes_bearer: with `api-key`, the key comes as `Authorization: Bearer`, as from
+        clients of OpenAI, and not in `x-api-key`. Other routes of the function: `add_route`.
         """
         function = HandlerFunction(
             self,

@@ -47,9 +47,12 @@ class RealtimeHosting(Construct):
         return self._queue
 
     def grant_generate(self, grantee: iam.IGrantable) -> None:
-        """Let a function ask the model."""
+        """Let a function ask the model and, while the endpoint is not ready, submit a job and wait for its end."""
         self._endpoint.grant_invoke(grantee)
         self._endpoint.grant_describe(grantee)
+        if self._store:
+            self._store.grant_submit(grantee)
+            self.grant_dispatch(grantee)
 
     def grant_describe(self, grantee: iam.IGrantable) -> None:
         """Let a function read the endpoint's status."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from inference_api.errors import ApiError
 from inference_api.http import Response
 from support.template_parts import Template, all_of, functions, logical_id, properties, referred
 
@@ -18,12 +19,76 @@ def test_every_route_needs_a_signed_request_by_default(templates: dict[str, Temp
 
 def test_an_api_key_is_asked_for_on_every_route_and_counted(templates: dict[str, Template]) -> None:
     template = templates["with-api-key"]
-    assert all(method["ApiKeyRequired"] for method in all_of(template, "ApiGateway::Method"))
-    plan = properties(template, "ApiGateway::UsagePlan")
+    methods = all_of(template, "ApiGateway::Method")
+    assert {(method["ApiKeyRequired"], method["AuthorizationType"]) for method in methods} == {(True, "CUSTOM")}
+    assert properties(template, "ApiGateway::RestApi")["ApiKeySourceType"] == "AUTHORIZER"
+    (plan,) = (each for each in all_of(template, "ApiGateway::UsagePlan") if "Tags" not in each)
     assert plan["Quota"] == {"Limit": 12, "Period": "DAY"}
     assert plan["Throttle"] == {"BurstLimit": 50, "RateLimit": 50}
     key = properties(template, "ApiGateway::ApiKey")
     assert "Value" not in key, "the secret would stand in the template"
+
+
+STREAMED = {("POST", "/generate"), ("POST", "/chat/completions"), ("POST", "/completions")}
+OPENAI = {*(STREAMED - {("POST", "/generate")}), ("GET", "/models"), ("GET", "/models/{id+}")}
+
+
+def routes(template: Template) -> dict[tuple[str, str], dict[str, Any]]:
+    """Methods by their verb and whole path."""
+    resources = template["Resources"]
+
+    def path(reference: dict[str, Any]) -> str:
+        if "Ref" not in reference:  # the API's root
+            return ""
+        own = resources[reference["Ref"]]["Properties"]
+        return f"{path(own['ParentId'])}/{own['PathPart']}"
+
+    return {
+        (method["HttpMethod"], path(method["ResourceId"]) or "/"): method
+        for method in all_of(template, "ApiGateway::Method")
+    }
+
+
+@pytest.mark.parametrize("name", ["qwen3-4b", "qwen3-4b-async", "gpt2-ec2", "with-api-key", "open"])
+def test_three_routes_of_one_function_stream_and_no_other(templates: dict[str, Template], name: str) -> None:
+    found = routes(templates[name])
+    streamed = {route: each for route, each in found.items() if "ResponseTransferMode" in each["Integration"]}
+    assert set(streamed) == STREAMED
+    assert set(found) >= OPENAI
+    uris = [each["Integration"]["Uri"]["Fn::Join"][1] for each in streamed.values()]
+    assert uris[0] == uris[1] == uris[2]
+    assert "/2021-11-15/functions/" in str(uris[0])
+    assert uris[0][-1] == "/response-streaming-invocations"
+
+
+def test_routes_of_openai_take_a_bearer_and_the_others_the_header(templates: dict[str, Template]) -> None:
+    template = templates["with-api-key"]
+    for route, method in routes(template).items():
+        authorizer = referred(template, method["AuthorizerId"])
+        takes_bearer = route in OPENAI or route[1].startswith(("/files", "/batches"))
+        header = "Authorization" if takes_bearer else "x-api-key"
+        assert authorizer["IdentitySource"] == f"method.request.header.{header}", route
+        assert authorizer["Type"] == "TOKEN"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("qwen3-4b", "AWS_IAM"), ("with-api-key", "CUSTOM"), ("open", "NONE")])
+def test_routes_of_openai_ask_for_what_the_other_routes_ask(
+    templates: dict[str, Template], name: str, kind: str
+) -> None:
+    found = routes(templates[name])
+    assert {found[route]["AuthorizationType"] for route in OPENAI} == {kind}
+
+
+def test_no_named_key_and_no_secret_is_in_a_template(templates: dict[str, Template]) -> None:
+    template = templates["with-api-key"]
+    keys = all_of(template, "ApiGateway::ApiKey")
+    assert [set(key) & {"Name", "Value"} for key in keys] == [set()]
+    variables = functions(template)["authorize"]["Environment"]["Variables"]
+    assert set(json.loads(variables["API_KEYS"])) == {"team-search", "trial"}
+    plans = all_of(template, "ApiGateway::UsagePlan")
+    named = {tag["Value"]: plan for plan in plans for tag in plan.get("Tags", []) if tag["Key"] == "slipway:key"}
+    assert set(named) == {"team-search", "trial"}
+    assert named["team-search"]["Quota"] == {"Limit": 90_000, "Period": "MONTH"}
 
 
 def test_only_the_word_none_opens_the_api(templates: dict[str, Template]) -> None:
@@ -123,7 +188,9 @@ def test_every_answer_of_the_gateway_has_our_shape(templates: dict[str, Template
     assert {"DEFAULT_4XX", "DEFAULT_5XX", "THROTTLED"} <= {answer["ResponseType"] for answer in answers}
     for answer in answers:
         error = json.loads(answer["ResponseTemplates"]["application/json"])["error"]
-        assert set(error) == {"code", "message"}
+        assert set(error) == {"code", "message", "type", "param"}
+        status = int(answer.get("StatusCode", 400))
+        assert error["type"] == ApiError(status, "", "").as_object()["type"]
         says_when = "gatewayresponse.header.retry-after" in answer["ResponseParameters"]
         assert says_when == (answer.get("StatusCode") in ("429", "503"))
 
@@ -152,12 +219,22 @@ def test_a_function_ends_before_the_gateway_gives_up(templates: dict[str, Templa
         if "Fn::GetAtt" in part
     ]
     assert len(called) == len(methods)
-    assert max(called) == seconds - 1
-    assert {method["Integration"]["TimeoutInMillis"] for method in methods} == {1000 * seconds}
+    budgets = {
+        (method["Integration"].get("ResponseTransferMode"), method["Integration"]["TimeoutInMillis"])
+        for method in methods
+    }
+    assert budgets == {(None, 1000 * seconds), ("STREAM", 870_000)}
+    slowest = {
+        mode: max(
+            time
+            for method, time in zip(methods, called, strict=True)
+            if method["Integration"].get("ResponseTransferMode") == mode
+        )
+        for mode in (None, "STREAM")
+    }
+    assert slowest == {None: seconds - 1, "STREAM": 860}
     variables = [each["Environment"]["Variables"] for each in functions(template).values()]
     assert {each["LONGEST_WAIT_IN_SECONDS"] for each in variables} == {str(seconds - 4)}
-    answers = {each["ResponseType"]: each for each in all_of(template, "ApiGateway::GatewayResponse")}
-    assert f"within {seconds} seconds" in answers["INTEGRATION_TIMEOUT"]["ResponseTemplates"]["application/json"]
 
 
 def test_functions_run_on_arm_unless_the_deployment_says_otherwise(templates: dict[str, Template]) -> None:
@@ -184,13 +261,15 @@ def test_the_log_role_of_the_account_outlives_its_stack(templates: dict[str, Tem
     assert {each["DeletionPolicy"] for each in resources} == {"RetainExceptOnCreate"}
 
 
-@pytest.mark.parametrize(("name", "functions_of_it"), [("gpt2", 8), ("async", 8), ("jobs-off", 2)])
+@pytest.mark.parametrize(
+    ("name", "functions_of_it"), [("gpt2", 9), ("async", 9), ("jobs-off", 3), ("with-api-key", 10)]
+)
 def test_alarms_watch_the_api_and_every_function(
     templates: dict[str, Template], name: str, functions_of_it: int
 ) -> None:
     template = templates[name]
     alarms = {key: each["Properties"] for key, each in template["Resources"].items() if key.startswith("ApiAlarms")}
-    server_errors, throttles = (alarm for _, alarm in sorted(alarms.items()))
+    server_errors, *throttles = (alarm for _, alarm in sorted(alarms.items()))
     assert (server_errors["Namespace"], server_errors["MetricName"], server_errors["Statistic"]) == (
         "AWS/ApiGateway",
         "5XXError",
@@ -205,14 +284,17 @@ def test_alarms_watch_the_api_and_every_function(
         "ApiName": {"Ref": "AWS::StackName"},
         "Stage": {"Ref": next(k for k, v in template["Resources"].items() if v["Type"] == "AWS::ApiGateway::Stage")},
     }
-    total, *parts = throttles["Metrics"]
-    filled = ", ".join(f"FILL({each['Id']}, 0)" for each in parts)  # a function that nobody called has no data
-    assert total["Expression"] == f"SUM([{filled}])"
-    stats = [each["MetricStat"] for each in parts]
+    stats = []
+    for alarm in throttles:
+        total, *parts = alarm["Metrics"]
+        filled = ", ".join(f"FILL({each['Id']}, 0)" for each in parts)  # a function that nobody called has no data
+        assert total["Expression"] == f"SUM([{filled}])"
+        assert len(parts) <= 10
+        assert (alarm["Threshold"], alarm["TreatMissingData"]) == (0, "notBreaching")
+        stats += [each["MetricStat"] for each in parts]
     assert {(each["Metric"]["Namespace"], each["Metric"]["MetricName"], each["Stat"]) for each in stats} == {
         ("AWS/Lambda", "Throttles", "Sum")
     }
     watched = {logical_id(each["Metric"]["Dimensions"][0]["Value"]) for each in stats}
     assert watched == {key for key, each in template["Resources"].items() if each["Type"] == "AWS::Lambda::Function"}
     assert len(watched) == functions_of_it
-    assert (throttles["Threshold"], throttles["TreatMissingData"]) == (0, "notBreaching")

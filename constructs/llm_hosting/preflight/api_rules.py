@@ -1,7 +1,9 @@
 """Rules over the API and its jobs: callers, deadlines, ARNs."""
 
+import time
 from collections.abc import Iterator
 
+from ..deployment import limits_of_keys
 from ..finding import Finding
 from ..resolution import Resolution
 from .rule import error, note, warning
@@ -10,6 +12,8 @@ from .rule import error, note, warning
 # SageMaker and the queue need to hand one over.
 _MARGIN_IN_SECONDS = 300 + 60
 _LONGEST_IN_ASYNC_QUEUE = 21_600  # SageMaker drops a request that has waited for six hours
+# Lambda takes 4,096 bytes, names of variables included; API_KEYS is the authorizer's only one.
+_MOST_BYTES_OF_KEYS = 4000
 
 
 @warning
@@ -31,6 +35,68 @@ def open_to_the_internet(resolution: Resolution) -> Iterator[Finding]:
             "api.auth",
             "'none' opens the API to everybody on the internet; only the throttle limits what they spend",
             "prefer iam",
+        )
+
+
+@warning
+def openai_without_chat(resolution: Resolution) -> Iterator[Finding]:
+    """Clients of OpenAI send messages, mostly, and how a model wants them written is not guessed."""
+    if resolution.openai_routes == ("completions",):
+        yield Finding(
+            "api.openai",
+            "true gives no chat here, because the engine takes no messages: POST /chat/completions answers 400",
+            "call POST /completions, or use an engine that takes messages",
+        )
+
+
+@error
+def key_knows_a_model(resolution: Resolution) -> Iterator[Finding]:
+    """A key for models that the deployment does not have is refused on every call."""
+    known = {resolution.deployment.model.id, *resolution.container.model_aliases}
+    for name, key in resolution.deployment.api.keys.items():
+        unknown = [model for model in key.models or () if model not in known]
+        if unknown:
+            yield Finding(
+                f"api.keys.{name}.models",
+                f"{', '.join(unknown)} is no model of this deployment",
+                f"use {resolution.deployment.model.id}, or remove the setting",
+            )
+
+
+@warning
+def key_has_not_expired(resolution: Resolution) -> Iterator[Finding]:
+    """An expired key is refused."""
+    for name, key in resolution.deployment.api.keys.items():
+        if key.expires_at is not None and key.expires_at <= time.time():
+            yield Finding(
+                f"api.keys.{name}.expires", f"{key.expires} is over: callers get 401", "use a later day, or remove it"
+            )
+
+
+@warning
+def token_limits_have_an_effect(resolution: Resolution) -> Iterator[Finding]:
+    """A key that may use fewer tokens in a month than in a minute reaches the month's limit first."""
+    for name, key in resolution.deployment.api.keys.items():
+        minute, month = key.tokens_per_minute, key.tokens_per_month
+        if minute is not None and month is not None and minute > month:
+            yield Finding(
+                f"api.keys.{name}.tokens_per_minute",
+                f"{minute} has no effect, because tokens_per_month ({month}) is less",
+                "use less, or remove it",
+            )
+
+
+@error
+def keys_fit_the_authorizer(resolution: Resolution) -> Iterator[Finding]:
+    """The function in front of the routes has names and limits in its environment, and Lambda takes 4 kB of that."""
+    keys = resolution.deployment.api.keys
+    size = len(limits_of_keys(keys))
+    if size > _MOST_BYTES_OF_KEYS:
+        yield Finding(
+            "api.keys",
+            f"{len(keys)} keys with their limits take {size} bytes of the authorizer's environment, which has room for "
+            f"{_MOST_BYTES_OF_KEYS}",
+            "remove keys or limits, shorten names, or share a key in a team",
         )
 
 
