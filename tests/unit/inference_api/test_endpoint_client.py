@@ -310,11 +310,7 @@ def rest_of(stream: Iterator[bytes]) -> tuple[list[bytes], str | None]:
     ("script", "parts", "code"),
     [
         (streaming(*PARTS), 2, None),
-        (
-            streaming(*PARTS, frame("exception", "ModelStreamError", json.dumps({"Message": "x"}).encode())),
-            2,
-            "model_error",
-        ),
+        (streaming(*PARTS, frame("exception", "ModelStreamError", b'{"Message": "x"}')), 2, "model_error"),
         (streaming(*PARTS, frame("exception", "InternalStreamFailure", b"{}")), 2, "endpoint_unreachable"),
         (streaming(*PARTS, ends=False), 2, "endpoint_unreachable"),
         (hang_up, 0, "endpoint_unreachable"),
