@@ -133,7 +133,7 @@ def test_sagemakers_wrapping_of_a_models_refusal_is_taken_off(aws: AwsDouble) ->
     aws.status, aws.headers = 424, {"x-amzn-errortype": "ModelError"}
     aws.body = json.dumps(wrapped | {"Message": "Received client error (422) from primary"}).encode()
     answer = generated(event("generate_with_iam"), None)
-    error = {"code": "rejected_by_model", "message": "The model refused the request: too many tokens"}
+    error: dict[str, Any] = {"code": "rejected_by_model", "message": "The model refused the request: too many tokens"}
     error |= {"type": "invalid_request_error", "param": None}
     assert (answer["statusCode"], json.loads(answer["body"])) == (400, {"error": error})
 
