@@ -20,8 +20,8 @@ class Counts(NamedTuple):
         return self.tokens_in + self.tokens_out
 
     def plus(self, other: "Counts") -> "Counts":
-        sums = [one + more for one, more in zip(self[:-1], other[:-1], strict=True)]
-        return Counts(*sums, max(self.last_used, other.last_used))
+        sums = Counts(*(one + more for one, more in zip(self, other, strict=True)))
+        return sums._replace(last_used=max(self.last_used, other.last_used))
 
 
 def owner_of(name: str) -> str:

@@ -1,15 +1,16 @@
 """POST /generate, /chat/completions and /completions where the model answers at once."""
 
+from collections.abc import Iterator
 from functools import cache
 
 from inference_api import deployed_engine
 from inference_api.endpoint_client import EndpointClient, one_call
+from inference_api.errors import InvocationError
 from inference_api.heartbeat import opened
 from inference_api.http import Request, Response, StreamedResponse, streams
-from inference_api.metered_call import admit
-from inference_api.openai import routes
+from inference_api.metered_call import MeteredCall, admit
+from inference_api.openai import routes, sse, whole
 from inference_api.openai.parts import objects
-from inference_api.openai.sse import events
 from inference_api.request_body import body_for_model, check_request_body
 from inference_api.runtime import runtime
 from inference_api.settings import settings
@@ -19,36 +20,52 @@ from inference_api.time_budget import limit_whole_answer
 
 @streams
 def route(request: Request) -> Response | StreamedResponse:
-    """By the request's path."""
-    match request.resource:
-        case "/chat/completions":
-            return routes.chat(request)
-        case "/completions":
-            return routes.completions(request)
-    return generate(request)
+    """By the path of the API; the function has no others."""
+    return {"/chat/completions": routes.chat, "/completions": routes.completions, "/generate": _generate}[
+        request.resource
+    ](request)
 
 
-def generate(request: Request) -> Response | StreamedResponse:
+def _generate(request: Request) -> Response | StreamedResponse:
     """POST /generate: the model's answer to the engine's own body, which is checked and passed on."""
     deployed_engine.demand()
-    rules = settings().request_rules
+    rules, streamed = settings().request_rules, settings().openai.streams
     document = check_request_body(
-        request.body, request.content_type, rules, deployed_engine.serves, may_stream=bool(settings().openai.streams)
+        request.body, request.content_type, rules, deployed_engine.serves, may_stream=bool(streamed)
     )
     body = body_for_model(request.body, document, rules)
-    with admit(request, document) as usage:
+    with admit(request, document) as meter:
         if document.get("stream"):
-            client = routes.endpoint()
-            pieces = usage.measured(events(objects(client.stream(body))))
-            return StreamedResponse(opened(pieces, interrupt=client.hang_up))
+            return StreamedResponse(opened(meter.measured(_events(body, meter)), interrupt=routes.endpoint().hang_up))
         limit_whole_answer()
         answer = endpoint().invoke(body)
-        usage.answer(answer.body)
+        meter.answer(answer.body)
     return answer.to_response()
+
+
+def _events(body: bytes, meter: MeteredCall) -> Iterator[bytes]:
+    """The engine's own objects, whatever it puts around them."""
+    parts = routes.endpoint().stream(body)
+    try:
+        yield from sse.events(_counted(value, meter) for value in objects(parts))
+    except InvocationError as error:
+        parts.throw(error)
+    finally:
+        parts.close()
+
+
+def _counted(value: object, meter: MeteredCall) -> object:
+    if isinstance(value, dict):
+        if "model" in value:
+            value["model"] = settings().model_id
+        if tokens := whole.tokens_of(value):
+            meter(*tokens)
+    return value
 
 
 @cache
 def endpoint() -> EndpointClient:
+    """Whose answers come while API Gateway and its caller are used to wait."""
     client = runtime().client("sagemaker-runtime", one_call(settings().longest_wait_in_seconds))
     return EndpointClient(client, settings().endpoint_name, clock=runtime().now, on_end=deployed_engine.count_call)
 
