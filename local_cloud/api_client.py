@@ -62,7 +62,7 @@ class ApiClient:
         finally:
             connection.close()
         received = {name.lower(): value for name, value in answer.getheaders()}
-        is_lines = received.get("content-type") == "application/jsonl"
+        is_lines = received.get("content-type") in ("application/jsonl", "text/event-stream")
         return answer.status, received, content.decode() if is_lines else json.loads(content)
 
     def curl(self, method: str, path: str, body: Any = None) -> str:

@@ -1,5 +1,6 @@
 """Calls to deployed APIs over real HTTP: the happy paths of both engines and of every kind of authorization."""
 
+import json
 from typing import Any
 
 import pytest
@@ -105,3 +106,27 @@ def test_the_same_seed_gives_the_same_text(apis: Apis) -> None:
     answers = [texts(apis("gpt2").call("POST", "/generate", body)[2]) for _ in range(2)]
     other = {"inputs": "The function returns", "parameters": {**parameters, "seed": 12}}
     assert answers[0] == answers[1] != texts(apis("gpt2").call("POST", "/generate", other)[2])
+
+
+def test_a_chat_is_streamed_to_clients_of_openai_whatever_the_engine_sends(apis: Apis) -> None:
+    client: ApiClient = apis("qwen3-4b")
+    body = {"model": "Qwen/Qwen3-4B", "messages": [{"role": "user", "content": "What is a module?"}], "max_tokens": 5}
+    whole = client.call("POST", "/chat/completions", body)[2]
+    options = {"stream": True, "stream_options": {"include_usage": True}}
+    status, headers, raw = client.send(
+        "POST", "/chat/completions", json.dumps(body | options).encode(), {"content-type": "application/json"}
+    )
+    *events, done, _ = raw.split("\n\n")
+    chunks = [json.loads(event.removeprefix("data: ")) for event in events]
+    assert (status, headers["content-type"], done) == (200, "text/event-stream", "data: [DONE]")
+    assert {chunk["model"] for chunk in chunks} == {whole["model"]} == {"Qwen/Qwen3-4B"}
+    said = "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks[:-1])
+    assert said.strip() == whole["choices"][0]["message"]["content"]
+    assert (chunks[-1]["choices"], chunks[-1]["usage"]) == ([], whole["usage"])
+
+
+def test_the_model_is_listed_and_answers_now(apis: Apis) -> None:
+    client: ApiClient = apis("qwen3-4b")
+    listed = client.call("GET", "/models")[2]["data"]
+    assert [(model["id"], model["status"]) for model in listed] == [("Qwen/Qwen3-4B", "ready")]
+    assert client.call("GET", "/models/Qwen/Qwen3-4B")[2] == listed[0]

@@ -153,6 +153,8 @@ def _api_for(worker: StreamingWorker, generation: int, base: Any) -> Any:
                 for piece in _chunks(self.rfile):
                     relay.put(piece) if relay else pieces.append(piece)
                 trailers = dict(_trailers(self.rfile))
+                if relay:
+                    relay.detach()
             except (OSError, ValueError):
                 self.close_connection = True
                 if relay and relay.is_closed:
