@@ -20,6 +20,6 @@ _AFTER_THE_LONGEST_WAIT = 3
 
 
 def limit_whole_answer() -> None:
-    """POST /generate without `stream` answers as if the function had its own 28 s, tries of AWS included."""
+    """POST /generate without `stream` answers in 28 s, unless `api.timeout_in_seconds` gives it more."""
     end = runtime().now() + settings().longest_wait_in_seconds + _AFTER_THE_LONGEST_WAIT
     runtime().answer_before(end)
