@@ -41,6 +41,23 @@ def test_a_prompt_is_answered_by_way_of_a_job_where_only_jobs_reach_the_model(ap
     assert texts(answer)[0]
 
 
+def test_openais_routes_are_answered_by_way_of_a_job_whole_and_as_chunks(apis: Apis) -> None:
+    client: ApiClient = apis("qwen3-4b-async")
+    chat = {"model": "Qwen/Qwen3-4B", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 5}
+    status, _, answer = client.call("POST", "/chat/completions?wait=300", chat)
+    assert (status, answer["object"], answer["model"]) == (200, "chat.completion", "Qwen/Qwen3-4B")
+    body = json.dumps(chat | {"stream": True}).encode()
+    with client.open("POST", "/chat/completions", body, {"content-type": "application/json"}) as stream:
+        lines = [line for line in stream if line.strip()]
+    comment, *events = [line for line in lines if not line.startswith(b": waiting")]
+    assert comment.startswith(b": the model")
+    assert events[-1] == b"data: [DONE]\n"
+    chunks = [json.loads(event.removeprefix(b"data: ")) for event in events[:-1]]
+    assert {chunk["object"] for chunk in chunks} == {"chat.completion.chunk"}
+    assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks)
+    assert len(client.call("GET", "/jobs")[2]["jobs"]) >= 2, "they are jobs of the caller"
+
+
 @pytest.mark.parametrize("composition", ["no slashes", "behind the name", "folder"])
 def test_an_output_is_found_however_sagemaker_composes_its_name(
     cloud: LocalCloud, apis: Apis, composition: str
