@@ -98,7 +98,7 @@ def change_what_is_read_late(template: Template, of_pools: Template) -> None:
     properties(template, kind)[name] = json.loads(
         json.dumps(properties(of_pools, kind)[name]).replace("ml.g6.2xlarge", "ml.any")
     )
-    properties(template, "Events::Rule")["ScheduleExpression"] = "rate(2 minutes)"
+    all_of(template, "Events::Rule")[0]["ScheduleExpression"] = "rate(2 minutes)"
 
 
 @pytest.mark.parametrize("resource_type", EMULATED)
