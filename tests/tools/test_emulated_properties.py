@@ -19,7 +19,7 @@ from support.deployed_stacks import edited, ended, update
 from support.known_deployments import ACCOUNT_SETTINGS
 from support.organizations import REGION, Organization
 from support.small_stacks import create, resource
-from support.template_parts import Template, properties
+from support.template_parts import Template, all_of, properties
 
 EMULATED = {name: lists["emulated"] for name, lists in json.loads(DATA.read_text()).items() if lists["emulated"]}
 
