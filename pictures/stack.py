@@ -147,11 +147,12 @@ def _functions(template: dict[str, Any]) -> Iterator[Function]:
     causes: dict[str, str] = {}
     for each in _all(template, "ApiGateway::Method"):
         if "Uri" in each["Integration"]:
-            causes[_function(template, each["Integration"]["Uri"])] = (
-                f"{each['HttpMethod']} {_path(template, each['ResourceId'])}"
-            )
+            function, route = _function(template, each["Integration"]["Uri"]), _path(template, each["ResourceId"])
+            cause = f"{each['HttpMethod']} {route}"
+            causes[function] = min(causes.get(function, cause), cause, key=len)  # of several, the collection's
     for each in _all(template, "Events::Rule"):
-        causes[_function(template, each["Targets"])] = SCHEDULES[each["ScheduleExpression"]]
+        if "ScheduleExpression" in each:  # and not for an event
+            causes[_function(template, each["Targets"])] = SCHEDULES[each["ScheduleExpression"]]
     for each in _all(template, "Lambda::EventSourceMapping"):
         causes[_function(template, each["FunctionName"])] = "each queue message"
     for key, each in template["Resources"].items():

@@ -20,8 +20,8 @@ class Counts(NamedTuple):
         return self.tokens_in + self.tokens_out
 
     def plus(self, other: "Counts") -> "Counts":
-        sums = [one + more for one, more in zip(self[:-1], other[:-1], strict=True)]
-        return Counts(*sums, max(self.last_used, other.last_used))
+        sums = Counts(*(one + more for one, more in zip(self, other, strict=True)))
+        return sums._replace(last_used=max(self.last_used, other.last_used))
 
 
 def owner_of(name: str) -> str:
@@ -45,4 +45,4 @@ def counts_of(stack: DeployedStack, month: str) -> dict[str, Counts]:
 
 
 def _counts(row: dict[str, Any]) -> Counts:
-    return Counts(*(int(row[name]["N"]) if name in row else 0 for name in Counts._fields))
+    return Counts._make(int(row[name]["N"]) if name in row else 0 for name in Counts._fields)

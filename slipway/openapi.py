@@ -62,7 +62,7 @@ def _ref(name: str) -> Schema:
 
 _ROUTES = (
     _Route(
-        *("POST", "/generate", "The model's answer to the engine's own body; on asynchronous endpoints 202 with a job."),
+        *("POST", "/generate", "The model's answer to the engine's own body; 202 where only jobs reach the model."),
         *({200: None, 202: _ref("Job")}, _MODEL, "Generate", ("wait", "Idempotency-Key"), True),
     ),
     _Route(
@@ -91,6 +91,24 @@ _ROUTES = (
         *("DELETE", "/jobs/{id}", "Cancels a job.", {200: _ref("Job")}, (*_EVERYWHERE, 409), None),
         ("id",),
     ),
+    _Route(
+        *("POST", "/files", "Stores a file of requests for a batch.", {200: _ref("File")}, (*_EVERYWHERE, 413)),
+        *("Upload", (), False, True),
+    ),
+    _Route("GET", "/files", "The caller's files.", {200: _ref("List")}, parameters=("limit", "after"), bearer=True),
+    _Route("GET", "/files/{id}", "A file.", {200: _ref("File")}, parameters=("id",), bearer=True),
+    _Route("DELETE", "/files/{id}", "Deletes a file.", {200: _OBJECT}, parameters=("id",), bearer=True),
+    _Route("GET", "/files/{id}/content", "What is in a file.", {200: None, 302: None}, parameters=("id",), bearer=True),
+    _Route(
+        *("POST", "/batches", "Runs the requests of a file.", {200: _ref("Batch")}, (*_EVERYWHERE, 409, 413)),
+        *("CreateBatch", (), False, True),
+    ),
+    _Route("GET", "/batches", "The caller's batches.", {200: _ref("List")}, parameters=("limit", "after"), bearer=True),
+    _Route("GET", "/batches/{id}", "A batch.", {200: _ref("Batch")}, parameters=("id",), bearer=True),
+    _Route(
+        *("POST", "/batches/{id}/cancel", "Cancels a batch.", {200: _ref("Batch")}, (*_EVERYWHERE, 409), None),
+        *(("id",), False, True),
+    ),
     _Route("GET", "/endpoint", "The model, its endpoint and the endpoint's status.", {200: _OBJECT}),
 )
 _PARAMETERS: dict[str, tuple[str, Schema]] = {
@@ -98,6 +116,7 @@ _PARAMETERS: dict[str, tuple[str, Schema]] = {
     "wait": ("query", {"type": "integer", "minimum": 0, "maximum": 840}),
     "limit": ("query", {"type": "integer", "minimum": 1, "maximum": 100}),
     "next": ("query", _TEXT),
+    "after": ("query", _TEXT),
     "Idempotency-Key": ("header", {"type": "string", "pattern": "^[!-~]{1,128}$"}),
 }
 
@@ -160,6 +179,15 @@ _SCHEMAS: dict[str, Schema] = {
         ),
         "description": "`output`, `output_url` or `error` once it has ended.",
     },
+    "Upload": _object({"purpose": {"enum": ["batch"]}, "file": {"type": "string", "contentMediaType": "text/plain"}}),
+    "CreateBatch": _object(
+        {"input_file_id": _TEXT, "endpoint": {"enum": ["/v1/chat/completions", "/v1/completions"]}},
+        completion_window=_TEXT,
+        metadata={"type": ["object", "null"]},
+    ),
+    "File": _object({"id": _TEXT, "object": {"const": "file"}, "bytes": {"type": "integer"}, "purpose": _TEXT}),
+    "Batch": _object({"id": _TEXT, "object": {"const": "batch"}, "status": _TEXT, "input_file_id": _TEXT}),
+    "List": _object({"object": {"const": "list"}, "data": {"type": "array", "items": _OBJECT}}),
     "Jobs": _object({"jobs": {"type": "array", "items": _ref("Job")}, "next": {"type": ["string", "null"]}}),
 }
 
@@ -195,7 +223,8 @@ def _operation(route: _Route) -> Schema:
     if route.parameters:
         operation["parameters"] = [_parameter(name) for name in route.parameters]
     if route.body:
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(route.body)}}}
+        content_type = "multipart/form-data" if route.body == "Upload" else "application/json"
+        operation["requestBody"] = {"required": True, "content": {content_type: {"schema": _ref(route.body)}}}
     return operation
 
 

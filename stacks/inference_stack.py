@@ -54,6 +54,7 @@ class InferenceStack(cdk.Stack):
             settings=deployment.api,
             log_settings=deployment.logs,
         )
+        takes_batches = deployment.jobs.enabled and bool(resolution.openai_routes)
         api = InferenceApi(
             self,
             "Api",
@@ -62,6 +63,7 @@ class InferenceStack(cdk.Stack):
             handlers=handlers,
             takes_jobs=deployment.jobs.enabled,
             openai=bool(resolution.openai_routes),
+            binary_media_types=("multipart/form-data",) if takes_batches else (),
         )
         generate = api.add_function(
             "POST", "/generate", handler=hosting.generate_handler, construct_id="Generate", streams=True
@@ -98,6 +100,8 @@ class InferenceStack(cdk.Stack):
                 hosting=hosting,
             )
             jobs.add_routes(api)
+            if takes_batches:
+                jobs.add_batches(api)
             outputs |= store.outputs | hosting.queue.outputs
         ApiAlarms(
             self,

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 import aws_cdk as cdk
 
 from .catalog.engines import engine
-from .catalog.openai_api import openai_api
 from .deployment import Deployment
 from .job_store import JobStore
 from .resolution import Resolution
@@ -45,22 +44,7 @@ def _request_schema(resolution: Resolution) -> dict[str, object]:
     }
     # Without what few engines have: Lambda takes 4 kB of variables.
     schema |= {"names": own.names, "most_answers": own.most_answers} if own.names else {}
-    return schema | {"openai": _openai_facts(resolution)}
-
-
-def _openai_facts(resolution: Resolution) -> dict[str, object]:
-    """Of inference_api.openai.facts.OpenAIFacts, those that differ from its defaults."""
-    container = resolution.container
-    api = openai_api(container.openai_kind)
-    takes_prompt = "prompt" in resolution.bodies and container.openai_kind != "transformers"
-    facts: dict[str, object] = {
-        "names": container.model_names,
-        "streams": [form for form in resolution.bodies if form in api.streams],
-        "asks_usage": [form for form in resolution.bodies if form in api.asks_usage],
-        "inputs": None if takes_prompt or "inputs" not in resolution.bodies else api.inputs,
-        "keeps_model": container.openai_kind == "own",
-    }
-    return {name: value for name, value in facts.items() if value}
+    return schema | {"openai": resolution.openai_facts}
 
 
 def _job_settings(deployment: Deployment) -> dict[str, int | None]:

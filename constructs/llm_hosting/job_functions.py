@@ -4,6 +4,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from .batch_functions import BatchFunctions
 from .deployment import Alarms, Jobs
 from .every_minute import EveryMinute
 from .handler_function import HandlerFunction, Handlers
@@ -35,7 +36,7 @@ class JobFunctions(Construct):
         hosting: HostingMode,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._handlers, self._store, self._hosting = handlers, store, hosting
+        self._handlers, self._store, self._hosting, self._alarm_settings = handlers, store, hosting, alarms
         alarm_group = JobAlarms(
             self,
             "Alarms",
@@ -62,6 +63,18 @@ class JobFunctions(Construct):
         cancel = api.add_function("DELETE", "/jobs/{id}", handler="cancel_job", timeout=api.hold_timeout)
         self._store.grant_end(cancel)
         grant_announce(cancel)
+
+    def add_batches(self, api: InferenceApi) -> None:
+        """OpenAI's Files and Batch API."""
+        BatchFunctions(
+            self,
+            "Batches",
+            api=api,
+            alarms=self._alarm_settings,
+            handlers=self._handlers,
+            store=self._store,
+            hosting=self._hosting,
+        )
 
     def _add_sweeper(self) -> lambda_.Function:
         sweep = HandlerFunction(

@@ -13,7 +13,7 @@ from .acknowledgement import acknowledge
 from .deployment import Jobs
 from .key_usage import KeyUsage
 
-Folder = Literal["input", "output", "failure"]
+Folder = Literal["input", "output", "failure", "file", "batch"]
 
 _TEXT, _NUMBER = dynamodb.AttributeType.STRING, dynamodb.AttributeType.NUMBER
 _NO_ACCESS_LOG = (
@@ -98,6 +98,28 @@ class JobStore(Construct):
         self._allow_files(grantee, "s3:GetObject", "output")
         self._allow_files(grantee, "s3:GetObjectVersion", "output")
 
+    def grant_keep_files(self, grantee: iam.IGrantable) -> None:
+        """Let a function store, list and read files of callers. The bucket's rules delete them."""
+        self.grant_keep_batches(grantee)
+        for action in ("s3:PutObject", "s3:GetObjectVersion"):
+            self._allow_files(grantee, action, "file")
+
+    def grant_keep_batches(self, grantee: iam.IGrantable) -> None:
+        """Let a function write, read and list rows of batches."""
+        self.grant_list(grantee)
+        self._allow_rows(grantee, "GetItem", "PutItem")
+
+    def grant_advance(self, grantee: iam.IGrantable) -> None:
+        """Let the driver of batches find them, submit their lines, read the answers, and join them to files."""
+        self.grant_find_due(grantee)
+        self.grant_submit(grantee)
+        self._allow_rows(grantee, "BatchGetItem")
+        self._allow_files(grantee, "s3:PutObject", "file", "batch")
+        self._allow_files(grantee, "s3:GetObject", "file", "batch")
+        self._allow_files(grantee, "s3:GetObjectVersion", "file")
+        self._allow_files(grantee, "s3:ListMultipartUploadParts", "file")
+        self._allow_listing(grantee)
+
     def grant_serve(self, role: iam.IGrantable) -> None:
         """Let an asynchronous endpoint read inputs and write outputs and failures, large ones in parts."""
         self._allow_files(role, "s3:GetObject", "input")
@@ -172,5 +194,5 @@ class JobStore(Construct):
         bucket_id = cdk.Stack.of(self).get_logical_id(self._bucket.node.default_child)
         for folder in folders:
             finding = f"AwsSolutions-IAM5[Resource::<{bucket_id}.Arn>/{folder}/*]"
-            reason = f"Each job has files of its own below {folder}/, with names unknown before."
+            reason = f"Each job, file or batch has objects of its own below {folder}/, with names unknown before."
             acknowledge(grantee.grant_principal, {finding: reason})

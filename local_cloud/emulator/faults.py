@@ -9,9 +9,12 @@ from typing import Any
 from local_cloud.emulator import ministack
 from local_cloud.emulator.lambda_.functions import function_configuration
 from local_cloud.emulator.lambda_.invocations import kill_invocation
+from local_cloud.emulator.sagemaker.response_stream import FAULT_HEADER
 
 PATH = "/_slipway/faults"
-KINDS = ("throttle", "error_after", "kill")
+# Those of a stream: the connection ends within a character; the engine writes an error, or dies, after some tokens.
+STREAM_KINDS = ("cut_in_character", "engine_error", "engine_exit")
+KINDS = ("throttle", "error_after", "kill", *STREAM_KINDS)
 
 _app = ministack.internals("ministack.app", "_dispatch_service_request", "_routing_params", "detect_service")
 _iam_actions = ministack.internals("ministack.core.iam_actions", "extract_iam_action")
@@ -24,13 +27,17 @@ _THROTTLING = {"dynamodb": (400, "ProvisionedThroughputExceededException"), "s3"
 
 @dataclass
 class Fault:
-    """A fault in the next `count` calls of an operation by functions with `function` in their name."""
+    """A fault in the next `count` calls of an operation by functions with `function` in their name.
+
+    tokens: after how many of them an engine fails.
+    """
 
     service: str
     operation: str
     fault: str
     count: int
     function: str = ""
+    tokens: int = 0
     injected: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -64,15 +71,15 @@ def _clear() -> dict[str, Any]:
     return shown
 
 
-def _take(service: str, operation: str, function: str) -> str:
-    """The kind of fault that hits this call, counted as injected; "" for none."""
+def _take(service: str, operation: str, function: str) -> Fault | None:
+    """The fault that hits this call, counted as injected."""
     with _lock:
         for fault in _faults:
             wanted = (fault.service, fault.operation) == (service, operation) and fault.function in function
             if wanted and fault.injected < fault.count:
                 fault.injected += 1
-                return fault.fault
-    return ""
+                return fault
+    return None
 
 
 def _calling_function(headers: dict[str, str], query: dict[str, Any]) -> str:
@@ -85,12 +92,17 @@ def _calling_function(headers: dict[str, str], query: dict[str, Any]) -> str:
 async def _dispatch(dispatch: Any, method: str, path: str, headers: Any, body: bytes, query: Any, *rest: Any) -> Any:
     proceed = functools.partial(dispatch, method, path, headers, body, query, *rest)
     function = _calling_function(headers, query) if _faults else ""
-    if not function:
+    streams = path.endswith("/invocations-response-stream")  # by anyone; its action has another name
+    if not (function or (_faults and streams)):
         return await proceed()
     parameters = _app._routing_params(method, path, headers, body, query)
     service = _app.detect_service(method, path, headers, parameters)
     action = str(_iam_actions.extract_iam_action(service, method, path, headers, body, parameters))
-    kind = _take(service, action.rpartition(":")[2], function)
+    operation = "InvokeEndpointWithResponseStream" if streams else action.rpartition(":")[2]
+    fault = _take(service, operation, function)
+    kind = fault.fault if fault else ""
+    if fault and kind in STREAM_KINDS:
+        headers[FAULT_HEADER] = f"{kind} {fault.tokens}"
     if kind == "throttle":
         return _error(service, *_THROTTLING.get(service, (400, "ThrottlingException")))
     answer = await proceed()

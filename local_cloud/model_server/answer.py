@@ -6,12 +6,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Answer:
-    """A response; `steps` are decoding steps, in which the prompts of one request advance together."""
+    """A response; `steps` are decoding steps, in which the prompts of one request advance together.
+
+    parts: of a streamed answer, one for each step; then there is no body. broken: how a stream ends that an engine does
+    not finish.
+    """
 
     status: int
     body: bytes
     content_type: str = "application/json"
     steps: int = 0
+    parts: tuple[bytes, ...] = ()
+    broken: bytes = b""
 
 
 def json_answer(status: int, body: object, steps: int = 0) -> Answer:

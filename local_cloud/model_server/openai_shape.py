@@ -1,10 +1,12 @@
 """OpenAI's objects: a chat completion for `messages`, a text completion for `prompt`."""
 
+import itertools
 import time
 import uuid
 from typing import Any
 
-from local_cloud.model_server.text_generator import Generation, count_tokens
+from local_cloud.model_server.structured import document, forced_call
+from local_cloud.model_server.text_generator import Generation, count_tokens, tokens_of
 from local_cloud.model_server.text_request import TextRequest
 
 
@@ -19,7 +21,7 @@ def completion(request: TextRequest, generations: list[Generation], model: str) 
         "created": int(time.time()),
         "model": model,
         "choices": [
-            {"index": index, **(_message(generation) if is_chat else {"text": generation.text}), **_ending(generation)}
+            {"index": index, **_content(request, generation), "stop_reason": generation.stop}
             for index, generation in enumerate(generations)
         ],
         "usage": {
@@ -30,10 +32,34 @@ def completion(request: TextRequest, generations: list[Generation], model: str) 
     }
 
 
-def _message(generation: Generation) -> dict[str, Any]:
-    return {"message": {"role": "assistant", "content": generation.text.strip()}}
+def _content(request: TextRequest, generation: Generation) -> dict[str, Any]:
+    if request.body != "messages":
+        logprobs = _text_logprobs(generation.text) if request.parameters.get("logprobs") is not None else None
+        return {"text": generation.text, "logprobs": logprobs, "finish_reason": _reason(generation)}
+    if call := forced_call(request.parameters):
+        tool_call = {"id": f"call_{uuid.uuid4().hex}", "type": "function", "function": call}
+        message = {"role": "assistant", "content": None, "tool_calls": [tool_call]}
+        return {"message": message, "logprobs": None, "finish_reason": "tool_calls"}
+    text = generation.text.strip()
+    text = document(request.parameters, text) or text
+    logprobs = _chat_logprobs(text) if request.parameters.get("logprobs") else None
+    message = {"role": "assistant", "content": text}
+    return {"message": message, "logprobs": logprobs, "finish_reason": _reason(generation)}
 
 
-def _ending(generation: Generation) -> dict[str, Any]:
-    ended = generation.complete or generation.stop is not None
-    return {"logprobs": None, "finish_reason": "stop" if ended else "length", "stop_reason": generation.stop}
+def _reason(generation: Generation) -> str:
+    return "stop" if generation.complete or generation.stop is not None else "length"
+
+
+def _chat_logprobs(text: str) -> dict[str, Any]:
+    tokens = tokens_of(text)
+    return {
+        "content": [{"token": each, "logprob": -0.5, "bytes": [*each.encode()], "top_logprobs": []} for each in tokens]
+    }
+
+
+def _text_logprobs(text: str) -> dict[str, Any]:
+    tokens = tokens_of(text)
+    offsets = [0, *itertools.accumulate(map(len, tokens))][: len(tokens)]
+    likelihoods = {"token_logprobs": [-0.5] * len(tokens), "top_logprobs": [{each: -0.5} for each in tokens]}
+    return {"tokens": tokens, "text_offset": offsets, **likelihoods}

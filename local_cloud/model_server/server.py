@@ -1,8 +1,10 @@
 """The HTTP side of the container contract: GET /ping and POST /invocations on one loopback port."""
 
+import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
@@ -30,13 +32,21 @@ class ModelServer(ThreadingHTTPServer):
         self._seconds_per_token = seconds_per_token
         self._slots = threading.BoundedSemaphore(engine.most_concurrent_requests)
 
-    def answer(self, raw: bytes) -> Answer:
-        """The engine's answer after the time it takes, or its refusal while it has too much to do."""
+    def answer(self, raw: bytes, send_part: Callable[[Answer, int], None] | None = None) -> Answer:
+        """The engine's answer after the time it takes, or its refusal while it has too much to do.
+
+        send_part gets a streamed answer after each step, with the number of the step from 0 on.
+        """
         if not self._slots.acquire(blocking=False):
             return self._engine.refuse_overload()
         try:
             answer = self._engine.answer(raw)
-            time.sleep(answer.steps * self._seconds_per_token)
+            if not answer.parts or send_part is None:
+                time.sleep(answer.steps * self._seconds_per_token)
+                return answer
+            for number in range(len(answer.parts)):
+                time.sleep(self._seconds_per_token)
+                send_part(answer, number)
             return answer
         finally:
             self._slots.release()
@@ -67,8 +77,15 @@ class InvocationHandler(BaseHTTPRequestHandler):
         if self.path != "/invocations":
             self._send(Answer(404, b""))
             return
-        answer = self.server.answer(raw)
-        self._send(answer)
+        # A test's order, which the runtime of the local cloud passes on.
+        self._fault, _, self._after = self.headers.get("X-Slipway-Fault", "").partition(" ")
+        try:
+            answer = self.server.answer(raw, self._send_part)
+        except ConnectionError:
+            print("POST /invocations ended by its caller", flush=True)
+            raise
+        if not answer.parts:
+            self._send(answer)
         # Prompts and answers stay out of the log.
         seconds = time.perf_counter() - started
         print(f"POST /invocations {answer.status} {answer.steps} tokens {seconds:.3f} s", flush=True)
@@ -79,6 +96,24 @@ class InvocationHandler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(answer.body)))
         self.end_headers()
         self.wfile.write(answer.body)
+
+    def _send_part(self, answer: Answer, number: int) -> None:
+        """One part of a stream, at once; a caller that is gone raises ConnectionError, which ends the work."""
+        if number == 0:
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.content_type)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+        part, is_last = answer.parts[number], number == len(answer.parts) - 1
+        fails = self._after == str(number)
+        if fails and self._fault == "engine_exit":
+            os._exit(1)
+        if fails and self._fault == "engine_error":
+            part, is_last = answer.broken, True
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part) + b"0\r\n\r\n" * is_last)
+        self.wfile.flush()
+        if part is answer.broken:
+            raise ConnectionAbortedError
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: each invocation writes its own line."""

@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from local_cloud.model_server import streams
 from local_cloud.model_server.answer import EngineRefusedError, RefusedError
 from local_cloud.model_server.catalog_row import CatalogRow
+from local_cloud.model_server.streams import StreamFormat
 from local_cloud.model_server.text_generator import Generation
 from local_cloud.model_server.text_request import TextRequest
 
@@ -21,6 +23,7 @@ class Shape:
     overloaded: the status of a refusal for lack of room.
     room: the variable that says how many requests the engine takes at once, and its default.
     takes_lists: whether `inputs` may be a list of prompts.
+    stream: how it streams; None = not at all.
     """
 
     outputs: Callable[[TextRequest, list[Generation]], Any]
@@ -29,6 +32,7 @@ class Shape:
     overloaded: int
     room: tuple[str, int]
     takes_lists: bool = True
+    stream: StreamFormat | None = None
 
 
 def shape_of(row: CatalogRow, settings: Mapping[str, str]) -> Shape:
@@ -152,6 +156,7 @@ TGI = Shape(
     overloaded=429,
     room=("MAX_CONCURRENT_REQUESTS", 128),
     takes_lists=False,
+    stream=streams.TGI_EVENTS,
 )
 LMI = Shape(
     outputs=_list_for_a_list,
@@ -159,6 +164,7 @@ LMI = Shape(
     refusal=_lmi_refusal,
     overloaded=503,
     room=("SERVING_JOB_QUEUE_SIZE", 1000),
+    stream=streams.JSON_LINES,
 )
 DJL_HANDLER = Shape(
     outputs=_full_texts,
@@ -183,4 +189,5 @@ OPENAI = Shape(
     refusal=_openai_refusal,
     overloaded=503,
     room=("", 10_000),
+    stream=streams.EVENTS,
 )

@@ -42,12 +42,33 @@ class TextEngine:
                 raise RefusedError("inputs must be one text")
             self._check_name(request.model)
             generations = self._generate(request)
+            if request.is_streamed:
+                return self._streamed(request, generations)
+            if request.body != "inputs":
+                whole = completion(request, generations, self._model_name)
         except RefusedError as error:
             return json_answer(*self._shape.refusal(self._row, error, is_inputs))
         steps = max(generation.tokens for generation in generations)
         if request.body == "inputs":
             return json_answer(200, self._shape.outputs(request, generations), steps)
-        return json_answer(200, completion(request, generations, self._model_name), steps)
+        return json_answer(200, whole, steps)
+
+    def _streamed(self, request: TextRequest, generations: list[Generation]) -> Answer:
+        """The answer token by token; raises RefusedError where the engine does not stream."""
+        stream = self._shape.stream
+        if stream is None or (request.body == "inputs" and request.is_list):
+            raise RefusedError("stream is not available for this request")
+        if request.body == "inputs":
+            output = self._shape.outputs(request, generations)
+            whole = output[0] if isinstance(output, list) else output
+            parts = stream.of_tokens(request, generations[0], whole)
+        else:
+            options = request.parameters.get("stream_options") or {}
+            completed = completion(request, generations, self._model_name)
+            parts = stream.of_completion(completed, with_usage=bool(options.get("include_usage")))
+        error = stream.written(self._shape.error(424 if self._row.server == "djl" else 500, "The engine has failed."))
+        ending = error + stream.end[request.body == "inputs"]
+        return Answer(200, b"", stream.content_type, len(parts), tuple(parts), ending)
 
     def _check_name(self, name: Any) -> None:
         if self._checked_name and name not in (None, "", self._checked_name):

@@ -28,11 +28,19 @@ def count_tokens(text: str) -> int:
     return len(text.split())
 
 
+def tokens_of(text: str) -> list[str]:
+    """The text in tokens, each with the space before it."""
+    return re.findall(r"\s*\S+\s*$|\s*\S+", text)
+
+
 def generate(prompt: str, most_tokens: int | None, stop: tuple[str, ...] = (), seed: int = 0) -> Generation:
-    """The same prompt and seed give the same text, up to a limit, a stop sequence or the end of a sentence."""
+    """The same prompt and seed give the same text, up to a limit, a stop sequence or the end of a sentence.
+
+    The first word of the prompt beyond ASCII, an emoji for one, begins the text too: the rest is plain English.
+    """
     sentences = _sentences()
     position = Random(f"{seed} {prompt}").randrange(len(sentences))
-    words: list[str] = []
+    words = [word for word in prompt.split() if not word.isascii() and word.isprintable()][:1]
     while len(words) < (ENOUGH_WORDS if most_tokens is None else most_tokens):
         words += sentences[position % len(sentences)].split()
         position += 1

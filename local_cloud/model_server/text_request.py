@@ -21,6 +21,7 @@ class TextRequest:
     most_tokens: of the answer; None = no limit.
     most_tokens_in_all: of prompt and answer together; None = no limit.
     copies: how many texts each prompt gets.
+    is_streamed: whether the answer comes token by token.
     parameters: all parameters, for those that change the look of an answer.
     """
 
@@ -33,6 +34,7 @@ class TextRequest:
     stop: tuple[str, ...]
     seed: int
     copies: int
+    is_streamed: bool
     parameters: Mapping[str, Any]
 
 
@@ -46,8 +48,6 @@ def read_request(raw: bytes, bodies: tuple[str, ...]) -> TextRequest:
     parameters = content if kind != "inputs" else content.get("parameters") or {}
     if not isinstance(parameters, dict):
         raise RefusedError("parameters must be an object")
-    if content.get("stream") or parameters.get("stream"):
-        raise RefusedError("stream is not available on the local model server")
     texts = _texts(kind, prompts if isinstance(prompts, list) else [prompts])
     if not texts:
         raise RefusedError(f"{kind} must hold at least one text")
@@ -63,6 +63,7 @@ def read_request(raw: bytes, bodies: tuple[str, ...]) -> TextRequest:
         stop=_texts("stop", [stop] if isinstance(stop, str) else stop),
         seed=_number(parameters, "seed") or 0,
         copies=max(_number(parameters, "n") or 1, 1),
+        is_streamed=bool(content.get("stream") or parameters.get("stream")),
         parameters=parameters,
     )
 

@@ -25,6 +25,12 @@ class Served:
     cloud_url: str
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """SDKs leave their connections to the garbage collector, and their warnings are not ours."""
+    config.addinivalue_line("filterwarnings", "default")
+    config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Every test of this folder, where there are no clients."""
     return None if importlib.util.find_spec("openai") else True

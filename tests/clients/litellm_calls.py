@@ -6,6 +6,7 @@ import sys
 
 import litellm
 
+litellm.suppress_debug_info = True  # printed in front of an error
 asked, tools = map(json.loads, sys.argv[1:])
 asked |= {"model": f"openai/{asked['model']}", "api_base": os.environ["API_URL"], "api_key": os.environ["API_KEY"]}
 whole = litellm.completion(**asked)

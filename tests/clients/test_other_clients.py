@@ -62,7 +62,7 @@ def test_llm_answers_on_the_command_line(lmi: Served, tmp_path: Path) -> None:
 
 
 def test_huggingface_hub_chats_and_streams(lmi: Served) -> None:
-    client = InferenceClient(base_url=lmi.url.rstrip("/"), api_key=lmi.key)
+    client = InferenceClient(base_url=lmi.url, api_key=lmi.key)
     whole = client.chat.completions.create(**ASKED | {"seed": 3})
     pieces = list(client.chat.completions.create(**ASKED | {"seed": 3}, stream=True))
     texts = [choice.delta.content for piece in pieces for choice in piece.choices if choice.delta.content]

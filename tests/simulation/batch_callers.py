@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -48,7 +49,7 @@ class BatchCallers:
             batch = FollowedBatch(f"AROABATCH{number % 3}", prompts)
             self.followed.append(batch)
             self.unfinished += 1
-            self.scheduler.spawn(lambda batch=batch: self._journey(batch), self.random.uniform(0, within_seconds))
+            self.scheduler.spawn(partial(self._journey, batch), self.random.uniform(0, within_seconds))
 
     def _prompt(self, batch: int, line: int) -> str:
         refused = f", {REFUSED}" if self.random.random() < 0.03 else ""

@@ -14,10 +14,10 @@ class OrderedFaults:
         self._url = f"{cloud.url}/_slipway/faults"
 
     def order(
-        self, service: str, operation: str, fault: str, *, function: str = "", count: int = 1
+        self, service: str, operation: str, fault: str, *, function: str = "", count: int = 1, **more: int
     ) -> requests.Response:
         request = {"service": service, "operation": operation, "fault": fault, "function": function, "count": count}
-        return requests.post(self._url, json=request, timeout=60)
+        return requests.post(self._url, json=request | more, timeout=60)
 
     def shown(self) -> list[dict[str, Any]]:
         """Each fault with the number of calls it has hit."""

@@ -7,6 +7,7 @@ API, its `key`, its named `keys`, and `cloud_url`. It ends with standard input.
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from local_cloud.assembly import ROOT, Stack, read_stacks, synthesize
 from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
+from slipway.deployed_keys import DeployedKeys, KeysError
+from slipway.deployed_stack import DeployedStack
 from support.known_deployments import ACCOUNT_SETTINGS
 
 
@@ -40,7 +43,18 @@ def _folder() -> Path:
 
 def _served(cloud: LocalCloud, stack: Stack) -> dict[str, Any]:
     api = connect(cloud, deploy(cloud, stack), stack.region)
-    return {"url": api.url, "key": api.api_key, "keys": {}, "cloud_url": cloud.url}
+    return {"url": api.url, "key": api.api_key, "keys": _named_keys(cloud, stack), "cloud_url": cloud.url}
+
+
+def _named_keys(cloud: LocalCloud, stack: Stack) -> dict[str, str]:
+    """A new value of each key that the deployment names."""
+    clients = partial(cloud.client, region=stack.region)
+    (described,) = clients("cloudformation").describe_stacks(StackName=stack.name)["Stacks"]
+    try:
+        keys = DeployedKeys(DeployedStack(described, clients))
+    except KeysError:
+        return {}
+    return {name: keys.create(key)[1] for name, key in keys.named.items()}
 
 
 main()

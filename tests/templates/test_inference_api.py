@@ -7,7 +7,7 @@ import pytest
 
 from inference_api.errors import ApiError
 from inference_api.http import Response
-from support.template_parts import Template, all_of, functions, logical_id, properties, referred
+from support.template_parts import Template, all_of, functions, logical_id, properties, referred, routes
 
 
 @pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "qwen3-4b-async"])
@@ -31,22 +31,6 @@ def test_an_api_key_is_asked_for_on_every_route_and_counted(templates: dict[str,
 
 STREAMED = {("POST", "/generate"), ("POST", "/chat/completions"), ("POST", "/completions")}
 OPENAI = {*(STREAMED - {("POST", "/generate")}), ("GET", "/models"), ("GET", "/models/{id+}")}
-
-
-def routes(template: Template) -> dict[tuple[str, str], dict[str, Any]]:
-    """Methods by their verb and whole path."""
-    resources = template["Resources"]
-
-    def path(reference: dict[str, Any]) -> str:
-        if "Ref" not in reference:  # the API's root
-            return ""
-        own = resources[reference["Ref"]]["Properties"]
-        return f"{path(own['ParentId'])}/{own['PathPart']}"
-
-    return {
-        (method["HttpMethod"], path(method["ResourceId"]) or "/"): method
-        for method in all_of(template, "ApiGateway::Method")
-    }
 
 
 @pytest.mark.parametrize("name", ["qwen3-4b", "qwen3-4b-async", "gpt2-ec2", "with-keys", "open"])

@@ -12,4 +12,4 @@ def test_alarms_that_refused_prompts_would_set_off_come_with_the_endpoint(templa
     stay = [each for each in resources(template, "CloudWatch::Alarm") if each.get("Condition") != ENDPOINT]
     named = {each["Properties"].get("MetricName", "Throttles") for each in stay}
     jobs = {"ApproximateNumberOfMessagesVisible", "JobsEndedBySweeper", "JobFailed"}
-    assert named == {"Throttles", "Errors", *jobs}, "what prompts and waiting jobs can't raise"
+    assert named == {"Throttles", "Errors", "BatchesStuck", *jobs}, "what prompts and waiting jobs can't raise"

@@ -212,7 +212,7 @@ def test_who_starts_a_machine_may_let_ec2_use_the_key_of_its_volume(templates: d
     ]
     starting = [each for each in statements if "ec2:StartInstances" in listed(each["Action"])]
     granting = [each for each in statements if each["Action"] == "kms:CreateGrant"]
-    assert len(granting) == len(starting) == 3  # submit, generate, tend
+    assert len(granting) == len(starting) == 4  # submit, generate, tend, batches
     assert {each["Resource"] for each in granting} == {
         "arn:aws:kms:us-east-1:111122223333:key/1111abcd-0000-4000-8000-000000000002"
     }

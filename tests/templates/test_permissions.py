@@ -40,6 +40,24 @@ IN_BOTH_MODES: dict[str, Grants] = {
     "list_jobs": {"dynamodb:Query": {"table/index/by_owner"}, "dynamodb:BatchGetItem": {"table"}},
     "cancel_job": CHANGE_ROWS | ANNOUNCE,
 }
+KEEP_BATCHES: Grants = IN_BOTH_MODES["list_jobs"] | READ_ROW | {"dynamodb:PutItem": {"table"}}
+ADVANCE: Grants = (
+    CHANGE_ROWS
+    | ANNOUNCE
+    | {
+        "dynamodb:Query": {"table/index/by_due"},
+        "dynamodb:BatchGetItem": {"table"},
+        "s3:PutObject": {"bucket/input/*", "bucket/file/*", "bucket/batch/*"},
+        "s3:GetObject": {"bucket/output/*", "bucket/file/*", "bucket/batch/*"},
+        "s3:GetObjectVersion": {"bucket/output/*", "bucket/file/*"},
+        "s3:ListMultipartUploadParts": {"bucket/file/*"},
+        "s3:ListBucket": {"bucket"},
+    }
+)
+BATCHES: dict[str, Grants] = {
+    "files": KEEP_BATCHES | {"s3:PutObject": {"bucket/file/*"}, "s3:GetObjectVersion": {"bucket/file/*"}},
+    "batches": KEEP_BATCHES | ANNOUNCE,
+}
 REALTIME: dict[str, Grants] = IN_BOTH_MODES | {
     "generate": INVOKE | DESCRIBE,
     "submit_job": SUBMIT | SEND,
@@ -65,6 +83,8 @@ ASYNC: dict[str, Grants] = IN_BOTH_MODES | {
 START: Grants = {"ec2:StartInstances": {"instance/*"}}
 SUBMIT_TO_MACHINES: Grants = CHANGE_ROWS | READ_RESULTS | {"s3:PutObject": {"bucket/input/*"}} | SEND | START
 EC2: dict[str, Grants] = {name: IN_BOTH_MODES[name] for name in ("poll_job", "list_jobs", "cancel_job")} | {
+    **BATCHES,
+    "advance_batches": ADVANCE | SEND | START,
     "describe_machines": READ_ROW,
     "models": READ_ROW,
     "generate_by_job": SUBMIT_TO_MACHINES,

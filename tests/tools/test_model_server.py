@@ -234,7 +234,6 @@ FAMILIES = {
             ({**CHAT, "max_tokens": 101}, 400, OPENAI_ERROR),
             ({"messages": []}, 400, OPENAI_ERROR),
             ({**CHAT, "model": "gpt-4"}, 404, {"error": {**UNKNOWN, "message": "The model `gpt-4` does not exist."}}),
-            ({**CHAT, "stream": True}, 400, OPENAI_ERROR),
         ],
     ),
     "unknown": Family({}, [({"inputs": PROMPT, **LIMIT}, TEXT), (CHAT, CHAT_ANSWER)], [(TOO_MANY, 500, TOO_LONG)]),
@@ -395,3 +394,73 @@ def test_the_log_has_a_line_for_each_invocation_but_no_text_of_it() -> None:
     assert errors == b""
     assert b"xyzzy" not in output
     assert answer["generated_text"].encode() not in output
+
+
+SGLANG = {
+    "SLIPWAY_LOCAL_IMAGE": f"{REGISTRY}/sglang:0.5.5-gpu-py312-cu129-ubuntu22.04-sagemaker",
+    "SM_SGLANG_MODEL_PATH": "m",
+}
+OBJECTS = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"enum": [3]}}}
+TOOL = {"type": "function", "function": {"name": "weather", "parameters": OBJECTS}}
+
+
+def streamed(environment: Mapping[str, str], body: object) -> tuple[str, str]:
+    """The content type and the text of a streamed answer."""
+    with calling(environment) as caller:
+        caller.connection.request("POST", "/invocations", json.dumps(body))
+        response = caller.connection.getresponse()
+        return response.headers["Content-Type"], response.read().decode()
+
+
+@pytest.mark.parametrize(
+    ("environment", "content_type", "before", "end"),
+    [
+        (LMI, "application/jsonlines", "", "\n"),
+        (VLLM, "text/event-stream", "data: ", "data: [DONE]\n\n"),
+        (SGLANG, "text/event-stream", "data: ", "data: [DONE]\n\n"),
+    ],
+)
+def test_a_chat_is_streamed_in_the_words_of_its_engine(
+    environment: dict[str, str], content_type: str, before: str, end: str
+) -> None:
+    found_type, text = streamed(environment, {**CHAT, "stream": True, "stream_options": {"include_usage": True}})
+    assert (found_type, text.endswith(f"\n{end}")) == (content_type, True)
+    lines = [line.removeprefix(before) for line in text.removesuffix(end).splitlines() if line]
+    *chunks, last = [json.loads(line) for line in lines]
+    assert (last["choices"], last["usage"]) == ([], USAGE)
+    deltas = [each["choices"][0]["delta"] for each in chunks]
+    assert (deltas[0], deltas[-1]) == ({"role": "assistant", "content": ""}, {})
+    assert [each["choices"][0]["finish_reason"] for each in chunks] == [None] * 4 + ["length"]
+    assert len("".join(each["content"] for each in deltas[1:-1]).split()) == 3
+
+
+@pytest.mark.parametrize("environment", [LMI, TGI])
+def test_the_tokens_of_inputs_end_with_the_whole_text(environment: dict[str, str]) -> None:
+    _, text = streamed(environment, {"inputs": PROMPT, "parameters": {"max_new_tokens": 3}, "stream": True})
+    *tokens, last = [json.loads(line.removeprefix("data:")) for line in text.splitlines() if line]
+    texts = [each["token"]["text"] for each in [*tokens, last]]
+    assert last["generated_text"] == "".join(texts)
+    assert (len(texts), any(each.get("generated_text") for each in tokens)) == (3, False)
+
+
+def test_a_forced_tool_is_called_with_arguments_that_fit() -> None:
+    forced = {**CHAT, "tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "weather"}}}
+    with calling(VLLM) as caller:
+        choice = caller.post(forced)[1]["choices"][0]
+        assert caller.post({**forced, "tools": []})[0] == 400
+    function = choice["message"]["tool_calls"][0]["function"]
+    assert (choice["finish_reason"], json.loads(function["arguments"])) == ("tool_calls", {"city": "text", "days": 3})
+    _, text = streamed(VLLM, {**forced, "stream": True})
+    chunks = [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: {")]
+    calls = [each["choices"][0]["delta"].get("tool_calls", [{}])[0].get("function", {}) for each in chunks]
+    assert "".join(each.get("arguments", "") for each in calls) == function["arguments"]
+    assert [each["name"] for each in calls if "name" in each] == ["weather"]
+
+
+def test_formats_and_likelihoods_of_an_answer_are_heeded() -> None:
+    schema = {"type": "json_schema", "json_schema": {"name": "n", "schema": OBJECTS}}
+    with calling(VLLM) as caller:
+        choice = caller.post({**CHAT, "response_format": schema, "logprobs": True})[1]["choices"][0]
+    content = choice["message"]["content"]
+    assert json.loads(content) == {"city": "text", "days": 3}
+    assert "".join(each["token"] for each in choice["logprobs"]["content"]) == content

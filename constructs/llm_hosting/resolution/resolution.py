@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ..catalog.engines import engine
 from ..catalog.instances import types_for
 from ..catalog.model_names import shape_of
+from ..catalog.openai_api import openai_api
 from ..deployment import Deployment
 from .container import Container
 from .image import (
@@ -66,6 +67,21 @@ class Resolution:
             return ()
         served = {"chat": chat, "completions": not {"prompt", "inputs"}.isdisjoint(self.bodies)}
         return tuple(route for route, is_served in served.items() if is_served)
+
+    @property
+    def openai_facts(self) -> Mapping[str, object]:
+        """Of inference_api.openai.facts.OpenAIFacts, those that differ from its defaults."""
+        kind = self.container.openai_kind
+        api = openai_api(kind)
+        takes_prompt = "prompt" in self.bodies and kind != "transformers"
+        facts: dict[str, object] = {
+            "names": self.container.model_names,
+            "streams": [form for form in self.bodies if form in api.streams],
+            "asks_usage": [form for form in self.bodies if form in api.asks_usage],
+            "inputs": None if takes_prompt or "inputs" not in self.bodies else api.inputs,
+            "keeps_model": kind == "own",
+        }
+        return {name: value for name, value in facts.items() if value}
 
     @property
     def machine_batch_size(self) -> int:

@@ -52,10 +52,6 @@ class Storage:
         url: str = self._client.generate_presigned_url("get_object", Params=where, ExpiresIn=LINK_IN_SECONDS)
         return url
 
-    def delete_file(self, file: File) -> None:
-        """Batches that were made with it go on with its version, until the bucket's rules delete it."""
-        self._client.delete_object(Bucket=self._bucket, Key=file.key)
-
     def stream_input(self, batch: Batch) -> Iterator[bytes]:
         """The batch's input in chunks, so that memory is bounded whatever its size."""
         found = self._get(Key=batch.input_key, VersionId=batch.input_version)

@@ -7,7 +7,7 @@ from typing import Any
 from inference_api import deployed_engine, errors
 from inference_api.errors import ApiError, EngineRuleError
 from inference_api.generation_parameters import check_names, check_parameters
-from inference_api.openai.call import OpenAICall
+from inference_api.openai.call import Form, OpenAICall
 from inference_api.openai.inputs import as_inputs
 from inference_api.request_body import RequestRules, check_request_body
 from inference_api.settings import Settings, settings
@@ -19,7 +19,8 @@ def read_call(body: bytes, content_type: str | None, *, chat: bool) -> OpenAICal
     Raises ApiError 400, 404 `model_not_found`, 413 or 415.
     """
     deployed = settings()
-    form, rules = "messages" if chat else "prompt", deployed.request_rules
+    form: Form = "messages" if chat else "prompt"
+    rules = deployed.request_rules
     of_route = replace(rules, bodies=(form,), ranges={}, names=None, most_answers=None)
     document = check_request_body(body, content_type, of_route, lambda: True, may_stream=True)
     _demand_route(deployed, chat)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+Form = Literal["messages", "prompt", "inputs"]
 # Hears of the tokens of prompt and answer when the engine says them, of all so far. None: it did not count the prompt.
 OnUsage = Callable[[int | None, int], None]
 
@@ -24,7 +25,7 @@ class OpenAICall:
     """
 
     document: Mapping[str, Any]
-    form: Literal["messages", "prompt", "inputs"]
+    form: Form
     chat: bool
     model: str
     streams: bool
@@ -35,10 +36,10 @@ class OpenAICall:
 
     def streamed(self) -> bytes:
         """The body that makes the engine stream."""
-        asked = (
-            {"stream_options": self._stream_options()} if self.asks_usage or "stream_options" in self.document else {}
-        )
-        return _json({**self.document, "stream": True, **asked})
+        if not self.asks_usage:
+            return _json({**self.document, "stream": True})
+        options = {**(self.document.get("stream_options") or {}), "include_usage": True}
+        return _json({**self.document, "stream": True, "stream_options": options})
 
     def unstreamed(self) -> bytes:
         """The body that makes the engine answer once: of a job, for example."""

@@ -25,7 +25,7 @@ _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "n": (1,),
     "best_of": (1,),
     "echo": (False,),
-    "logprobs": (False,),
+    "logprobs": (),
     "suffix": ("",),
     "logit_bias": ({},),
     "stop": ([], ""),

@@ -27,11 +27,12 @@ def objects(parts: Iterable[bytes]) -> Iterator[Any]:
 def read_value(raw: bytes) -> Any:
     """Raises InvocationError for what is not JSON, and for an engine's error in a 200."""
     try:
-        value = json.loads(raw)
+        text = raw.decode()
+        value = json.loads(text)
     except (ValueError, RecursionError):
         raise errors.stream_broken() from None
     if isinstance(value, dict) and _is_error(value):
-        raise errors.container_error(None, raw.decode())
+        raise errors.container_error(None, text)
     return value
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 
 from inference_api import deployed_engine, errors, metered_call
@@ -39,13 +40,38 @@ def _answered(request: Request, *, chat: bool) -> StreamedResponse:
 
 
 def _metered(call: OpenAICall, meter: MeteredCall) -> StreamedResponse:
+    hang_up = endpoint().hang_up
     if call.streams:
-        values = objects(_parts(call, call.streamed() if call.engine_streams else call.unstreamed()))
-        pieces = meter.measured(sse.events(chunks(values, call, on_usage=meter)))
-        return StreamedResponse(opened(pieces, COMMENT, interrupt=endpoint().hang_up))
+        return StreamedResponse(opened(meter.measured(_events(call, meter)), COMMENT, interrupt=hang_up))
     pieces = meter.measured(_whole(call, meter))
-    spaced = opened(pieces, SPACE, first_after=SILENCE, every=SILENCE, interrupt=endpoint().hang_up)
-    return StreamedResponse(spaced, "application/json")
+    return StreamedResponse(
+        opened(pieces, SPACE, first_after=SILENCE, every=SILENCE, interrupt=hang_up), "application/json"
+    )
+
+
+def _events(call: OpenAICall, on_usage: OnUsage) -> Iterator[bytes]:
+    with _asked(call, call.streamed() if call.engine_streams else call.unstreamed()) as parts:
+        yield from sse.events(chunks(objects(parts), call, on_usage))
+
+
+def _whole(call: OpenAICall, on_usage: OnUsage) -> Iterator[bytes]:
+    with _asked(call, call.unstreamed()) as parts:
+        answer = whole.openai_object(_joined(parts), call)
+    if tokens := whole.tokens_of(answer):
+        on_usage(*tokens)
+    yield json.dumps(answer).encode()
+
+
+@contextmanager
+def _asked(call: OpenAICall, body: bytes) -> Iterator[Iterator[bytes]]:
+    """The parts of the endpoint's answer; the endpoint's client hears of errors that are found in them."""
+    parts = _parts(call, body)
+    try:
+        yield parts
+    except errors.InvocationError as error:
+        parts.throw(error)
+    finally:
+        parts.close()
 
 
 def _parts(call: OpenAICall, body: bytes) -> Generator[bytes]:
@@ -54,13 +80,6 @@ def _parts(call: OpenAICall, body: bytes) -> Generator[bytes]:
         yield from endpoint().stream(body)
     else:
         yield endpoint().invoke(body).body
-
-
-def _whole(call: OpenAICall, on_usage: OnUsage) -> Iterator[bytes]:
-    answer = whole.openai_object(_joined(_parts(call, call.unstreamed())), call)
-    if tokens := whole.tokens_of(answer):
-        on_usage(*tokens)
-    yield json.dumps(answer).encode()
 
 
 def _joined(parts: Iterable[bytes]) -> bytes:

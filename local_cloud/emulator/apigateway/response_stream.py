@@ -8,7 +8,8 @@ from typing import Any
 
 from local_cloud.emulator import ministack
 from local_cloud.emulator.apigateway.rest_call import RestCall
-from local_cloud.emulator.lambda_.streaming import END_OF_METADATA, URI_SUFFIX, Relay, relayed_by
+from local_cloud.emulator.lambda_.streaming import END_OF_METADATA, URI_SUFFIX, relayed_by
+from local_cloud.emulator.relay import Relay
 
 _gateway = ministack.internals("ministack.services.apigateway_v1", "_resources")
 _responses = ministack.internals("ministack.core.responses", "StreamingResponse")
@@ -75,22 +76,19 @@ class Stream:
         """The rest as a body of MiniStack; at_end is called before the caller sees its end."""
 
         async def run(send: Any, receive: Any) -> None:
-            gone = asyncio.ensure_future(_disconnection(receive))
-            gone.add_done_callback(lambda _: self._relay.close())
             is_whole = False
             try:
-                async for piece in self._rest():
-                    if gone.done():
-                        break
-                    self._call.response_length += len(piece)
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                with self._relay.closed_with(receive) as gone:
+                    async for piece in self._rest():
+                        if gone.done():
+                            break
+                        self._call.response_length += len(piece)
+                        await send({"type": "http.response.body", "body": piece, "more_body": True})
                 await self.invocation
                 is_whole = not self._call.function_failure
             except TimeoutError:
                 self._call.function_failure = "Execution failed due to a timeout error"
             finally:
-                self._relay.close()
-                gone.cancel()
                 self._call.integration_milliseconds = self._milliseconds()
                 at_end()
             if is_whole:  # else the connection is closed without an end
@@ -105,11 +103,6 @@ class Stream:
                 self._call.milliseconds_to_content = self._milliseconds()
             yield piece
             piece = await self._next_piece()
-
-
-async def _disconnection(receive: Any) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _parsed(metadata: bytes) -> tuple[int, dict[str, Any]]:

@@ -5,12 +5,10 @@ Python runtime does: it imports the handler's module, and asks for events only a
 returns, because it asks for events itself, has taken over.
 """
 
-import asyncio
 import base64
 import contextlib
 import io
 import json
-import socket
 import sys
 import threading
 import zipfile
@@ -19,6 +17,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from local_cloud.emulator import clock, ministack
+from local_cloud.emulator.relay import Relay
 
 _runtime = ministack.internals(
     "ministack.core.lambda_runtime",
@@ -76,42 +75,6 @@ def _slipway_run():
 _slipway_run()
 """
 _emulator_prologue = ""
-
-
-class Relay:
-    """An answer on its way from the connection of a runtime, which threads read, to a caller on the event loop."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._lock = threading.Lock()
-        self._connection: socket.socket | None = None
-        self.is_closed = False
-
-    def attach(self, connection: socket.socket) -> None:
-        """The connection on which the runtime answers."""
-        with self._lock:
-            self._connection = connection
-        if self.is_closed:
-            self.close()
-
-    def put(self, piece: bytes) -> None:
-        self._loop.call_soon_threadsafe(self._pieces.put_nowait, piece)
-
-    def end(self) -> None:
-        """No further piece comes; called on the loop, after the invocation."""
-        self._pieces.put_nowait(None)
-
-    async def next_piece(self, seconds: float) -> bytes | None:
-        """The next piece, None after the last one; TimeoutError after this many seconds without one."""
-        return await asyncio.wait_for(self._pieces.get(), max(0.0, seconds))
-
-    def close(self) -> None:
-        """Cut the runtime's connection: nobody wants the rest."""
-        self.is_closed = True
-        with self._lock, contextlib.suppress(OSError):
-            if self._connection:
-                self._connection.shutdown(socket.SHUT_RDWR)
 
 
 _relay: ContextVar[Relay | None] = ContextVar("relay", default=None)

@@ -2,6 +2,7 @@
 
 import http.client
 import select
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -47,24 +48,59 @@ def call_container(
     instance: Instance, content_type: str | None, accept: str | None, body: bytes, is_over: Callable[[], bool]
 ) -> ContainerAnswer:
     """POST the body to the model and wait until it answers or is_over(); raises ContainerAwayError."""
+    opened = open_answer(instance, content_type, accept, body, is_over)
+    return opened if isinstance(opened, ContainerAnswer) else opened.whole()
+
+
+class OpenAnswer(NamedTuple):
+    """An answer whose body is not read yet; started by time.monotonic()."""
+
+    response: http.client.HTTPResponse
+    connection: http.client.HTTPConnection
+    started: float
+
+    @property
+    def content_type(self) -> str:
+        return self.response.headers.get("Content-Type", "application/octet-stream")
+
+    def whole(self) -> ContainerAnswer:
+        """All of it; closes the connection."""
+        try:
+            return ContainerAnswer(self.response.status, self.content_type, self.response.read())
+        except (OSError, http.client.HTTPException):
+            return ContainerAnswer(500, "text/plain", _HALF_AN_ANSWER.encode())
+        finally:
+            self.connection.close()
+
+
+def open_answer(
+    instance: Instance,
+    content_type: str | None,
+    accept: str | None,
+    body: bytes,
+    is_over: Callable[[], bool],
+    **more_headers: str,
+) -> OpenAnswer | ContainerAnswer:
+    """As `call_container`, but only until the answer begins; a ContainerAnswer where it does not."""
     connection = http.client.HTTPConnection("127.0.0.1", instance.port)
+    started = time.monotonic()
     try:
         headers = {"Content-Type": content_type or "application/octet-stream", "Accept": accept or "*/*"}
-        connection.request("POST", "/invocations", body, headers)
+        connection.request("POST", "/invocations", body, {**headers, **more_headers})
         answered = select.poll()  # select() takes no file descriptor over 1023
         answered.register(connection.sock, select.POLLIN)
         while not answered.poll(1000 * _LOOK_INTERVAL_IN_SECONDS):
             if is_over():
+                connection.close()
                 return ContainerAnswer(0, "text/plain", _TIMED_OUT.encode())
         try:
-            response = connection.getresponse()
+            return OpenAnswer(connection.getresponse(), connection, started)
         except (OSError, http.client.HTTPException):
+            connection.close()
             return ContainerAnswer(0, "text/plain", _NO_ANSWER.format(instance.endpoint).encode())
-        answered_type = response.headers.get("Content-Type", "application/octet-stream")
-        return ContainerAnswer(response.status, answered_type, response.read())
     except ConnectionRefusedError as error:
+        connection.close()
         raise ContainerAwayError from error
     except (OSError, http.client.HTTPException):
-        return ContainerAnswer(500, "text/plain", _HALF_AN_ANSWER.encode())
-    finally:
         connection.close()
+        return ContainerAnswer(500, "text/plain", _HALF_AN_ANSWER.encode())

@@ -1,5 +1,6 @@
 """SageMaker's runtime: invocations go to an instance or a queue, and answers have SageMaker's shapes."""
 
+import functools
 import json
 import re
 import time
@@ -7,9 +8,17 @@ from typing import Any
 from urllib.parse import unquote
 
 from local_cloud.emulator import ministack
+from local_cloud.emulator.relay import Relay
 from local_cloud.emulator.routing import register_service
+from local_cloud.emulator.sagemaker import response_stream
 from local_cloud.emulator.sagemaker.async_invocation import accept_invocation
-from local_cloud.emulator.sagemaker.container_call import ContainerAnswer, ContainerAwayError, call_container
+from local_cloud.emulator.sagemaker.container_call import (
+    ContainerAnswer,
+    ContainerAwayError,
+    OpenAnswer,
+    call_container,
+    open_answer,
+)
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
 from local_cloud.emulator.sagemaker.fleet import Fleet
 from local_cloud.emulator.sagemaker.instance import Instance
@@ -17,19 +26,19 @@ from local_cloud.emulator.sagemaker.metrics import count_invocation
 from local_cloud.emulator.sagemaker.store import arn_of, endpoints
 from local_cloud.emulator.sagemaker.validation import InvalidRequestError
 
-_PATH = r"/endpoints/([^/]+)/(invocations|async-invocations)$"
-_ACTIONS = {"invocations": "InvokeEndpoint", "async-invocations": "InvokeEndpointAsync"}
+_PATH = r"/endpoints/([^/]+)/(invocations|async-invocations|invocations-response-stream)$"
+_ACTIONS = {
+    "invocations": "InvokeEndpoint",
+    "async-invocations": "InvokeEndpointAsync",
+    "invocations-response-stream": "InvokeEndpoint",
+}
 _MAX_PAYLOAD_BYTES = 6_291_456
 _TIME_LIMIT_IN_SECONDS = 60
 _ANSWERING_STATUSES = ("InService", "Updating", "RollingBack")
 
 
 def _invoke(name: str, headers: dict[str, str], body: bytes) -> ministack.Answer:
-    endpoint = _find_endpoint(name, asynchronous=False)
-    if len(body) > _MAX_PAYLOAD_BYTES:
-        raise InvalidRequestError(f"HTTP content length exceeded {_MAX_PAYLOAD_BYTES} bytes.")
-    # A second look: an update may exchange the fleet between the two steps.
-    fleet, instance = _take_instance(endpoint) or _take_instance(endpoint) or (None, None)
+    fleet, instance = _instance_for(name, body)
     if fleet is None or instance is None:
         return _unavailable()
     try:
@@ -38,6 +47,45 @@ def _invoke(name: str, headers: dict[str, str], body: bytes) -> ministack.Answer
         return _unavailable()
     finally:
         fleet.give_back(instance)
+
+
+def _invoke_with_stream(relay: Relay, name: str, headers: dict[str, str], body: bytes) -> ministack.Answer:
+    fleet, instance = _instance_for(name, body)
+    if fleet is None or instance is None:
+        return _unavailable()
+    started, fault = time.monotonic(), headers.get(response_stream.FAULT_HEADER, "")
+    limit = response_stream.TIME_LIMIT_IN_SECONDS
+    try:
+        opened = open_answer(
+            instance,
+            headers.get("content-type"),
+            headers.get("x-amzn-sagemaker-accept"),
+            body,
+            is_over=lambda: time.monotonic() - started >= limit,
+            **{response_stream.FAULT_HEADER: fault},
+        )
+    except ContainerAwayError:
+        fleet.give_back(instance)
+        return _unavailable()
+    if isinstance(opened, OpenAnswer) and 200 <= opened.response.status < 300:
+        ministack.in_background(response_stream.pump, opened, relay, fleet, instance, fault, name="response-stream")
+        named = {"x-Amzn-SageMaker-Content-Type": opened.content_type}
+        named |= {"x-Amzn-Invoked-Production-Variant": fleet.spec.variant}
+        rest: Any = response_stream.body(relay, limit - (time.monotonic() - started))
+        return 200, {"Content-Type": "application/vnd.amazon.eventstream"} | named, rest
+    answer = opened.whole() if isinstance(opened, OpenAnswer) else opened
+    fleet.give_back(instance)
+    count_invocation(fleet.spec, answer.status, time.monotonic() - started)
+    return _model_error(fleet, answer)
+
+
+def _instance_for(name: str, body: bytes) -> tuple[Fleet, Instance] | tuple[None, None]:
+    """An instance for an invocation, with its fleet; none when there is no healthy one. Raises InvalidRequestError."""
+    endpoint = _find_endpoint(name, asynchronous=False)
+    if len(body) > _MAX_PAYLOAD_BYTES:
+        raise InvalidRequestError(f"HTTP content length exceeded {_MAX_PAYLOAD_BYTES} bytes.")
+    # A second look: an update may exchange the fleet between the two steps.
+    return _take_instance(endpoint) or _take_instance(endpoint) or (None, None)
 
 
 def _invoke_async(name: str, headers: dict[str, str], body: bytes) -> ministack.Answer:
@@ -120,7 +168,8 @@ async def _handle(
 ) -> ministack.Answer:
     name, operation = _parse(path)
     try:
-        answer: ministack.Answer = await ministack.off_loop(_OPERATIONS[operation], name, headers, body)
+        invoke = _OPERATIONS.get(operation) or functools.partial(_invoke_with_stream, Relay())
+        answer: ministack.Answer = await ministack.off_loop(invoke, name, headers, body)
     except InvalidRequestError as error:
         return _error(400, "ValidationError", str(error))
     return answer

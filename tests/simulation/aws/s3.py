@@ -36,7 +36,6 @@ class Bucket:
     random: Random
     objects: dict[str, list[Version]] = field(default_factory=dict)
     uploads: dict[str, dict[int, tuple[str, bytes]]] = field(default_factory=dict)
-    deleted: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._sorted: list[str] = []
@@ -64,12 +63,6 @@ class Bucket:
         body = StreamingBody(io.BytesIO(content), len(content))
         described = {"ETag": version.etag, "VersionId": version.version_id, "ContentLength": len(content)}
         return described | {"ContentType": version.content_type, "Body": body}
-
-    def delete_object(self, **request: Any) -> dict[str, Any]:
-        """Older versions stay; the newest is a marker, without which the object seems to be there."""
-        self._check(request)
-        self.deleted.add(request["Key"])
-        return {"DeleteMarker": True}
 
     def create_multipart_upload(self, **request: Any) -> dict[str, Any]:
         self._check(request)
@@ -129,7 +122,7 @@ class Bucket:
     def _find(self, request: dict[str, Any]) -> Version:
         self._check(request)
         versions = self.objects.get(request["Key"], [])
-        if not versions or (request["Key"] in self.deleted and "VersionId" not in request):
+        if not versions:
             raise Refusal("NoSuchKey", "The specified key does not exist.", 404)
         wanted = request.get("VersionId", versions[-1].version_id)
         found = next((version for version in versions if version.version_id == wanted), None)

@@ -192,3 +192,34 @@ def test_a_route_sees_path_query_and_idempotency_key() -> None:
 
 def test_a_response_can_point_to_another_place() -> None:
     assert Response(202, {}, location="jobs/x").for_gateway("r")["headers"]["location"] == "jobs/x"
+
+
+def event_of_key(**context: str) -> dict[str, Any]:
+    changed = event("generate_with_api_key")
+    changed["requestContext"]["authorizer"] = {"principalId": "0123", **context}
+    return changed
+
+
+def test_the_caller_behind_a_named_key_outlives_its_value() -> None:
+    first, rotated = event_of_key(key="alice"), event_of_key(key="alice")
+    rotated["requestContext"]["identity"]["apiKeyId"] = "another"
+    callers = {Request.from_event(each).caller for each in (first, rotated)}
+    assert len(callers) == 1
+    assert callers.isdisjoint({Request.from_event(event_of_key(key="bob")).caller, caller_of("generate_with_api_key")})
+
+
+def test_a_key_without_a_name_keeps_the_caller_that_it_had_without_an_authorizer() -> None:
+    assert Request.from_event(event_of_key()).caller == caller_of("generate_with_api_key")
+
+
+def test_a_key_whose_id_is_not_told_is_known_by_its_principal() -> None:
+    changed = event_of_key()
+    changed["requestContext"]["identity"]["apiKeyId"] = None
+    assert Request.from_event(changed).caller not in (None, caller_of("generate_with_api_key"))
+
+
+def test_a_key_that_expires_while_its_authorizers_answer_is_kept_is_a_401() -> None:
+    answer = echo(event_of_key(key="alice", expires="1600000000"), None)
+    assert answer["statusCode"] == 401
+    assert json.loads(answer["body"])["error"]["code"] == "invalid_api_key"
+    assert echo(event_of_key(key="alice", expires="9999999999"), None)["statusCode"] == 200

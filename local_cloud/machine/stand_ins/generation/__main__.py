@@ -71,7 +71,7 @@ def _outputs(request: Request, generations: list[Generation]) -> Any:
 
 
 def _chat_completion(request: Request, generations: list[Generation]) -> Any:
-    chat = TextRequest("messages", None, tuple(_texts(request)), False, None, None, (), 0, request.samples, {})
+    chat = TextRequest("messages", None, tuple(_texts(request)), False, None, None, (), 0, request.samples, False, {})
     return completion(chat, generations, "")
 
 
