@@ -8,7 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 import schemathesis
-from conftest import Served
+from .conftest import Served
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,

@@ -245,7 +245,7 @@ def test_the_log_role_of_the_account_outlives_its_stack(templates: dict[str, Tem
     assert {each["DeletionPolicy"] for each in resources} == {"RetainExceptOnCreate"}
 
 
-@pytest.mark.parametrize(("name", "functions_of_it"), [("gpt2", 8), ("async", 8), ("jobs-off", 2), ("with-keys", 10)])
+@pytest.mark.parametrize(("name", "functions_of_it"), [("gpt2", 8), ("async", 8), ("jobs-off", 2), ("with-keys", 13)])
 def test_alarms_watch_the_api_and_every_function(
     templates: dict[str, Template], name: str, functions_of_it: int
 ) -> None:
