@@ -28,7 +28,10 @@ class ApiClient:
     def call(
         self, method: str, path: str, body: Any = None, timeout: float = 60, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, str], Any]:
-        """Status, headers with lower-case names, parsed body. The path may have a query string, percent-encoded."""
+        """Status, headers with lower-case names, parsed body, or the text of JSON lines.
+
+        The path may have a query string, percent-encoded.
+        """
         headers = headers or {}
         if body is None:
             return self.send(method, path, None, headers, timeout)
@@ -58,7 +61,9 @@ class ApiClient:
             content = answer.read()
         finally:
             connection.close()
-        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, json.loads(content)
+        received = {name.lower(): value for name, value in answer.getheaders()}
+        is_lines = received.get("content-type") == "application/jsonl"
+        return answer.status, received, content.decode() if is_lines else json.loads(content)
 
     def curl(self, method: str, path: str, body: Any = None) -> str:
         """The same call as a line to paste into a shell; signed by curl itself."""

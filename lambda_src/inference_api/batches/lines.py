@@ -76,7 +76,7 @@ class Lines:
         return openai_object(self._jobs.read_answer(job, job.output).body, call)
 
     def _failure(self, batch: Batch, line: InputLine, error: ApiError) -> OutputLine:
-        return self._line(batch, line, error.status, {"error": _error_object(error)})
+        return self._line(batch, line, error.status, {"error": error.as_object()})
 
     def _line(
         self,
@@ -90,8 +90,3 @@ class Lines:
         response = {"status_code": status, "request_id": request, "body": body} if status else None
         document = {"id": f"batch_req_{request}", "custom_id": line.custom_id, "response": response, "error": error}
         return OutputLine(status == 200, json.dumps(document, ensure_ascii=False).encode() + b"\n")
-
-
-def _error_object(error: ApiError) -> dict[str, Any]:
-    kind = "server_error" if error.status >= 500 else "invalid_request_error"
-    return {"code": error.code, "message": error.message, "type": kind, "param": error.field}

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from inference_api import deployed_engine
 from inference_api.batches.batch import Batch
 from inference_api.batches.driver import Driver, Settings
 from inference_api.batches.lines import Lines
@@ -15,8 +14,8 @@ from inference_api.batches.table import BatchTable
 from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.service import SIGNED_FOR_THE_REGION, job_service
 from inference_api.log import log
+from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
-from inference_api.request_body import check_request_body
 from inference_api.runtime import STANDARD_RETRIES, runtime
 from inference_api.settings import job_settings, settings
 
@@ -50,25 +49,11 @@ def batch_service() -> BatchService:
 @cache
 def driver() -> Driver:
     batches, jobs, deployed, kept = batch_service(), job_service(), settings(), job_settings()
-    models = tuple({deployed.model_id, *deployed.request_rules.model_aliases})
+    models = (deployed.model_id, *deployed.openai.names)
     limits = Settings(models, deployed.request_rules.max_bytes, kept.policy.retention, kept.deployment)
     return Driver(batches.table, batches.storage, jobs, Lines(jobs, _read_call), limits, runtime())
 
 
 def _read_call(body: Mapping[str, Any], endpoint: str) -> OpenAICall:
     """The request as its route would check it. Raises ApiError."""
-    rules = settings().request_rules
-    raw = json.dumps(body).encode()
-    document = check_request_body(raw, None, rules, deployed_engine.serves)
-    if document.get("model") in (settings().model_id, *rules.model_aliases):
-        document = {name: value for name, value in document.items() if name != "model"}
-    return OpenAICall(
-        document=document,
-        form="messages" if "messages" in document else "prompt" if "prompt" in document else "inputs",
-        chat=endpoint == "/v1/chat/completions",
-        model=settings().model_id,
-        streams=False,
-        with_usage=False,
-        engine_streams=False,
-        asks_usage=False,
-    )
+    return read_call(json.dumps(body, ensure_ascii=False).encode(), None, chat=endpoint == "/v1/chat/completions")
