@@ -112,7 +112,11 @@ def _object(required: dict[str, Schema], **more: Schema) -> Schema:
 
 
 _TOKENS = {"type": ["integer", "null"], "minimum": 1}
-_SAMPLING: dict[str, Schema] = {"temperature": {"type": ["number", "null"]}, "top_p": {"type": ["number", "null"]}, "max_tokens": _TOKENS}
+_SAMPLING: dict[str, Schema] = {
+    "temperature": {"type": ["number", "null"]},
+    "top_p": {"type": ["number", "null"]},
+    "max_tokens": _TOKENS,
+}
 _MESSAGES = {
     "type": "array",
     "minItems": 1,

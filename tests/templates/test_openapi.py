@@ -15,13 +15,13 @@ PATHS = document()["paths"]
 
 def test_the_document_has_every_route_and_no_other(templates: dict[str, Template]) -> None:
     documented = {(method.upper(), path) for path, methods in PATHS.items() for method in methods}
-    assert documented == {(method, path.replace("+}", "}")) for method, path in routes(templates["with-keys"])}
+    assert documented == {(method, path.replace("+}", "}")) for method, path in routes(templates["with-api-key"])}
 
 
 def test_the_document_has_every_code_of_an_error_and_no_other(templates: dict[str, Template]) -> None:
     gateway = {
         (int(answer.get("StatusCode", 0)), json.loads(answer["ResponseTemplates"]["application/json"])["error"]["code"])
-        for name in ("qwen3-4b", "with-keys", "open")
+        for name in ("qwen3-4b", "with-api-key", "open")
         for answer in all_of(templates[name], "ApiGateway::GatewayResponse")
     }
     of_tokens = [errors.tokens_exceeded(period, 1, datetime.now(UTC), 0) for period in ("minute", "month")]
