@@ -32,7 +32,8 @@ class _Requests(NamedTuple):
 TYPES = {
     "AWS::ApiGateway::GatewayResponse": _Requests("apigateway", ("PutGatewayResponse",)),
     "AWS::ApiGateway::Resource": _Requests("apigateway", ("CreateResource",)),
-    "AWS::ApiGateway::RestApi": _Requests("apigateway", ("CreateRestApi",)),
+    # ApiKeySourceType is apiKeySource in the request.
+    "AWS::ApiGateway::RestApi": _Requests("apigateway", ("CreateRestApi",), own=("ApiKeySourceType",)),
     "AWS::ApplicationAutoScaling::ScalableTarget": _Requests("application-autoscaling", ("RegisterScalableTarget",)),
     "AWS::ApplicationAutoScaling::ScalingPolicy": _Requests("application-autoscaling", ("PutScalingPolicy",)),
     "AWS::CloudFormation::StackSet": _Requests(
