@@ -13,6 +13,7 @@ from benchmarks import (
     job_bill,
     local_jobs,
     staging,
+    streams,
     synth,
     waiting_clients,
 )
@@ -23,6 +24,7 @@ GROUPS = {
     "check": check_command.figures,
     "functions": functions.figures,
     "first-answer": first_answer.figures,
+    "streams": streams.figures,
     "waiting": waiting_clients.figures,
     "jobs": local_jobs.figures,
     "bill": job_bill.figures,

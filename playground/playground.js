@@ -396,7 +396,7 @@ async function showEndpoint() {
     at("endpoint").dataset.state = content.status === "InService" ? "good" : NOT_YET.includes(content.status) ? "wait" : "bad";
     return content;
   } catch (error) {
-    at("endpoint-status").textContent = error.status === 403 ? "No valid key" : "Unknown";
+    at("endpoint-status").textContent = error.status === 401 ? "No valid key" : "Unknown";
     at("endpoint").dataset.state = "unknown";
     return null;
   }
@@ -475,7 +475,7 @@ function showError(error, part) {
     box.append(id);
   }
   box.hidden = false;
-  if (error.status === 403 && !at("sign-in").hidden) mark(at("key"), at("key-hint"), error.message);
+  if (error.status === 401 && !at("sign-in").hidden) mark(at("key"), at("key-hint"), error.message);
   else if (name && name !== "prompt") mark(at(name), at(`${name}-hint`), error.message.replace(`${error.field}: `, ""));
   else if (name) mark(...promptControls(), error.message);
 }

@@ -1,4 +1,4 @@
-"""`python -m slipway reference`: writes the JSON Schemas, the references of the files, the tables of docs/."""
+"""`python -m slipway reference`: writes JSON Schemas, the OpenAPI document, references of files, tables of docs/."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from llm_hosting.deployment import Deployment
 from llm_hosting.fleet import Fleet
 from llm_hosting.fleets.rules import RULES
 from llm_hosting.overlay import EXTENDS
-from slipway import models_reference
+from slipway import models_reference, openapi
 
 INTRODUCTION = """\
 # The deployment file
@@ -87,6 +87,7 @@ def files(root: Path) -> dict[Path, str]:
         root / "docs" / "fleet-file.md": "\n".join([FLEET_INTRODUCTION, *_section(fleet, fleet, "", "The whole file")])
         + FLEET_RULES
         + "".join(f"| `{rule.id}` | {rule.level} | {rule.sentence} |\n" for rule in RULES),
+        root / "docs" / "openapi.json": json.dumps(openapi.document(), indent=2) + "\n",
         **{path: models_reference.filled(path.read_text()) for path in (root / "docs" / name for name in FILLED)},
     }
 

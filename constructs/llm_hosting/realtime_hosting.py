@@ -34,6 +34,7 @@ class RealtimeHosting(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._deployment, self._store = resolution.deployment, store
+        self._openai = bool(resolution.openai_routes)
         handler = sources.model_handler(resolution.deployment.serving.handler)
         self._endpoint = RealtimeEndpoint(self, "Endpoint", resolution=resolution, model_handler=handler)
         self._queue = JobQueue(self, "WorkQueue", timeout=_WORK_TIMEOUT) if store else None
@@ -47,10 +48,10 @@ class RealtimeHosting(Construct):
         return self._queue
 
     def grant_generate(self, grantee: iam.IGrantable) -> None:
-        """Let a function ask the model and, while the endpoint is not ready, submit a job and wait for its end."""
+        """Let a function ask the model and, for clients of OpenAI while it is not ready, wait for a job."""
         self._endpoint.grant_invoke(grantee)
         self._endpoint.grant_describe(grantee)
-        if self._store:
+        if self._store and self._openai:
             self._store.grant_submit(grantee)
             self.grant_dispatch(grantee)
 

@@ -40,7 +40,7 @@ class ApiError(Exception):
 
     @property
     def is_final(self) -> bool:
-        """Whether the same request, sent again, may be paid twice: clients of OpenAI repeat many by themselves."""
+        """Whether the same request, sent again, may be paid a second time: clients of OpenAI repeat some unasked."""
         return self.ran or self.status in (500, 502, 504)
 
     def as_object(self) -> dict[str, Any]:

@@ -49,6 +49,8 @@ class Request:
     def from_event(cls, event: Event) -> "Request":
         """Raises ApiError 401 for a key that has expired since its authorizer was asked."""
         headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+        # For clients that can't add to a URL.
+        waits = {"wait": headers["x-wait"]} if "x-wait" in headers else {}
         # surrogatepass: the body's rules refuse an invalid text, as a 400.
         body = (event.get("body") or "").encode(errors="surrogatepass")
         key = NamedKey.from_context(event["requestContext"].get("authorizer") or {})
@@ -59,7 +61,7 @@ class Request:
             content_type=headers.get("content-type"),
             caller=_caller(event["requestContext"], key),
             path=event.get("pathParameters") or {},
-            query=event.get("queryStringParameters") or {},
+            query={**waits, **(event.get("queryStringParameters") or {})},
             idempotency_key=headers.get("idempotency-key"),
             key=key,
             resource=event.get("resource", ""),

@@ -12,12 +12,14 @@ STREAM_READ = 480
 BEAT = 15
 # An answer that is one JSON object keeps its status open as long as that allows, and is then kept alive by spaces.
 SILENCE = 240
+# Of a caller who waits for a job that answers an OpenAI request, or a stream.
+LONGEST_HOLD = 840
 # Left of the function's time when a wait for a job ends.
 TO_ANSWER = 10
 _AFTER_THE_LONGEST_WAIT = 3
 
 
 def limit_whole_answer() -> None:
-    """POST /generate without `stream` answers as if the function had its own 28 s, tries of AWS included."""
+    """POST /generate without `stream` answers in 28 s, unless `api.timeout_in_seconds` gives it more."""
     end = runtime().now() + settings().longest_wait_in_seconds + _AFTER_THE_LONGEST_WAIT
     runtime().answer_before(end)

@@ -178,8 +178,8 @@ def test_the_page_needs_no_key_and_the_model_does(api: ApiClient) -> None:
     assert requests.get(f"{api.url}playground/config.json", timeout=60).json()["auth"] == "api-key"
     assert requests.get(f"{api.url}playground/style.css", timeout=60).status_code == 200
     for path in ("endpoint", "jobs"):
-        assert requests.get(f"{api.url}{path}", timeout=60).status_code == 403
-    assert requests.post(f"{api.url}generate", json=BODY, timeout=60).status_code == 403
+        assert requests.get(f"{api.url}{path}", timeout=60).status_code == 401
+    assert requests.post(f"{api.url}generate", json=BODY, timeout=60).status_code == 401
     missing = requests.get(f"{api.url}playground/serve.py", timeout=60)
     assert (missing.status_code, missing.json()["error"]["code"]) == (404, "no_such_file")
 

@@ -149,9 +149,9 @@ def test_a_root_like_key_is_refused(apis: Apis) -> None:
 
 
 @pytest.mark.parametrize("key", [None, "wrong-key-that-is-long-enough"])
-def test_a_missing_or_wrong_api_key_is_a_403(apis: Apis, key: str | None) -> None:
+def test_a_missing_or_wrong_api_key_is_a_401(apis: Apis, key: str | None) -> None:
     client = replace(apis("with-api-key"), api_key=key)
-    assert_refused(client.call("GET", "/endpoint"), 403, "invalid_api_key", "x-api-key")
+    assert_refused(client.call("GET", "/endpoint"), 401, "invalid_api_key", "x-api-key")
 
 
 def test_requests_beyond_the_quota_of_a_key_are_a_429_that_says_when_to_come_back(

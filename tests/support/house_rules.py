@@ -34,6 +34,7 @@ BELOW_A_FOLDER = {
 ON_TAGGED_INSTANCES = {"ec2:StartInstances", "ec2:StopInstances"}
 # Names that are not physical, or unique only within their parent.
 SCOPED_NAMES = {
+    ("AWS::ApiGateway::Authorizer", "Name"),
     ("AWS::ApiGateway::Stage", "StageName"),
     ("AWS::ApplicationAutoScaling::ScalingPolicy", "PolicyName"),
     ("AWS::CloudWatch::Alarm", "MetricName"),

@@ -51,7 +51,7 @@ def test_every_acknowledgement_carries_a_reason_and_a_prefixed_id(nag_report: di
 
 
 def test_cfn_lint_is_silent(assembly: Path) -> None:
-    """Each template in its region; one of each mode, and those with types of their own, in all of those above."""
+    """Each in us-east-1; those for another region, one of each mode, those with own types in all of the above."""
     stacks = sorted(read_stacks(assembly), key=_regions)
     groups = [(list(group), regions) for regions, group in groupby(stacks, key=_regions)]
     # Half of each group for each of two processes: to start cfn-lint takes as long as a template.
@@ -61,7 +61,7 @@ def test_cfn_lint_is_silent(assembly: Path) -> None:
 
 
 def _regions(stack: Stack) -> list[str]:
-    return REGIONS if stack.name in IN_ALL_REGIONS else [stack.region]
+    return REGIONS if stack.name in IN_ALL_REGIONS or stack.region != REGIONS[0] else REGIONS[:1]
 
 
 def test_cfn_lint_finds_a_planted_fault(assembly: Path, tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ EC2: dict[str, Grants] = {name: IN_BOTH_MODES[name] for name in ("poll_job", "li
     **BATCHES,
     "advance_batches": ADVANCE | SEND | START,
     "describe_machines": READ_ROW,
+    "models": READ_ROW,
     "generate_by_job": SUBMIT_TO_MACHINES,
     "submit_job": SUBMIT_TO_MACHINES,
     "sweep_jobs": SWEEP | SEND | {"sqs:GetQueueAttributes": {"queue"}},
@@ -106,6 +107,7 @@ MACHINE: Grants = (
     | {"s3:PutObject": {"bucket/output/*"}, "ssm:UpdateInstanceInformation": {"*"}}
     | {f"ssmmessages:{verb}{end}Channel": {"*"} for verb in ("Create", "Open") for end in ("Control", "Data")}
 )
+FOR_OPENAI: dict[str, Grants] = REALTIME | {"generate": INVOKE | SUBMIT | SEND, "models": DESCRIBE}
 WITHOUT_JOBS: dict[str, Grants] = {name: REALTIME[name] for name in ("generate", "describe_endpoint")}
 
 
@@ -147,6 +149,7 @@ def grants(template: Template, role: str) -> tuple[Grants, set[str]]:
     ("name", "expected"),
     [
         ("gpt2", REALTIME),
+        ("qwen3-4b", FOR_OPENAI),
         ("async", ASYNC),
         ("gpt2-ec2", EC2),
         ("jobs-off", WITHOUT_JOBS),

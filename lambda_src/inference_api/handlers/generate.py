@@ -1,29 +1,73 @@
-"""POST /generate where the model answers at once."""
+"""POST /generate, /chat/completions and /completions where the model answers at once."""
 
+from collections.abc import Iterator
 from functools import cache
 
 from inference_api import deployed_engine
 from inference_api.endpoint_client import EndpointClient, one_call
-from inference_api.http import Request, Response, answers
-from inference_api.metered_call import admit
+from inference_api.errors import InvocationError
+from inference_api.heartbeat import opened
+from inference_api.http import Request, Response, StreamedResponse, streams
+from inference_api.metered_call import MeteredCall, admit
+from inference_api.openai import routes, sse, whole
+from inference_api.openai.parts import objects
 from inference_api.request_body import body_for_model, check_request_body
 from inference_api.runtime import runtime
 from inference_api.settings import settings
+from inference_api.streaming_runtime import serve
+from inference_api.time_budget import limit_whole_answer
 
 
-@answers
-def handler(request: Request) -> Response:
+@streams
+def route(request: Request) -> Response | StreamedResponse:
+    """By the path of the API; the function has no others."""
+    return {"/chat/completions": routes.chat, "/completions": routes.completions, "/generate": _generate}[
+        request.resource
+    ](request)
+
+
+def _generate(request: Request) -> Response | StreamedResponse:
     """POST /generate: the model's answer to the engine's own body, which is checked and passed on."""
     deployed_engine.demand()
-    rules = settings().request_rules
-    document = check_request_body(request.body, request.content_type, rules, deployed_engine.serves)
-    with admit(request, document) as usage:
-        answer = endpoint().invoke(body_for_model(request.body, document, rules))
-        usage.answer(answer.body)
+    rules, streamed = settings().request_rules, settings().openai.streams
+    document = check_request_body(
+        request.body, request.content_type, rules, deployed_engine.serves, may_stream=bool(streamed)
+    )
+    body = body_for_model(request.body, document, rules)
+    with admit(request, document) as meter:
+        if document.get("stream"):
+            return StreamedResponse(opened(meter.measured(_events(body, meter)), interrupt=routes.endpoint().hang_up))
+        limit_whole_answer()
+        answer = endpoint().invoke(body)
+        meter.answer(answer.body)
     return answer.to_response()
+
+
+def _events(body: bytes, meter: MeteredCall) -> Iterator[bytes]:
+    """The engine's own objects, whatever it puts around them."""
+    parts = routes.endpoint().stream(body)
+    try:
+        yield from sse.events(_counted(value, meter) for value in objects(parts))
+    except InvocationError as error:
+        parts.throw(error)
+    finally:
+        parts.close()
+
+
+def _counted(value: object, meter: MeteredCall) -> object:
+    if isinstance(value, dict):
+        if "model" in value:
+            value["model"] = settings().model_id
+        if tokens := whole.tokens_of(value):
+            meter(*tokens)
+    return value
 
 
 @cache
 def endpoint() -> EndpointClient:
+    """Whose answers come while API Gateway and its caller are used to wait."""
     client = runtime().client("sagemaker-runtime", one_call(settings().longest_wait_in_seconds))
     return EndpointClient(client, settings().endpoint_name, clock=runtime().now, on_end=deployed_engine.count_call)
+
+
+handler = serve(route)

@@ -10,26 +10,22 @@ from inference_api import deployed_engine, errors
 from inference_api.answer import MAX_RESPONSE_BYTES, Answer
 from inference_api.endpoint_status import ASLEEP, FAILED, STARTING
 from inference_api.errors import ApiError
-from inference_api.http import Request, Response, StreamedResponse, failure_of
+from inference_api.heartbeat import SPACE
+from inference_api.http import Request, Response, StreamedResponse
 from inference_api.jobs import job as states
 from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.job import Job
 from inference_api.jobs.service import JobService, job_service
 from inference_api.jobs.view import error_of
-from inference_api.openai.sse import event
 from inference_api.runtime import runtime
+from inference_api.time_budget import BEAT, LONGEST_HOLD, SILENCE, TO_ANSWER
 
-# The function's time, less what submission and answer take.
-LONGEST_HOLD_IN_SECONDS = 840
-# As long as nothing was sent the status can still tell; API Gateway cuts a response that is idle for five minutes.
-_SILENT_IN_SECONDS = 240
-_PAUSE_IN_SECONDS = 15
 # Of an endpoint: nobody measures how long an instance takes, mostly minutes. Clients obey up to two.
 _START_IN_SECONDS = 60
 
-View = Callable[[Answer], dict[str, Any]]
-
 _NOT_READY = (ASLEEP, STARTING, FAILED)
+
+View = Callable[[Answer], dict[str, Any]]
 
 
 def stream(
@@ -39,18 +35,16 @@ def stream(
 
     body: of the job. sleeps: whether the model has just refused a call as not ready.
     """
-    service, end = job_service(), runtime().now() + _seconds(request)
+    service, end = job_service(), _end(request)
     sleeps = sleeps or _state() in _NOT_READY
     place, job = _begin(request, body, service, end)
 
     def pieces() -> Iterator[bytes]:
-        yield b": the model is starting\n\n" if sleeps else b": the model has the request\n\n"
         following = service.long_poll.follow(job, end, place)
-        ended = yield from _held(job, following, f": waiting for job {job.id}\n\n".encode())
-        try:
-            yield from events(answer_of(ended, service))
-        except Exception as error:
-            yield event({"error": failure_of(error).as_object()})
+        with closing(following):
+            yield b": the model is starting\n\n" if sleeps else b": the model has the request\n\n"
+            ended = yield from _held(job, following, f": waiting for job {job.id}\n\n".encode())
+        yield from events(answer_of(ended, service))
 
     return StreamedResponse(pieces())
 
@@ -61,14 +55,14 @@ def whole(request: Request, body: bytes, view: View, *, sleeps: bool = False) ->
     Raises ApiError where no job is accepted, and for a job that fails before the first space.
     """
     service, now = job_service(), runtime().now()
-    end = now + _seconds(request)
+    end = _end(request)
     if "wait" not in request.query:
         _demand_awake(service, sleeps)
     place, job = _begin(request, body, service, end)
     following = service.long_poll.follow(job, end, place)
     for row in following:
         job = row
-        if runtime().now() - now >= _SILENT_IN_SECONDS and job.is_open:
+        if runtime().now() - now >= SILENCE and job.is_open:
             return StreamedResponse(_spaces(job, following, service, view), "application/json")
     return Response(200, view(answer_of(job, service)))
 
@@ -88,8 +82,10 @@ def answer_of(job: Job, service: JobService) -> Answer:
     raise errors.still_running(job.id)
 
 
-def _seconds(request: Request) -> int:
-    return request.whole_number("wait", 1, LONGEST_HOLD_IN_SECONDS, LONGEST_HOLD_IN_SECONDS)
+def _end(request: Request) -> float:
+    """When the caller is let go."""
+    seconds = request.whole_number("wait", 1, LONGEST_HOLD, LONGEST_HOLD)
+    return min(runtime().now() + seconds, request.ends_at - TO_ANSWER)
 
 
 def _begin(request: Request, body: bytes, service: JobService, end: float) -> tuple[str, Job]:
@@ -103,25 +99,22 @@ def _begin(request: Request, body: bytes, service: JobService, end: float) -> tu
         raise
 
 
-def _held(job: Job, rows: Generator[Job, None, None], beat: bytes) -> Generator[bytes, None, Job]:
+def _held(job: Job, rows: Iterator[Job], beat: bytes) -> Generator[bytes, None, Job]:
     """A beat for each pause, and the row in the end."""
-    next_at = runtime().now() + _PAUSE_IN_SECONDS
-    with closing(rows):
-        for job in rows:
-            if runtime().now() >= next_at:
-                next_at += _PAUSE_IN_SECONDS
-                yield beat
+    next_at = runtime().now() + BEAT
+    for row in rows:
+        job = row
+        if runtime().now() >= next_at:
+            next_at += BEAT
+            yield beat
     return job
 
 
-def _spaces(job: Job, rows: Generator[Job, None, None], service: JobService, view: View) -> Iterator[bytes]:
-    yield b" "
-    job = yield from _held(job, rows, b" ")
-    try:
-        body = view(answer_of(job, service))
-    except Exception as error:
-        body = {"error": failure_of(error).as_object()}
-    yield json.dumps(body).encode()
+def _spaces(job: Job, rows: Generator[Job], service: JobService, view: View) -> Iterator[bytes]:
+    with closing(rows):
+        yield SPACE
+        job = yield from _held(job, rows, SPACE)
+    yield json.dumps(view(answer_of(job, service))).encode()
 
 
 def _demand_awake(service: JobService, sleeps: bool) -> None:

@@ -4,7 +4,15 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from local_cloud.emulator import cloudwatch, iam, ministack
-from local_cloud.emulator.apigateway import access_log, authorization, errors, integration, response_stream, rest_call
+from local_cloud.emulator.apigateway import (
+    access_log,
+    api_keys,
+    authorization,
+    errors,
+    integration,
+    response_stream,
+    rest_call,
+)
 from local_cloud.emulator.apigateway.rest_call import RestCall
 from local_cloud.emulator.cloudformation import extend_resource_type
 
@@ -101,8 +109,10 @@ def install() -> None:
     errors.install()
     authorization.install()
     integration.install()
-    extend_resource_type("AWS::ApiGateway::RestApi", check=_check_api)
+    api_keys.install()
+    extend_resource_type("AWS::ApiGateway::RestApi", check=_check_api, complete=api_keys.complete_api)
     extend_resource_type("AWS::ApiGateway::Stage", check=_check_stage, complete=_set_access_log)
+    extend_resource_type("AWS::ApiGateway::Authorizer", check=api_keys.check_authorizer)
     extend_resource_type(
         "AWS::ApiGateway::Method", check=response_stream.check_method, complete=response_stream.complete_method
     )

@@ -13,6 +13,8 @@ _VARIABLE = re.compile(r"\$context\.([A-Za-z]+(?:\.[A-Za-z]+)*)")
 
 # The variables of $context that a format may use here.
 _VALUES: dict[str, Callable[[RestCall], Any]] = {
+    "authorizer.key": lambda call: call.authorizer_context.get("key"),
+    "authorizer.principalId": lambda call: call.authorizer_context.get("principalId"),
     "error.responseType": lambda call: call.error and call.error.response_type,
     "httpMethod": lambda call: call.method,
     "identity.apiKeyId": lambda call: call.api_key.get("apiKeyId"),

@@ -12,7 +12,9 @@ from urllib.parse import quote, unquote
 from local_cloud.emulator import ministack
 
 _app = ministack.internals("ministack.app", "_handle_execute_api_request", "_parse_execute_api_url")
-_gateway = ministack.internals("ministack.services.apigateway_v1", "_rest_apis.all_items", "_stages_v1", "new_uuid")
+_gateway = ministack.internals(
+    "ministack.services.apigateway_v1", "_media_type_matches", "_rest_apis.all_items", "_stages_v1", "new_uuid"
+)
 
 # Stands for an escaped slash while MiniStack looks for the route: on AWS it is part of its segment.
 _ESCAPED_SLASH = "\ue000"
@@ -37,6 +39,8 @@ class RestCall:
     resource_path: str = ""
     identity: dict[str, Any] = field(default_factory=dict)
     api_key: dict[str, str] = field(default_factory=dict)
+    usage_key: str = ""  # the key's value that an authorizer has named
+    authorizer_context: dict[str, str] = field(default_factory=dict)
     error: Any = None
     function_failure: str = ""
     integration_milliseconds: int | None = None
@@ -76,7 +80,17 @@ def answer_calls_with(
             return await original(host, path, method, headers, body, query, **raw)
         # Only the connection says where a request comes from; a client's own header must not.
         headers["x-forwarded-for"] = "127.0.0.1"
-        call = RestCall(parsed[0], parsed[1], method, parsed[2], headers, query, len(body), _is_text(body), *owner)
+        call = RestCall(
+            parsed[0],
+            parsed[1],
+            method,
+            parsed[2],
+            headers,
+            query,
+            len(body),
+            _is_text(body) or _is_binary(parsed[0], headers, owner),
+            *owner,
+        )
         token = _current.set(call)
         try:
             # An unsigned request names no account, yet it belongs to the account of the API.
@@ -99,6 +113,13 @@ def _is_text(body: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _is_binary(api_id: str, headers: Any, owner: tuple[str, str]) -> bool:
+    """Whether a body of this type reaches the function in base 64."""
+    with ministack.scope(*owner):
+        types = _gateway._rest_apis[api_id].get("binaryMediaTypes") or []
+        return bool(_gateway._media_type_matches(headers.get("content-type"), types))
 
 
 def _with_escaped_slashes(path: str, raw_path: str) -> str:

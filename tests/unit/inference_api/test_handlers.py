@@ -130,6 +130,7 @@ def test_sagemakers_wrapping_of_a_models_refusal_is_taken_off(aws: AwsDouble) ->
     aws.body = json.dumps(wrapped | {"Message": "Received client error (422) from primary"}).encode()
     answer = generate.handler(event("generate_with_iam"), None)
     error = {"code": "rejected_by_model", "message": "The model refused the request: too many tokens"}
+    error |= {"type": "invalid_request_error", "param": None}
     assert (answer["statusCode"], json.loads(answer["body"])) == (400, {"error": error})
 
 

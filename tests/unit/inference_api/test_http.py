@@ -56,12 +56,20 @@ def test_every_response_names_its_request_and_is_neither_stored_nor_sniffed() ->
     }
 
 
-def test_an_error_has_code_message_and_field() -> None:
+def test_an_error_has_code_message_and_field_and_what_clients_of_openai_read() -> None:
     answer = too_busy(event("generate_with_iam"), None)
     assert answer["statusCode"] == 429
     assert answer["headers"]["retry-after"] == "2"
     assert answer["headers"]["x-request-id"] == "c6af9ac6-7b61-11e6-9a41-93e8deadbeef"
-    assert json.loads(answer["body"]) == {"error": {"code": "throttled", "message": CANARY, "field": "inputs"}}
+    assert json.loads(answer["body"]) == {
+        "error": {
+            "code": "throttled",
+            "message": CANARY,
+            "field": "inputs",
+            "type": "rate_limit_error",
+            "param": "inputs",
+        }
+    }
 
 
 def test_an_unexpected_error_shows_nothing_of_itself() -> None:
