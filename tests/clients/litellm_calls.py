@@ -17,8 +17,8 @@ tooled = litellm.completion(**asked | {"max_tokens": 100, "tools": tools, "tool_
 (call,) = tooled.choices[0].message.tool_calls
 try:
     litellm.completion(**asked | {"api_key": "b" * 50})
-    refusal = ""
+    refused = None
 except litellm.AuthenticationError as error:
-    refusal = str(error)
+    refused = error.status_code
 answers = {"whole": whole.choices[0].message.content, "streamed": texts, "usage": pieces[-1].usage.total_tokens}
-print(json.dumps(answers | {"tool": call.function.name, "refusal": refusal}))
+print(json.dumps(answers | {"tool": call.function.name, "refused": refused}))

@@ -20,6 +20,8 @@ from slipway.deployed_keys import DeployedKeys, KeysError
 from slipway.deployed_stack import DeployedStack
 from support.known_deployments import ACCOUNT_SETTINGS
 
+ASLEEP = "asleep"  # the deployment whose instances are stopped
+
 
 def main() -> None:
     """Serve until standard input ends."""
@@ -42,8 +44,18 @@ def _folder() -> Path:
 
 
 def _served(cloud: LocalCloud, stack: Stack) -> dict[str, Any]:
-    api = connect(cloud, deploy(cloud, stack), stack.region)
+    outputs = deploy(cloud, stack)
+    if stack.name == ASLEEP:
+        _put_to_sleep(cloud.client("sagemaker", region=stack.region), outputs["EndpointName"])
+    api = connect(cloud, outputs, stack.region)
     return {"url": api.url, "key": api.api_key, "keys": _named_keys(cloud, stack), "cloud_url": cloud.url}
+
+
+def _put_to_sleep(sagemaker: Any, endpoint: str) -> None:
+    """As scaling does when nobody has asked for a while."""
+    none = [{"VariantName": "AllTraffic", "DesiredInstanceCount": 0}]
+    sagemaker.update_endpoint_weights_and_capacities(EndpointName=endpoint, DesiredWeightsAndCapacities=none)
+    sagemaker.get_waiter("endpoint_in_service").wait(EndpointName=endpoint, WaiterConfig={"Delay": 1})
 
 
 def _named_keys(cloud: LocalCloud, stack: Stack) -> dict[str, str]:

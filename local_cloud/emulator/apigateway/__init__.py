@@ -105,6 +105,7 @@ def _check_account(properties: dict[str, Any]) -> None:
 
 def install() -> None:
     rest_call.answer_calls_with(_answer)
+    rest_call.keep_escaped_slashes()
     rest_call.share_one_request_id()
     errors.install()
     authorization.install()

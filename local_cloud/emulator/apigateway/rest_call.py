@@ -13,7 +13,12 @@ from local_cloud.emulator import ministack
 
 _app = ministack.internals("ministack.app", "_handle_execute_api_request", "_parse_execute_api_url")
 _gateway = ministack.internals(
-    "ministack.services.apigateway_v1", "_media_type_matches", "_rest_apis.all_items", "_stages_v1", "new_uuid"
+    "ministack.services.apigateway_v1",
+    "_match_resource_tree",
+    "_media_type_matches",
+    "_rest_apis.all_items",
+    "_stages_v1",
+    "new_uuid",
 )
 
 # Stands for an escaped slash while MiniStack looks for the route: on AWS it is part of its segment.
@@ -126,6 +131,17 @@ def _with_escaped_slashes(path: str, raw_path: str) -> str:
     if "%2f" not in raw_path.lower():
         return path
     return unquote(re.sub("%2f", quote(_ESCAPED_SLASH), raw_path, flags=re.IGNORECASE))
+
+
+def keep_escaped_slashes() -> None:
+    """Give functions an escaped slash in a path parameter as it came."""
+    match = _gateway._match_resource_tree
+
+    def matched(api_id: str, parts: list[str]) -> Any:
+        resource, found = match(api_id, parts)
+        return resource, {name: value.replace(_ESCAPED_SLASH, "%2F") for name, value in (found or {}).items()}
+
+    _gateway._match_resource_tree = matched
 
 
 def share_one_request_id() -> None:
