@@ -8,7 +8,7 @@ from inference_api.batches.batch import Batch, Block
 from inference_api.batches.input_lines import InputLine, check_input, read_block
 from inference_api.batches.join import join
 from inference_api.batches.lines import Lines, OutputLine
-from inference_api.batches.plan import KINDS, Line, Step, kind_to_join, next_step, open_blocks, plan_block
+from inference_api.batches.plan import KINDS, OPEN_LINES, Line, Step, kind_to_join, next_step, open_blocks, plan_block
 from inference_api.batches.storage import PART_BYTES, Storage
 from inference_api.batches.table import BatchTable
 from inference_api.errors import ApiError
@@ -148,6 +148,7 @@ class Driver:
         index = self._storage.read_index(batch)
         may_begin = not batch.ending and self._model_takes_jobs()
         seen: dict[str, tuple[int, int]] = {}
+        open_lines = 0
         for number in open_blocks(batch):
             if not may_go_on():
                 break
@@ -159,8 +160,11 @@ class Driver:
             first, offset, length = index[number]
             lines = read_block(self._storage.read_input(batch, offset, length), first)
             block = _OpenBlock(number, lines, self._jobs.table.get_all([batch.job_of(each.number) for each in lines]))
-            may_begin = self._tend(batch, block, may_begin, may_go_on)
+            may_begin = self._tend(batch, block, may_begin and open_lines < OPEN_LINES, may_go_on)
             states = self._states(batch, block)
+            if set(states) == {Line.WAITING} and not batch.ending:
+                break  # nor have the next ones begun
+            open_lines += states.count(Line.OPEN)
             if plan_block(states, draining=bool(batch.ending)).is_over:
                 batch = self._write(batch, block)
             else:

@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 from inference_api.batches.batch import IN_PROGRESS, Batch
 
-# Lines of a block; its results are written together. So many blocks are open at once.
+# Lines of a block; its results are written together.
 BLOCK_LINES = 100
 BLOCK_BYTES = 4_000_000
-OPEN_BLOCKS = 5
+# No block is begun while so many lines are open. Blocks that wait for their slowest lines hold up no others, up to 50.
+OPEN_LINES = 401
+_OPEN_BLOCKS = 50
 
 KINDS = ("output", "errors")
 
@@ -63,7 +65,7 @@ def kind_to_join(batch: Batch) -> str | None:
 
 def open_blocks(batch: Batch) -> list[int]:
     """The first blocks without results: those of which lines may be begun."""
-    return batch.unfinished()[:OPEN_BLOCKS]
+    return batch.unfinished()[:_OPEN_BLOCKS]
 
 
 def plan_block(lines: Sequence[Line], *, draining: bool) -> BlockPlan:

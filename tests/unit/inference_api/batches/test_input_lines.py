@@ -1,6 +1,7 @@
 """The check of a batch's input: lines of any size in chunks cut anywhere, with bounded memory."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import given
@@ -27,7 +28,7 @@ def check(raw: bytes) -> input_lines.Checked:
 def test_lines_are_the_same_however_the_chunks_are_cut(lines: list[bytes], cuts: list[int]) -> None:
     raw = b"\n".join(each.replace(b"\n", b"") for each in lines)
     ends = sorted({min(cut, len(raw)) for cut in cuts} | {0, len(raw)})
-    chunks = [raw[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    chunks = [raw[start:end] for start, end in pairwise(ends)]
     found = list(split_lines(chunks, longest=1000))
     assert [each for _, _, each in found] == (raw.removesuffix(b"\n").split(b"\n") if raw else [])[: len(found)]
     assert all(raw[offset : offset + len(each)] == each for _, offset, each in found)

@@ -7,7 +7,8 @@ from inference_api.errors import ApiError
 
 BODY = (
     b'--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
-    b'--b  \r\ncontent-type: application/octet-stream\r\nContent-disposition: form-data; filename="a b.jsonl"; name=file'
+    b'--b  \r\ncontent-type: application/octet-stream\r\nContent-disposition: form-data; filename="a b.jsonl"; '
+    b"name=file"
     b"\r\n\r\n{}\r\n--not the boundary\r\n\xff\r\n--b--\r\n"
 ).replace(b"name=file\r", b'name="file"\r')
 
