@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 from benchmarks.pairs import ROOT, Round, Row, alternate, cpu_seconds, environment, judge
 from local_cloud.assembly import read_stacks, synthesize
@@ -14,7 +15,8 @@ DEPLOYMENT = "gpt2"
 ASSET_LIMIT_IN_KB = 40
 STARTS_PER_ROUND = 6  # one start is too short to measure
 COLD_CLIENT = 'import boto3; boto3.client("sagemaker-runtime")'
-COLD_HANDLER = "from inference_api.handlers.generate import endpoint; endpoint()"
+COLD_HANDLER = "from inference_api.handlers import generate; generate.routes.endpoint()"
+CPU_PER_TOKEN_IN_MS = 0.2
 VARIABLES = {
     "PYTHONPATH": str(ROOT / "lambda_src"),
     "AWS_DEFAULT_REGION": "us-east-1",
@@ -38,7 +40,8 @@ VARIABLES = {
 def figures(rounds: int) -> Iterator[Row]:
     """Raises SystemExit when a program fails."""
     taken = alternate(lambda: _cold(COLD_CLIENT), lambda: _cold(COLD_HANDLER), rounds, STARTS_PER_ROUND)
-    yield judge("cold handler / import boto3 and a client", taken, 1.10)
+    yield judge("cold handler / import boto3 and a client", taken, 1.15)
+    yield _per_token(rounds)
     yield from _warm(rounds)
     with tempfile.TemporaryDirectory() as folder:
         (stack,) = read_stacks(synthesize([DEPLOYMENT], Path(folder)))
@@ -49,6 +52,15 @@ def figures(rounds: int) -> Iterator[Row]:
 
 def _cold(program: str) -> float:
     return cpu_seconds([sys.executable, "-c", program], environment(**VARIABLES))
+
+
+def _per_token(rounds: int) -> Row:
+    command = [sys.executable, "benchmarks/stream_overhead.py"]
+    variables = environment(**VARIABLES)
+    runs = [subprocess.run(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, check=True) for _ in range(rounds)]
+    taken = median(float(run.stdout) for run in runs)
+    verdict = "met" if taken < CPU_PER_TOKEN_IN_MS else "MISSED"
+    return Row("CPU per streamed token", f"< {CPU_PER_TOKEN_IN_MS} ms", f"{taken:.3f} ms", "", verdict)
 
 
 def _warm(rounds: int) -> Iterator[Row]:

@@ -36,11 +36,12 @@ def main() -> None:
 
     def handled() -> Any:
         with contextlib.redirect_stdout(io.StringIO()):  # its log line
-            return handler(event, None)
+            answer = handler(event, None)
+            return answer.status, b"".join(answer.pieces)
 
-    answer = handled()
-    if answer["statusCode"] != 200:
-        sys.exit(f"The handler answered {answer['statusCode']}: {answer['body']}")
+    status, body = handled()
+    if status != 200:
+        sys.exit(f"The handler answered {status}: {body.decode()}")
     rounds = [_round(raw, handled) for _ in range(int(sys.argv[1]) + 1)][1:]
     all_raw = [taken for reference, _, again in rounds for taken in reference + again]
     all_handled = [taken for _, other, _ in rounds for taken in other]

@@ -43,6 +43,16 @@ class ApiClient:
         self, method: str, path: str, data: bytes | None, headers: Mapping[str, str | bytes], timeout: float = 60
     ) -> tuple[int, dict[str, str], Any]:
         """As `call`, with any bytes and path, sent as they are given; a header given as bytes is not signed."""
+        with self.open(method, path, data, headers, timeout) as answer:
+            content = answer.read()
+        received = {name.lower(): value for name, value in answer.getheaders()}
+        is_lines = received.get("content-type") in ("application/jsonl", "text/event-stream")
+        return answer.status, received, content.decode() if is_lines else json.loads(content)
+
+    def open(
+        self, method: str, path: str, data: bytes | None, headers: Mapping[str, str | bytes], timeout: float = 60
+    ) -> http.client.HTTPResponse:
+        """As `send`, to be read as it arrives; who closes it hangs up."""
         if self.api_key:
             headers = {**headers, "x-api-key": self.api_key}
         raw = {name: value for name, value in headers.items() if isinstance(value, bytes)}
@@ -54,16 +64,10 @@ class ApiClient:
         # Not by a library that tidies URLs: a path with dots or escapes has to arrive as it was signed.
         where = urlsplit(request.url)
         connection = http.client.HTTPConnection(where.netloc, timeout=timeout)
-        try:
-            target = where.path + (f"?{where.query}" if where.query else "")
-            connection.request(method, target, data, {**dict(request.headers), **raw})
-            answer = connection.getresponse()
-            content = answer.read()
-        finally:
-            connection.close()
-        received = {name.lower(): value for name, value in answer.getheaders()}
-        is_lines = received.get("content-type") == "application/jsonl"
-        return answer.status, received, content.decode() if is_lines else json.loads(content)
+        target = where.path + (f"?{where.query}" if where.query else "")
+        # The answer closes the connection.
+        connection.request(method, target, data, {**dict(request.headers), **raw, "connection": "close"})
+        return connection.getresponse()
 
     def curl(self, method: str, path: str, body: Any = None) -> str:
         """The same call as a line to paste into a shell; signed by curl itself."""

@@ -32,7 +32,8 @@ class _Requests(NamedTuple):
 TYPES = {
     "AWS::ApiGateway::GatewayResponse": _Requests("apigateway", ("PutGatewayResponse",)),
     "AWS::ApiGateway::Resource": _Requests("apigateway", ("CreateResource",)),
-    "AWS::ApiGateway::RestApi": _Requests("apigateway", ("CreateRestApi",)),
+    # ApiKeySourceType is apiKeySource in the request.
+    "AWS::ApiGateway::RestApi": _Requests("apigateway", ("CreateRestApi",), own=("ApiKeySourceType",)),
     "AWS::ApplicationAutoScaling::ScalableTarget": _Requests("application-autoscaling", ("RegisterScalableTarget",)),
     "AWS::ApplicationAutoScaling::ScalingPolicy": _Requests("application-autoscaling", ("PutScalingPolicy",)),
     "AWS::CloudFormation::StackSet": _Requests(
@@ -50,6 +51,7 @@ TYPES = {
     "AWS::SageMaker::EndpointConfig": _Requests("sagemaker", ("CreateEndpointConfig",), ("EndpointConfigName",)),
     "AWS::SageMaker::Model": _Requests("sagemaker", ("CreateModel",), ("ModelName",)),
 }
+_RENAMED = {"ApiKeySourceType": "apiKeySource"}
 _TARGET = "ScalingTargetId"
 _TARGET_MEMBERS = ("ResourceId", "ScalableDimension", "ServiceNamespace")
 
@@ -95,7 +97,7 @@ def input_shape(service: str, operation: str) -> Any:
 
 def member_of(name: str, shape: Any) -> str:
     """The member for a property: API Gateway's begin with a small letter."""
-    small = name[:1].lower() + name[1:]
+    small = _RENAMED.get(name, name[:1].lower() + name[1:])
     return small if small in shape.members else name
 
 

@@ -60,37 +60,41 @@ def _ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+_JOB, _FILE, _BATCH = _ref("Job"), _ref("File"), _ref("Batch")
+_ID, _PAGE, _HELD = ("id",), ("limit", "after"), ("wait", "Idempotency-Key")
 _ROUTES = (
     _Route(
-        *("POST", "/generate", "The model's answer to the engine's own body; on asynchronous endpoints 202 with a job."),
-        *({200: None, 202: _ref("Job")}, _MODEL, "Generate", ("wait", "Idempotency-Key"), True),
-    ),
+        "POST", "/generate", "The model's answer to the engine's own body, or a job.", {200: None, 202: _JOB}
+    )._replace(errors=_MODEL, body="Generate", parameters=_HELD, streams=True),
     _Route(
-        *("POST", "/chat/completions", "A chat completion, whole or as a stream."),
-        *({200: _ref("ChatCompletion")}, _MODEL, "Chat", ("wait",), True, True),
-    ),
-    _Route(
-        *("POST", "/completions", "A text completion, whole or as a stream."),
-        *({200: _ref("Completion")}, _MODEL, "Complete", ("wait",), True, True),
+        "POST", "/chat/completions", "A chat completion, whole or as a stream.", {200: _ref("ChatCompletion")}
+    )._replace(errors=_MODEL, body="Chat", parameters=("wait",), streams=True, bearer=True),
+    _Route("POST", "/completions", "A text completion, whole or as a stream.", {200: _ref("Completion")})._replace(
+        errors=_MODEL, body="Complete", parameters=("wait",), streams=True, bearer=True
     ),
     _Route("GET", "/models", "The deployment's model, and whether it answers now.", {200: _ref("Models")}, bearer=True),
-    _Route("GET", "/models/{id}", "The model by its id.", {200: _ref("Model")}, parameters=("id",), bearer=True),
-    _Route(
-        *("POST", "/jobs", "Accepts a job; its answer is fetched later."),
-        *({200: _ref("Job"), 202: _ref("Job")}, _MODEL, "Generate", ("wait", "Idempotency-Key")),
+    _Route("GET", "/models/{id}", "The model by its id.", {200: _ref("Model")}, parameters=_ID, bearer=True),
+    _Route("POST", "/jobs", "Accepts a job; its answer is fetched later.", {200: _JOB, 202: _JOB})._replace(
+        errors=_MODEL, body="Generate", parameters=_HELD
     ),
+    _Route("GET", "/jobs", "The caller's jobs, newest first.", {200: _ref("Jobs")}, parameters=("limit", "next")),
+    _Route("GET", "/jobs/{id}", "The job, and its answer once there is one.", {200: _JOB}, parameters=("id", "wait")),
+    _Route("DELETE", "/jobs/{id}", "Cancels a job.", {200: _JOB}, (*_EVERYWHERE, 409), parameters=_ID),
     _Route(
-        *("GET", "/jobs", "The caller's jobs, newest first.", {200: _ref("Jobs")}, _EVERYWHERE, None),
-        ("limit", "next"),
-    ),
+        "POST", "/files", "Stores a file of requests for a batch.", {200: _FILE}, (*_EVERYWHERE, 413), "Upload"
+    )._replace(bearer=True),
+    _Route("GET", "/files", "The caller's files.", {200: _ref("List")}, parameters=_PAGE, bearer=True),
+    _Route("GET", "/files/{id}", "A file.", {200: _FILE}, parameters=_ID, bearer=True),
+    _Route("DELETE", "/files/{id}", "Deletes a file.", {200: _OBJECT}, parameters=_ID, bearer=True),
+    _Route("GET", "/files/{id}/content", "What is in a file.", {200: None, 302: None}, parameters=_ID, bearer=True),
     _Route(
-        *("GET", "/jobs/{id}", "The job, and its answer once there is one.", {200: _ref("Job")}, _EVERYWHERE, None),
-        ("id", "wait"),
-    ),
+        "POST", "/batches", "Runs the requests of a file.", {200: _BATCH}, (*_EVERYWHERE, 409, 413), "CreateBatch"
+    )._replace(bearer=True),
+    _Route("GET", "/batches", "The caller's batches.", {200: _ref("List")}, parameters=_PAGE, bearer=True),
+    _Route("GET", "/batches/{id}", "A batch.", {200: _BATCH}, parameters=_ID, bearer=True),
     _Route(
-        *("DELETE", "/jobs/{id}", "Cancels a job.", {200: _ref("Job")}, (*_EVERYWHERE, 409), None),
-        ("id",),
-    ),
+        "POST", "/batches/{id}/cancel", "Cancels a batch.", {200: _BATCH}, (*_EVERYWHERE, 409), parameters=_ID
+    )._replace(bearer=True),
     _Route("GET", "/endpoint", "The model, its endpoint and the endpoint's status.", {200: _OBJECT}),
 )
 _PARAMETERS: dict[str, tuple[str, Schema]] = {
@@ -98,6 +102,7 @@ _PARAMETERS: dict[str, tuple[str, Schema]] = {
     "wait": ("query", {"type": "integer", "minimum": 0, "maximum": 840}),
     "limit": ("query", {"type": "integer", "minimum": 1, "maximum": 100}),
     "next": ("query", _TEXT),
+    "after": ("query", _TEXT),
     "Idempotency-Key": ("header", {"type": "string", "pattern": "^[!-~]{1,128}$"}),
 }
 
@@ -107,7 +112,11 @@ def _object(required: dict[str, Schema], **more: Schema) -> Schema:
 
 
 _TOKENS = {"type": ["integer", "null"], "minimum": 1}
-_SAMPLING = {"temperature": {"type": ["number", "null"]}, "top_p": {"type": ["number", "null"]}, "max_tokens": _TOKENS}
+_SAMPLING: dict[str, Schema] = {
+    "temperature": {"type": ["number", "null"]},
+    "top_p": {"type": ["number", "null"]},
+    "max_tokens": _TOKENS,
+}
 _MESSAGES = {
     "type": "array",
     "minItems": 1,
@@ -160,6 +169,15 @@ _SCHEMAS: dict[str, Schema] = {
         ),
         "description": "`output`, `output_url` or `error` once it has ended.",
     },
+    "Upload": _object({"purpose": {"enum": ["batch"]}, "file": {"type": "string", "contentMediaType": "text/plain"}}),
+    "CreateBatch": _object(
+        {"input_file_id": _TEXT, "endpoint": {"enum": ["/v1/chat/completions", "/v1/completions"]}},
+        completion_window=_TEXT,
+        metadata={"type": ["object", "null"]},
+    ),
+    "File": _object({"id": _TEXT, "object": {"const": "file"}, "bytes": {"type": "integer"}, "purpose": _TEXT}),
+    "Batch": _object({"id": _TEXT, "object": {"const": "batch"}, "status": _TEXT, "input_file_id": _TEXT}),
+    "List": _object({"object": {"const": "list"}, "data": {"type": "array", "items": _OBJECT}}),
     "Jobs": _object({"jobs": {"type": "array", "items": _ref("Job")}, "next": {"type": ["string", "null"]}}),
 }
 
@@ -195,7 +213,8 @@ def _operation(route: _Route) -> Schema:
     if route.parameters:
         operation["parameters"] = [_parameter(name) for name in route.parameters]
     if route.body:
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(route.body)}}}
+        content_type = "multipart/form-data" if route.body == "Upload" else "application/json"
+        operation["requestBody"] = {"required": True, "content": {content_type: {"schema": _ref(route.body)}}}
     return operation
 
 

@@ -18,6 +18,7 @@ _MOST_COUNTED = 100_000  # a bucket is listed in pages of 1,000
 _GONE = ("ResourceNotFoundException", "NoSuchBucket", "404")
 _ENDING_STATES = ("DELETING", "ARCHIVED")
 _HOSTING = re.compile(r"arn:[^:]+:sagemaker:[^:]+:[^:]+:(endpoint|endpoint-config|model)/")
+_API_KEY = re.compile(r"arn:[^:]+:apigateway:[^:]+::/apikeys/")  # while its stack lives, it is no leftover
 _OF_EC2 = re.compile(r"arn:[^:]+:ec2:[^:]+:[^:]+:(instance|volume)/")  # EC2 itself tells which of them still exist
 
 
@@ -34,8 +35,9 @@ def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], lis
     hosting, ec2 = [arn for arn in arns if _HOSTING.match(arn)], clients("ec2")
     running = list(RetainedHosting(hosting, clients("sagemaker")).all()) if hosting else []
     running += [*retained_machines(deployment, ec2), *retained_disks(deployment, ec2)]
-    stored, unknown = _stored([arn for arn in arns if arn not in hosting], clients)
-    return running + stored, unknown
+    stored, unknown = _stored([arn for arn in arns if arn not in hosting and not _API_KEY.match(arn)], clients)
+    keys = (_api_key(arn.rpartition("/")[2], clients("apigateway")) for arn in arns if _API_KEY.match(arn))
+    return running + stored + [key for found in keys for key in found], unknown
 
 
 def find_left(deployment: str, clients: Clients) -> list[RetainedResource]:
@@ -100,11 +102,19 @@ def _table(name: str, dynamodb: Any) -> list[RetainedResource]:
         protected = f"aws dynamodb update-table --no-deletion-protection-enabled --table-name {name}"
     # DynamoDB updates the count every six hours or so.
     holds = f"about {table['ItemCount']:,} items, {size(table['TableSizeBytes'])}"
-    return [
-        RetainedResource(
-            "table: jobs and short answers", name, holds, lambda: dynamodb.delete_table(TableName=name), protected
-        )
-    ]
+    kind = "table: what keys have used" if "-KeyUsage" in name else "table: jobs and short answers"
+    return [RetainedResource(kind, name, holds, lambda: dynamodb.delete_table(TableName=name), protected)]
+
+
+def _api_key(key_id: str, gateway: Any) -> list[RetainedResource]:
+    try:
+        name = gateway.get_api_key(apiKey=key_id)["name"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "NotFoundException":  # tags are listed for some time after a revocation
+            raise
+        return []
+    holds = "opens nothing without its stack"
+    return [RetainedResource("API key", name, holds, lambda: gateway.delete_api_key(apiKey=key_id))]
 
 
 def _log_group(name: str, logs: Any) -> list[RetainedResource]:

@@ -107,6 +107,11 @@ def usage_table() -> str | None:
     return os.environ.get("USAGE_TABLE")
 
 
+def takes_jobs() -> bool:
+    """Whether the deployment has jobs."""
+    return "JOB_TABLE" in os.environ
+
+
 @dataclass(frozen=True)
 class MachineSettings:
     """The machines of `hosting.mode: ec2`. batch: the jobs that one takes at once."""

@@ -25,6 +25,11 @@ class Relay:
         if self.is_closed:
             self.close()
 
+    def detach(self) -> None:
+        """All pieces have come: the connection's next work is not this caller's."""
+        with self._lock:
+            self._connection = None
+
     def put(self, piece: bytes) -> None:
         self._loop.call_soon_threadsafe(self._pieces.put_nowait, piece)
 

@@ -1,5 +1,6 @@
 """Calls to deployed APIs over real HTTP: the happy paths of both engines and of every kind of authorization."""
 
+import json
 from typing import Any
 
 import pytest
@@ -38,6 +39,23 @@ def test_a_prompt_is_answered_by_way_of_a_job_where_only_jobs_reach_the_model(ap
         assert headers["location"] == f"jobs/{answer['id']}"
         answer = ended(client, answer)["output"]
     assert texts(answer)[0]
+
+
+def test_openais_routes_are_answered_by_way_of_a_job_whole_and_as_chunks(apis: Apis) -> None:
+    client: ApiClient = apis("qwen3-4b-async")
+    chat = {"model": "Qwen/Qwen3-4B", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 5}
+    status, _, answer = client.call("POST", "/chat/completions?wait=300", chat)
+    assert (status, answer["object"], answer["model"]) == (200, "chat.completion", "Qwen/Qwen3-4B")
+    body = json.dumps(chat | {"stream": True}).encode()
+    with client.open("POST", "/chat/completions", body, {"content-type": "application/json"}) as stream:
+        lines = [line for line in stream if line.strip()]
+    comment, *events = [line for line in lines if not line.startswith(b": waiting")]
+    assert comment.startswith(b": the model")
+    assert events[-1] == b"data: [DONE]\n"
+    chunks = [json.loads(event.removeprefix(b"data: ")) for event in events[:-1]]
+    assert {chunk["object"] for chunk in chunks} == {"chat.completion.chunk"}
+    assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks)
+    assert len(client.call("GET", "/jobs")[2]["jobs"]) >= 2, "they are jobs of the caller"
 
 
 @pytest.mark.parametrize("composition", ["no slashes", "behind the name", "folder"])
@@ -105,3 +123,27 @@ def test_the_same_seed_gives_the_same_text(apis: Apis) -> None:
     answers = [texts(apis("gpt2").call("POST", "/generate", body)[2]) for _ in range(2)]
     other = {"inputs": "The function returns", "parameters": {**parameters, "seed": 12}}
     assert answers[0] == answers[1] != texts(apis("gpt2").call("POST", "/generate", other)[2])
+
+
+def test_a_chat_is_streamed_to_clients_of_openai_whatever_the_engine_sends(apis: Apis) -> None:
+    client: ApiClient = apis("qwen3-4b")
+    body = {"model": "Qwen/Qwen3-4B", "messages": [{"role": "user", "content": "What is a module?"}], "max_tokens": 5}
+    whole = client.call("POST", "/chat/completions", body)[2]
+    options = {"stream": True, "stream_options": {"include_usage": True}}
+    status, headers, raw = client.send(
+        "POST", "/chat/completions", json.dumps(body | options).encode(), {"content-type": "application/json"}
+    )
+    *events, done, _ = raw.split("\n\n")
+    chunks = [json.loads(event.removeprefix("data: ")) for event in events]
+    assert (status, headers["content-type"], done) == (200, "text/event-stream", "data: [DONE]")
+    assert {chunk["model"] for chunk in chunks} == {whole["model"]} == {"Qwen/Qwen3-4B"}
+    said = "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks[:-1])
+    assert said.strip() == whole["choices"][0]["message"]["content"]
+    assert (chunks[-1]["choices"], chunks[-1]["usage"]) == ([], whole["usage"])
+
+
+def test_the_model_is_listed_and_answers_now(apis: Apis) -> None:
+    client: ApiClient = apis("qwen3-4b")
+    listed = client.call("GET", "/models")[2]["data"]
+    assert [(model["id"], model["status"]) for model in listed] == [("Qwen/Qwen3-4B", "ready")]
+    assert client.call("GET", "/models/Qwen/Qwen3-4B")[2] == listed[0]

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from http.client import HTTPResponse
 from typing import Any
 
 import pytest
@@ -76,6 +77,12 @@ def submitted(api: ApiClient) -> dict[str, Any]:
 
 def status_of(api: ApiClient, job: dict[str, Any]) -> str:
     return str(api.call("GET", f"/jobs/{job['id']}")[2]["status"])
+
+
+def opened_stream(api: ApiClient) -> HTTPResponse:
+    """POST /generate, as its lines arrive."""
+    body = json.dumps(PUBLISHED | {"stream": True}).encode()
+    return api.open("POST", "/generate", body, {"content-type": "application/json"})
 
 
 def job_that_runs(api: ApiClient) -> dict[str, Any]:
@@ -203,16 +210,14 @@ def test_a_machine_stops_when_it_is_idle_but_not_while_a_job_runs_and_a_job_wake
     page = slipway("status", stack.name).stdout
     assert "machines    1 of 1, 1 asleep" in page
     assert "cost        no machine runs; 17 GB of disk, about 1.36 USD a month" in page
-    job = submitted(api)
+    stream = opened_stream(api)
+    assert stream.status == 200
+    assert stream.readline() == b": the model is starting\n"  # before there is a model
 
-    def started() -> bool | None:
-        if endpoint(api)["start"]["since"]:
-            return True
-        cloud.advance(60)  # a start that failed is the tender's, which looks each minute
-        return None
-
-    wait_for(started, "its start")
-    assert_answered(api, job)
+    assert endpoint(api)["start"]["since"]
+    events = [line for line in stream if line.startswith(b"data: ")]
+    assert len(json.loads(events[0].removeprefix(b"data: "))) == PUBLISHED["num_samples"]
+    assert events[1:] == [b"data: [DONE]\n"]
     assert endpoint(api)["start"]["usual_seconds"] < 120
 
 

@@ -15,6 +15,8 @@ from local_cloud.cloud import Credentials, LocalCloud
 from support.deployed_stacks import Answer, Apis, assert_refused, containers, deployed, ended
 from support.patience import wait_for
 
+CHAT = {"messages": [{"role": "user", "content": "Hello"}]}
+
 
 def raw(client: ApiClient, path: str, body: bytes, content_type: str = "application/json") -> Answer:
     """A POST of any bytes, signed."""
@@ -47,6 +49,46 @@ def test_a_bad_body_is_a_400_that_says_what_to_change(apis: Apis, body: bytes, c
     assert_refused(raw(apis("gpt2"), "/generate", body), 400, code, said)
 
 
+@pytest.mark.parametrize("path", ["/chat/completions", "/completions"])
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", "empty_body"),
+        (b"hello", "invalid_json"),
+        (b'{"model": NaN}', "invalid_json"),
+        (b'{"n": 1, "n": 2}', "invalid_json"),
+        (b'{"metadata": ' + b"[" * 9 + b"]" * 9 + b"}", "invalid_json"),
+        (b'{"tools": ' + b"[" * 100_000, "invalid_json"),
+        (b'["messages"]', "invalid_json"),
+        (b"{}", "unsupported_body"),
+        (b'{"inputs": "a"}', "unsupported_body"),
+        (b'{"messages": [], "prompt": ""}', "unsupported_body"),
+    ],
+    ids=range(10),
+)
+def test_a_bad_body_of_an_openai_client_is_a_400(apis: Apis, path: str, body: bytes, code: str) -> None:
+    answer = raw(apis("qwen3-4b"), path, body)
+    assert_refused(answer, 400, code)
+    assert answer[2]["error"]["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "code", "param"),
+    [
+        ({"stream": True, "model": "gpt-9"}, 404, "model_not_found", "model"),
+        ({"stream": "yes"}, 400, "invalid_parameter", "stream"),
+        ({"stream": True, "max_completion_tokens": 8192}, 400, "invalid_parameter", "max_completion_tokens"),
+        ({"stream": True, "messages": [{"role": "user", "content": "word " * 9000}]}, 400, "rejected_by_model", None),
+    ],
+)
+def test_a_refused_stream_has_a_status(
+    apis: Apis, more: dict[str, Any], status: int, code: str, param: str | None
+) -> None:
+    answer = apis("qwen3-4b").call("POST", "/chat/completions", CHAT | more)
+    assert_refused(answer, status, code)
+    assert answer[2]["error"]["param"] == param
+
+
 def test_a_body_over_the_limit_is_a_413(apis: Apis) -> None:
     body = json.dumps({"inputs": "x" * 131073}).encode()
     assert_refused(raw(apis("gpt2"), "/generate", body), 413, "body_too_large", "131072")
@@ -61,9 +103,6 @@ def test_a_body_over_the_limit_of_the_gateway_is_a_413(apis: Apis) -> None:
 def test_another_content_type_is_a_415(apis: Apis) -> None:
     answer = raw(apis("gpt2"), "/generate", b'{"inputs": "a"}', "text/plain")
     assert_refused(answer, 415, "unsupported_media_type", "application/json")
-
-
-CHAT = {"messages": [{"role": "user", "content": "Hello"}]}
 
 
 @pytest.mark.parametrize(

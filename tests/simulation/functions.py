@@ -15,6 +15,7 @@ from typing import Any
 from simulation.faults import Faults
 from simulation.model import CANARY
 from simulation.scheduler import Killed, Scheduler, Signal, Task
+from support.whole_answers import whole
 
 Handler = Callable[[Any, Any], Any]
 
@@ -194,7 +195,7 @@ class Functions:
         request_id = f"{self.random.getrandbits(64):016x}"
         context = Context(function.name, request_id, self.scheduler.now + function.timeout, self.scheduler)
         try:
-            invocation.result = function.handler(invocation.event, context)
+            invocation.result = whole(function.handler(invocation.event, context))
             json.dumps(invocation.result)  # as Lambda does: a result that is not JSON fails the run
             invocation.outcome = "returned"
         except Killed:

@@ -35,7 +35,8 @@ def test_the_simulated_deployment_is_the_accepted_one(mode: str) -> None:
     }
     assert indexes == deployment.INDEXES
     assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
-    schedules = {rule["ScheduleExpression"] for rule in all_of(template, "Events::Rule")}
+    rules = all_of(template, "Events::Rule")
+    schedules = {rule["ScheduleExpression"] for rule in rules if "EventPattern" not in rule}
     assert schedules == {f"rate({SWEEP_EVERY // 60:.0f} minute)"}
 
 

@@ -84,7 +84,7 @@ def assert_refused(answer: Answer, status: int, code: str, said: str = "") -> No
     found, headers, body = answer
     assert (found, body["error"]["code"]) == (status, code), body
     assert said in body["error"]["message"]
-    assert set(body["error"]) <= {"code", "message", "field"}
+    assert {"code", "message", "type", "param"} <= set(body["error"]) <= {"code", "message", "type", "param", "field"}
     assert len(headers["x-request-id"]) > 10
     assert headers["content-type"].startswith("application/json")
     if status in (429, 503):

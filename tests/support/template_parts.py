@@ -58,3 +58,19 @@ def policies(template: Template, prefix: str) -> list[dict[str, Any]]:
         for name, resource in template["Resources"].items()
         if resource["Type"] == "AWS::IAM::Policy" and name.startswith(prefix)
     ]
+
+
+def routes(template: Template) -> dict[tuple[str, str], dict[str, Any]]:
+    """Methods by their verb and whole path."""
+    resources = template["Resources"]
+
+    def path(reference: dict[str, Any]) -> str:
+        if "Ref" not in reference:  # the API's root
+            return ""
+        own = resources[reference["Ref"]]["Properties"]
+        return f"{path(own['ParentId'])}/{own['PathPart']}"
+
+    return {
+        (method["HttpMethod"], path(method["ResourceId"]) or "/"): method
+        for method in all_of(template, "ApiGateway::Method")
+    }

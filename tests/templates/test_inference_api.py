@@ -7,7 +7,7 @@ import pytest
 
 from inference_api.errors import ApiError
 from inference_api.http import Response
-from support.template_parts import Template, all_of, functions, logical_id, properties, referred
+from support.template_parts import Template, all_of, functions, logical_id, properties, referred, routes
 
 
 @pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "qwen3-4b-async"])
@@ -22,7 +22,7 @@ def test_an_api_key_is_asked_for_on_every_route_and_counted(templates: dict[str,
     methods = all_of(template, "ApiGateway::Method")
     assert {(method["ApiKeyRequired"], method["AuthorizationType"]) for method in methods} == {(True, "CUSTOM")}
     assert properties(template, "ApiGateway::RestApi")["ApiKeySourceType"] == "AUTHORIZER"
-    plan = properties(template, "ApiGateway::UsagePlan")
+    (plan,) = (each for each in all_of(template, "ApiGateway::UsagePlan") if "Tags" not in each)
     assert plan["Quota"] == {"Limit": 12, "Period": "DAY"}
     assert plan["Throttle"] == {"BurstLimit": 50, "RateLimit": 50}
     key = properties(template, "ApiGateway::ApiKey")
@@ -33,23 +33,7 @@ STREAMED = {("POST", "/generate"), ("POST", "/chat/completions"), ("POST", "/com
 OPENAI = {*(STREAMED - {("POST", "/generate")}), ("GET", "/models"), ("GET", "/models/{id+}")}
 
 
-def routes(template: Template) -> dict[tuple[str, str], dict[str, Any]]:
-    """Methods by their verb and whole path."""
-    resources = template["Resources"]
-
-    def path(reference: dict[str, Any]) -> str:
-        if "Ref" not in reference:  # the API's root
-            return ""
-        own = resources[reference["Ref"]]["Properties"]
-        return f"{path(own['ParentId'])}/{own['PathPart']}"
-
-    return {
-        (method["HttpMethod"], path(method["ResourceId"]) or "/"): method
-        for method in all_of(template, "ApiGateway::Method")
-    }
-
-
-@pytest.mark.parametrize("name", ["qwen3-4b", "qwen3-4b-async", "gpt2-ec2", "with-keys", "open"])
+@pytest.mark.parametrize("name", ["qwen3-4b", "qwen3-4b-async", "gpt2-ec2", "with-api-key", "open"])
 def test_three_routes_of_one_function_stream_and_no_other(templates: dict[str, Template], name: str) -> None:
     found = routes(templates[name])
     streamed = {route: each for route, each in found.items() if "ResponseTransferMode" in each["Integration"]}
@@ -62,7 +46,7 @@ def test_three_routes_of_one_function_stream_and_no_other(templates: dict[str, T
 
 
 def test_routes_of_openai_take_a_bearer_and_the_others_the_header(templates: dict[str, Template]) -> None:
-    template = templates["with-keys"]
+    template = templates["with-api-key"]
     for route, method in routes(template).items():
         authorizer = referred(template, method["AuthorizerId"])
         takes_bearer = route in OPENAI or route[1].startswith(("/files", "/batches"))
@@ -71,7 +55,7 @@ def test_routes_of_openai_take_a_bearer_and_the_others_the_header(templates: dic
         assert authorizer["Type"] == "TOKEN"
 
 
-@pytest.mark.parametrize(("name", "kind"), [("qwen3-4b", "AWS_IAM"), ("with-keys", "CUSTOM"), ("open", "NONE")])
+@pytest.mark.parametrize(("name", "kind"), [("qwen3-4b", "AWS_IAM"), ("with-api-key", "CUSTOM"), ("open", "NONE")])
 def test_routes_of_openai_ask_for_what_the_other_routes_ask(
     templates: dict[str, Template], name: str, kind: str
 ) -> None:
@@ -80,15 +64,15 @@ def test_routes_of_openai_ask_for_what_the_other_routes_ask(
 
 
 def test_no_named_key_and_no_secret_is_in_a_template(templates: dict[str, Template]) -> None:
-    template = templates["with-keys"]
+    template = templates["with-api-key"]
     keys = all_of(template, "ApiGateway::ApiKey")
     assert [set(key) & {"Name", "Value"} for key in keys] == [set()]
     variables = functions(template)["authorize"]["Environment"]["Variables"]
-    assert set(json.loads(variables["API_KEYS"])) == {"alice", "batch-team", "guest"}
+    assert set(json.loads(variables["API_KEYS"])) == {"team-search", "guest", "trial"}
     plans = all_of(template, "ApiGateway::UsagePlan")
     named = {tag["Value"]: plan for plan in plans for tag in plan.get("Tags", []) if tag["Key"] == "slipway:key"}
-    assert set(named) == {"alice", "batch-team", "guest"}
-    assert named["batch-team"]["Quota"] == {"Limit": 1000, "Period": "MONTH"}
+    assert set(named) == {"team-search", "guest", "trial"}
+    assert named["team-search"]["Quota"] == {"Limit": 90_000, "Period": "MONTH"}
 
 
 def test_only_the_word_none_opens_the_api(templates: dict[str, Template]) -> None:
@@ -261,7 +245,9 @@ def test_the_log_role_of_the_account_outlives_its_stack(templates: dict[str, Tem
     assert {each["DeletionPolicy"] for each in resources} == {"RetainExceptOnCreate"}
 
 
-@pytest.mark.parametrize(("name", "functions_of_it"), [("gpt2", 8), ("async", 8), ("jobs-off", 2), ("with-keys", 10)])
+@pytest.mark.parametrize(
+    ("name", "functions_of_it"), [("gpt2", 8), ("async", 8), ("jobs-off", 2), ("with-api-key", 13)]
+)
 def test_alarms_watch_the_api_and_every_function(
     templates: dict[str, Template], name: str, functions_of_it: int
 ) -> None:

@@ -82,7 +82,7 @@ def api() -> Resources:
             "Lambda::Permission", named | {"Principal": "apigateway.amazonaws.com"}
         )
     stages: dict[str, Any] = {"ApiStages": [{"ApiId": api_id, "Stage": {"Ref": "Stage"}}]}
-    limits = {
+    limits: dict[str, dict[str, Any]] = {
         "Roomy": {"Throttle": {"RateLimit": 100, "BurstLimit": 100}},
         "Narrow": {"Throttle": {"RateLimit": 1, "BurstLimit": 2}},
         "Counted": {"Quota": {"Limit": 2, "Period": "MONTH"}},

@@ -19,7 +19,7 @@ from support.deployed_stacks import edited, ended, update
 from support.known_deployments import ACCOUNT_SETTINGS
 from support.organizations import REGION, Organization
 from support.small_stacks import create, resource
-from support.template_parts import Template, properties
+from support.template_parts import Template, all_of, properties
 
 EMULATED = {name: lists["emulated"] for name, lists in json.loads(DATA.read_text()).items() if lists["emulated"]}
 
@@ -98,7 +98,7 @@ def change_what_is_read_late(template: Template, of_pools: Template) -> None:
     properties(template, kind)[name] = json.loads(
         json.dumps(properties(of_pools, kind)[name]).replace("ml.g6.2xlarge", "ml.any")
     )
-    properties(template, "Events::Rule")["ScheduleExpression"] = "rate(2 minutes)"
+    all_of(template, "Events::Rule")[0]["ScheduleExpression"] = "rate(2 minutes)"
 
 
 @pytest.mark.parametrize("resource_type", EMULATED)

@@ -9,6 +9,7 @@ from inference_api.errors import InvocationError
 from inference_api.heartbeat import opened
 from inference_api.http import Request, Response, StreamedResponse, streams
 from inference_api.metered_call import MeteredCall, admit
+from inference_api.not_ready import or_by_job
 from inference_api.openai import routes, sse, whole
 from inference_api.openai.parts import objects
 from inference_api.request_body import body_for_model, check_request_body
@@ -21,9 +22,14 @@ from inference_api.time_budget import limit_whole_answer
 @streams
 def route(request: Request) -> Response | StreamedResponse:
     """By the path of the API; the function has no others."""
-    return {"/chat/completions": routes.chat, "/completions": routes.completions, "/generate": _generate}[
-        request.resource
-    ](request)
+    routes_by_path = {"/chat/completions": routes.chat, "/completions": routes.completions, "/generate": _generate}
+    return or_by_job(request, routes_by_path[request.resource](request), _by_job)
+
+
+def _by_job(request: Request) -> Response | StreamedResponse:
+    from inference_api.handlers.generate_by_job import by_job  # a start without what jobs need is faster
+
+    return by_job(request, sleeps=True)
 
 
 def _generate(request: Request) -> Response | StreamedResponse:

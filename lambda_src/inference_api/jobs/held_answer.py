@@ -104,7 +104,7 @@ def _held(job: Job, rows: Iterator[Job], beat: bytes) -> Generator[bytes, None, 
     next_at = runtime().now() + BEAT
     for row in rows:
         job = row
-        if runtime().now() >= next_at:
+        if job.is_open and runtime().now() >= next_at:
             next_at += BEAT
             yield beat
     return job

@@ -114,7 +114,7 @@ class StreamingWorker(_runtime.ProvidedWorker):  # type: ignore[misc, name-defin
     def _mark_first_poll(self, generation: int) -> bool:
         is_wanted: bool = super()._mark_first_poll(generation)
         # The poll that hands out the first event of a process comes before the event, all others after an answer.
-        if self._response_ready.is_set():
+        if self._response_ready.is_set() or (self._current_request_id and self._pending.empty()):
             self._asks_for_work.set()
         return is_wanted
 
@@ -153,9 +153,14 @@ def _api_for(worker: StreamingWorker, generation: int, base: Any) -> Any:
                 for piece in _chunks(self.rfile):
                     relay.put(piece) if relay else pieces.append(piece)
                 trailers = dict(_trailers(self.rfile))
+                if relay:
+                    relay.detach()
             except (OSError, ValueError):
                 self.close_connection = True
                 if relay and relay.is_closed:
+                    # Until it asks again, the process is at work and gets no other event.
+                    while not worker._stopping and not worker._asks_for_work.wait(0.1):
+                        pass
                     return "response", {}  # the caller has hung up, which is no failure of the function
                 return "error", {"errorType": "Runtime.TruncatedResponse", "errorMessage": "The stream was cut."}
             if "lambda-runtime-function-error-type" in trailers:

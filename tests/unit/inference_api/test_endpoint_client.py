@@ -2,8 +2,10 @@
 
 import io
 import socket
+import struct
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -263,3 +265,88 @@ def test_a_worker_learns_whether_the_model_may_have_run(error: ClientError, ran:
 def test_an_answer_is_unchanged() -> None:
     raw = b"\xff" * (MAX_RESPONSE_BYTES + 1)
     assert EndpointClient(RuntimeFake(raw, "image/png"), "endpoint").invoke(BODY) == (raw, "image/png")
+
+
+def frame(kind: str, name: str, payload: bytes) -> bytes:
+    """A message of an event stream (AWS, "Amazon Transcribe: event stream encoding")."""
+    headers = b""
+    for key, value in ((":message-type", kind), (f":{kind}-type", name)):
+        headers += bytes([len(key)]) + key.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode()
+    prelude = struct.pack(">II", 16 + len(headers) + len(payload), len(headers))
+    message = prelude + struct.pack(">I", zlib.crc32(prelude)) + headers + payload
+    return message + struct.pack(">I", zlib.crc32(message))
+
+
+def streaming(*messages: bytes, ends: bool = True) -> Script:
+    def send(request: BaseHTTPRequestHandler) -> None:
+        request.wfile.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: application/vnd.amazon.eventstream\r\ntransfer-encoding: chunked\r\n\r\n"
+        )
+        for message in messages:
+            request.wfile.write(b"%x\r\n%b\r\n" % (len(message), message))
+        if ends:
+            request.wfile.write(b"0\r\n\r\n")
+        else:
+            hang_up(request)
+
+    return send
+
+
+PARTS = frame("event", "PayloadPart", b"\xf0\x9f"), frame("event", "PayloadPart", b"\x98\x80")
+
+
+def rest_of(stream: Iterator[bytes]) -> tuple[list[bytes], str | None]:
+    """The parts, and the code of the error after them."""
+    parts: list[bytes] = []
+    try:
+        for part in stream:
+            parts.append(part)
+    except InvocationError as error:
+        return parts, error.code
+    return parts, None
+
+
+@pytest.mark.parametrize(
+    ("script", "parts", "code"),
+    [
+        (streaming(*PARTS), 2, None),
+        (streaming(*PARTS, frame("exception", "ModelStreamError", b'{"Message": "x"}')), 2, "model_error"),
+        (streaming(*PARTS, frame("exception", "InternalStreamFailure", b"{}")), 2, "endpoint_unreachable"),
+        (streaming(*PARTS, ends=False), 2, "endpoint_unreachable"),
+        (hang_up, 0, "endpoint_unreachable"),
+        (fail, 0, "endpoint_not_ready"),
+    ],
+)
+def test_a_stream_gives_its_parts_and_ends_as_it_ended(
+    endpoint_on: Callable[..., EndpointClient], script: Script, parts: int, code: str | None
+) -> None:
+    with runtime_that(script) as runtime:
+        assert rest_of(endpoint_on(runtime.url).stream(BODY)) == ([b"\xf0\x9f", b"\x98\x80"][:parts], code)
+        assert runtime.requests == 1
+
+
+def test_a_stream_that_breaks_at_the_limit_of_time_is_a_timeout(endpoint_on: Callable[..., EndpointClient]) -> None:
+    times = iter([0, 0, 0, 480, 480])
+    with runtime_that(streaming(frame("exception", "ModelStreamError", b"{}"))) as runtime:
+        assert rest_of(endpoint_on(runtime.url, clock=lambda: next(times)).stream(BODY))[1] == "model_timeout"
+
+
+def test_hanging_up_ends_a_read_that_another_thread_waits_in(endpoint_on: Callable[..., EndpointClient]) -> None:
+    gone = threading.Event()
+
+    def wait_for_the_caller(request: BaseHTTPRequestHandler) -> None:
+        streaming(PARTS[0], ends=False)(request)
+        assert request.connection.recv(1) == b""
+        gone.set()
+
+    with runtime_that(wait_for_the_caller) as runtime:
+        endpoint = endpoint_on(runtime.url)
+        ended: list[tuple[list[bytes], str | None]] = []
+        stream = endpoint.stream(BODY)
+        assert next(stream) == b"\xf0\x9f"
+        reader = threading.Thread(target=lambda: ended.append(rest_of(stream)))
+        reader.start()
+        endpoint.hang_up()
+        assert gone.wait(30)
+        reader.join(30)
+        assert ended == [([], "endpoint_unreachable")]

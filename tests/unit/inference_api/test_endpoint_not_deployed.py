@@ -18,6 +18,7 @@ from inference_api.handlers import (
     tend_machines,
 )
 from inference_api.runtime import Runtime
+from support.whole_answers import whole
 
 EVENTS = Path(__file__).parents[2] / "events"
 ENVIRONMENT = {
@@ -89,7 +90,7 @@ def forget() -> None:
 
 
 def ask(handler: Any, event: str = "generate_with_iam") -> tuple[int, dict[str, Any], Any]:
-    answer = handler(json.loads((EVENTS / f"{event}.json").read_text()), None)
+    answer = whole(handler(json.loads((EVENTS / f"{event}.json").read_text()), None))
     return answer["statusCode"], answer["headers"], json.loads(answer["body"])
 
 

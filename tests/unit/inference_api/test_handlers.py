@@ -14,6 +14,7 @@ import pytest
 from inference_api import deployed_engine
 from inference_api.handlers import describe_endpoint, generate
 from inference_api.settings import settings
+from support.whole_answers import whole
 
 EVENTS = Path(__file__).parents[2] / "events"
 ENVIRONMENT = {
@@ -69,6 +70,11 @@ class _AwsHandler(BaseHTTPRequestHandler):
         """The tests' output stays readable."""
 
 
+def generated(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = whole(generate.handler(event, context))
+    return answer
+
+
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsDouble]:
     with AwsDouble() as server:
@@ -93,14 +99,14 @@ def event(name: str, **changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["generate_with_iam", "generate_with_api_key"])
 def test_the_models_answer_is_the_answer(aws: AwsDouble, name: str) -> None:
-    answer = generate.handler(event(name), None)
+    answer = generated(event(name), None)
     assert (answer["statusCode"], answer["body"]) == (200, '[{"generated_text": "The sea is calm."}]')
     assert answer["headers"]["content-type"] == "application/json"
 
 
 def test_the_endpoint_gets_the_callers_bytes_unchanged(aws: AwsDouble) -> None:
     body = '{ "inputs" : "caf\u00e9 \\u00e9", "parameters": {"temperature": 1.0e0}, "batch_size": 4 }\n'
-    generate.handler(event("generate_with_iam", body=body), None)
+    generated(event("generate_with_iam", body=body), None)
     ((path, headers, received),) = aws.received
     assert (path, received) == ("/endpoints/gpt2-0a1b2c3d/invocations", body.encode())
     assert (headers["content-type"], headers["accept"]) == ("application/json", "application/json")
@@ -108,9 +114,7 @@ def test_the_endpoint_gets_the_callers_bytes_unchanged(aws: AwsDouble) -> None:
 
 def test_a_refused_body_never_reaches_the_endpoint(aws: AwsDouble) -> None:
     aws.body = b'{"EndpointConfigName": "configuration-1", "EndpointStatus": "InService"}'
-    answer = generate.handler(
-        event("generate_with_iam", body='{"inputs": "a", "parameters": {"temperature": 0}}'), None
-    )
+    answer = generated(event("generate_with_iam", body='{"inputs": "a", "parameters": {"temperature": 0}}'), None)
     assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (400, "invalid_parameter")
     assert [headers.get("x-amz-target") for _, headers, _ in aws.received] == ["SageMaker.DescribeEndpoint"]
 
@@ -118,7 +122,7 @@ def test_a_refused_body_never_reaches_the_endpoint(aws: AwsDouble) -> None:
 @pytest.mark.parametrize("body", [b'{"inputs": "\xff"}', b"\x80", b'{"inputs": "a"}\x00\xfe'])
 def test_bytes_that_are_no_text_are_refused_by_name(aws: AwsDouble, body: bytes) -> None:
     encoded = event("generate_with_iam", body=b64encode(body).decode(), isBase64Encoded=True)
-    answer = generate.handler(encoded, None)
+    answer = generated(encoded, None)
     error = json.loads(answer["body"])["error"]
     assert (answer["statusCode"], error["code"], "send it in UTF-8" in error["message"]) == (400, "invalid_json", True)
     assert aws.received == []
@@ -128,14 +132,14 @@ def test_sagemakers_wrapping_of_a_models_refusal_is_taken_off(aws: AwsDouble) ->
     wrapped = {"OriginalStatusCode": 422, "OriginalMessage": "too many tokens", "LogStreamArn": "arn:aws:logs:x"}
     aws.status, aws.headers = 424, {"x-amzn-errortype": "ModelError"}
     aws.body = json.dumps(wrapped | {"Message": "Received client error (422) from primary"}).encode()
-    answer = generate.handler(event("generate_with_iam"), None)
-    error = {"code": "rejected_by_model", "message": "The model refused the request: too many tokens"}
+    answer = generated(event("generate_with_iam"), None)
+    error: dict[str, Any] = {"code": "rejected_by_model", "message": "The model refused the request: too many tokens"}
     error |= {"type": "invalid_request_error", "param": None}
     assert (answer["statusCode"], json.loads(answer["body"])) == (400, {"error": error})
 
 
 def test_neither_prompt_nor_answer_is_printed(aws: AwsDouble, capsys: pytest.CaptureFixture[str]) -> None:
-    generate.handler(event("generate_with_iam"), None)
+    generated(event("generate_with_iam"), None)
     printed = capsys.readouterr().out
     assert "The sea" not in printed
     counted, line = map(json.loads, printed.splitlines())
@@ -165,7 +169,7 @@ def test_a_failure_of_the_deployed_model_alone_counts_against_an_update(
     aws.status, aws.headers = 424, {"x-amzn-errortype": "ModelError"}
     aws.body = json.dumps({"OriginalStatusCode": status, "Message": "timed out"}).encode()
     aws.described = json.dumps(described).encode()
-    generate.handler(event("generate_with_iam"), None)
+    generated(event("generate_with_iam"), None)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     found = [line for line in lines if "ModelTimeouts" in line]
     values = [{name: line[name] for name in line if name.startswith("Model")} for line in found]
@@ -200,7 +204,7 @@ def test_an_endpoint_that_runs_another_configuration_does_not_name_the_deployed_
 def test_a_body_that_only_the_deployed_engine_refuses_reaches_an_endpoint_that_runs_another(aws: AwsDouble) -> None:
     aws.body = b'{"EndpointConfigName": "configuration-0", "EndpointStatus": "Updating"}'
     body = '{"inputs": "a", "parameters": {"temperature": 0}}'
-    assert generate.handler(event("generate_with_iam", body=body), None)["statusCode"] == 200
+    assert generated(event("generate_with_iam", body=body), None)["statusCode"] == 200
     assert [headers.get("x-amz-target") for _, headers, _ in aws.received] == ["SageMaker.DescribeEndpoint", None]
     assert aws.received[1][2] == body.encode()
 
@@ -219,7 +223,7 @@ def test_an_endpoint_that_is_not_there_yet_is_being_created_and_not_ready(aws: A
     assert (answer["statusCode"], json.loads(answer["body"])["status"]) == (200, "Creating")
     aws.headers = {"x-amzn-errortype": "ValidationError"}
     aws.body = b'{"message": "Endpoint gpt2-0a1b2c3d of account 123456789012 not found."}'
-    answer = generate.handler(event("generate_with_iam"), None)
+    answer = generated(event("generate_with_iam"), None)
     assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (503, "endpoint_not_ready")
     assert answer["headers"]["retry-after"] == "10"
     assert "123456789012" not in answer["body"]
@@ -249,5 +253,5 @@ def test_a_call_that_could_outlast_the_function_is_not_begun(
 
 def test_a_function_without_its_settings_answers_in_our_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("REQUEST_SCHEMA", raising=False)
-    answer = generate.handler(event("generate_with_iam"), None)
+    answer = generated(event("generate_with_iam"), None)
     assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (500, "internal_error")

@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64encode
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
-from inference_api.errors import ApiError, BusyError
-from inference_api.http import Request, Response, answers
+from inference_api.errors import ApiError, BusyError, InvocationError, endpoint_unreachable, model_timeout
+from inference_api.http import Request, Response, StreamedResponse, answers, streams
 
 EVENTS = Path(__file__).parents[2] / "events"
 CANARY = "my secret prompt"
@@ -231,3 +232,73 @@ def test_a_key_that_expires_while_its_authorizers_answer_is_kept_is_a_401() -> N
     assert answer["statusCode"] == 401
     assert json.loads(answer["body"])["error"]["code"] == "invalid_api_key"
     assert echo(event_of_key(key="alice", expires="9999999999"), None)["statusCode"] == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (model_timeout(), True),
+        (ApiError(502, "answer_too_large", ""), True),
+        (ApiError(500, "internal_error", ""), True),
+        (endpoint_unreachable("ReadTimeout", ran=True), True),
+        (endpoint_unreachable("ConnectTimeout", ran=False), False),
+        (ApiError(429, "throttled", ""), False),
+    ],
+)
+def test_clients_are_told_not_to_repeat_what_may_be_paid_twice(error: ApiError, told: bool) -> None:
+    assert answer_to(error)["headers"].get("x-should-retry") == ("false" if told else None)
+
+
+def streamed(*pieces: bytes | Exception, content_type: str = "text/event-stream") -> Any:
+    def each() -> Iterator[bytes]:
+        for piece in pieces:
+            if isinstance(piece, Exception):
+                raise piece
+            yield piece
+
+    @streams
+    def route(request: Request) -> StreamedResponse:
+        return StreamedResponse(each(), content_type)
+
+    return route(event("generate_with_iam"), None)
+
+
+def test_a_stream_is_logged_once_at_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = streamed(b"one", b"two")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/event-stream")
+    assert capsys.readouterr().out == ""
+    assert b"".join(answer.pieces) == b"onetwo"
+    line = log_line(capsys)
+    assert 0 <= line["first_byte_ms"] <= line["latency_ms"]
+    assert (line["status"], line["code"], line["bytes_out"], line["hung_up"]) == (200, None, 6, False)
+
+
+def test_an_error_of_the_first_piece_has_its_status(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = streamed(ApiError(429, "throttled", "", retry_after_in_seconds=2))
+    assert (answer.status, answer.headers["retry-after"]) == (429, "2")
+    assert json.loads(b"".join(answer.pieces))["error"]["type"] == "rate_limit_error"
+    assert log_line(capsys)["code"] == "throttled"
+
+
+@pytest.mark.parametrize(("content_type", "first"), [("text/event-stream", b"data: 1\n\n"), ("application/json", b" ")])
+def test_a_later_error_is_the_last_of_the_stream(
+    capsys: pytest.CaptureFixture[str], content_type: str, first: bytes
+) -> None:
+    answer = streamed(first, model_timeout(), content_type=content_type)
+    text = b"".join(answer.pieces)
+    error = json.loads(text.removeprefix(first).removeprefix(b"data: "))["error"]
+    assert (answer.status, error["code"], error["type"]) == (200, "model_timeout", "server_error")
+    line = log_line(capsys)
+    assert (line["status"], line["code"], line["bytes_out"]) == (200, "model_timeout", len(text))
+
+
+def test_a_later_error_of_any_other_content_breaks_it_off() -> None:
+    answer = streamed(b"half", model_timeout(), content_type="text/plain")
+    with pytest.raises(InvocationError):
+        list(answer.pieces)
+
+
+def test_a_caller_who_leaves_is_logged_even_if_nothing_was_sent(capsys: pytest.CaptureFixture[str]) -> None:
+    streamed(b"one", b"two").pieces.close()
+    line = log_line(capsys)
+    assert (line["bytes_out"], line["hung_up"]) == (0, True)

@@ -56,6 +56,7 @@ class Account:
         self.refuses_to_delete_tables = False
         self.ec2 = StandInEc2()
         # Three versions: SageMaker went back to the second by itself, CloudFormation holds the third for deployed.
+        self.keys = {"k1": "chat-search-0a1b2c3d"}
         self.endpoints = {"chat-1a2b3c4d": {"EndpointStatus": "InService", "EndpointConfigName": "Configuration-2"}}
         self.configurations = {f"Configuration-{each}": f"Model-{each}" for each in (1, 2, 3)}
         self.models = {*self.configurations.values(), "Model-of-another"}
@@ -167,6 +168,14 @@ class Account:
     def delete_log_group(self, logGroupName: str) -> None:
         del self.groups[logGroupName]
 
+    def get_api_key(self, apiKey: str) -> Any:
+        if apiKey not in self.keys:
+            raise refusal("GetApiKey", "NotFoundException")
+        return {"name": self.keys[apiKey]}
+
+    def delete_api_key(self, apiKey: str) -> None:
+        del self.keys[apiKey]
+
     @property
     def holds_no_files(self) -> bool:
         return not any((self.buckets, self.versions, self.markers, self.uploads))
@@ -221,6 +230,14 @@ def test_yes_removes_without_asking() -> None:
     account = Account()
     assert purge("chat", account, None) == 0
     assert not account.buckets
+
+
+def test_values_of_keys_go_with_a_stack_that_is_gone_and_never_before() -> None:
+    arns = [f"arn:aws:apigateway:eu-west-1::/apikeys/{key_id}" for key_id in ("k1", "revoked")]
+    assert purge("chat", living := Account(stack="CREATE_COMPLETE", arns=arns), None) == 0
+    assert living.keys
+    assert purge("chat", account := Account(arns=arns), None) == 0
+    assert not account.keys
 
 
 @pytest.mark.parametrize("status", ["DELETE_FAILED", "ROLLBACK_COMPLETE"])

@@ -176,7 +176,7 @@ def test_an_error_before_the_first_byte_is_a_status(deploy: Deploy, sagemaker: A
 def test_a_refusal_of_sagemaker_is_a_status(deploy: Deploy, sagemaker: Any) -> None:
     deploy("lmi-vllm")
     refused = {"Error": {"Code": "ModelNotReadyException"}, "ResponseMetadata": {"HTTPStatusCode": 429}}
-    sagemaker(refusal=ClientError(refused, "InvokeEndpointWithResponseStream"))  # type: ignore[arg-type]
+    sagemaker(refusal=ClientError(refused, "InvokeEndpointWithResponseStream"))
     answer = post(CHAT | {"stream": True})
     assert (answer.status, json.loads(body(answer))["error"]["code"]) == (503, "endpoint_not_ready")
 

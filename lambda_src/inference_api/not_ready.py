@@ -1,0 +1,33 @@
+"""A request that the endpoint refuses as not ready is answered by a job, where there are jobs."""
+
+from collections.abc import Callable, Iterator
+
+from inference_api.errors import InvocationError
+from inference_api.http import Request, Response, StreamedResponse
+from inference_api.settings import takes_jobs
+from inference_api.streaming_runtime import close
+
+Answered = Response | StreamedResponse
+
+
+def or_by_job(request: Request, response: Answered, by_job: Callable[[Request], Answered]) -> Answered:
+    """The same response, or the job's if the model was not asked; a refusal after which it may have run stays."""
+    if not isinstance(response, StreamedResponse) or not request.caller or not takes_jobs():
+        return response
+    return StreamedResponse(_pieces(request, response.pieces, by_job), response.content_type)
+
+
+def _pieces(request: Request, pieces: Iterator[bytes], by_job: Callable[[Request], Answered]) -> Iterator[bytes]:
+    try:
+        yield from pieces
+        return
+    except InvocationError as error:
+        if error.code != "endpoint_not_ready" or error.ran:
+            raise
+    finally:
+        close(pieces)
+    instead = by_job(request)
+    if isinstance(instead, StreamedResponse):
+        yield from instead.pieces
+    else:
+        yield instead.text.encode()

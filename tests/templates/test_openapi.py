@@ -1,0 +1,44 @@
+"""The OpenAPI document against the templates, the functions and the gateway's own answers, both ways."""
+
+import ast
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from inference_api import errors
+from slipway.openapi import CODES, document
+from support.template_parts import Template, all_of, routes
+
+FUNCTIONS = Path(__file__).parents[2] / "lambda_src"
+PATHS = document()["paths"]
+
+
+def test_the_document_has_every_route_and_no_other(templates: dict[str, Template]) -> None:
+    documented = {(method.upper(), path) for path, methods in PATHS.items() for method in methods}
+    assert documented == {(method, path.replace("+}", "}")) for method, path in routes(templates["with-api-key"])}
+
+
+def test_the_document_has_every_code_of_an_error_and_no_other(templates: dict[str, Template]) -> None:
+    gateway = {
+        (int(answer.get("StatusCode", 0)), json.loads(answer["ResponseTemplates"]["application/json"])["error"]["code"])
+        for name in ("qwen3-4b", "with-api-key", "open")
+        for answer in all_of(templates[name], "ApiGateway::GatewayResponse")
+    }
+    of_tokens = [errors.tokens_exceeded(period, 1, datetime.now(UTC), 0) for period in ("minute", "month")]
+    said = {*raised(), *gateway, *((each.status, each.code) for each in of_tokens)}
+    documented = {(status, code) for status, codes in CODES.items() for code in codes}
+    # A status without number is that of each kind: the document names those that callers have met.
+    assert {each for each in documented if each[1] != "request_refused"} == {each for each in said if each[0]}
+    assert (0, "request_refused") in said
+
+
+def raised() -> set[tuple[object, object]]:
+    """Status and code of each error that a function makes, where both are written out."""
+    calls = [
+        node
+        for path in FUNCTIONS.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Error")
+    ]
+    pairs = [[each.value for each in call.args[:2] if isinstance(each, ast.Constant)] for call in calls]
+    return {(pair[0], pair[1]) for pair in pairs if len(pair) == 2 and isinstance(pair[0], int)}
