@@ -8,13 +8,14 @@ from pathlib import Path
 import hypothesis
 import pytest
 import schemathesis
-from .conftest import Served
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
     status_code_conformance,
 )
+
+from .conftest import Served
 
 # Of all routes together; CI tries fewer.
 CASES = int(os.environ.get("OPENAPI_CASES", "190"))

@@ -3,7 +3,6 @@
 import functools
 import json
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -196,16 +195,12 @@ def check_authorizer(properties: dict[str, Any]) -> None:
 
 def install() -> None:
     ministack.follow_clock(_gateway)
-    repairs: dict[str, Callable[..., Any]] = {
-        "_api_key_from_request": _key_of_request,
-        "_authorize_request_v1": _authorize,
-        "_create_api_key": _create_key,
-        "_create_usage_plan_key": _add_to_plan,
-        "_delete_api_key": _delete_key,
-        "_invoke_authorizer_lambda": _invoke_authorizer,
-        "_update_api_key": _update_key,
-        "handle_request": _handle,
-    }
-    for name, repair in repairs.items():
-        setattr(_gateway, name, functools.partial(repair, getattr(_gateway, name)))
+    _gateway._api_key_from_request = functools.partial(_key_of_request, _gateway._api_key_from_request)
+    _gateway._authorize_request_v1 = functools.partial(_authorize, _gateway._authorize_request_v1)
+    _gateway._create_api_key = functools.partial(_create_key, _gateway._create_api_key)
+    _gateway._create_usage_plan_key = functools.partial(_add_to_plan, _gateway._create_usage_plan_key)
+    _gateway._delete_api_key = functools.partial(_delete_key, _gateway._delete_api_key)
+    _gateway._invoke_authorizer_lambda = functools.partial(_invoke_authorizer, _gateway._invoke_authorizer_lambda)
+    _gateway._update_api_key = functools.partial(_update_key, _gateway._update_api_key)
+    _gateway.handle_request = functools.partial(_handle, _gateway.handle_request)
     _gateway._check_quota = _check_quota

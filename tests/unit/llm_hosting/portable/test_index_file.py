@@ -128,7 +128,7 @@ def test_handlers_are_found_by_getattr_and_modules_are_as_in_a_folder(inline: Pa
     assert (found["finders"], found["again"]) == (0, "inference_api.errors")
     assert found["source"] in source
     assert f'{inline}/inference_api/http.py", line ' in found["trace"]
-    assert 'event["requestContext"].get("identity")' in found["trace"]
+    assert 'event["requestContext"].get("authorizer")' in found["trace"]
     assert (found["data"], missing) == (source, "FileNotFoundError")
     assert not (inline / "inference_api").exists()
 
