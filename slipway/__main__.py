@@ -43,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_status,
         _add_call,
         _add_playground,
+        _add_openapi,
         _add_logs,
         _add_keys,
         _add_usage,
@@ -263,6 +264,15 @@ def _add_playground(commands: Any) -> None:
     text = "a page to try the model, and a URL for any HTTP client: signs its calls, on this machine only"
     page = _add_deployed(commands, "playground", text, run, "qwen3-4b")
     page.add_argument("--port", type=_port, default=0, help="port on 127.0.0.1 (default: a free one)")
+
+
+def _add_openapi(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import deployed_openapi
+
+        return deployed_openapi.run(given.deployment, given.region)
+
+    _add_deployed(commands, "openapi", "print the OpenAPI document of a deployed API", run, "qwen3-4b > openapi.json")
 
 
 def _add_logs(commands: Any) -> None:

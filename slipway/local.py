@@ -83,7 +83,8 @@ def run(deployment: str, port: int, clock_speed: float, weights: Path | None = N
             print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
             print(f"\npython -m slipway verify {stacks[-1].name}\n")
             with _playground(cloud, stacks[-1].name, region) as proxy:
-                print(f"playground  {proxy.url}\n")
+                print(f"playground  {proxy.url}")
+                print(f"openapi     {proxy.url}openapi.json\n")
                 print("Ctrl-C stops it.", flush=True)
                 _stay(cloud)
     except KeyboardInterrupt:

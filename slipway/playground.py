@@ -18,6 +18,7 @@ from playground import serve
 from slipway.aws_errors import sentence
 from slipway.call import refusal
 from slipway.deployed_api import DeployedApi
+from slipway.deployed_openapi import document_of
 from slipway.deployed_stack import DeployedStack, with_stack
 
 _LARGEST_BODY = 10 * 1024 * 1024  # API Gateway's own limit
@@ -63,6 +64,7 @@ class SigningProxy(ThreadingHTTPServer):
         self.api, self.token = api, secrets.token_urlsafe(24)
         self.host = f"127.0.0.1:{self.server_port}"
         self.url = f"http://{self.host}/{self.token}/"
+        self.document = document_of(stack)
         self.settings = serve.config(stack.variables) | {
             "auth": "api-key" if "ApiKeyId" in stack.outputs else "iam",
             "deployment": stack.name,
@@ -89,6 +91,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if (path := self._own_path()) is None:
+            return
+        if path == "openapi.json":
+            body = json.dumps(self.server.document).encode()
+            self._answer(200, {"content-type": "application/json", "x-content-type-options": "nosniff"}, body)
             return
         name = path.removeprefix("playground/")
         if path == "" or name != path:
