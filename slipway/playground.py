@@ -61,10 +61,9 @@ class SigningProxy(ThreadingHTTPServer):
 
     def __init__(self, stack: DeployedStack, api: DeployedApi, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
-        self.api, self.token = api, secrets.token_urlsafe(24)
+        self.stack, self.api, self.token = stack, api, secrets.token_urlsafe(24)
         self.host = f"127.0.0.1:{self.server_port}"
         self.url = f"http://{self.host}/{self.token}/"
-        self.document = document_of(stack)
         self.settings = serve.config(stack.variables) | {
             "auth": "api-key" if "ApiKeyId" in stack.outputs else "iam",
             "deployment": stack.name,
@@ -93,8 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
         if (path := self._own_path()) is None:
             return
         if path == "openapi.json":
-            body = json.dumps(self.server.document).encode()
-            self._answer(200, {"content-type": "application/json", "x-content-type-options": "nosniff"}, body)
+            self._describe()
             return
         name = path.removeprefix("playground/")
         if path == "" or name != path:
@@ -133,6 +131,16 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             return path
         return None
+
+    def _describe(self) -> None:
+        """The OpenAPI document of the API."""
+        try:
+            document = json.dumps(document_of(self.server.stack))
+        except (BotoCoreError, ClientError) as error:
+            self._refuse(502, "api_not_described", sentence(error))
+            return
+        headers = {"content-type": "application/json", "x-content-type-options": "nosniff"}
+        self._answer(200, headers, document.encode())
 
     def _forward(self, path: str, data: bytes | None) -> None:
         if not _PATH.fullmatch(path):

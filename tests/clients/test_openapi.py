@@ -1,13 +1,15 @@
-"""The OpenAPI document against real answers, with bodies that schemathesis makes of it, and that it spoils."""
+"""The OpenAPI document against real answers, with requests that schemathesis makes of it, and that it spoils."""
 
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 import schemathesis
+from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -19,16 +21,33 @@ from .conftest import Served
 
 # Of all routes together; CI tries fewer.
 CASES = int(os.environ.get("OPENAPI_CASES", "190"))
-DOCUMENT = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
+SCHEMA = schemathesis.openapi.from_dict(
+    json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text(encoding="utf-8"))
+)
+ROUTES = [(path, method) for path, methods in SCHEMA.raw_schema["paths"].items() for method in methods]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-ROUTES = [(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods]
+PROMPT = {"prompt": "A list is", "max_tokens": 3}
+
+
+def send(case: schemathesis.Case, api: Served) -> Any:
+    """The answer, after it has been checked."""
+    headers = {"x-api-key": api.key, "authorization": f"Bearer {api.key}"}
+    answer = case.call(base_url=api.url, headers=headers, timeout=60)
+    case.validate_response(answer, checks=CHECKS)
+    return answer
+
+
+def test_the_document_is_one_of_openapi_3_1() -> None:
+    assert SCHEMA.raw_schema["openapi"].startswith("3.1.")
+    SCHEMA.validate()  # by OpenAPI's own meta-schema, which schemathesis holds
 
 
 @pytest.mark.parametrize(("path", "method"), ROUTES)
 def test_every_answer_is_documented_and_none_is_a_failure(served: Mapping[str, Served], path: str, method: str) -> None:
-    api = served["lmi"]
-    schema = schemathesis.openapi.from_dict(DOCUMENT)
-    headers = {"x-api-key": api.key, "authorization": f"Bearer {api.key}"}
+    operation = SCHEMA[path][method.upper()]
+    cases = operation.as_strategy()
+    if operation.body or operation.path_parameters or operation.query:
+        cases |= operation.as_strategy(GenerationMode.NEGATIVE)
 
     @hypothesis.settings(
         max_examples=-(-CASES // len(ROUTES)),
@@ -37,9 +56,38 @@ def test_every_answer_is_documented_and_none_is_a_failure(served: Mapping[str, S
         database=None,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    @hypothesis.given(case=schema[path][method.upper()].as_strategy())
+    @hypothesis.given(case=cases)
     def answers_as_documented(case: schemathesis.Case) -> None:
-        answer = case.call(base_url=api.url, headers=headers, timeout=60)
-        case.validate_response(answer, checks=CHECKS)
+        send(case, served["lmi"])
 
     answers_as_documented()
+
+
+def test_the_life_of_a_job_is_documented(lmi: Served) -> None:
+    """Generated ids are those of no job."""
+    job = send(SCHEMA["/jobs"]["POST"].Case(body=PROMPT, query={"wait": 25}), lmi).json()
+    own = {"id": job["id"]}
+    assert send(SCHEMA["/jobs/{id}"]["GET"].Case(path_parameters=own), lmi).json()["status"] == "succeeded"
+    assert job["id"] in [each["id"] for each in send(SCHEMA["/jobs"]["GET"].Case(), lmi).json()["jobs"]]
+    assert send(SCHEMA["/jobs/{id}"]["DELETE"].Case(path_parameters=own), lmi).status_code == 409
+
+
+def test_the_life_of_a_batch_is_documented(lmi: Served) -> None:
+    line = {"custom_id": "1", "method": "POST", "url": "/v1/completions", "body": PROMPT}
+    form = {"purpose": "batch", "file": json.dumps(line)}
+    upload = SCHEMA["/files"]["POST"].Case(body=form, media_type="multipart/form-data")
+    file = {"id": send(upload, lmi).json()["id"]}
+    assert json.loads(send(SCHEMA["/files/{id}/content"]["GET"].Case(path_parameters=file), lmi).text) == line
+    wanted = {"input_file_id": file["id"], "endpoint": "/v1/completions", "completion_window": "24h"}
+    batch = {"id": send(SCHEMA["/batches"]["POST"].Case(body=wanted), lmi).json()["id"]}
+    assert send(SCHEMA["/batches/{id}"]["GET"].Case(path_parameters=batch), lmi).status_code == 200
+    # It may have ended by itself.
+    assert send(SCHEMA["/batches/{id}/cancel"]["POST"].Case(path_parameters=batch), lmi).status_code in (200, 409)
+    assert send(SCHEMA["/batches"]["GET"].Case(), lmi).json()["data"]
+    assert send(SCHEMA["/files/{id}"]["GET"].Case(path_parameters=file), lmi).status_code == 200
+    assert send(SCHEMA["/files/{id}"]["DELETE"].Case(path_parameters=file), lmi).json()["deleted"]
+
+
+def test_the_models_id_is_found_with_its_slash(lmi: Served) -> None:
+    (model,) = send(SCHEMA["/models"]["GET"].Case(), lmi).json()["data"]
+    assert send(SCHEMA["/models/{id}"]["GET"].Case(path_parameters={"id": model["id"]}), lmi).json() == model

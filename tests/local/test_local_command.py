@@ -104,6 +104,8 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     assert pasted(*exports, 'python -m slipway call gpt2 "A list is" --max-tokens 3').strip()
     (page,) = re.findall("^playground  (http://127.0.0.1:.*/)$", printed, re.MULTILINE)
     assert "<title>Slipway playground</title>" in requests.get(page, timeout=30).text
+    (document,) = re.findall("^openapi     (http://127.0.0.1:.*)$", printed, re.MULTILINE)
+    assert "/jobs/{id}" in requests.get(document, timeout=30).json()["paths"]
     assert requests.post(f"{page}generate", json={"inputs": "A list is"}, timeout=60).json()[0]["generated_text"]
     family = family_of(process)
     assert len(family) >= 3, "the emulator, a model and a function"

@@ -172,6 +172,16 @@ class TestCall:
         assert outcome.stderr.startswith("400 ")
 
 
+def test_openapi_prints_the_document_of_this_api_and_of_no_other_route(slipway: Command, api: ApiClient) -> None:
+    document = json.loads(slipway("openapi", NAME).stdout)
+    assert set(document["paths"]) == {"/generate", "/jobs", "/jobs/{id}", "/endpoint"}
+    assert document["paths"]["/generate"]["post"]["security"] == [{"signature": []}]
+    assert document["components"]["schemas"]["Complete"]["properties"]["model"]["examples"] == [
+        api.call("GET", "/endpoint")[2]["model_id"]
+    ]
+    assert document["servers"] == [{"url": api.url.rstrip("/")}]
+
+
 class TestPlayground:
     def test_a_curl_line_works_unsigned_no_secret_is_printed_and_ctrl_c_ends_it(
         self, api: ApiClient, cloud: LocalCloud

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from inference_api import errors
-from slipway.openapi import CODES, document
+from slipway.openapi import document
+from slipway.openapi_schemas import CODES
 from support.template_parts import Template, all_of, routes
 
 FUNCTIONS = Path(__file__).parents[2] / "lambda_src"
