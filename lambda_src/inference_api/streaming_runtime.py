@@ -11,7 +11,7 @@ import time
 import traceback
 from base64 import b64encode
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from typing import Any, NamedTuple, NoReturn
@@ -68,6 +68,7 @@ def _serve(api: HTTPConnection, route: Route) -> NoReturn:
         api.request("GET", f"{_PREFIX}/next")
         response = api.getresponse()
         event, headers = json.loads(response.read()), response.headers
+        api.close()  # nobody says how long an idle connection lives, and an answer may take minutes
         os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id", "")
         context = Context(
             headers["Lambda-Runtime-Aws-Request-Id"],
@@ -82,15 +83,16 @@ def _serve(api: HTTPConnection, route: Route) -> NoReturn:
             _post(api, f"{place}/error", _failure(error), {_ERROR_TYPE: type(error).__name__, **attempt})
             continue
         with closing(answer.pieces):
-            try:
+            with suppress(OSError, HTTPException):  # the reader hung up
                 _post(api, f"{place}/response", _chunks(answer), {**_STREAMING, **attempt})
-            except (OSError, HTTPException):
-                api.close()  # the reader hung up
 
 
 def _post(api: HTTPConnection, path: str, body: bytes | Iterator[bytes], headers: Mapping[str, str]) -> None:
-    api.request("POST", path, body, headers)
-    api.getresponse().read()
+    try:
+        api.request("POST", path, body, headers)
+        api.getresponse().read()
+    finally:
+        api.close()
 
 
 def _chunks(answer: Streamed) -> Iterator[bytes]:

@@ -38,7 +38,7 @@ def raw(client: ApiClient, path: str, body: bytes, content_type: str = "applicat
         (b'{"messages": [{"role": "user", "content": "x"}]}', "unsupported_body", '"inputs"'),
         (b'{"inputs": "a", "prompt": "b"}', "unsupported_body", "prompt"),
         (b'{"inputs": 5}', "invalid_input", "inputs"),
-        (b'{"inputs": "a", "stream": true}', "stream_not_supported", "stream"),
+        (b'{"inputs": "a", "stream": "yes"}', "invalid_parameter", "stream"),
         (b'{"inputs": "a", "parameters": {"temperature": 0}}', "invalid_parameter", "greater than 0"),
         (b'{"inputs": "a", "parameters": {"max_new_tokens": true}}', "invalid_parameter", "whole number"),
         (b'{"inputs": "a", "parameters": {"top_p": "high"}}', "invalid_parameter", "number"),

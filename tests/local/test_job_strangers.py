@@ -59,7 +59,7 @@ def test_nothing_hostile_is_accepted_and_nothing_is_written(
     for name, body in HOSTILE.items():
         status, headers, answer = client.send("POST", "/jobs", body, {"content-type": "application/json"})
         assert 400 <= status < 500, (name, status, answer)
-        assert set(answer["error"]) <= {"code", "message", "field"}, name
+        assert set(answer["error"]) <= {"code", "message", "type", "param", "field"}, name
         assert len(headers["x-request-id"]) > 10, name
     assert stored(cloud, stacks[mode]) <= before  # expired ones may go
 

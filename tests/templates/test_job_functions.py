@@ -80,8 +80,8 @@ def test_each_function_has_its_timeout(templates: dict[str, Template]) -> None:
         for handler, function in functions(templates[name]).items()
     }
     assert timeouts == {
-        "generate": 28,
-        "generate_by_job": 28,
+        "generate": 860,
+        "generate_by_job": 860,
         "describe_endpoint": 10,
         "submit_job": 28,
         "poll_job": 28,
@@ -188,7 +188,11 @@ COMMON_ALARMS = {
         ),
         (
             "with-api-key",
-            {("AWS/SQS", "ApproximateAgeOfOldestMessage", "Maximum", 600), ("Slipway", "JobFailed", "Average", 0.3)},
+            {
+                ("AWS/SQS", "ApproximateAgeOfOldestMessage", "Maximum", 600),
+                ("Slipway", "JobFailed", "Average", 0.3),
+                ("Slipway", "BatchesStuck", "Sum", 0),
+            },
         ),
     ],
 )

@@ -107,7 +107,11 @@ MACHINE: Grants = (
     | {"s3:PutObject": {"bucket/output/*"}, "ssm:UpdateInstanceInformation": {"*"}}
     | {f"ssmmessages:{verb}{end}Channel": {"*"} for verb in ("Create", "Open") for end in ("Control", "Data")}
 )
-FOR_OPENAI: dict[str, Grants] = REALTIME | {"generate": INVOKE | SUBMIT | SEND, "models": DESCRIBE}
+FOR_OPENAI: dict[str, Grants] = (
+    REALTIME
+    | BATCHES
+    | {"generate": INVOKE | SUBMIT | SEND, "models": DESCRIBE, "advance_batches": ADVANCE | DESCRIBE | SEND}
+)
 WITHOUT_JOBS: dict[str, Grants] = {name: REALTIME[name] for name in ("generate", "describe_endpoint")}
 
 
