@@ -55,10 +55,12 @@ class DeployedApi:
         return _answer(self.send(method, path, data, {"content-type": "application/json"} if data else {}))
 
     def send(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> Any:
-        """As `call`, with any bytes; botocore's AWSResponse."""
-        request = AWSRequest(method=method, url=f"{self.url}{path.lstrip('/')}", data=data, headers=dict(headers))
+        """As `call`, with any bytes; botocore's AWSResponse, whose `raw` is to be read as it comes, or `content`."""
+        url = f"{self.url}{path.lstrip('/')}"
+        request = AWSRequest(method=method, url=url, data=data, headers=dict(headers), stream_output=True)
         if self._key:
             request.headers["x-api-key"] = self._key
+            request.headers["authorization"] = f"Bearer {self._key}"  # OpenAI's routes take it there
         elif self._credentials:
             frozen = self._credentials.get_frozen_credentials()
             SigV4Auth(frozen, "execute-api", self._region).add_auth(request)

@@ -85,6 +85,7 @@ def run(deployment: str, port: int, clock_speed: float, weights: Path | None = N
             with _playground(cloud, stacks[-1].name, region) as proxy:
                 print(f"playground  {proxy.url}")
                 print(f"openapi     {proxy.url}openapi.json\n")
+                print(*proxy.for_openai, "", sep="\n")
                 print("Ctrl-C stops it.", flush=True)
                 _stay(cloud)
     except KeyboardInterrupt:

@@ -9,6 +9,7 @@ import re
 import secrets
 import sys
 import threading
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -23,10 +24,19 @@ from slipway.deployed_stack import DeployedStack, with_stack
 
 _LARGEST_BODY = 10 * 1024 * 1024  # API Gateway's own limit
 _READ_TIMEOUT_IN_SECONDS = 30  # of a client that sends its request
-# Of the API's routes: no dots, escapes or empty segments that could name anything else after signing.
-_PATH = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*(\?([A-Za-z0-9_.~&=+-]|%[0-9A-Fa-f]{2})*)?")
-_ASKED = ("accept", "content-type", "idempotency-key")
-_ANSWERED = ("cache-control", "content-type", "location", "retry-after", "x-content-type-options", "x-request-id")
+# Of the API's routes: no segments of dots, escapes or empty segments that could name anything else after signing.
+_SEGMENT = "[A-Za-z0-9_-][A-Za-z0-9_.-]*"
+_PATH = re.compile(rf"{_SEGMENT}(/{_SEGMENT})*(\?([A-Za-z0-9_.~&=+-]|%[0-9A-Fa-f]{{2}})*)?")
+_ASKED = ("accept", "content-type", "idempotency-key", "x-wait")
+_ANSWERED = (
+    "cache-control",
+    "content-type",
+    "location",
+    "retry-after",
+    "x-content-type-options",
+    "x-request-id",
+    "x-should-retry",
+)
 
 
 def run(name: str, region: str | None, port: int) -> int:
@@ -45,7 +55,8 @@ def _serve(stack: DeployedStack, port: int) -> int:
         return 2
     with proxy:
         print(f"{stack.name}: {proxy.url}\n")
-        print(f"curl -sS {proxy.url}endpoint\n")
+        print(f"curl -sS {proxy.url}endpoint")
+        print(*proxy.for_openai, "", sep="\n")
         print("Whoever has this URL on this machine calls with your credentials. Ctrl-C stops it.", flush=True)
         threading.Event().wait()
     return 0
@@ -71,6 +82,12 @@ class SigningProxy(ThreadingHTTPServer):
             "api_url": api.url,
             "signed_by_proxy": True,
         }
+
+    @property
+    def for_openai(self) -> list[str]:
+        """A line to paste into a shell: clients of OpenAI then call through the proxy. None without their routes."""
+        routes = self.stack.variables.get("OPENAI_ROUTES")
+        return [f"export OPENAI_BASE_URL={self.url} OPENAI_API_KEY=unused"] if routes else []
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Nothing: a browser that leaves breaks its connection."""
@@ -143,6 +160,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(200, headers, document.encode())
 
     def _forward(self, path: str, data: bytes | None) -> None:
+        if path.startswith("models/"):
+            path = path.replace("%2F", "/")  # clients of OpenAI escape the slash of a model's id; the route takes both
         if not _PATH.fullmatch(path):
             self._refuse(404, "no_such_route", "The API has no such route.")
             return
@@ -153,18 +172,28 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(502, "api_unreachable", sentence(error))
             return
         given = {name: response.headers[name] for name in _ANSWERED if name in response.headers}
-        self._answer(response.status_code, given, response.content)
+        if "content-length" in response.headers:
+            self._answer(response.status_code, given, response.content)
+            return
+        with closing(response.raw):
+            self._begin(response.status_code, given)
+            for piece in response.raw.stream():
+                self.wfile.write(piece)
 
     def _refuse(self, status: int, code: str, message: str) -> None:
         error = json.dumps({"error": {"code": code, "message": message}})
         self._answer(status, {"content-type": "application/json", "x-content-type-options": "nosniff"}, error.encode())
 
     def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self._begin(status, headers | {"content-length": str(len(body))})
+        self.wfile.write(body)
+
+    def _begin(self, status: int, headers: dict[str, str]) -> None:
+        """Without a content-length the end of the connection is that of the body."""
         self.send_response(status)
-        for name, value in (headers | {"content-length": str(len(body))}).items():
+        for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Of http.server itself, for a request that it can't read or a method that it does not know."""

@@ -102,6 +102,14 @@ def test_any_client_calls_through_the_proxy_and_gets_what_the_api_says(proxy: Si
     assert str(api.api_key) not in requests.get(f"{proxy.url}playground/config.json", timeout=60).text
 
 
+def test_a_stream_passes_through_the_proxy(proxy: SigningProxy) -> None:
+    with requests.post(f"{proxy.url}generate", json={**BODY, "stream": True}, stream=True, timeout=60) as answer:
+        events = [line for line in answer.iter_lines() if line]
+    assert (answer.headers["content-type"], "content-length" in answer.headers) == ("text/event-stream", False)
+    assert len(events) > 3
+    assert events[-1] == b"data: [DONE]"
+
+
 @pytest.mark.parametrize(
     ("headers", "code"),
     [
