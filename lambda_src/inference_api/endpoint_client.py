@@ -3,8 +3,8 @@
 import os
 import socket
 import time
-from collections.abc import Callable, Generator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
 
@@ -79,25 +79,21 @@ class EndpointClient:
         self._on_end(None)
         return answer
 
-    def stream(self, body: bytes) -> Generator[bytes, None, None]:
-        """The answer in parts, cut anywhere. Raises InvocationError, before the first part as `invoke` does, or later.
+    @contextmanager
+    def stream(self, body: bytes) -> Iterator[Iterator[bytes]]:
+        """The answer in parts, cut anywhere; on_end also hears of an InvocationError that the reader finds in them.
 
-        Nothing is sent until the first part is asked for. Closing it ends the read; a caller who leaves before the
-        first part is not counted.
+        Nothing is sent until the first part is asked for. The parts raise InvocationError, the first as `invoke` does.
         """
-        begun = False
+        parts, failure = self._stream(body), None
         try:
-            for part in self._stream(body):
-                begun = True
-                yield part
+            yield parts
         except errors.InvocationError as error:
-            self._on_end(error)
+            failure = error
             raise
-        except GeneratorExit:
-            if begun:
-                self._on_end(None)
-            raise
-        self._on_end(None)
+        finally:
+            parts.close()
+            self._on_end(failure)
 
     def hang_up(self) -> None:
         """End the reads of streams in which other threads wait."""

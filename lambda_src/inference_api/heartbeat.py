@@ -9,6 +9,8 @@ from inference_api.time_budget import BEAT
 
 COMMENT = b": waiting for the model\n\n"  # which readers of server-sent events skip
 SPACE = b" "  # which readers of JSON skip
+# What is left of a read ends in a moment; the function is frozen at the end of its answer, and may never go on.
+_TO_END_IN_SECONDS = 2
 
 
 def opened(
@@ -26,7 +28,8 @@ def opened(
     """
     found: SimpleQueue[bytes | Exception | None] = SimpleQueue()
     closed = Event()
-    Thread(target=_read, args=(pieces, found.put, closed), daemon=True).start()
+    reader = Thread(target=_read, args=(pieces, found.put, closed), daemon=True)
+    reader.start()
     wait = first_after
     try:
         while True:
@@ -43,6 +46,7 @@ def opened(
     finally:
         closed.set()
         interrupt()
+        reader.join(_TO_END_IN_SECONDS)
 
 
 def _read(pieces: Iterator[bytes], put: Callable[[bytes | Exception | None], None], closed: Event) -> None:

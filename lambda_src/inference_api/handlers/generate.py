@@ -5,7 +5,6 @@ from functools import cache
 
 from inference_api import deployed_engine
 from inference_api.endpoint_client import EndpointClient, one_call
-from inference_api.errors import InvocationError
 from inference_api.heartbeat import opened
 from inference_api.http import Request, Response, StreamedResponse, streams
 from inference_api.metered_call import MeteredCall, admit
@@ -45,19 +44,15 @@ def _generate(request: Request) -> Response | StreamedResponse:
             return StreamedResponse(opened(meter.measured(_events(body, meter)), interrupt=routes.endpoint().hang_up))
         limit_whole_answer()
         answer = endpoint().invoke(body)
+        runtime().answer_before(request.ends_at)  # a slow answer is counted, too
         meter.answer(answer.body)
     return answer.to_response()
 
 
 def _events(body: bytes, meter: MeteredCall) -> Iterator[bytes]:
     """The engine's own objects, whatever it puts around them."""
-    parts = routes.endpoint().stream(body)
-    try:
+    with routes.endpoint().stream(body) as parts:
         yield from sse.events(_counted(value, meter) for value in objects(parts))
-    except InvocationError as error:
-        parts.throw(error)
-    finally:
-        parts.close()
 
 
 def _counted(value: object, meter: MeteredCall) -> object:

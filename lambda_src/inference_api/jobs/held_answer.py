@@ -42,6 +42,7 @@ def stream(
     def pieces() -> Iterator[bytes]:
         following = service.long_poll.follow(job, end, place)
         with closing(following):
+            next(following)
             yield b": the model is starting\n\n" if sleeps else b": the model has the request\n\n"
             ended = yield from _held(job, following, f": waiting for job {job.id}\n\n".encode())
         yield from events(answer_of(ended, service))

@@ -87,8 +87,12 @@ class LongPoll:
             self._places.give_back(owner, place)
 
     def follow(self, job: Job, end: float, place: str) -> Generator[Job, None, None]:
-        """The job after each read, to its end or the time `end`. Frees the place then, or when closed."""
+        """The job as it is, and after each read, to its end or the time `end`.
+
+        Frees the place then, or when closed; the first `next` makes that so.
+        """
         try:
+            yield job
             while job.is_open and self._runtime.now() + READ_INTERVAL_IN_SECONDS <= end:
                 self._runtime.sleep(READ_INTERVAL_IN_SECONDS)
                 with suppress(*PASSING_ERRORS):

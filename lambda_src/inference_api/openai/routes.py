@@ -1,8 +1,8 @@
 """POST /chat/completions and POST /completions where the model answers at once."""
 
 import json
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 
 from inference_api import deployed_engine, errors, metered_call
@@ -62,24 +62,9 @@ def _whole(call: OpenAICall, on_usage: OnUsage) -> Iterator[bytes]:
     yield json.dumps(answer).encode()
 
 
-@contextmanager
-def _asked(call: OpenAICall, body: bytes) -> Iterator[Iterator[bytes]]:
-    """The parts of the endpoint's answer; the endpoint's client hears of errors that are found in them."""
-    parts = _parts(call, body)
-    try:
-        yield parts
-    except errors.InvocationError as error:
-        parts.throw(error)
-    finally:
-        parts.close()
-
-
-def _parts(call: OpenAICall, body: bytes) -> Generator[bytes]:
+def _asked(call: OpenAICall, body: bytes) -> AbstractContextManager[Iterator[bytes]]:
     """SageMaker may not stream from a container that does not; its other call ends after a minute."""
-    if call.engine_streams:
-        yield from endpoint().stream(body)
-    else:
-        yield endpoint().invoke(body).body
+    return endpoint().stream(body) if call.engine_streams else nullcontext(iter([endpoint().invoke(body).body]))
 
 
 def _joined(parts: Iterable[bytes]) -> bytes:

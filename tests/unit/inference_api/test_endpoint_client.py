@@ -7,7 +7,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -295,12 +295,13 @@ def streaming(*messages: bytes, ends: bool = True) -> Script:
 PARTS = frame("event", "PayloadPart", b"\xf0\x9f"), frame("event", "PayloadPart", b"\x98\x80")
 
 
-def rest_of(stream: Iterator[bytes]) -> tuple[list[bytes], str | None]:
+def rest_of(stream: AbstractContextManager[Iterator[bytes]]) -> tuple[list[bytes], str | None]:
     """The parts, and the code of the error after them."""
     parts: list[bytes] = []
     try:
-        for part in stream:
-            parts.append(part)
+        with stream as found:
+            for part in found:
+                parts.append(part)
     except InvocationError as error:
         return parts, error.code
     return parts, None
@@ -341,12 +342,19 @@ def test_hanging_up_ends_a_read_that_another_thread_waits_in(endpoint_on: Callab
 
     with runtime_that(wait_for_the_caller) as runtime:
         endpoint = endpoint_on(runtime.url)
-        ended: list[tuple[list[bytes], str | None]] = []
-        stream = endpoint.stream(BODY)
-        assert next(stream) == b"\xf0\x9f"
-        reader = threading.Thread(target=lambda: ended.append(rest_of(stream)))
+        ended: list[bytes] = []
+        begun = threading.Event()
+
+        def read() -> None:
+            with suppress(InvocationError), endpoint.stream(BODY) as stream:
+                ended.append(next(stream))
+                begun.set()
+                ended.append(next(stream))
+
+        reader = threading.Thread(target=read)
         reader.start()
+        assert begun.wait(30)
         endpoint.hang_up()
         assert gone.wait(30)
         reader.join(30)
-        assert ended == [([], "endpoint_unreachable")]
+        assert (reader.is_alive(), ended) == (False, [b"\xf0\x9f"])

@@ -4,6 +4,7 @@ import json
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from inference_api import deployed_engine
+from inference_api import deployed_engine, runtime
 from inference_api.handlers import describe_endpoint, generate
 from inference_api.settings import settings
 from support.whole_answers import whole
@@ -255,3 +256,11 @@ def test_a_function_without_its_settings_answers_in_our_shape(monkeypatch: pytes
     monkeypatch.delenv("REQUEST_SCHEMA", raising=False)
     answer = generated(event("generate_with_iam"), None)
     assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (500, "internal_error")
+
+
+def test_a_slow_answer_leaves_time_to_count_it(aws: AwsDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+    monkeypatch.setattr(runtime, "_current", replace(runtime.runtime(), answer_before=limits.append))
+    generated(event("generate_with_iam"), SimpleNamespace(get_remaining_time_in_millis=lambda: 860_000))
+    whole_function, whole_answer, counting = limits
+    assert whole_answer < whole_function == counting

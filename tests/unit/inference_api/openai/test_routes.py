@@ -249,11 +249,14 @@ def test_a_hostile_body_is_a_400_and_costs_no_call(deploy: Deploy, sagemaker: An
     assert {"code", "message", "param"} <= error.keys()
 
 
-def test_an_error_in_the_engines_words_counts_against_an_update_and_ends_the_read(
-    deploy: Deploy, sagemaker: Any, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "rest", [[b'{"error": "CUDA out of memory", "code": 424}\n', RAW], []], ids=["in words", "silently"]
+)
+def test_an_error_that_is_found_in_the_parts_counts_against_an_update_and_ends_the_read(
+    deploy: Deploy, sagemaker: Any, capsys: pytest.CaptureFixture[str], rest: list[bytes]
 ) -> None:
     deploy("lmi-vllm")
-    client = sagemaker(json.dumps(LINES[0]).encode() + b"\n", b'{"error": "CUDA out of memory", "code": 424}\n', RAW)
+    client = sagemaker(json.dumps(LINES[0]).encode() + b"\n", *rest)
     body(post(CHAT | {"stream": True}))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["ModelFailures"] for line in lines if "ModelFailures" in line] == [1]
