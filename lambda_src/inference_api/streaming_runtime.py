@@ -82,9 +82,8 @@ def _serve(api: HTTPConnection, route: Route) -> NoReturn:
         except Exception as error:
             _post(api, f"{place}/error", _failure(error), {_ERROR_TYPE: type(error).__name__, **attempt})
             continue
-        with closing(answer.pieces):
-            with suppress(OSError, HTTPException):  # the reader hung up
-                _post(api, f"{place}/response", _chunks(answer), {**_STREAMING, **attempt})
+        with closing(answer.pieces), suppress(OSError, HTTPException):  # the reader hung up
+            _post(api, f"{place}/response", _chunks(answer), {**_STREAMING, **attempt})
 
 
 def _post(api: HTTPConnection, path: str, body: bytes | Iterator[bytes], headers: Mapping[str, str]) -> None:
