@@ -1,7 +1,9 @@
 """IAM: which service a role or a resource policy lets in, what a role may do, and calls made as a role."""
 
+import functools
 import hashlib
 import json
+import re
 from contextvars import ContextVar
 from typing import Any
 
@@ -14,6 +16,7 @@ _iam_evaluator = ministack.internals(
     "ministack.core.iam_evaluator",
     "EvalContext",
     "_conditions_met",
+    "_fnmatch_compile",
     "_gather_role_policies",
     "_request_origin",
     "evaluate",
@@ -128,8 +131,21 @@ def session_of_role(role_arn: str, session_name: str = "SageMaker") -> dict[str,
     }
 
 
+def _let_wildcards_match_line_feeds() -> None:
+    """A policy's `*` stands for every character: a path's parameter may hold a line feed."""
+    original = _iam_evaluator._fnmatch_compile
+
+    @functools.cache
+    def compiled(pattern: str, ignore_case: bool) -> re.Pattern[str]:
+        found = original(pattern, ignore_case)
+        return re.compile(found.pattern, found.flags | re.DOTALL)
+
+    _iam_evaluator._fnmatch_compile = compiled
+
+
 def install() -> None:
     _count_loopback_as_tls()
+    _let_wildcards_match_line_feeds()
     # An account's in all regions: stacks of one name in two regions must not share them.
     for name in ("InstanceProfile", "Role"):
         generate_unique_names(f"AWS::IAM::{name}")

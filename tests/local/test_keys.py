@@ -65,6 +65,10 @@ def test_a_missing_malformed_or_unknown_key_is_a_401(api: ApiClient, key: str | 
     assert_refused(replace(api, api_key=key).call("GET", "/endpoint"), 401, "invalid_api_key", "key")
 
 
+def test_a_key_opens_every_path(api: ApiClient) -> None:
+    assert_refused(api.call("GET", "/jobs/a%0Ab"), 404, "job_not_found", "job")
+
+
 def test_a_key_of_no_plan_of_this_api_is_a_401(api: ApiClient, cloud: LocalCloud) -> None:
     value = "KeyOfAnotherApi" * 3
     cloud.client("apigateway", region=api.region).create_api_key(name="another", enabled=True, value=value)

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -15,6 +16,7 @@ _gateway = ministack.internals(
     "ministack.services.apigateway_v1",
     "_api_key_from_request",
     "_api_keys",
+    "_arn_matches",
     "_authorize_request_v1",
     "_check_quota",
     "_create_api_key",
@@ -193,8 +195,15 @@ def check_authorizer(properties: dict[str, Any]) -> None:
         raise ValueError("Authorizer result TTL must be between 0 and 3600 seconds")
 
 
+def _arn_matches(pattern: str, arn: str) -> bool:
+    """A policy's `*` and `?` stand for every character: a path's parameter may hold a line feed."""
+    regex = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return re.fullmatch(regex, arn, re.DOTALL) is not None
+
+
 def install() -> None:
     ministack.follow_clock(_gateway)
+    _gateway._arn_matches = _arn_matches
     _gateway._api_key_from_request = functools.partial(_key_of_request, _gateway._api_key_from_request)
     _gateway._authorize_request_v1 = functools.partial(_authorize, _gateway._authorize_request_v1)
     _gateway._create_api_key = functools.partial(_create_key, _gateway._create_api_key)
