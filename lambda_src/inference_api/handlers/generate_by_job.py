@@ -1,76 +1,14 @@
 """POST /generate, /chat/completions and /completions where only jobs reach the model."""
 
-import json
-from collections.abc import Iterator
-
-from inference_api import deployed_engine, errors
-from inference_api.answer import Answer
-from inference_api.errors import ApiError
+from inference_api.answer_by_job import by_job
 from inference_api.http import Request, Response, StreamedResponse, streams
-from inference_api.jobs import held_answer
-from inference_api.jobs.long_poll import retry_after, seconds_to_wait
-from inference_api.jobs.service import job_service
-from inference_api.jobs.view import accepted
-from inference_api.openai import sse
-from inference_api.openai.body import read_call
-from inference_api.openai.call import OpenAICall
-from inference_api.openai.parts import read_value
-from inference_api.openai.whole import as_chunks, openai_object
-from inference_api.request_body import check_request_body
-from inference_api.runtime import runtime
-from inference_api.settings import settings
 from inference_api.streaming_runtime import serve
-from inference_api.time_budget import limit_whole_answer
 
 
 @streams
 def route(request: Request) -> Response | StreamedResponse:
     """By the request's path."""
     return by_job(request)
-
-
-def by_job(request: Request, *, sleeps: bool = False) -> Response | StreamedResponse:
-    """sleeps: whether the model has just refused the request as not ready."""
-    if request.resource in ("/chat/completions", "/completions"):
-        call = read_call(request.body, request.content_type, chat=request.resource == "/chat/completions")
-        if call.streams:
-            return held_answer.stream(request, call.unstreamed(), lambda each: _chunks(each, call), sleeps=sleeps)
-        return held_answer.whole(request, call.unstreamed(), lambda each: openai_object(each.body, call), sleeps=sleeps)
-    rules = settings().request_rules
-    document = check_request_body(request.body, request.content_type, rules, deployed_engine.serves, may_stream=True)
-    if not document.get("stream"):
-        return _generate(request)
-    body = {name: value for name, value in document.items() if name not in ("stream", "stream_options")}
-    return held_answer.stream(request, json.dumps(body, ensure_ascii=False).encode(), _event, sleeps=sleeps)
-
-
-def _generate(request: Request) -> Response:
-    """POST /generate: 200 with the model's answer, or 202 with the job if it has not ended after `wait` seconds."""
-    limit_whole_answer()
-    started = runtime().now()
-    service, longest = job_service(), settings().longest_wait_in_seconds
-    seconds = seconds_to_wait(request, longest, longest)
-    job = service.submit(request)
-    job, held = service.long_poll.until_ended(job, started + seconds)
-    if not job.is_open:
-        answer = held_answer.answer_of(job, service)
-        try:
-            return answer.to_response()
-        except ApiError as error:
-            raise errors.answer_of_job(error.code, job.id) from None
-    until_ready = service.backend.seconds_until_ready
-    wait = retry_after(job, runtime().now(), asked=seconds, held=held, until_ready=until_ready)
-    return accepted(job, service, wait)
-
-
-def _event(answer: Answer) -> Iterator[bytes]:
-    """The engine's own object."""
-    return sse.events([read_value(answer.body)])
-
-
-def _chunks(answer: Answer, call: OpenAICall) -> Iterator[bytes]:
-    whole = openai_object(answer.body, call)
-    return sse.events(as_chunks(whole if call.with_usage else {**whole, "usage": None}))
 
 
 handler = serve(route)
