@@ -93,6 +93,12 @@ _RESPONSES = (
     GatewayResponse("API_CONFIGURATION_ERROR", 503, "service_unavailable", _UNAVAILABLE, 5),
 )
 
+# The authorizer failed or was throttled. Like INTEGRATION_FAILURE, they have a status of their own: 500.
+_AUTHORIZER_FAILED = tuple(
+    GatewayResponse(kind, 503, "service_unavailable", _UNAVAILABLE, 5)
+    for kind in ("AUTHORIZER_FAILURE", "AUTHORIZER_CONFIGURATION_ERROR")
+)
+
 
 def gateway_responses(settings: Api, *, takes_jobs: bool, openai: bool) -> tuple[GatewayResponse, ...]:
     """The answers of an API with these settings. openai: whether it has the routes of OpenAI's clients."""
@@ -107,6 +113,7 @@ def gateway_responses(settings: Api, *, takes_jobs: bool, openai: bool) -> tuple
             _NO_SUCH_ROUTE[auth].format(routes=_routes(takes_jobs=takes_jobs, openai=openai)),
         ),
         _access_denied(auth),
+        *(_AUTHORIZER_FAILED if auth == "api-key" else ()),
         GatewayResponse(
             "INTEGRATION_TIMEOUT",
             504,

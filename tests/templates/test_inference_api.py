@@ -7,6 +7,8 @@ import pytest
 
 from inference_api.errors import ApiError
 from inference_api.http import Response
+from llm_hosting.deployment import Api
+from llm_hosting.gateway_responses import gateway_responses
 from support.template_parts import Template, all_of, functions, logical_id, properties, referred, routes
 
 
@@ -282,3 +284,10 @@ def test_alarms_watch_the_api_and_every_function(
     watched = {logical_id(each["Metric"]["Dimensions"][0]["Value"]) for each in stats}
     assert watched == {key for key, each in template["Resources"].items() if each["Type"] == "AWS::Lambda::Function"}
     assert len(watched) == functions_of_it
+
+
+def test_a_failed_authorizer_is_answered_as_unavailable() -> None:
+    responses = gateway_responses(Api(auth="api-key"), takes_jobs=True, openai=True)
+    answers = {response.kind: (response.status, response.code) for response in responses}
+    for kind in ("AUTHORIZER_FAILURE", "AUTHORIZER_CONFIGURATION_ERROR"):
+        assert answers[kind] == (503, "service_unavailable")
