@@ -66,7 +66,7 @@ TIMEOUTS = {
     "poll_job": 28,
     "list_jobs": 28,
     "cancel_job": 28,
-    "generate": 28,
+    "generate": 860,
     "sweep_jobs": 60,
     "record_result": 30,
     "run_job": 90,

@@ -60,7 +60,8 @@ class Gateway:
         answer = invocation.result
         if invocation.outcome != "returned":
             return Reply(502, {}, {"error": {"code": "function_failed", "message": ""}})
-        is_json = answer["headers"]["content-type"] == "application/json"
+        # A model may answer with nothing at all.
+        is_json = bool(answer["body"]) and answer["headers"]["content-type"] == "application/json"
         return Reply(answer["statusCode"], answer["headers"], json.loads(answer["body"]) if is_json else answer["body"])
 
 
