@@ -135,4 +135,5 @@ def _access_denied(auth: str) -> GatewayResponse:
 def _routes(*, takes_jobs: bool, openai: bool) -> str:
     jobs = ("POST or GET /jobs", "GET or DELETE /jobs/{id}") if takes_jobs else ()
     openai_routes = ("POST /chat/completions", "POST /completions", "GET /models") if openai else ()
-    return ", ".join(["POST /generate", *jobs, *openai_routes, "or GET /endpoint"])
+    batches = ("POST /files", "POST /batches") if takes_jobs and openai else ()
+    return ", ".join(["POST /generate", *jobs, *openai_routes, *batches, "or GET /endpoint"])
