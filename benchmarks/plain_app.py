@@ -22,6 +22,7 @@ GATEWAY_RESPONSES = {
     "EXPIRED_TOKEN": (403, "expired_token", "The temporary credentials have expired."),
     "ACCESS_DENIED": (403, "access_denied", "The caller may not use this route."),
     "INVALID_API_KEY": (403, "invalid_api_key", "Send a valid key in the header x-api-key."),
+    "UNAUTHORIZED": (401, "invalid_api_key", "Send a valid key."),
     "THROTTLED": (429, "throttled", "Too many requests at once."),
     "QUOTA_EXCEEDED": (429, "quota_exceeded", "The quota of this key is used up."),
     "REQUEST_TOO_LARGE": (413, "body_too_large", "The body is over 10 MB."),

@@ -1,40 +1,39 @@
-"""CPU of this process per token: an engine's stream read, translated, and written into chunks; milliseconds."""
+"""CPU of the function's process per token of POST /chat/completions, in milliseconds.
+
+From SageMaker's event stream on a socket to the chunks for Lambda's Runtime API. Its environment is that of the
+function.
+"""
 
 import contextlib
 import io
 import json
+import socket
+from pathlib import Path
 from time import process_time
 
-from inference_api.heartbeat import opened
-from inference_api.http import Request, StreamedResponse, streams
-from inference_api.openai import sse
-from inference_api.openai.parts import objects
-from inference_api.streaming_runtime import _chunks
-
 TOKENS = 20_000
-CHUNK = {
-    "id": "chatcmpl-1",
-    "object": "chat.completion.chunk",
-    "created": 1,
-    "model": "m",
-    "choices": [{"index": 0, "delta": {"content": " token"}, "finish_reason": None}],
-}
-EVENT = {"requestContext": {"requestId": "r"}, "httpMethod": "POST", "resource": "/chat/completions"}
-
-
-@streams
-def route(request: Request) -> StreamedResponse:
-    part = b"data: " + json.dumps(CHUNK).encode() + b"\n\n"
-    return StreamedResponse(opened(sse.events(objects(part for _ in range(TOKENS)))))
+EVENT = Path(__file__).parent.parent / "tests" / "events" / "generate_with_iam.json"
+BODY = {"messages": [{"role": "user", "content": "What is a list?"}], "stream": True}
 
 
 def main() -> None:
+    """Raises AssertionError if a token is missing."""
+    from inference_api.handlers.generate import handler
+    from inference_api.streaming_runtime import _chunks
+
+    event = json.loads(EVENT.read_text()) | {"resource": "/chat/completions", "body": json.dumps(BODY)}
+    runtime_api, function = socket.socketpair()
     with contextlib.redirect_stdout(io.StringIO()):  # its log line
         started = process_time()
-        written = sum(1 for _ in _chunks(route(EVENT, None)))
+        answer = handler(event, None)
+        written = 0
+        for chunk in _chunks(answer):
+            function.sendall(chunk)
+            written += b"data: {" in runtime_api.recv(len(chunk))
         taken = process_time() - started
-    assert written > TOKENS, "the stream ended early"
+    assert (answer.status, written) == (200, TOKENS), (answer.status, written)
     print(1000 * taken / TOKENS)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,7 @@ from benchmarks.pairs import ROOT, Row, alternate, cpu_seconds, environment, jud
 
 PLAIN, WITHOUT_NAG, APP = ("benchmarks/plain_app.py", "benchmarks/app_without_nag.py", "app.py")
 DEPLOYMENT = ROOT / "deployments" / "qwen3-4b.yaml"
-WITHOUT_JOBS = "\njobs: {enabled: false}\n"  # the plain app has none
+PLAINER = "\njobs: {enabled: false}\napi: {openai: false}\n"  # the plain app has neither
 MANY = 10
 EACH_FURTHER_ONE = 0.12
 
@@ -23,7 +23,7 @@ def figures(rounds: int) -> Iterator[Row]:
         work = Path(folder)
         deployment, copies = work / DEPLOYMENT.name, [work / f"copy-{number}.yaml" for number in range(MANY)]
         for copy in (deployment, *copies):
-            copy.write_text(DEPLOYMENT.read_text() + WITHOUT_JOBS)
+            copy.write_text(DEPLOYMENT.read_text() + PLAINER)
         plain, ours, whole = (_synth(work, program, [deployment]) for program in (PLAIN, WITHOUT_NAG, APP))
         many = _synth(work, APP, copies)
         for synth in (plain, ours, whole):
