@@ -90,15 +90,26 @@ def test_a_refused_stream_has_a_status(
     assert answer[2]["error"]["param"] == param
 
 
-@pytest.mark.parametrize("path", ["/chat/completions", "/generate"])
+@pytest.mark.parametrize(
+    ("name", "path", "asked"),
+    [
+        ("qwen3-4b", "/chat/completions", CHAT),
+        ("qwen3-4b", "/generate", CHAT),
+        ("gpt2", "/generate", {"inputs": "A list of", "parameters": {"max_new_tokens": 6}}),
+    ],
+    ids=["chat", "generate", "tokens"],
+)
 @pytest.mark.parametrize("fault", ["engine_error", "engine_end"])
-def test_a_stream_that_breaks_off_ends_with_an_error(apis: Apis, cloud: LocalCloud, path: str, fault: str) -> None:
+def test_a_stream_that_breaks_off_ends_with_an_error(
+    apis: Apis, cloud: LocalCloud, name: str, path: str, asked: dict[str, Any], fault: str
+) -> None:
     OrderedFaults(cloud).order("sagemaker-runtime", "InvokeEndpointWithResponseStream", fault, tokens=2)
-    status, _, text = raw(apis("qwen3-4b"), path, json.dumps(CHAT | {"stream": True}).encode())
-    *chunks, last, end = text.split("\n\n")
-    assert (status, end) == (200, "")
-    assert [json.loads(chunk.removeprefix("data: "))["choices"][0]["finish_reason"] for chunk in chunks] == [None] * 3
-    assert json.loads(last.removeprefix("data: "))["error"]["code"] == "model_error"
+    status, _, text = raw(apis(name), path, json.dumps(asked | {"stream": True}).encode())
+    *others, last, end = [json.loads(event.removeprefix("data: ") or "null") for event in text.split("\n\n")]
+    assert (status, end) == (200, None)
+    assert len(others) >= 2
+    assert not any("error" in each for each in others)
+    assert last["error"]["code"] == "model_error"
 
 
 def test_a_body_over_the_limit_is_a_413(apis: Apis) -> None:
