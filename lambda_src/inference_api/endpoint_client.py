@@ -172,7 +172,8 @@ def _refusal(error: ClientError) -> errors.InvocationError:
         )
         return errors.container_error(original, str(words or ""))
     if code in ("ModelNotReadyException", "ValidationError") or status >= 500:
-        return errors.endpoint_not_ready(code, ran=status == 500)
+        # Only ServiceUnavailable and a model that is not ready say that nothing ran.
+        return errors.endpoint_not_ready(code, ran=status >= 500 and status != 503)
     if code.startswith("Throttling") or status == 429:
         return errors.throttled(code)
     return errors.endpoint_refused(code)

@@ -12,8 +12,9 @@ from local_cloud.emulator.lambda_.invocations import kill_invocation
 from local_cloud.emulator.sagemaker.response_stream import FAULT_HEADER
 
 PATH = "/_slipway/faults"
-# Those of a stream: the connection ends within a character; the engine writes an error, or dies, after some tokens.
-STREAM_KINDS = ("cut_in_character", "engine_error", "engine_exit")
+# Those of a stream: the connection ends within a character; after some tokens the engine writes an error, dies, or ends
+# its stream as if it had said all.
+STREAM_KINDS = ("cut_in_character", "engine_error", "engine_exit", "engine_end")
 KINDS = ("throttle", "error_after", "kill", *STREAM_KINDS)
 
 _app = ministack.internals("ministack.app", "_dispatch_service_request", "_routing_params", "detect_service")

@@ -105,14 +105,15 @@ class InvocationHandler(BaseHTTPRequestHandler):
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
         part, is_last = answer.parts[number], number == len(answer.parts) - 1
-        fails = self._after == str(number)
-        if fails and self._fault == "engine_exit":
+        fault = self._fault if self._after == str(number) else ""
+        if fault == "engine_exit":
             os._exit(1)
-        if fails and self._fault == "engine_error":
-            part, is_last = answer.broken, True
-        self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part) + b"0\r\n\r\n" * is_last)
+        broken = {"engine_error": answer.broken, "engine_end": b""}.get(fault)
+        if broken is not None:
+            part, is_last = broken, True
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part) * bool(part) + b"0\r\n\r\n" * is_last)
         self.wfile.flush()
-        if part is answer.broken:
+        if broken is not None:
             raise ConnectionAbortedError
 
     def log_message(self, format: str, *args: object) -> None:

@@ -93,11 +93,12 @@ def _details(request: TextRequest, generation: Generation) -> dict[str, Any]:
 
 
 def _openai_error(status: int, message: str) -> Any:
-    return {"error": {"message": message, "type": "BadRequestError", "param": None, "code": status}}
+    kind = "InternalServerError" if status >= 500 else "BadRequestError"
+    return {"error": {"message": message, "type": kind, "param": None, "code": status}}
 
 
 def _tgi_error(status: int, message: str) -> Any:
-    return {"error": message, "error_type": "overloaded" if status == 429 else "validation"}
+    return {"error": message, "error_type": {429: "overloaded", 500: "generation"}.get(status, "validation")}
 
 
 def _lmi_error(status: int, message: str) -> Any:

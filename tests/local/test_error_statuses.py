@@ -13,6 +13,7 @@ from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import Credentials, LocalCloud
 from support.deployed_stacks import Answer, Apis, assert_refused, containers, deployed, ended
+from support.ordered_faults import OrderedFaults
 from support.patience import wait_for
 
 CHAT = {"messages": [{"role": "user", "content": "Hello"}]}
@@ -89,6 +90,28 @@ def test_a_refused_stream_has_a_status(
     assert answer[2]["error"]["param"] == param
 
 
+@pytest.mark.parametrize(
+    ("name", "path", "asked"),
+    [
+        ("qwen3-4b", "/chat/completions", CHAT),
+        ("qwen3-4b", "/generate", CHAT),
+        ("gpt2", "/generate", {"inputs": "A list of", "parameters": {"max_new_tokens": 6}}),
+    ],
+    ids=["chat", "generate", "tokens"],
+)
+@pytest.mark.parametrize("fault", ["engine_error", "engine_end"])
+def test_a_stream_that_breaks_off_ends_with_an_error(
+    apis: Apis, cloud: LocalCloud, name: str, path: str, asked: dict[str, Any], fault: str
+) -> None:
+    OrderedFaults(cloud).order("sagemaker-runtime", "InvokeEndpointWithResponseStream", fault, tokens=2)
+    status, _, text = raw(apis(name), path, json.dumps(asked | {"stream": True}).encode())
+    *others, last, end = [json.loads(event.removeprefix("data: ") or "null") for event in text.split("\n\n")]
+    assert (status, end) == (200, None)
+    assert len(others) >= 2
+    assert not any("error" in each for each in others)
+    assert last["error"]["code"] == "model_error"
+
+
 def test_a_body_over_the_limit_is_a_413(apis: Apis) -> None:
     body = json.dumps({"inputs": "x" * 131073}).encode()
     assert_refused(raw(apis("gpt2"), "/generate", body), 413, "body_too_large", "131072")
@@ -139,6 +162,40 @@ def test_a_container_that_exits_during_a_call_is_a_502(apis: Apis, cloud: LocalC
         assert_refused(answer.result(), 502, "model_error", "container ended")
     one_token = {"inputs": "a", "parameters": {"max_new_tokens": 1}}
     wait_for(lambda: client.call("POST", "/generate", one_token)[0] == 200 or None, "the container")
+
+
+def stopped_at_its_start(cloud: LocalCloud, name: str) -> int:
+    """Kill the stack's only container, and stop the next before it answers a ping; its process."""
+
+    def stop() -> int | None:
+        (each,) = containers(cloud, name)
+        if each["status"] == "InService":
+            os.kill(each["pid"], signal.SIGKILL)
+            wait_for(lambda: containers(cloud, name)[0]["pid"] != each["pid"] or None, "the next container")
+            return None
+        os.kill(each["pid"], signal.SIGSTOP)
+        if containers(cloud, name)[0]["status"] == "Starting":
+            return int(each["pid"])
+        os.kill(each["pid"], signal.SIGCONT)
+        return None
+
+    return wait_for(stop, "a container that starts")
+
+
+def test_callers_who_agree_to_wait_are_answered_after_a_dead_container(apis: Apis, cloud: LocalCloud) -> None:
+    client = apis("qwen3-4b")
+    before = len(client.call("GET", "/jobs")[2]["jobs"])
+    container = stopped_at_its_start(cloud, "qwen3-4b")
+    try:
+        assert_refused(client.call("POST", "/chat/completions", CHAT), 503, "model_starting")
+        with ThreadPoolExecutor(1) as caller:
+            answer = caller.submit(client.call, "POST", "/chat/completions?wait=120", CHAT)
+            wait_for(lambda: len(client.call("GET", "/jobs")[2]["jobs"]) > before or answer.done() or None, "a job")
+            os.kill(container, signal.SIGCONT)
+            status, _, found = answer.result()
+    finally:
+        os.kill(container, signal.SIGCONT)
+    assert (status, found["object"], found["model"]) == (200, "chat.completion", "Qwen/Qwen3-4B")
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/generate"), ("GET", "/endpoint")])

@@ -3,11 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from inference_api import errors
 from inference_api.openai import whole
 from inference_api.openai.call import OnUsage, OpenAICall, unheard
-from inference_api.openai.parts import read_value
-from inference_api.openai.sse import events
 from inference_api.runtime import runtime
 
 
@@ -15,24 +12,15 @@ def chunks(values: Iterable[Any], call: OpenAICall, on_usage: OnUsage = unheard)
     """OpenAI's chunks, with `usage` only if the caller asked for it.
 
     values: chunks of OpenAI's API, tokens of TGI or LMI, or one whole answer of an engine that does not stream.
-
-    Raises InvocationError for a stream that ends before its answer: an engine that dies may just hang up.
     """
-    begun, ended = set(), set()
     for chunk in _openai_chunks(values, call):
         if tokens := whole.tokens_of(chunk):
             on_usage(*tokens)
-        for choice in chunk["choices"]:
-            begun.add(choice.get("index", 0))
-            if choice.get("finish_reason"):
-                ended.add(choice.get("index", 0))
         if not call.with_usage and "usage" in chunk:
             del chunk["usage"]
             if not chunk["choices"]:
                 continue
         yield chunk
-    if not begun or begun - ended:
-        raise errors.stream_broken()
 
 
 def _openai_chunks(values: Iterable[Any], call: OpenAICall) -> Iterator[dict[str, Any]]:
@@ -59,8 +47,3 @@ def _of_token(value: dict[str, Any], call: OpenAICall, completion: str) -> Itera
     yield whole.text_completion(call, text, reason, completion)
     if counted := whole.usage_of_details(details):
         yield {**whole.text_completion(call, "", None, completion), "choices": [], "usage": counted}
-
-
-def events_of(answer: bytes, call: OpenAICall) -> Iterator[bytes]:
-    """A whole answer, of a job for example, as the events of a stream. Raises InvocationError for anything else."""
-    return events(chunks([read_value(answer)], call))

@@ -16,12 +16,20 @@ _ANSWERS = ("choices", "token", "generated_text")
 def objects(parts: Iterable[bytes]) -> Iterator[Any]:
     """The stream's JSON values, without `[DONE]`, comments and blank lines.
 
-    Raises InvocationError for a stream that breaks off in the middle of a value, and for an error that the engine
-    writes into it.
+    Raises InvocationError for a stream that ends before its answer does, as an engine that dies may just hang up, and
+    for an error that the engine writes into it.
     """
+    begun, ended = set[int](), set[int]()
     for line in _lines(parts):
         if data := _data(line):
-            yield read_value(data)
+            value = read_value(data)
+            for choice, is_over in _choices(value):
+                begun.add(choice)
+                if is_over:
+                    ended.add(choice)
+            yield value
+    if not begun or begun - ended:
+        raise errors.stream_broken()
 
 
 def read_value(raw: bytes) -> Any:
@@ -60,6 +68,21 @@ def _data(line: bytes) -> bytes:
     if line.startswith(_WITH_DATA):
         line = line.partition(b":")[2].strip()
     return b"" if line == _DONE else line
+
+
+def _choices(value: Any) -> Iterator[tuple[int, bool]]:
+    """The choices that a value has a part of, and whether it is the last one; 0 is the only one of most answers.
+
+    The last token of TGI and LMI has the whole text. Anything but tokens and OpenAI's chunks ends with the stream.
+    """
+    if not isinstance(value, dict):
+        yield 0, True
+    elif isinstance(choices := value.get("choices"), list):
+        for choice in choices:
+            if isinstance(choice, dict):
+                yield choice.get("index", 0), "message" in choice or bool(choice.get("finish_reason"))
+    else:
+        yield 0, not isinstance(value.get("token"), dict) or isinstance(value.get("generated_text"), str)
 
 
 def _is_error(value: dict[str, Any]) -> bool:

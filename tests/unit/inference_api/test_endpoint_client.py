@@ -250,6 +250,8 @@ def test_an_answer_is_waited_for_as_long_as_sagemaker_may_take_or_the_caller_wai
         (client_error("ModelError", 424, OriginalStatusCode=429), False),
         (client_error("ModelError", 424, OriginalStatusCode=503), False),
         (client_error("InternalFailure", 500), True),
+        (client_error("InternalDependencyException", 530), True),
+        (client_error("504", 504), True),
         (client_error("ModelError", 424, OriginalStatusCode=400), True),
         (client_error("ModelError", 424, OriginalStatusCode=500), True),
         (client_error("ModelError", 424, OriginalStatusCode=0), True),

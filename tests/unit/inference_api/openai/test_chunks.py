@@ -7,7 +7,8 @@ import pytest
 
 from inference_api.errors import InvocationError
 from inference_api.openai.call import OpenAICall
-from inference_api.openai.chunks import chunks, events_of
+from inference_api.openai.chunks import chunks
+from inference_api.openai.sse import event
 from inference_api.openai.whole import as_chunks, openai_object
 
 MODEL = "Qwen/Qwen3-4B"
@@ -106,20 +107,6 @@ def test_tokens_of_lmi_end_without_details() -> None:
     assert found[-1]["choices"][0]["finish_reason"] == "stop"
 
 
-@pytest.mark.parametrize(
-    "values",
-    [[], [chunk("one")], [chunk("one", "stop"), chunk("one", index=1)], [{"token": {"text": "The"}}]],
-    ids=["nothing", "no reason", "one of two", "token"],
-)
-def test_a_stream_that_just_ends_is_an_error_after_its_chunks(values: list[Any]) -> None:
-    found = chunks(values, call(chat=False))
-    for _ in values:
-        next(found)
-    with pytest.raises(InvocationError) as caught:
-        next(found)
-    assert (caught.value.status, caught.value.code, caught.value.ran) == (502, "model_error", True)
-
-
 WHOLE = {
     "id": "c",
     "object": "chat.completion",
@@ -186,12 +173,5 @@ def test_an_answer_of_another_kind_is_the_models_failure(answer: bytes) -> None:
     assert (caught.value.status, caught.value.code) == (502, "model_error")
 
 
-def test_a_jobs_answer_is_a_whole_stream() -> None:
-    events = list(events_of(json.dumps(WHOLE).encode(), call()))
-    assert events[-1] == b"data: [DONE]\n\n"
-    assert [json.loads(each.removeprefix(b"data: "))["model"] for each in events[:-1]] == [MODEL, MODEL]
-
-
 def test_half_a_character_of_a_model_breaks_no_event() -> None:
-    whole = json.dumps({**WHOLE, "choices": [{"index": 0, "text": "\ud83d", "finish_reason": "stop"}]}).encode()
-    assert b"\\ud83d" in b"".join(events_of(whole, call(chat=False)))
+    assert b"\\ud83d" in event({"choices": [{"index": 0, "text": "\ud83d", "finish_reason": "stop"}]})

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from inference_api.errors import InvocationError
 from inference_api.openai.parts import objects
 
-CHUNK = {"choices": [{"index": 0, "delta": {"content": "caf\u00e9 \U0001f600 \u2028 data: [DONE]"}}]}
-TOKEN = {"token": {"text": "\U0001f600"}, "generated_text": None, "details": None}
+CHUNK = {
+    "choices": [{"index": 0, "delta": {"content": "caf\u00e9 \U0001f600 \u2028 data: [DONE]"}, "finish_reason": "stop"}]
+}
+TOKEN = {"token": {"text": "\U0001f600"}, "generated_text": "\U0001f600", "details": None}
 
 
 def as_sse(values: list[Any], prefix: str = "data: ", end: str = "\n\n") -> bytes:
@@ -31,7 +33,11 @@ FORMATS = {
     "LMI, no end": lambda values: as_lines(values).removesuffix(b"\n"),
 }
 _texts = st.text(st.sampled_from('ab\u00e9\u2028\U0001f600\\"\n\r{}[]: '), max_size=6)
-_values = st.lists(st.builds(lambda text: {"choices": [{"delta": {"content": text}}]}, _texts), max_size=4)
+_values = st.lists(
+    st.builds(lambda text: {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}, _texts),
+    min_size=1,
+    max_size=4,
+)
 
 
 @given(_values, st.sampled_from(sorted(FORMATS)), st.lists(st.integers(0, 400), max_size=12))
@@ -97,8 +103,47 @@ def test_a_stream_that_breaks_off_in_a_value_is_an_error(rest: bytes) -> None:
     assert (caught.value.status, caught.value.ran) == (502, True)
 
 
+def part(index: int, reason: str | None) -> dict[str, Any]:
+    return {"choices": [{"index": index, "delta": {}, "finish_reason": reason}]}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        [part(0, None)],
+        [part(0, "stop"), part(1, None)],
+        [{"choices": []}],
+        [{"token": {"text": "The"}, "generated_text": None}],
+    ],
+    ids=["nothing", "no reason", "one of two", "no choice", "token"],
+)
+def test_a_stream_that_just_ends_is_an_error_after_its_values(values: list[Any]) -> None:
+    found = objects([as_sse(values), b"data: [DONE]\n\n"])
+    assert [next(found) for _ in values] == values
+    with pytest.raises(InvocationError) as caught:
+        next(found)
+    assert (caught.value.status, caught.value.code, caught.value.ran) == (502, "model_error", True)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [part(0, None), part(1, "stop"), part(0, "length"), {"choices": [], "usage": {}}],
+        [{"token": {"text": "The"}}, {"token": {"text": " sea"}, "generated_text": "The sea"}],
+        [{"choices": [{"message": {"content": "Hi"}}]}],
+        [[{"generated_text": "Hi"}]],
+        [{"of": "an own image"}, {"of": "an own image"}],
+    ],
+    ids=["two choices", "tokens", "whole chat", "whole text", "own image"],
+)
+def test_an_answer_that_is_over_is_no_error(values: list[Any]) -> None:
+    assert list(objects([as_lines(values)])) == values
+
+
 def test_a_word_in_an_answer_is_no_error() -> None:
-    values = [{"choices": [], "error": None, "code": None}, {"choices": [{"text": "error"}], "code": 500}]
+    ended = {"choices": [{"text": "error", "finish_reason": "stop"}], "code": 500}
+    values = [{"choices": [], "error": None, "code": None}, ended]
     assert list(objects([as_sse(values)])) == values
 
 
