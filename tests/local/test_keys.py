@@ -202,6 +202,18 @@ def test_a_value_outside_of_its_plan_is_named_and_in_nobodys_way(
     assert (shown[stale["id"]], list(shown.values()).count(True)) == (False, 2)
 
 
+def test_a_rotation_that_fails_in_the_middle_leaves_the_old_value_alone(
+    cloud: LocalCloud, slipway: Command, made: Make
+) -> None:
+    old = made("trial")["id"]
+    allowed = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    plans = {"Effect": "Deny", "Action": "apigateway:POST", "Resource": "arn:aws:apigateway:*::/usageplans/*"}
+    outcome = slipway("keys", "rotate", NAME, "trial", caller=cloud.create_user("no-plans", [allowed, plans]))
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert "CreateUsagePlanKey" in outcome.stderr
+    assert [each["id"] for each in listed(slipway, "trial")["values"]] == [old]
+
+
 def test_revoking_takes_no_name_for_the_beginning_of_another_keys_id(
     api: ApiClient, slipway: Command, made: Make
 ) -> None:
