@@ -19,6 +19,8 @@ KEY_TAG = "slipway:key"
 _ALPHABET = string.ascii_letters + string.digits
 _PREFIX_LENGTH, _RANDOM_LENGTH = 10, 40  # as inference_api.handlers.authorize reads them
 
+_SHORTEST_ID = 4
+
 
 class KeysError(Exception):
     """Nothing was changed; the message is one sentence."""
@@ -26,12 +28,15 @@ class KeysError(Exception):
 
 @dataclass(frozen=True)
 class KeyValue:
-    """One value of a key: two live at once while a key is rotated. The value itself is not in it."""
+    """One value of a key: two live at once while a key is rotated. The value itself is not in it.
+
+    opens: False for one that is disabled, or outside of its plan: of a stack that was made anew, for example.
+    """
 
     id: str
     name: str
     created: datetime
-    enabled: bool
+    opens: bool
 
 
 @dataclass(frozen=True)
@@ -60,19 +65,25 @@ class DeployedKeys:
 
     def key(self, name: str | None) -> DeployedKey:
         """Raises KeysError, which names the nearest."""
-        if name is None:
+        if not name:
             raise KeysError(f"Which key? {self._stack.name} names {', '.join(sorted(self.named))}.")
         if name not in self.named:
             raise KeysError(f"{name}: {self._stack.name} has no such key; did you mean {nearest(name, self.named)}?")
         return self.named[name]
 
     def values(self) -> list[KeyValue]:
-        """All that live, the oldest first; also of names that the deployment has no more, which open nothing."""
+        """All that live, the oldest first; also of names that the deployment has no more."""
         pages = self._gateway.get_paginator("get_api_keys").paginate(nameQuery=self._prefix, includeValues=False)
         found = [each for page in pages for each in page["items"]]
         ours = [each for each in found if each.get("tags", {}).get(DEPLOYMENT_TAG) == self._stack.name]
+        planned = self._planned()
         values = [
-            KeyValue(each["id"], each["tags"][KEY_TAG], each["createdDate"].astimezone(UTC), bool(each.get("enabled")))
+            KeyValue(
+                each["id"],
+                each["tags"][KEY_TAG],
+                each["createdDate"].astimezone(UTC),
+                opens=bool(each.get("enabled")) and (each["tags"][KEY_TAG], each["id"]) in planned,
+            )
             for each in ours
             if KEY_TAG in each["tags"]
         ]
@@ -93,16 +104,17 @@ class DeployedKeys:
         except BaseException:
             self._gateway.delete_api_key(apiKey=made["id"])
             raise
-        return KeyValue(made["id"], key.name, made["createdDate"].astimezone(UTC), enabled=True), value
+        return KeyValue(made["id"], key.name, made["createdDate"].astimezone(UTC), opens=True), value
 
     def to_revoke(self, given: str | None) -> KeyValue:
-        """The one live value of a name, or of an id or its beginning. Raises KeysError."""
+        """The one live value of a name, or of an id or how that begins. Raises KeysError."""
         values = self.values()
-        if given is None:
+        if not given:
             raise KeysError(f"Which one? Give a key's name or id: {_listed(values)}.")
-        found = [value for value in values if value.name == given] or [
-            value for value in values if value.id.startswith(given)
-        ]
+        found = [value for value in values if value.name == given]
+        # The name of a key without a value may be how another one's id begins, and so may a slip of a letter or two.
+        if not found and given not in self.named and len(given) >= _SHORTEST_ID:
+            found = [value for value in values if value.id.startswith(given)]
         if len(found) == 1:
             return found[0]
         if found:
@@ -140,6 +152,16 @@ class DeployedKeys:
                 }
                 given = {each: value for each, value in of_plan.items() if value is not None}
                 yield DeployedKey(name, plan_id, plan.get("description") or None, given | limits[name])
+
+    def _planned(self) -> set[tuple[str, str]]:
+        """Names and ids of the values in the plan of their name."""
+        plan_keys = self._gateway.get_paginator("get_usage_plan_keys")
+        return {
+            (key.name, each["id"])
+            for key in self.named.values()
+            for page in plan_keys.paginate(usagePlanId=key.plan)
+            for each in page["items"]
+        }
 
     def _token_limits(self) -> dict[str, dict[str, Any]]:
         """By name, as the authorizer has them."""

@@ -32,22 +32,21 @@ def _list(stack: DeployedStack, keys: DeployedKeys, name: str | None, as_json: b
     chosen = [keys.key(name)] if name else sorted(keys.named.values(), key=lambda key: key.name)
     values, used = keys.values(), _last_used(stack)
     found = [_shown(key, [each for each in values if each.name == key.name], used) for key in chosen]
-    strays = [each for each in values if each.name not in keys.named]
     if as_json:
         print(json.dumps(found, indent=2))
         return 0
     from slipway.table import print_table
 
     print_table(_HEADER, [row for key in found for row in _rows(key)])
-    for stray in strays:
-        fix = f"python -m slipway keys revoke {stack.name} {stray.id}"
-        print(f"{stray.id} of {stray.name} opens nothing, as the deployment has no such key: {fix}")
+    for dead in (each for each in values if not each.opens):
+        fix = f"python -m slipway keys revoke {stack.name} {dead.id}"
+        print(f"{dead.id} of {dead.name} opens nothing: it is disabled, or in no usage plan of this deployment. {fix}")
     return 0
 
 
 def _create(stack: DeployedStack, keys: DeployedKeys, name: str | None, as_json: bool) -> int:
     key = keys.key(name)
-    if living := [each for each in keys.values() if each.name == key.name]:
+    if living := [each for each in keys.values() if each.name == key.name and each.opens]:
         fix = f"rotate it (python -m slipway keys rotate {stack.name} {key.name}) or revoke that one first"
         raise KeysError(f"{key.name} has a value already ({living[0].id}); {fix}.")
     return _made(stack, *keys.create(key), "", as_json=as_json)
@@ -55,7 +54,7 @@ def _create(stack: DeployedStack, keys: DeployedKeys, name: str | None, as_json:
 
 def _rotate(stack: DeployedStack, keys: DeployedKeys, name: str | None, as_json: bool) -> int:
     key = keys.key(name)
-    old = [each for each in keys.values() if each.name == key.name]
+    old = [each for each in keys.values() if each.name == key.name and each.opens]
     if len(old) != 1:
         fix = f"revoke one of {', '.join(each.id for each in old)}" if old else "create it"
         raise KeysError(f"{key.name} has {len(old)} values, and a rotation needs one: {fix} first.")
@@ -96,13 +95,13 @@ def _shown(key: DeployedKey, values: list[KeyValue], used: dict[str, Counts]) ->
         "owner": key.owner,
         "limits": limits,
         "last_used": _iso(last) if last else None,
-        "values": [{"id": each.id, "created": f"{each.created:%Y-%m-%d}", "enabled": each.enabled} for each in values],
+        "values": [{"id": each.id, "created": f"{each.created:%Y-%m-%d}", "opens": each.opens} for each in values],
     }
 
 
 def _rows(key: dict[str, Any]) -> list[tuple[str, ...]]:
     limits = ", ".join(f"{name} {value}" for name, value in key["limits"].items())
-    values = key["values"] or [{"id": "none", "created": "", "enabled": True}]
+    values = key["values"] or [{"id": "none", "created": ""}]
     return [
         (key["key"], key["owner"] or "", each["id"], each["created"], key["last_used"] or "never", limits)
         if each is values[0]

@@ -126,8 +126,9 @@ def gateway_responses(settings: Api, *, takes_jobs: bool, openai: bool) -> tuple
 
 
 def _access_denied(auth: str) -> GatewayResponse:
-    if auth == "api-key":  # by the authorizer, which denies an expired key and no other
-        return GatewayResponse("ACCESS_DENIED", 401, "invalid_api_key", "This key has expired: ask for a new one.")
+    if auth == "api-key":  # by the authorizer, for an expired key, or by whatever else stands in front of the API
+        refused = "The API refuses this key, as it does one that has expired: ask its operator for a new one."
+        return GatewayResponse("ACCESS_DENIED", 401, "invalid_api_key", refused)
     said = "The caller may not use this route: it needs execute-api:Invoke on it."
     return GatewayResponse("ACCESS_DENIED", 403, "access_denied", said)
 

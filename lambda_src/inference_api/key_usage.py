@@ -40,7 +40,7 @@ class Charge:
 
 
 class KeyUsage:
-    """client: botocore's `dynamodb`; a request that it repeats may count twice, but never not at all."""
+    """client: botocore's `dynamodb`; a request that it repeats may be counted twice."""
 
     def __init__(self, client: Any, table: str, runtime: Runtime) -> None:
         self._client, self._table, self._runtime = client, table, runtime
@@ -65,8 +65,16 @@ class KeyUsage:
 
     def settle(self, charge: Charge, tokens_in: int, tokens_out: int, *, failed: bool = False) -> None:
         """Put what a call took in the place of its charge. Raises nothing: if the table fails, the charge stays."""
-        more = tokens_in + tokens_out - charge.tokens
-        counts = {"tokens_in": tokens_in, "tokens_out": tokens_out, "errors": int(failed), "charged": more}
+        counts = {"tokens_in": tokens_in, "tokens_out": tokens_out, "errors": int(failed)}
+        self._correct(charge, counts, tokens_in + tokens_out - charge.tokens)
+
+    def withdraw(self, charge: Charge) -> None:
+        """Count neither request nor tokens of a call that was not made after all, or is a job of its own now."""
+        self._correct(charge, {"requests": -1}, -charge.tokens)
+
+    def _correct(self, charge: Charge, counts: dict[str, int], more: int) -> None:
+        """more: tokens beyond those of the charge."""
+        counts = counts | {"charged": more}
         minute = _minute(charge.moment)
         try:
             for _ in range(MOST_TRIES):

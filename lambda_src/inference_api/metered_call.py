@@ -1,6 +1,6 @@
 """One call of the model on a key's account: charged when it is admitted, settled at its end, with or without error."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -8,7 +8,10 @@ from inference_api import errors
 from inference_api.errors import InvocationError
 from inference_api.http import Request
 from inference_api.key_usage import Charge, KeyUsage, key_usage
+from inference_api.not_ready import is_for_a_job
+from inference_api.openai.sse import DONE
 from inference_api.settings import settings
+from inference_api.streaming_runtime import close
 from inference_api.token_counts import most_tokens, tokens_by_length, tokens_of
 
 
@@ -27,22 +30,24 @@ def admit(request: Request, document: Mapping[str, Any]) -> "MeteredCall":
 
 def check_model(request: Request, document: Mapping[str, Any]) -> None:
     """Raises ApiError 404 for a model that the caller's key may not use."""
+    if request.key is None:
+        return
     model = document.get("model") or settings().model_id
-    if request.key and request.key.models is not None and model not in request.key.models:
+    if not request.key.may_ask_for(model, settings().model_names):
         raise errors.model_not_found(str(model))
 
 
 class MeteredCall:
     """Where nobody counts, it does nothing. Call it with the tokens that the engine says: in all, not since the last.
 
-    Without them it counts the chunks of a stream, one token each, or the bytes of an answer, a token for four.
+    Without them it counts the events of a stream, one token each, or the bytes of an answer, a token for four.
     """
 
     def __init__(self, usage: KeyUsage | None, charge: Charge | None) -> None:
         self._usage, self._charge = usage, charge
         self._said: tuple[int | None, int] | None = None
-        self._chunks = self._bytes = 0
-        self._streams = self._failed = False
+        self._events = self._bytes = 0
+        self._streams = self._left = False
 
     def __call__(self, prompt_tokens: int | None, completion_tokens: int) -> None:
         self._said = prompt_tokens, completion_tokens
@@ -55,12 +60,17 @@ class MeteredCall:
             self._settle(error)
 
     def answer(self, body: bytes) -> None:
-        """Count a whole answer."""
+        """Count a whole answer, or what came of it."""
         self._said = self._said or tokens_of(body)
         self._bytes = len(body)
 
+    def leave(self, hang_up: Callable[[], None]) -> None:
+        """End the call of a caller who is gone: the error that it ends with is nobody's."""
+        self._left = True
+        hang_up()
+
     def measured(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """The same pieces, each an event of a stream or any part of an answer; settled once they end or are left."""
+        """The same pieces, each an event or a whole answer; settled once they end or are left."""
         self._streams = True
         return self._measured(pieces)
 
@@ -68,32 +78,28 @@ class MeteredCall:
         error: BaseException | None = None
         try:
             for piece in pieces:
-                if piece.startswith(b'data: {"error"'):
-                    self._failed = True
-                elif piece.startswith(b"data: {"):
-                    self._chunks += 1
-                elif not piece.startswith((b":", b"data: [")):
-                    self._bytes += len(piece.strip())
+                self._events += piece.startswith(b"data: ") and piece != DONE
                 yield piece
         except BaseException as raised:
             error = None if isinstance(raised, GeneratorExit) else raised
             raise
         finally:
             self._settle(error)
-            close = getattr(pieces, "close", None)
-            if close:
-                close()
+            close(pieces)
 
     def _settle(self, error: BaseException | None) -> None:
         if self._usage is None or self._charge is None:
             return
+        if self._streams and is_for_a_job(error):
+            self._usage.withdraw(self._charge)
+            return
         prompt = self._charge.tokens_in
         if self._said is not None:
             taken = (prompt if self._said[0] is None else self._said[0]), self._said[1]
-        elif self._chunks or self._bytes:
-            taken = prompt, self._chunks or tokens_by_length(self._bytes)
+        elif self._events or self._bytes:
+            taken = prompt, max(self._events, tokens_by_length(self._bytes))
         elif isinstance(error, InvocationError) and error.ran and not error.refused:
             taken = prompt, 0  # nobody knows what the model did with it
         else:
             taken = 0, 0
-        self._usage.settle(self._charge, *taken, failed=self._failed or error is not None)
+        self._usage.settle(self._charge, *taken, failed=error is not None and not self._left)

@@ -1,6 +1,6 @@
 """A key that the deployment file names: what its authorizer says of it, and the owner that its callers are."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -31,6 +31,12 @@ class NamedKey:
             models=tuple(context["models"].split(",")) if context.get("models") else None,
             expires=float(expires) if expires else None,
         )
+
+    def may_ask_for(self, model: object, own_names: Collection[str]) -> bool:
+        """own_names: of the deployment's model; a key that has it by one of them may use the others, too."""
+        if self.models is None or model in self.models:
+            return True
+        return model in own_names and any(name in self.models for name in own_names)
 
 
 def prefix_of(name: str) -> str:

@@ -10,9 +10,14 @@ from inference_api.streaming_runtime import close
 Answered = Response | StreamedResponse
 
 
+def is_for_a_job(error: BaseException | None) -> bool:
+    """Whether a job can answer in the place of a call: the endpoint refused it as not ready, before the model ran."""
+    return isinstance(error, InvocationError) and error.code == "endpoint_not_ready" and not error.ran and takes_jobs()
+
+
 def or_by_job(request: Request, response: Answered, by_job: Callable[[Request], Answered]) -> Answered:
     """The same response, or the job's if the model was not asked; a refusal after which it may have run stays."""
-    if not isinstance(response, StreamedResponse) or not request.caller or not takes_jobs():
+    if not isinstance(response, StreamedResponse) or not request.caller:
         return response
     return StreamedResponse(_pieces(request, response.pieces, by_job), response.content_type)
 
@@ -22,7 +27,7 @@ def _pieces(request: Request, pieces: Iterator[bytes], by_job: Callable[[Request
         yield from pieces
         return
     except InvocationError as error:
-        if error.code != "endpoint_not_ready" or error.ran:
+        if not is_for_a_job(error):
             raise
     finally:
         close(pieces)

@@ -33,6 +33,11 @@ class Settings:
     request_rules: RequestRules
     openai: OpenAIFacts
 
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """What a caller may call the model."""
+        return (self.model_id, *self.openai.names)
+
 
 @cache
 def settings() -> Settings:

@@ -9,6 +9,7 @@ from inference_api.request_body import RequestRules, answer_tokens
 
 _BYTES_PER_TOKEN = 4  # of English; other languages have fewer
 _UNSAID_TOKENS = 256  # of an answer whose body sets no limit
+_MOST_TOKENS = 100_000_000  # a body may ask for more than models make, and than DynamoDB's numbers have digits for
 
 
 def most_tokens(body: bytes, document: Mapping[str, Any], rules: RequestRules) -> tuple[int, int]:
@@ -17,7 +18,7 @@ def most_tokens(body: bytes, document: Mapping[str, Any], rules: RequestRules) -
         most = answer_tokens(document, rules.ranges)
     except ApiError:
         most = _UNSAID_TOKENS
-    return tokens_by_length(len(body)), most
+    return tokens_by_length(len(body)), min(most, _MOST_TOKENS)
 
 
 def tokens_of(answer: bytes) -> tuple[int | None, int] | None:

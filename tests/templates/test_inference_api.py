@@ -70,10 +70,10 @@ def test_no_named_key_and_no_secret_is_in_a_template(templates: dict[str, Templa
     keys = all_of(template, "ApiGateway::ApiKey")
     assert [set(key) & {"Name", "Value"} for key in keys] == [set()]
     variables = functions(template)["authorize"]["Environment"]["Variables"]
-    assert set(json.loads(variables["API_KEYS"])) == {"team-search", "guest", "trial"}
+    assert set(json.loads(variables["API_KEYS"])) == {"team-search", "guest", "trial", "crawler", "former"}
     plans = all_of(template, "ApiGateway::UsagePlan")
     named = {tag["Value"]: plan for plan in plans for tag in plan.get("Tags", []) if tag["Key"] == "slipway:key"}
-    assert set(named) == {"team-search", "guest", "trial"}
+    assert set(named) == {"team-search", "guest", "trial", "crawler", "former"}
     assert named["team-search"]["Quota"] == {"Limit": 90_000, "Period": "MONTH"}
 
 

@@ -52,7 +52,7 @@ def openai_without_chat(resolution: Resolution) -> Iterator[Finding]:
 @error
 def key_knows_a_model(resolution: Resolution) -> Iterator[Finding]:
     """A key for models that the deployment does not have is refused on every call."""
-    known = {resolution.deployment.model.id, *resolution.container.model_aliases}
+    known = {resolution.deployment.model.id, *resolution.container.model_names}
     for name, key in resolution.deployment.api.keys.items():
         unknown = [model for model in key.models or () if model not in known]
         if unknown:

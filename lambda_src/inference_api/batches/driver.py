@@ -134,8 +134,8 @@ class Driver:
     def _validate(self, batch: Batch) -> Batch:
         chunks = self._storage.stream_input(batch)
         key, models = batch.named_key, self._settings.models
-        if key and key.models is not None:
-            models = tuple(model for model in models if model in key.models)
+        if key:
+            models = tuple(model for model in models if key.may_ask_for(model, models))
         checked = check_input(chunks, batch.endpoint, models, self._settings.most_body_bytes)
         now, retention = self._runtime.now, self._settings.retention
         if checked.problems:

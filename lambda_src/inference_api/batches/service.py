@@ -49,8 +49,7 @@ def batch_service() -> BatchService:
 @cache
 def driver() -> Driver:
     batches, jobs, deployed, kept = batch_service(), job_service(), settings(), job_settings()
-    models = (deployed.model_id, *deployed.openai.names)
-    limits = Settings(models, deployed.request_rules.max_bytes, kept.policy.retention, kept.deployment)
+    limits = Settings(deployed.model_names, deployed.request_rules.max_bytes, kept.policy.retention, kept.deployment)
     return Driver(batches.table, batches.storage, jobs, Lines(jobs, _read_call), limits, runtime())
 
 

@@ -1,7 +1,7 @@
 """POST /generate, /chat/completions and /completions where the model answers at once."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 
 from inference_api import deployed_engine
 from inference_api.endpoint_client import EndpointClient, one_call
@@ -41,12 +41,13 @@ def _generate(request: Request) -> Response | StreamedResponse:
     body = body_for_model(request.body, document, rules)
     with admit(request, document) as meter:
         if document.get("stream"):
-            return StreamedResponse(opened(meter.measured(_events(body, meter)), interrupt=routes.endpoint().hang_up))
+            leave = partial(meter.leave, routes.endpoint().hang_up)
+            return StreamedResponse(opened(meter.measured(_events(body, meter)), interrupt=leave))
         limit_whole_answer()
         answer = endpoint().invoke(body)
         runtime().answer_before(request.ends_at)  # a slow answer is counted, too
         meter.answer(answer.body)
-    return answer.to_response()
+        return answer.to_response()
 
 
 def _events(body: bytes, meter: MeteredCall) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ def handler(request: Request) -> Response:
     if name is None:
         return Response(200, {"object": "list", "data": [_model()] if _is_for(request) else []})
     name = unquote(name)  # clients send the slash of an id as it is, or escaped
-    if not _is_for(request) or name not in (settings().model_id, *settings().openai.names):
+    if not _is_for(request) or name not in settings().model_names:
         raise errors.model_not_found(name)
     return Response(200, _model())
 
@@ -41,4 +41,4 @@ def _status() -> str | None:
 
 
 def _is_for(request: Request) -> bool:
-    return request.key is None or request.key.models is None or settings().model_id in request.key.models
+    return request.key is None or request.key.may_ask_for(settings().model_id, settings().model_names)

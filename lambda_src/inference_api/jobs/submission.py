@@ -167,7 +167,7 @@ class Submission:
 
     def _give_back(self, charge: KeyCharge | None) -> None:
         if self._usage and charge:
-            self._usage.settle(charge, 0, 0, failed=True)
+            self._usage.withdraw(charge)
 
     def _tokens(self, document: Mapping[str, Any]) -> int:
         most = self._limits.answer_tokens_per_day

@@ -73,7 +73,7 @@ def _check_model(document: Mapping[str, Any], deployed: Settings) -> None:
     name = document.get("model")
     if name is not None and not isinstance(name, str):
         raise ApiError(400, "invalid_parameter", "model: must be a string.", field="model")
-    if name and name not in (deployed.model_id, *deployed.openai.names):
+    if name and name not in deployed.model_names:
         raise errors.model_not_found(name)
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from functools import cache, partial
 
 from inference_api import deployed_engine, errors, metered_call
 from inference_api.answer import MAX_RESPONSE_BYTES
@@ -13,7 +13,7 @@ from inference_api.http import Request, StreamedResponse
 from inference_api.metered_call import MeteredCall
 from inference_api.openai import sse, whole
 from inference_api.openai.body import read_call
-from inference_api.openai.call import OnUsage, OpenAICall
+from inference_api.openai.call import OpenAICall
 from inference_api.openai.chunks import chunks
 from inference_api.openai.parts import objects
 from inference_api.runtime import runtime
@@ -40,40 +40,45 @@ def _answered(request: Request, *, chat: bool) -> StreamedResponse:
 
 
 def _metered(call: OpenAICall, meter: MeteredCall) -> StreamedResponse:
-    hang_up = endpoint().hang_up
+    leave = partial(meter.leave, endpoint().hang_up)
     if call.streams:
-        return StreamedResponse(opened(meter.measured(_events(call, meter)), COMMENT, interrupt=hang_up))
+        return StreamedResponse(opened(meter.measured(_events(call, meter)), COMMENT, interrupt=leave))
     pieces = meter.measured(_whole(call, meter))
     return StreamedResponse(
-        opened(pieces, SPACE, first_after=SILENCE, every=SILENCE, interrupt=hang_up), "application/json"
+        opened(pieces, SPACE, first_after=SILENCE, every=SILENCE, interrupt=leave), "application/json"
     )
 
 
-def _events(call: OpenAICall, on_usage: OnUsage) -> Iterator[bytes]:
-    with _asked(call, call.streamed() if call.engine_streams else call.unstreamed()) as parts:
-        yield from sse.events(chunks(objects(parts), call, on_usage))
+def _events(call: OpenAICall, meter: MeteredCall) -> Iterator[bytes]:
+    with _asked(call, meter, call.streamed() if call.engine_streams else call.unstreamed()) as parts:
+        yield from sse.events(chunks(objects(parts), call, meter))
 
 
-def _whole(call: OpenAICall, on_usage: OnUsage) -> Iterator[bytes]:
-    with _asked(call, call.unstreamed()) as parts:
-        answer = whole.openai_object(_joined(parts), call)
-    if tokens := whole.tokens_of(answer):
-        on_usage(*tokens)
+def _whole(call: OpenAICall, meter: MeteredCall) -> Iterator[bytes]:
+    with _asked(call, meter, call.unstreamed()) as parts:
+        answer = whole.openai_object(_joined(parts, meter), call)
     yield json.dumps(answer).encode()
 
 
-def _asked(call: OpenAICall, body: bytes) -> AbstractContextManager[Iterator[bytes]]:
+def _asked(call: OpenAICall, meter: MeteredCall, body: bytes) -> AbstractContextManager[Iterator[bytes]]:
     """SageMaker may not stream from a container that does not; its other call ends after a minute."""
-    return endpoint().stream(body) if call.engine_streams else nullcontext(iter([endpoint().invoke(body).body]))
+    if call.engine_streams:
+        return endpoint().stream(body)
+    answer = endpoint().invoke(body).body
+    meter.answer(answer)
+    return nullcontext(iter([answer]))
 
 
-def _joined(parts: Iterable[bytes]) -> bytes:
-    """Raises ApiError 502 for more than a function holds."""
+def _joined(parts: Iterable[bytes], meter: MeteredCall) -> bytes:
+    """Counted, even if it does not come to its end. Raises ApiError 502 for more than a function holds."""
     joined = bytearray()
-    for part in parts:
-        joined += part
-        if len(joined) > MAX_RESPONSE_BYTES:
-            raise errors.answer_too_large()
+    try:
+        for part in parts:
+            joined += part
+            if len(joined) > MAX_RESPONSE_BYTES:
+                raise errors.answer_too_large()
+    finally:
+        meter.answer(bytes(joined))
     return bytes(joined)
 
 

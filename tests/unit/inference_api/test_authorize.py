@@ -53,3 +53,22 @@ def test_an_expired_key_is_denied_and_no_other(authorize: Authorize) -> None:
 def test_the_principal_tells_nothing_of_the_key(authorize: Authorize) -> None:
     assert NAMED[10:20] not in authorize(NAMED)["principalId"]
     assert authorize(NAMED)["principalId"] != authorize(UNNAMED)["principalId"]
+
+
+@pytest.mark.parametrize(
+    ("models", "asked", "may"),
+    [
+        (None, "anything", True),
+        (("org/model",), "org/model", True),
+        (("org/model",), "alias", True),
+        (("alias",), "org/model", True),
+        (("adapter",), "adapter", True),
+        (("adapter",), "org/model", False),
+        (("org/model",), "adapter", False),
+        (("org/model",), {"not": "a name"}, False),
+    ],
+)
+def test_a_key_that_has_the_model_by_one_name_has_it_by_all(
+    models: tuple[str, ...] | None, asked: object, may: bool
+) -> None:
+    assert NamedKey("alice", models=models).may_ask_for(asked, ("org/model", "alias")) is may

@@ -99,6 +99,14 @@ def test_what_a_call_did_not_take_is_given_back_within_its_minute() -> None:
     assert usage.admit("owner", key, 10, 10)
 
 
+def test_a_call_that_was_not_made_is_not_counted() -> None:
+    usage, table = counter(Clock())
+    key = NamedKey("a", tokens_per_minute=100, tokens_per_month=100)
+    usage.withdraw(usage.admit("owner", key, 10, 4096))
+    assert [table.count(name) for name in ("requests", "errors", "charged", "minute_charged")] == [0, 0, 0, 0]
+    assert usage.admit("owner", key, 10, 10)
+
+
 def test_what_a_long_answer_took_on_top_counts_in_the_minute_of_its_end() -> None:
     clock = Clock()
     clock.now += 3600

@@ -9,7 +9,8 @@ import pytest
 from inference_api import errors
 from inference_api.key_usage import Charge
 from inference_api.metered_call import MeteredCall
-from inference_api.token_counts import tokens_of
+from inference_api.request_body import RequestRules
+from inference_api.token_counts import most_tokens, tokens_of
 
 
 class Counted:
@@ -17,6 +18,10 @@ class Counted:
 
     def __init__(self) -> None:
         self.said: list[tuple[int, int, bool]] = []
+        self.withdrawn = 0
+
+    def withdraw(self, charge: Charge) -> None:
+        self.withdrawn += 1
 
     def settle(self, charge: Charge, tokens_in: int, tokens_out: int, *, failed: bool = False) -> None:
         self.said.append((tokens_in, tokens_out, failed))
@@ -65,6 +70,28 @@ def test_a_caller_who_hangs_up_pays_what_came(call: MeteredCall, counted: Counte
     assert counted.said == [(7, 2, False)]
 
 
+def test_the_error_that_hanging_up_leaves_is_nobodys(call: MeteredCall, counted: Counted) -> None:
+    broken = errors.endpoint_unreachable("ConnectionResetError", ran=True)
+    pieces = call.measured(stream(CHUNK, error=broken))
+    next(pieces)
+    call.leave(lambda: None)
+    with pytest.raises(errors.InvocationError):
+        next(pieces)
+    assert counted.said == [(7, 1, False)]
+
+
+@pytest.mark.parametrize(("table", "ran"), [("jobs", False), ("jobs", True), (None, False)])
+def test_a_call_that_a_job_answers_is_counted_by_the_job_alone(
+    call: MeteredCall, counted: Counted, monkeypatch: pytest.MonkeyPatch, table: str | None, ran: bool
+) -> None:
+    monkeypatch.setenv("JOB_TABLE", table) if table else monkeypatch.delenv("JOB_TABLE", raising=False)
+    pieces = call.measured(stream(error=errors.endpoint_not_ready("ModelNotReadyException", ran=ran)))
+    with pytest.raises(errors.InvocationError):
+        next(pieces)
+    taken_over = table is not None and not ran
+    assert (counted.withdrawn, counted.said) == (int(taken_over), [] if taken_over else [(7 * ran, 0, True)])
+
+
 def test_an_engine_that_dies_in_the_middle_is_an_error_with_what_came(call: MeteredCall, counted: Counted) -> None:
     pieces = call.measured(stream(CHUNK, error=errors.model_timeout()))
     with pytest.raises(errors.InvocationError):
@@ -102,3 +129,9 @@ def test_a_whole_answer_counts_the_engines_figures_or_its_bytes(call: MeteredCal
 )
 def test_tokens_of_answers(answer: bytes, tokens: tuple[int | None, int] | None) -> None:
     assert tokens_of(answer) == tokens
+
+
+def test_a_charge_has_no_more_digits_than_dynamodbs_numbers() -> None:
+    document = {"prompt": "a", "max_tokens": 10**60}
+    rules = RequestRules("vllm", ("prompt",), {"max_tokens": {"minimum": 1}}, 1000)
+    assert sum(most_tokens(b"x" * 40, document, rules)) < 10**9

@@ -47,6 +47,7 @@ def test_an_unknown_one_is_openais_404(name: str) -> None:
 
 def test_a_key_sees_its_own_models_only() -> None:
     assert get(of_key=f"other,{MODEL}")[1]["data"][0]["id"] == MODEL
+    assert get(of_key="lmi")[1]["data"][0]["id"] == MODEL
     assert get(of_key="other") == (200, {"object": "list", "data": []})
     assert get(MODEL, of_key="other")[0] == 404
 

@@ -1,6 +1,7 @@
 """POST /chat/completions and POST /completions in front of an endpoint that answers at once."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from threading import Event
 from typing import Any
@@ -10,8 +11,10 @@ from botocore.exceptions import ClientError, EventStreamError
 
 from inference_api import deployed_engine, runtime
 from inference_api.http import streams
+from inference_api.key_usage import key_usage
 from inference_api.openai import routes
 from inference_api.runtime import Runtime
+from inference_api.settings import usage_table
 from inference_api.streaming_runtime import Streamed
 from support.patience import PATIENCE_IN_SECONDS, wait_for
 from unit.inference_api.openai.conftest import MODEL, Deploy
@@ -60,11 +63,16 @@ class EventStream:
 
 
 class SageMaker:
-    """The two calls of an endpoint; `bodies` holds those that it got, by call."""
+    """The two calls of an endpoint; `bodies` holds those that it got, by call. And the table of usage: `counts`."""
 
     def __init__(self, *parts: bytes | Exception, refusal: ClientError | None = None) -> None:
         self.stream, self.refusal = EventStream([*parts]), refusal
         self.bodies: list[tuple[str, dict[str, Any]]] = []
+        self.counts = Counter[str]()
+
+    def update_item(self, *, ExpressionAttributeValues: dict[str, Any], **_: Any) -> None:
+        for name in ("requests", "errors", "tokens_in", "tokens_out"):
+            self.counts[name] += int(ExpressionAttributeValues.get(f":{name}", {"N": "0"})["N"])
 
     def invoke_endpoint_with_response_stream(self, *, Body: bytes, **_: Any) -> dict[str, Any]:
         self.bodies.append(("stream", json.loads(Body)))
@@ -96,10 +104,16 @@ def sagemaker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     def forget() -> None:
         routes.endpoint.cache_clear()
+        key_usage.cache_clear()
         deployed_engine.endpoint_status.cache_clear()
 
     yield answer
     forget()
+
+
+@pytest.fixture
+def metered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USAGE_TABLE", "usage")
 
 
 def post(document: Any, *, chat: bool = True) -> Streamed:
@@ -108,7 +122,7 @@ def post(document: Any, *, chat: bool = True) -> Streamed:
         "resource": "/chat/completions" if chat else "/completions",
         "headers": {"content-type": "application/json"},
         "body": document if isinstance(document, str) else json.dumps(document),
-        "requestContext": {"requestId": "r", "identity": {}},
+        "requestContext": {"requestId": "r", "identity": {"apiKeyId": "k"} if usage_table() else {}},
     }
     return streams(routes.chat if chat else routes.completions)(event, None)
 
@@ -270,3 +284,31 @@ def test_a_caller_who_hangs_up_ends_the_read(deploy: Deploy, sagemaker: Any) -> 
     next(answer.pieces)
     answer.pieces.close()
     wait_for(lambda: client.stream.closed or None, "the end of the read")
+
+
+@pytest.mark.usefixtures("metered")
+def test_a_caller_who_hangs_up_pays_for_what_came_and_has_no_error(deploy: Deploy, sagemaker: Any) -> None:
+    deploy("lmi-vllm")
+    client = sagemaker(RAW[:-1], SILENCE)
+    answer = post(CHAT | {"stream": True})
+    next(answer.pieces), next(answer.pieces)
+    answer.pieces.close()
+    wait_for(lambda: client.counts["tokens_in"] or None, "the count")
+    assert client.counts == {"requests": 1, "errors": 0, "tokens_in": 5, "tokens_out": 2}
+
+
+@pytest.mark.usefixtures("metered")
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_long_answer_without_figures_is_counted_by_its_length(deploy: Deploy, sagemaker: Any, stream: bool) -> None:
+    deploy("huggingface", api={"openai": True})
+    client = sagemaker(json.dumps([{"generated_text": "sea " * 1000}]).encode())
+    body(post({"prompt": "The sea", "stream": stream}, chat=False))
+    assert 1000 <= client.counts["tokens_out"] <= 1010
+
+
+@pytest.mark.usefixtures("metered")
+def test_an_answer_that_is_too_large_to_pass_on_is_paid(deploy: Deploy, sagemaker: Any) -> None:
+    deploy("lmi-vllm")
+    client = sagemaker(*[b" " * 1_000_000] * 7)
+    body(post(CHAT))
+    assert (client.counts["errors"], client.counts["tokens_out"]) == (1, 1_750_000)
