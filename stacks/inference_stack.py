@@ -69,7 +69,6 @@ class InferenceStack(cdk.Stack):
             "POST", "/generate", handler=hosting.generate_handler, construct_id="Generate", streams=True
         )
         hosting.grant_generate(generate)
-        hosting.grant_describe(generate)
         if usage:
             usage.grant_count(generate)
         if resolution.openai_routes:
