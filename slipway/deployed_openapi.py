@@ -1,4 +1,4 @@
-"""`python -m slipway openapi`: the OpenAPI document of a deployed API, with its routes, URL, model, times, credentials."""
+"""`python -m slipway openapi`: the OpenAPI document of a deployed API, with its routes, URL, model and credentials."""
 
 import copy
 import json
