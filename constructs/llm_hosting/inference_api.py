@@ -158,6 +158,7 @@ class InferenceApi(Construct):
             failures=_NO_QUEUE,
             handlers=self._handlers,
             memory_in_mb=memory_in_mb,
+            streams=streams,
         ).function
         self.add_route(method, path, function, streams=streams, takes_bearer=takes_bearer)
         return function
