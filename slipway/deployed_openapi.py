@@ -36,6 +36,8 @@ def document_of(stack: DeployedStack) -> Schema:
                 schemes = _SCHEMES[authorization]
                 security = [each for each in operation["security"] if not each.keys().isdisjoint(schemes)]
                 paths.setdefault(path, {})[verb] = operation | {"security": security}
+    longest = int(stack.variables["LONGEST_WAIT_IN_SECONDS"])
+    whole["components"]["parameters"]["wait"]["schema"]["maximum"] = longest
     for name in ("Chat", "Complete"):
         whole["components"]["schemas"][name]["properties"]["model"]["examples"] = [stack.variables["MODEL_ID"]]
     info = whole["info"] | {"title": stack.name, "description": stack.serves}

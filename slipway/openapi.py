@@ -73,7 +73,7 @@ _ROUTES = (
     )._replace(bearer=True),
     _Route("GET", "/endpoint", "The model, its endpoint and the endpoint's status.", {200: OBJECT}),
 )
-# By name: the name in the request, its place and its schema.
+# By name: the name in the request, its place and its schema. `wait` is that of `api.timeout_in_seconds` as it is unset.
 _PARAMETERS: dict[str, tuple[str, str, Schema]] = {
     "id": ("id", "path", {"type": "string", "minLength": 1}),
     "wait": ("wait", "query", {"type": "integer", "minimum": 0, "maximum": 25}),
@@ -100,6 +100,7 @@ def document() -> Schema:
         "paths": paths,
         "components": {
             "schemas": SCHEMAS,
+            "parameters": {key: _parameter(*each) for key, each in _PARAMETERS.items()},
             "securitySchemes": {
                 "signature": {"type": "apiKey", "in": "header", "name": "Authorization", "description": "SigV4 (iam)"},
                 "key": {"type": "apiKey", "in": "header", "name": "x-api-key"},
@@ -117,7 +118,7 @@ def _operation(route: _Route) -> Schema:
         "responses": answers | {str(status): _error(status) for status in sorted(route.errors)},
     }
     if route.parameters:
-        operation["parameters"] = [_parameter(name) for name in route.parameters]
+        operation["parameters"] = [{"$ref": f"#/components/parameters/{key}"} for key in route.parameters]
     if route.body:
         content_type = "multipart/form-data" if route.body == "Upload" else "application/json"
         operation["requestBody"] = {"required": True, "content": {content_type: {"schema": ref(route.body)}}}
@@ -142,6 +143,5 @@ def _error(status: int) -> Schema:
     return {"description": codes, "content": {"application/json": {"schema": ref("Error")}}}
 
 
-def _parameter(key: str) -> Schema:
-    name, place, schema = _PARAMETERS[key]
+def _parameter(name: str, place: str, schema: Schema) -> Schema:
     return {"name": name, "in": place, "required": place == "path", "schema": schema}

@@ -8,7 +8,7 @@ from constructs import Construct
 
 from llm_hosting import DESCRIPTION_PREFIX
 from llm_hosting.api_alarms import ApiAlarms
-from llm_hosting.function_environment import function_environment
+from llm_hosting.function_environment import function_environment, openai_environment
 from llm_hosting.handler_function import Handlers
 from llm_hosting.hosting_modes import HOSTING_MODES
 from llm_hosting.inference_api import InferenceApi
@@ -50,6 +50,7 @@ class InferenceStack(cdk.Stack):
         handlers = Handlers(
             code=lambda_.Code.from_asset(str(sources.functions), exclude=["**/__pycache__", "*.md"]),
             environment=function_environment(resolution, hosting.environment, store)
+            | openai_environment(resolution)
             | (usage.environment if usage else {}),
             settings=deployment.api,
             log_settings=deployment.logs,
@@ -69,7 +70,6 @@ class InferenceStack(cdk.Stack):
             "POST", "/generate", handler=hosting.generate_handler, construct_id="Generate", streams=True
         )
         hosting.grant_generate(generate)
-        hosting.grant_describe(generate)
         if usage:
             usage.grant_count(generate)
         if resolution.openai_routes:

@@ -40,20 +40,19 @@ class BatchFunctions(Construct):
         hosting: HostingMode,
     ) -> None:
         super().__init__(scope, construct_id)
-        files = api.add_function("POST", "/files", handler="files", timeout=api.hold_timeout, takes_bearer=True)
+        files = api.add_function("POST", "/files", handler="files", takes_bearer=True)
         api.add_route("GET", "/files", files, takes_bearer=True)
         api.add_route("GET", "/files/{id}", files, takes_bearer=True)
         api.add_route("DELETE", "/files/{id}", files, takes_bearer=True)
         api.add_route("GET", "/files/{id}/content", files, takes_bearer=True)
         store.grant_keep_files(files)
-        batches = api.add_function("POST", "/batches", handler="batches", timeout=api.hold_timeout, takes_bearer=True)
+        batches = api.add_function("POST", "/batches", handler="batches", takes_bearer=True)
         api.add_route("GET", "/batches", batches, takes_bearer=True)
         api.add_route("GET", "/batches/{id}", batches, takes_bearer=True)
         api.add_route("POST", "/batches/{id}/cancel", batches, takes_bearer=True)
         store.grant_keep_batches(batches)
         grant_announce(batches)
-        self.driver = self._add_driver(handlers, store, hosting)
-        self._add_alarms(alarms)
+        self._add_alarms(alarms, driver=self._add_driver(handlers, store, hosting))
 
     def _add_driver(self, handlers: Handlers, store: JobStore, hosting: HostingMode) -> lambda_.Function:
         driver = HandlerFunction(
@@ -81,10 +80,10 @@ class BatchFunctions(Construct):
         acknowledge(rule, {"Serverless-EventBusDLQ": _NEXT_CALL})
         return driver
 
-    def _add_alarms(self, settings: Alarms) -> None:
+    def _add_alarms(self, settings: Alarms, *, driver: lambda_.Function) -> None:
         alarms = AlarmGroup(self, "Alarms", topic_arn=settings.topic_arn)
         total = cloudwatch.Stats.SUM
-        failed = self.driver.metric_errors(period=_FIVE_MINUTES, statistic=total)
+        failed = driver.metric_errors(period=_FIVE_MINUTES, statistic=total)
         alarms.add("Advances", failed, _FAILED_CALLS)
         stuck = cloudwatch.Metric(
             namespace="Slipway",

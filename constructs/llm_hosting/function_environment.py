@@ -1,4 +1,4 @@
-"""The environment of every function: the variables that `inference_api.settings` reads."""
+"""The environment of the functions, the authorizer's apart: the variables that `inference_api.settings` reads."""
 
 import json
 from collections.abc import Mapping
@@ -21,7 +21,6 @@ def function_environment(resolution: Resolution, of_mode: Mapping[str, str], sto
         "ENGINE_VERSION": resolution.version,
         "HOSTING_MODE": deployment.hosting.mode,
         "LONGEST_WAIT_IN_SECONDS": str(deployment.api.longest_wait_in_seconds),
-        "OPENAI_ROUTES": ",".join(resolution.openai_routes),
         "MAX_BODY_BYTES": str(deployment.api.max_body_in_kb * 1024),
         "REQUEST_SCHEMA": _compact(_request_schema(resolution)),
     }
@@ -35,6 +34,11 @@ def function_environment(resolution: Resolution, of_mode: Mapping[str, str], sto
     }
 
 
+def openai_environment(resolution: Resolution) -> dict[str, str]:
+    """What no machine needs: one would else be replaced where only OpenAI's routes change."""
+    return {"OPENAI_ROUTES": ",".join(resolution.openai_routes), "OPENAI_FACTS": _compact(resolution.openai_facts)}
+
+
 def _request_schema(resolution: Resolution) -> dict[str, object]:
     aliases, own = resolution.container.model_aliases, engine(resolution.deployment.serving.engine)
     schema: dict[str, object] = {
@@ -43,8 +47,7 @@ def _request_schema(resolution: Resolution) -> dict[str, object]:
         "model_aliases": aliases,
     }
     # Without what few engines have: Lambda takes 4 kB of variables.
-    schema |= {"names": own.names, "most_answers": own.most_answers} if own.names else {}
-    return schema | {"openai": resolution.openai_facts}
+    return schema | ({"names": own.names, "most_answers": own.most_answers} if own.names else {})
 
 
 def _job_settings(deployment: Deployment) -> dict[str, int | None]:

@@ -38,6 +38,8 @@ class HandlerFunction(Construct):
     failures: why the function needs no dead-letter queue, for cdk-nag.
     memory_in_mb: None = `api.memory_in_mb`.
     calls_itself: the function writes into its own queue; Lambda would stop such a loop after 16 turns.
+    streams: its answers have the format of streams, which only an integration that streams can read. Its id differs, so
+    that a stage goes on calling the other kind until it is deployed anew.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class HandlerFunction(Construct):
         handlers: Handlers,
         memory_in_mb: int | None = None,
         calls_itself: bool = False,
+        streams: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
         settings = handlers.settings
@@ -60,7 +63,7 @@ class HandlerFunction(Construct):
         log_group.grant_write(role)
         self.function = lambda_.Function(
             self,
-            "Function",
+            "StreamingFunction" if streams else "Function",
             runtime=lambda_.Runtime.PYTHON_3_14,
             architecture=_ARCHITECTURES[settings.architecture],
             memory_size=memory_in_mb or settings.memory_in_mb,

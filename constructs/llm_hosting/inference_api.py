@@ -67,7 +67,7 @@ _NO_USER_POOL = {
 
 
 class InferenceApi(Construct):
-    """A regional REST API; `url` ends in a slash. `hold_timeout`: of functions that wait.
+    """A regional REST API; `url` ends in a slash.
 
     openai: whether it has the routes of OpenAI's clients. binary_media_types: of bodies that are no text.
     """
@@ -101,7 +101,6 @@ class InferenceApi(Construct):
         resource.security_policy = _SECURITY_POLICY
         resource.endpoint_access_mode = "STRICT"  # the name in the TLS handshake must be the API's host
         self._api.node.try_remove_child("Endpoint")  # an output that repeats ApiUrl
-        self.hold_timeout = cdk.Duration.seconds(settings.function_timeout_in_seconds)
         for response in gateway_responses(settings, takes_jobs=takes_jobs, openai=openai):
             self._api.add_gateway_response(
                 response.kind.title().replace("_", ""),
@@ -150,14 +149,16 @@ class InferenceApi(Construct):
         timeout is then that of streams. takes_bearer: with `api-key`, the key comes as `Authorization: Bearer`, as from
         clients of OpenAI, and not in `x-api-key`. Other routes of the function: `add_route`.
         """
+        longest = cdk.Duration.seconds(self._settings.function_timeout_in_seconds)
         function = HandlerFunction(
             self,
             construct_id or handler.title().replace("_", ""),
             handler=handler,
-            timeout=STREAM_FUNCTION_TIMEOUT if streams else timeout or self.hold_timeout,
+            timeout=STREAM_FUNCTION_TIMEOUT if streams else timeout or longest,
             failures=_NO_QUEUE,
             handlers=self._handlers,
             memory_in_mb=memory_in_mb,
+            streams=streams,
         ).function
         self.add_route(method, path, function, streams=streams, takes_bearer=takes_bearer)
         return function

@@ -50,17 +50,15 @@ class JobFunctions(Construct):
 
     def add_routes(self, api: InferenceApi) -> None:
         """POST /jobs, GET /jobs, GET /jobs/{id} and DELETE /jobs/{id}."""
-        submit = api.add_function("POST", "/jobs", handler="submit_job", timeout=api.hold_timeout)
+        submit = api.add_function("POST", "/jobs", handler="submit_job")
         self._store.grant_submit(submit)
         self._hosting.grant_dispatch(submit)
         self._hosting.grant_describe(submit)
-        poll = api.add_function(
-            "GET", "/jobs/{id}", handler="poll_job", timeout=api.hold_timeout, memory_in_mb=_HOLD_MEMORY_IN_MB
-        )
+        poll = api.add_function("GET", "/jobs/{id}", handler="poll_job", memory_in_mb=_HOLD_MEMORY_IN_MB)
         self._store.grant_wait(poll)
-        list_ = api.add_function("GET", "/jobs", handler="list_jobs", timeout=api.hold_timeout)
+        list_ = api.add_function("GET", "/jobs", handler="list_jobs")
         self._store.grant_list(list_)
-        cancel = api.add_function("DELETE", "/jobs/{id}", handler="cancel_job", timeout=api.hold_timeout)
+        cancel = api.add_function("DELETE", "/jobs/{id}", handler="cancel_job")
         self._store.grant_end(cancel)
         grant_announce(cancel)
 

@@ -68,7 +68,7 @@ class Machines(Construct):
 
 
 def _copy_code(sources: Sources, folder: Path) -> None:
-    """`inference_api` for the worker, `generation` for the model, `machine` for the set-up."""
-    without_bytecode = shutil.ignore_patterns("__pycache__")
+    """`inference_api` for the worker, without the routes; `generation` for the model, `machine` for the set-up."""
+    unused = shutil.ignore_patterns("__pycache__", "handlers", "batches")
     for source in (sources.functions / "inference_api", sources.models / "generation", sources.models / "machine"):
-        shutil.copytree(source, folder / source.name, ignore=without_bytecode)
+        shutil.copytree(source, folder / source.name, ignore=unused)

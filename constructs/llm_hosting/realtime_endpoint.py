@@ -40,6 +40,13 @@ class RealtimeEndpoint(Construct):
         """Let a principal call this endpoint."""
         self._hosted.grant(grantee, "sagemaker:InvokeEndpoint")
 
+    def grant_stream(self, grantee: iam.IGrantable) -> None:
+        """Let a principal that may call this endpoint have answers streamed.
+
+        SageMaker's API reference asks for InvokeEndpoint only; the list of IAM's actions has one for streams.
+        """
+        self._hosted.grant(grantee, "sagemaker:InvokeEndpointWithResponseStream")
+
     def grant_describe(self, grantee: iam.IGrantable) -> None:
         """Let a principal read this endpoint's status."""
         self._hosted.grant(grantee, "sagemaker:DescribeEndpoint")

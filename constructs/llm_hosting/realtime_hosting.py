@@ -34,7 +34,7 @@ class RealtimeHosting(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._deployment, self._store = resolution.deployment, store
-        self._openai = bool(resolution.openai_routes)
+        self._streams = resolution.streams
         handler = sources.model_handler(resolution.deployment.serving.handler)
         self._endpoint = RealtimeEndpoint(self, "Endpoint", resolution=resolution, model_handler=handler)
         self._queue = JobQueue(self, "WorkQueue", timeout=_WORK_TIMEOUT) if store else None
@@ -48,10 +48,12 @@ class RealtimeHosting(Construct):
         return self._queue
 
     def grant_generate(self, grantee: iam.IGrantable) -> None:
-        """Let a function ask the model and, for clients of OpenAI while it is not ready, wait for a job."""
+        """Let a function ask the model and, for a stream while the model is not ready, wait for a job."""
         self._endpoint.grant_invoke(grantee)
         self._endpoint.grant_describe(grantee)
-        if self._store and self._openai:
+        if self._streams:
+            self._endpoint.grant_stream(grantee)
+        if self._streams and self._store:
             self._store.grant_submit(grantee)
             self.grant_dispatch(grantee)
 

@@ -63,7 +63,7 @@ def settings() -> Settings:
             names=schema.get("names"),
             most_answers=schema.get("most_answers"),
         ),
-        openai=OpenAIFacts(**schema.get("openai", {})),
+        openai=OpenAIFacts(**json.loads(os.environ.get("OPENAI_FACTS", "{}"))),
     )
 
 

@@ -93,14 +93,13 @@ def _calling_function(headers: dict[str, str], query: dict[str, Any]) -> str:
 async def _dispatch(dispatch: Any, method: str, path: str, headers: Any, body: bytes, query: Any, *rest: Any) -> Any:
     proceed = functools.partial(dispatch, method, path, headers, body, query, *rest)
     function = _calling_function(headers, query) if _faults else ""
-    streams = path.endswith("/invocations-response-stream")  # by anyone; its action has another name
+    streams = path.endswith("/invocations-response-stream")  # by anyone
     if not (function or (_faults and streams)):
         return await proceed()
     parameters = _app._routing_params(method, path, headers, body, query)
     service = _app.detect_service(method, path, headers, parameters)
     action = str(_iam_actions.extract_iam_action(service, method, path, headers, body, parameters))
-    operation = "InvokeEndpointWithResponseStream" if streams else action.rpartition(":")[2]
-    fault = _take(service, operation, function)
+    fault = _take(service, action.rpartition(":")[2], function)
     kind = fault.fault if fault else ""
     if fault and kind in STREAM_KINDS:
         headers[FAULT_HEADER] = f"{kind} {fault.tokens}"

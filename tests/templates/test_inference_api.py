@@ -45,6 +45,8 @@ def test_three_routes_of_one_function_stream_and_no_other(templates: dict[str, T
     assert uris[0] == uris[1] == uris[2]
     assert "/2021-11-15/functions/" in str(uris[0])
     assert uris[0][-1] == "/response-streaming-invocations"
+    # Until its new deployment the stage of an earlier release calls the function of this id, whose answers are whole.
+    assert "ApiGenerateFunction0624A92C" not in templates[name]["Resources"]
 
 
 def test_routes_of_openai_take_a_bearer_and_the_others_the_header(templates: dict[str, Template]) -> None:

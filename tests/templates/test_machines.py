@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,10 @@ def test_the_machine_gets_the_variables_of_the_functions_and_its_own(templates: 
         template = templates[name]
         text = script(launched(template)[0]).partition("END_OF_ENVIRONMENT'\n")[2].partition("\nEND_OF_ENVIRONMENT")[0]
         given = dict(line.split("=", 1) for line in text.splitlines())
-        for variable, value in functions(template)["submit_job"]["Environment"]["Variables"].items():
+        variables = functions(template)["submit_job"]["Environment"]["Variables"]
+        assert variables.keys() - given.keys() == {"OPENAI_FACTS", "OPENAI_ROUTES"}
+        for variable in variables.keys() & given.keys():
+            value = variables[variable]
             assert given[variable] == (value if isinstance(value, str) else json.dumps(value)), variable
         own = {
             "MODEL_REVISION",
@@ -227,20 +231,31 @@ def test_another_content_makes_another_machine_with_a_wait_of_its_own_and_nothin
     changes: dict[str, Changes] = {
         "plain": {},
         "alarms": {"alarms": {"failed_job_rate": 0.5}, "logs": {"retention_in_days": 7}},
+        "routes": {"api": {"openai": False}},
         "disk": {"hosting": {"volume_size_in_gb": 30}},
         "idle": {"hosting": {"idle_minutes": 5}},
         "renewal": {"hosting": {"renewal": 1}},
         "timeout": {"hosting": {"startup_timeout_in_seconds": 1200}},
     }
     machines = machines_of(changes, tmp_path)
-    assert machines["alarms"] == machines["plain"]
+    assert machines["alarms"] == machines["routes"] == machines["plain"]
     others = [machines[name] for name in ("plain", "disk", "idle", "renewal", "timeout")]
     assert len({name for ids in others for name in ids}) == 3 * len(others), "a template, a handle and a wait"
 
 
-def machines_of(changes: dict[str, Changes], folder: Path) -> dict[str, list[str]]:
+def test_another_code_of_a_route_makes_no_other_machine(tmp_path: Path) -> None:
+    functions = tmp_path / "functions"
+    shutil.copytree(ROOT / "lambda_src", functions)
+    before = machines_of({"plain": {}}, tmp_path / "before", functions)
+    (functions / "inference_api" / "handlers" / "models.py").write_text("changed = True\n")
+    assert machines_of({"plain": {}}, tmp_path / "after", functions) == before
+
+
+def machines_of(
+    changes: dict[str, Changes], folder: Path, functions: Path = ROOT / "lambda_src"
+) -> dict[str, list[str]]:
     """Ids of launch templates, waits and their handles, of deployments on EC2 with these changes."""
-    sources = Sources(functions=ROOT / "lambda_src", models=ROOT / "model_src", playground=ROOT / "playground")
+    sources = Sources(functions=functions, models=ROOT / "model_src", playground=ROOT / "playground")
     app = cdk.App(outdir=str(folder))
     for name, change in changes.items():
         merged = {section: {**ON_EC2.get(section, {}), **change.get(section, {})} for section in {**ON_EC2, **change}}

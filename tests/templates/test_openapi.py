@@ -4,8 +4,11 @@ import ast
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
 
 from inference_api import errors
+from slipway.deployed_openapi import document_of
 from slipway.openapi import document
 from slipway.openapi_schemas import CODES
 from support.template_parts import Template, all_of, routes
@@ -31,6 +34,18 @@ def test_the_document_has_every_code_of_an_error_and_no_other(templates: dict[st
     # A status without number is that of each kind: the document names those that callers have met.
     assert {each for each in documented if each[1] != "request_refused"} == {each for each in said if each[0]}
     assert (0, "request_refused") in said
+
+
+def test_the_document_of_an_api_says_how_long_its_own_callers_may_wait() -> None:
+    stack: Any = MagicMock(variables={"MODEL_ID": "a/b", "LONGEST_WAIT_IN_SECONDS": "56"})
+    stack.configure_mock(name="x", api_url="https://x/v1/", resources={"AWS::ApiGateway::RestApi": ["x"]})
+    methods = {"GET": {"authorizationType": "AWS_IAM"}}
+    pages = stack.clients.return_value.get_paginator.return_value.paginate
+    pages.return_value = [{"items": [{"path": "/jobs/{id}", "resourceMethods": methods}]}]
+    found = document_of(stack)
+    refs = [each["$ref"].rpartition("/")[2] for each in found["paths"]["/jobs/{id}"]["get"]["parameters"]]
+    parameters = [found["components"]["parameters"][name] for name in refs]
+    assert {each["name"]: each["schema"].get("maximum") for each in parameters} == {"id": None, "wait": 56}
 
 
 def raised() -> set[tuple[object, object]]:

@@ -29,6 +29,7 @@ COLLECT: Grants = CHANGE_ROWS | {
 }
 DESCRIBE: Grants = {"sagemaker:DescribeEndpoint": {"endpoint"}}
 INVOKE: Grants = {"sagemaker:InvokeEndpoint": {"endpoint"}}
+STREAM: Grants = INVOKE | {"sagemaker:InvokeEndpointWithResponseStream": {"endpoint"}}
 INVOKE_ASYNC: Grants = {"sagemaker:InvokeEndpointAsync": {"endpoint"}}
 SUBMIT: Grants = CHANGE_ROWS | READ_RESULTS | DESCRIBE | {"s3:PutObject": {"bucket/input/*"}}
 SUBMIT_ASYNC: Grants = SUBMIT | INVOKE_ASYNC | {"s3:GetObject": {"bucket/input/*", "bucket/output/*"}}
@@ -59,7 +60,7 @@ BATCHES: dict[str, Grants] = {
     "batches": KEEP_BATCHES | ANNOUNCE,
 }
 REALTIME: dict[str, Grants] = IN_BOTH_MODES | {
-    "generate": INVOKE | DESCRIBE,
+    "generate": STREAM | SUBMIT | SEND,  # TGI streams, and a job answers while it is not ready
     "submit_job": SUBMIT | SEND,
     "run_job": CHANGE_ROWS
     | ANNOUNCE
@@ -107,12 +108,8 @@ MACHINE: Grants = (
     | {"s3:PutObject": {"bucket/output/*"}, "ssm:UpdateInstanceInformation": {"*"}}
     | {f"ssmmessages:{verb}{end}Channel": {"*"} for verb in ("Create", "Open") for end in ("Control", "Data")}
 )
-FOR_OPENAI: dict[str, Grants] = (
-    REALTIME
-    | BATCHES
-    | {"generate": INVOKE | SUBMIT | SEND, "models": DESCRIBE, "advance_batches": ADVANCE | DESCRIBE | SEND}
-)
-WITHOUT_JOBS: dict[str, Grants] = {name: REALTIME[name] for name in ("generate", "describe_endpoint")}
+FOR_OPENAI: dict[str, Grants] = REALTIME | BATCHES | {"models": DESCRIBE, "advance_batches": ADVANCE | DESCRIBE | SEND}
+WITHOUT_JOBS: dict[str, Grants] = {"generate": STREAM | DESCRIBE, "describe_endpoint": DESCRIBE}
 
 
 def place(template: Template, resource: Any) -> str:

@@ -1,6 +1,7 @@
 """docs/pictures/stack.svg shows the shipped template, and nothing that is not in it."""
 
 import json
+import re
 
 import pytest
 
@@ -16,7 +17,8 @@ def test_the_picture_of_the_stack_is_fresh(templates: dict[str, Template]) -> No
 
 def test_a_dot_is_a_permission(templates: dict[str, Template]) -> None:
     template = templates["qwen3-4b"]
-    read_only = json.loads(json.dumps(template).replace('"sagemaker:InvokeEndpoint"', '"sagemaker:DescribeEndpoint"'))
+    text = re.sub(r'"sagemaker:InvokeEndpoint\w*"', '"sagemaker:DescribeEndpoint"', json.dumps(template))
+    read_only = json.loads(text)
     assert picture("x", template).count('"solid"') - picture("x", read_only).count('"solid"') == 2  # generate, run_job
     with pytest.raises(KeyError, match="kinesis"):
         picture("x", json.loads(json.dumps(template).replace('"dynamodb:', '"kinesis:')))

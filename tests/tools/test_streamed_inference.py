@@ -85,9 +85,9 @@ def test_a_refusal_comes_before_the_stream(endpoint: LocalCloud) -> None:
     assert refused.value.response["OriginalStatusCode"] == 500
 
 
-def test_a_caller_needs_the_permission_to_invoke(endpoint: LocalCloud) -> None:
-    user = endpoint.create_user("stranger", [statement("sagemaker:InvokeEndpointAsync")])
-    with pytest.raises(ClientError, match="not authorized to perform: sagemaker:InvokeEndpoint "):
+def test_a_caller_needs_the_permission_to_stream(endpoint: LocalCloud) -> None:
+    user = endpoint.create_user("stranger", [statement("sagemaker:InvokeEndpoint")])
+    with pytest.raises(ClientError, match="not authorized to perform: sagemaker:InvokeEndpointWithResponseStream "):
         call(endpoint, credentials=user)
 
 

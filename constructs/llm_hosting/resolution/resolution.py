@@ -69,6 +69,11 @@ class Resolution:
         return tuple(route for route, is_served in served.items() if is_served)
 
     @property
+    def streams(self) -> bool:
+        """Whether a caller can have an answer as a stream; OpenAI's routes make one of a whole answer."""
+        return bool(self.openai_routes or self.openai_facts.get("streams"))
+
+    @property
     def openai_facts(self) -> Mapping[str, object]:
         """Of inference_api.openai.facts.OpenAIFacts, those that differ from its defaults."""
         kind = self.container.openai_kind

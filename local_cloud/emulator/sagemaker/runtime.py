@@ -30,7 +30,7 @@ _PATH = r"/endpoints/([^/]+)/(invocations|async-invocations|invocations-response
 _ACTIONS = {
     "invocations": "InvokeEndpoint",
     "async-invocations": "InvokeEndpointAsync",
-    "invocations-response-stream": "InvokeEndpoint",
+    "invocations-response-stream": "InvokeEndpointWithResponseStream",
 }
 _MAX_PAYLOAD_BYTES = 6_291_456
 _TIME_LIMIT_IN_SECONDS = 60

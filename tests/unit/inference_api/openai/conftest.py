@@ -28,7 +28,7 @@ def deploy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deploy]:
         hosting = {"mode": "ec2", "instance_type": "c7i.4xlarge"} if is_machine else {"instance_type": "ml.g5.2xlarge"}
         document = {"model": {"id": MODEL}, "serving": serving, "hosting": hosting} | sections
         resolution = resolve(Deployment.model_validate(document))
-        row = {"bodies": resolution.bodies, "parameters": resolution.parameters, "openai": resolution.openai_facts}
+        row = {"bodies": resolution.bodies, "parameters": resolution.parameters}
         row["model_aliases"] = resolution.container.model_aliases
         row |= _strict() if engine == "transformers" else {}
         for name, value in {
@@ -41,6 +41,7 @@ def deploy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deploy]:
             "HOSTING_MODE": "realtime",
             "LONGEST_WAIT_IN_SECONDS": "25",
             "MAX_BODY_BYTES": "131072",
+            "OPENAI_FACTS": json.dumps(resolution.openai_facts),
             "OPENAI_ROUTES": ",".join(resolution.openai_routes),
             "REQUEST_SCHEMA": json.dumps(row),
         }.items():
