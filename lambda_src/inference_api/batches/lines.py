@@ -94,4 +94,5 @@ class Lines:
         request = batch.job_of(line.number)
         response = {"status_code": status, "request_id": request, "body": body} if status else None
         document = {"id": f"batch_req_{request}", "custom_id": line.custom_id, "response": response, "error": error}
-        return OutputLine(status == 200, json.dumps(document, ensure_ascii=False).encode() + b"\n")
+        # ASCII: some readers take U+2028 for the end of a line, and a model may answer with half a character.
+        return OutputLine(status == 200, json.dumps(document).encode() + b"\n")
