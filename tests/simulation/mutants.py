@@ -409,7 +409,7 @@ TRIED = [
         OWNER_SEES,
         JobTable.jobs_of,
         "[job for job in jobs if job.owner == owner and self._alive(job)]",
-        "self._get_all([items.job_key(job) for shard in range(8) for _, job in self.due(shard)][:limit])",
+        "self.get_all([job for shard in range(8) for _, job in self.due(shard)][:limit]).values()",
         REALTIME,
     ),
     Mutant(
