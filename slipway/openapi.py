@@ -63,7 +63,7 @@ _ROUTES = (
     ),
     _Route(
         "POST", "/batches", "Runs the requests of a file.", {200: _BATCH}, (*_EVERYWHERE, 409, 413), "CreateBatch"
-    )._replace(bearer=True),
+    )._replace(parameters=("Idempotency-Key",), bearer=True),
     _Route(
         "GET", "/batches", "The caller's batches.", {200: ref("Batches")}, parameters=("limit", "after"), bearer=True
     ),

@@ -141,7 +141,7 @@ def file_too_large(limit: int) -> ApiError:
 
 
 def idempotency_key_reused() -> ApiError:
-    text = "Idempotency-Key: this key belongs to a job with another body; send the same body, or another key."
+    text = "Idempotency-Key: this key came with another body before; send the same body, or another key."
     return ApiError(409, "idempotency_key_reused", text, field="Idempotency-Key")
 
 

@@ -12,7 +12,7 @@ MAX_DEPTH = 8
 MAX_SCHEMA_DEPTH = 100
 
 
-def read_strict_json(raw: bytes, schemas_in: Collection[str] = ()) -> Any:
+def read_strict_json(raw: bytes, schemas_in: Collection[str] = (), max_depth: int = MAX_DEPTH) -> Any:
     """schemas_in: keys of the document below which JSON schemas stand, which nest deeper than all else.
 
     Raises ApiError 400 `invalid_json`, saying what to change.
@@ -31,7 +31,7 @@ def read_strict_json(raw: bytes, schemas_in: Collection[str] = ()) -> Any:
         # The one other ValueError of the decoder: Python refuses to convert integers past 4,300 digits.
         _refuse("a number has too many digits")
     schemas = {name: document[name] for name in schemas_in if name in document} if isinstance(document, dict) else {}
-    _check_values({**document, **dict.fromkeys(schemas)} if schemas else document, MAX_DEPTH)
+    _check_values({**document, **dict.fromkeys(schemas)} if schemas else document, max_depth)
     _check_values(schemas, MAX_SCHEMA_DEPTH)
     return document
 

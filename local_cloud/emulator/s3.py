@@ -1,4 +1,4 @@
-"""S3: a bucket with objects is not deleted, and a missing object is forbidden to those who may not list the bucket."""
+"""S3: full buckets stay, a missing object is forbidden to those who may not list, and versions are read in parts."""
 
 import re
 from typing import Any
@@ -11,7 +11,15 @@ _app = ministack.internals("ministack.app", "SERVICE_HANDLERS")
 _iam_actions = ministack.internals("ministack.core.iam_actions", "access_denied_response")
 _iam_evaluator = ministack.internals("ministack.core.iam_evaluator", "AuthError", "enforce")
 _router = ministack.internals("ministack.core.router", "extract_access_key_id")
-_s3 = ministack.internals("ministack.services.s3", "_bucket_has_versions", "_bucket_tags", "_buckets.get")
+_s3 = ministack.internals(
+    "ministack.services.s3",
+    "_bucket_has_versions",
+    "_bucket_tags",
+    "_buckets.get",
+    "_parse_range",
+    "_range_error_xml",
+    "_xml_body",
+)
 
 
 def _hide_missing_objects() -> None:
@@ -28,6 +36,33 @@ def _hide_missing_objects() -> None:
         return answer if _s3._buckets.get(bucket) is None else _refusal_to_list(bucket, headers, query) or answer
 
     _app.SERVICE_HANDLERS["s3"] = handle
+
+
+def _cut_versions() -> None:
+    """A part of a version, as of the current object: MiniStack answers with the whole version."""
+    original = _app.SERVICE_HANDLERS["s3"]
+
+    async def handle(
+        method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
+    ) -> ministack.Answer:
+        answer: ministack.Answer = await original(method, path, headers, body, query)
+        wanted = headers.get("range")
+        return _part_of(answer, wanted, path) if wanted and answer[0] == 200 and "versionId" in query else answer
+
+    _app.SERVICE_HANDLERS["s3"] = handle
+
+
+def _part_of(answer: ministack.Answer, wanted: str, path: str) -> ministack.Answer:
+    _, headers, body = answer
+    found = _s3._parse_range(wanted, len(body))
+    if found is None:
+        bucket, _, key = unquote(path).removeprefix("/").partition("/")
+        return 416, {"Content-Type": "application/xml"}, _s3._xml_body(_s3._range_error_xml(bucket, key))
+    start, end = found
+    # A checksum of the whole says nothing about a part.
+    kept = {name: value for name, value in headers.items() if not name.lower().startswith("x-amz-checksum-")}
+    place = {"Content-Length": str(end + 1 - start), "Content-Range": f"bytes {start}-{end}/{len(body)}"}
+    return 206, kept | place, body[start : end + 1]
 
 
 def _refusal_to_list(bucket: str, headers: dict[str, str], query: dict[str, Any]) -> ministack.Answer | None:
@@ -56,5 +91,6 @@ def _refuse_full(bucket: str) -> None:
 
 def install() -> None:
     _hide_missing_objects()
+    _cut_versions()
     tag_with_stack("AWS::S3::Bucket")
     extend_resource_type("AWS::S3::Bucket", complete=_set_tags, check_delete=_refuse_full)

@@ -74,23 +74,38 @@ def api(apis: Apis) -> ApiClient:
 
 @pytest.fixture(scope="module")
 def batch(api: ApiClient, cloud: LocalCloud) -> dict[str, Any]:
-    """Of three lines, the second of which its route would refuse."""
-    return run(api, cloud, lines_of(line("one"), line("two", temperature="hot"), line("three")))
+    """Of more lines than a block has, the second of which its route would refuse."""
+    return run(api, cloud, lines_of(line("1"), line("2", temperature="hot"), *(line(f"{n}") for n in range(3, 103))))
 
 
 def test_a_batch_answers_its_lines_and_tells_why_others_failed(api: ApiClient, batch: dict[str, Any]) -> None:
     assert batch["status"] == "completed"
-    assert batch["request_counts"] == {"total": 3, "completed": 2, "failed": 1}
+    assert batch["request_counts"] == {"total": 102, "completed": 101, "failed": 1}
     output = content_of(api, batch["output_file_id"])
-    assert [each["custom_id"] for each in output] == ["one", "three"]
+    assert [int(each["custom_id"]) for each in output] == [1, *range(3, 103)]
     for each in output:
         assert each["error"] is None
         answer = each["response"]["body"]
         assert (each["response"]["status_code"], answer["object"]) == (200, "chat.completion")
         assert answer["model"] == "Qwen/Qwen3-4B"
     (failed,) = content_of(api, batch["error_file_id"])
-    assert (failed["custom_id"], failed["response"]["status_code"]) == ("two", 400)
+    assert (failed["custom_id"], failed["response"]["status_code"]) == ("2", 400)
     assert failed["response"]["body"]["error"]["param"] == "temperature"
+
+
+def test_a_request_that_is_repeated_with_its_key_begins_no_second_batch(api: ApiClient) -> None:
+    wanted: dict[str, Any] = {"input_file_id": upload(api, lines_of(line("one")))["id"]} | NEW
+    key = {"Idempotency-Key": "batch of the night"}
+
+    def begin(**more: Any) -> tuple[int, Any]:
+        status, _, answer = api.call("POST", "/batches", wanted | more, headers=key)
+        return status, answer
+
+    assert begin(endpoint="/v1/nowhere")[0] == 400, "a request that is refused takes no key"
+    first, again, changed = begin(), begin(), begin(metadata={"night": "2"})
+    assert (first[0], again[0]) == (200, 200)
+    assert first[1]["id"] == again[1]["id"]
+    assert (changed[0], changed[1]["error"]["code"]) == (409, "idempotency_key_reused")
 
 
 def test_files_and_batches_are_listed_page_by_page(api: ApiClient, batch: dict[str, Any]) -> None:

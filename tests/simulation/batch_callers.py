@@ -61,7 +61,8 @@ class BatchCallers:
             self.unfinished -= 1
             return
         wanted = {"input_file_id": file["id"], "endpoint": "/v1/completions", "completion_window": "24h"}
-        begun = self._ask(batch, "POST", "/batches", body=json.dumps(wanted).encode())
+        key = {"Idempotency-Key": file["id"]}  # the request is repeated where its answer is lost
+        begun = self._ask(batch, "POST", "/batches", body=json.dumps(wanted).encode(), headers=key)
         if begun is None:
             self.unfinished -= 1
             return

@@ -12,6 +12,7 @@ from inference_api.batches import transitions as batch_transitions
 from inference_api.batches.batch import Batch
 from inference_api.batches.driver import Driver
 from inference_api.batches.lines import Lines
+from inference_api.batches.table import BatchTable
 from inference_api.jobs import files, items, recorder, sweeper, transitions, view, worker
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.completion import Completion
@@ -50,7 +51,7 @@ LOGS, VALID = "texts_stay_out_of_logs_and_events", "requests_are_valid"
 
 BATCHES_END, ONE_RESULT = "batches_end", "each_line_of_a_batch_has_one_result_in_order"
 RIGHT_RESULT, COUNTS_GROW = "results_of_a_batch_answer_their_lines", "counts_of_a_batch_never_go_back"
-RIGHT_LINE = "the_model_is_asked_for_lines_of_batches_only"
+RIGHT_LINE, ONE_BATCH = "the_model_is_asked_for_lines_of_batches_only", "an_idempotency_key_makes_one_batch"
 
 # Settings of trials.
 HEALTHY: dict[str, Any] = {"rates": Rates(), "habits": Habits(listed=0.5, key_with_other_body=0.5)}
@@ -69,6 +70,13 @@ HANGING_BOOTS: dict[str, Any] = {"rates": Rates(boot_hangs=0.5), "arrivals": 240
 LONG_JOBS: dict[str, Any] = {"rates": Rates(), "median": 200.0, "longest": 280.0, "jobs": 20}
 REPLACED: dict[str, Any] = LONG_JOBS | {"rates": Rates(machine_replaced=0.3), "startup": 240}
 BATCHES: dict[str, Any] = {"rates": Rates(), "jobs": 1, "batches": 2, "batch_lines": 60}
+REPEATED_BATCHES: dict[str, Any] = {
+    "rates": Rates(crash=0.3),
+    "faulty_functions": ("batches",),
+    "jobs": 1,
+    "batches": 5,
+    "batch_lines": 2,
+}
 SLOW_BATCHES: dict[str, Any] = BATCHES | {"median": 40.0, "longest": 45.0, "capacity": 4}
 CONFUSED_WORKERS: dict[str, Any] = {
     "rates": Rates(unknown_outcome=0.3, throttle=0.4, duplicate_message=1.0),
@@ -409,7 +417,7 @@ TRIED = [
         OWNER_SEES,
         JobTable.jobs_of,
         "[job for job in jobs if job.owner == owner and self._alive(job)]",
-        "self._get_all([items.job_key(job) for shard in range(8) for _, job in self.due(shard)][:limit])",
+        "self.get_all([job for shard in range(8) for _, job in self.due(shard)][:limit]).values()",
         REALTIME,
     ),
     Mutant(
@@ -510,6 +518,14 @@ TRIED = [
         '"ADD #counter :amount"',
         'f"ADD {name} :amount"',
         REALTIME,
+    ),
+    Mutant(
+        "a repeated request begins a second batch",
+        ONE_BATCH,
+        BatchTable.reserve_batch_id,
+        'return str(earlier["batch_id"]["S"]) if earlier else batch_id',
+        "return batch_id",
+        trial=REPEATED_BATCHES,
     ),
     Mutant(
         "a batch is never finalized",

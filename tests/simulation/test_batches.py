@@ -7,6 +7,7 @@ import pytest
 from inference_api.batches import driver, join
 from inference_api.handlers import batches
 from simulation.aws import s3
+from simulation.aws.dynamodb import DynamoDb
 from simulation.callers import Habits
 from simulation.faults import Rates
 from simulation.invariants.check import breaches
@@ -43,6 +44,22 @@ def test_a_healthy_batch_runs_each_line_once_and_ends_within_minutes() -> None:
     for batch in world.batch_callers.followed:
         if batch.last["status"] == "completed":
             assert batch.last["completed_at"] - batch.last["created_at"] < 300
+
+
+def test_the_answers_of_a_block_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that dies, or fails, reads all of them again: a hundred calls would seldom come to their end."""
+    alone: list[str] = []
+    read = DynamoDb.get_item
+
+    def get_item(self: DynamoDb, **request: Any) -> dict[str, Any]:
+        alone.append(request["Key"]["pk"]["S"])
+        return read(self, **request)
+
+    monkeypatch.setattr(DynamoDb, "get_item", get_item)
+    world = run(mode="async", batches=1, rates=Rates(), outages=0)
+    (batch,) = world.batch_callers.followed
+    assert len(batch.output) > 20
+    assert not [key for key in alone if key.startswith("output#")]
 
 
 def test_a_window_that_ends_early_leaves_an_error_for_each_line_that_was_not_executed(

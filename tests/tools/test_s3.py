@@ -1,4 +1,4 @@
-"""S3 tells only those who may list a bucket that an object is missing."""
+"""S3 tells only those who may list a bucket that an object is missing, and reads a part of a version."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,3 +39,18 @@ def test_a_missing_object_is_forbidden_for_those_who_may_not_list(bare_cloud: Lo
     assert user.get_object(Bucket=bucket, Key="output/there")["Body"].read() == b"x"
     assert code_of(lambda: user.get_object(Bucket=bucket, Key="output/nothing")) == (403, "AccessDenied")
     assert code_of(lambda: user.head_object(Bucket=bucket, Key="output/nothing")) == (403, "403")
+
+
+def test_a_part_of_a_version_is_read_as_one_of_the_current_object(bare_cloud: LocalCloud) -> None:
+    name, s3 = "versions-in-parts", bare_cloud.client("s3", region=REGION)
+    s3.create_bucket(Bucket=name)
+    s3.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
+    old = s3.put_object(Bucket=name, Key="file/1", Body=b"0123456789")["VersionId"]
+    s3.put_object(Bucket=name, Key="file/1", Body=b"new")
+    for span, text in (("bytes=2-4", b"234"), ("bytes=8-99", b"89")):
+        found = s3.get_object(Bucket=name, Key="file/1", VersionId=old, Range=span)
+        assert (found["ResponseMetadata"]["HTTPStatusCode"], found["Body"].read()) == (206, text)
+    assert code_of(lambda: s3.get_object(Bucket=name, Key="file/1", VersionId=old, Range="bytes=10-")) == (
+        416,
+        "InvalidRange",
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from inference_api.answer import Answer
 from inference_api.batches import transitions
 from inference_api.batches.batch import Batch, Block
 from inference_api.batches.input_lines import InputLine, check_input, read_block
@@ -235,6 +236,7 @@ class Driver:
                 sizes[kind].append(len(body))
                 held[kind].clear()
 
+        block.answers = self._jobs.table.get_answers(block.jobs.values())
         for start in range(0, len(block.lines), _AT_ONCE):
             for result in self._results(batch, block, block.lines[start : start + _AT_ONCE]):
                 kind = "output" if result.is_success else "errors"
@@ -253,8 +255,9 @@ class Driver:
 
         def read(line: InputLine) -> None:
             try:
-                job = block.jobs.get(batch.job_of(line.number))
-                results[line.number] = self._lines.result(batch, line, job, block.refusals.get(line.number))
+                job_id, refusal = batch.job_of(line.number), block.refusals.get(line.number)
+                job, answer = block.jobs.get(job_id), block.answers.get(job_id)
+                results[line.number] = self._lines.result(batch, line, job, refusal, answer)
             except Exception as error:
                 failures.append(error)
 
@@ -265,12 +268,13 @@ class Driver:
 
 
 class _OpenBlock:
-    """jobs: by id. begun: numbers of lines that this step has submitted. refusals: why others can't be."""
+    """jobs, and copies of answers: by id. begun: numbers of lines that this step has submitted. refusals: of others."""
 
     def __init__(self, number: int, lines: list[InputLine], jobs: dict[str, Job]) -> None:
         self.number, self.lines, self.jobs = number, lines, jobs
         self.begun: set[int] = set()
         self.refusals: dict[int, ApiError] = {}
+        self.answers: dict[str, Answer] = {}
 
 
 def _state(line: InputLine, job: Job | None, block: _OpenBlock) -> Line:

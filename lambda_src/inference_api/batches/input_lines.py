@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from inference_api.batches.plan import BLOCK_BYTES, BLOCK_LINES
 from inference_api.errors import ApiError
-from inference_api.strict_json import read_strict_json
+from inference_api.strict_json import MAX_SCHEMA_DEPTH, read_strict_json
 
 MOST_LINES = 50_000
 LONGEST_CUSTOM_ID = 512
@@ -72,7 +72,7 @@ def read_block(raw: bytes, first: int) -> list[InputLine]:
     lines = []
     for number, line in enumerate(raw.split(b"\n"), first):
         if line.strip():
-            document = read_strict_json(_without_mark(line))
+            document = _read(line)
             lines.append(InputLine(number, document["custom_id"], document["body"]))
     return lines
 
@@ -98,7 +98,7 @@ def _check(raw: bytes, endpoint: str, models: set[str], seen: set[bytes], longes
     if len(raw) > longest:
         raise _Problem("line_too_large", f"This line has more than {longest} bytes; send a shorter request.")
     try:
-        document = read_strict_json(_without_mark(raw))
+        document = _read(raw)
     except ApiError as error:
         raise _Problem("invalid_json_line", f"This line is not parseable as valid JSON. {error.message}") from None
     if not isinstance(document, dict):
@@ -123,9 +123,12 @@ def _check(raw: bytes, endpoint: str, models: set[str], seen: set[bytes], longes
         raise _Problem("model_not_found", message, "body.model")
 
 
-def _without_mark(raw: bytes) -> bytes:
-    """Editors on Windows begin a file with a byte order mark, and end lines with CR LF, which JSON takes."""
-    return raw.removeprefix(b"\xef\xbb\xbf")
+def _read(raw: bytes) -> Any:
+    """Editors on Windows begin a file with a byte order mark, and end lines with CR LF, which JSON takes.
+
+    Schemas in a body nest deep; what the route's rules refuse costs its own line only. Raises ApiError.
+    """
+    return read_strict_json(raw.removeprefix(b"\xef\xbb\xbf"), max_depth=MAX_SCHEMA_DEPTH)
 
 
 def _problem(code: str, message: str, param: str | None = None, line: int | None = None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from inference_api import errors
-from inference_api.answer import MAX_RESPONSE_BYTES
+from inference_api.answer import MAX_RESPONSE_BYTES, Answer
 from inference_api.batches.batch import Batch
 from inference_api.batches.input_lines import InputLine
 from inference_api.errors import ApiError
@@ -51,19 +51,24 @@ class Lines:
             raise ApiError(400, "stream_not_supported", message, field="stream")
         return call
 
-    def result(self, batch: Batch, line: InputLine, job: Job | None, refusal: ApiError | None) -> OutputLine:
-        """Of a line whose job has ended, of one that was refused, and of one that its batch has not executed."""
+    def result(
+        self, batch: Batch, line: InputLine, job: Job | None, refusal: ApiError | None, answer: Answer | None
+    ) -> OutputLine:
+        """Of a line whose job has ended, of one that was refused, and of one that its batch has not executed.
+
+        answer: the table's copy of the job's, if that has been read.
+        """
         if refusal:
             return self._failure(batch, line, refusal)
         if job is None or (job.state == CANCELLED and batch.ending in _UNEXECUTED):
             return self._line(batch, line, error=_UNEXECUTED[batch.ending])
         try:
-            answer = self._answer(job, self.call_of(batch, line))
+            body = self._body(job, self.call_of(batch, line), answer)
         except ApiError as error:
             return self._failure(batch, line, error)
-        return self._line(batch, line, 200, answer)
+        return self._line(batch, line, 200, body)
 
-    def _answer(self, job: Job, call: OpenAICall) -> dict[str, Any]:
+    def _body(self, job: Job, call: OpenAICall, answer: Answer | None) -> dict[str, Any]:
         """Raises the ApiError that a caller of the route would have got."""
         if job.state == FAILED:
             raise errors.job_failed(**error_of(job, self._jobs))
@@ -73,7 +78,7 @@ class Lines:
             raise errors.job_cancelled()
         if job.output.size > MAX_RESPONSE_BYTES:
             raise errors.answer_too_large()
-        return openai_object(self._jobs.read_answer(job, job.output).body, call)
+        return openai_object((answer or self._jobs.read_answer(job, job.output)).body, call)
 
     def _failure(self, batch: Batch, line: InputLine, error: ApiError) -> OutputLine:
         return self._line(batch, line, error.status, {"error": error.as_object()})
@@ -89,4 +94,5 @@ class Lines:
         request = batch.job_of(line.number)
         response = {"status_code": status, "request_id": request, "body": body} if status else None
         document = {"id": f"batch_req_{request}", "custom_id": line.custom_id, "response": response, "error": error}
-        return OutputLine(status == 200, json.dumps(document, ensure_ascii=False).encode() + b"\n")
+        # ASCII: some readers take U+2028 for the end of a line, and a model may answer with half a character.
+        return OutputLine(status == 200, json.dumps(document).encode() + b"\n")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from inference_api import errors
 from inference_api.batches.batch import Batch, Block, File
+from inference_api.jobs import items
 from inference_api.jobs.conditional_writes import MOST_TRIES, ConditionalWrites, TableBusyError
 from inference_api.jobs.items import number
 from inference_api.jobs.job import is_job_id
@@ -54,9 +55,27 @@ class BatchTable:
     def batch(self, batch_id: str) -> Batch | None:
         return self._get(Batch, batch_id)
 
-    def add(self, row: Row) -> None:
-        """Ids are unique, or always name the same row: one that is there stays."""
-        self._writes.alone(self._writes.put(_to_item(row), "attribute_not_exists(pk)"))
+    def add(self, row: T) -> T:
+        """Ids are unique, or always name the same row: one that is there stays, and is returned."""
+        reason = self._writes.alone(self._writes.put(_to_item(row), "attribute_not_exists(pk)"))
+        return _from_item(type(row), reason["Item"]) if reason and reason.get("Item") else row
+
+    def reserve_batch_id(self, batch_id: str, owner: str, key: str, fingerprint: str, until: int) -> str:
+        """The id for the owner's idempotency key: `batch_id`, or the one of an earlier request.
+
+        until: before the batch's row ends, so that no id is used twice. Raises ApiError 409 for another body.
+        """
+        item = items.idempotency_key(_list_of(Batch, owner), key) | {
+            "batch_id": {"S": batch_id},
+            "fingerprint": {"S": fingerprint},
+            "expires_at": number(until),
+        }
+        free, now = "attribute_not_exists(pk) OR expires_at <= :now", {":now": number(self._runtime.now())}
+        reason = self._writes.alone(self._writes.put(item, free, now))
+        earlier = reason.get("Item") if reason else None
+        if earlier and earlier["fingerprint"]["S"] != fingerprint:
+            raise errors.idempotency_key_reused()
+        return str(earlier["batch_id"]["S"]) if earlier else batch_id
 
     def remove(self, file: File) -> None:
         """DynamoDB deletes an expired row; until then nobody can read it."""

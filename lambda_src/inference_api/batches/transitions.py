@@ -21,8 +21,9 @@ from inference_api.batches.batch import (
     Block,
 )
 
-# Longer than a function can run: a step that died is repeated after it.
-LEASE_IN_SECONDS = 90
+# Longer than a step goes on (70 % of the 60 s of the driver), and over at the call a minute later, which repeats a step
+# that died.
+LEASE_IN_SECONDS = 55
 # A batch that moves is looked at again soon, another one each minute.
 SOON_IN_SECONDS = 2
 _MOVES_FOR_IN_SECONDS, _LATER_IN_SECONDS = 15, 30
@@ -58,9 +59,16 @@ def start(batch: Batch, lines: int, blocks: int, now: float) -> Batch | None:
 
 
 def note_seen(batch: Batch, seen: Mapping[str, tuple[int, int]]) -> Batch | None:
-    """How many lines have ended in blocks without results, for the counts that callers see."""
-    seen = {number: counts for number, counts in seen.items() if number not in batch.done}
-    return replace(batch, seen=seen) if not batch.has_ended and batch.seen != seen else None
+    """How many lines have ended in blocks without results, for the counts that callers see.
+
+    A step that ran out of time has not looked at all blocks, and one that was overtaken knows less: no count goes back.
+    """
+    merged = dict(batch.seen)
+    for number, (completed, failed) in seen.items():
+        if number not in batch.done:
+            earlier = merged.get(number, (0, 0))
+            merged[number] = max(completed, earlier[0]), max(failed, earlier[1])
+    return replace(batch, seen=merged) if not batch.has_ended and batch.seen != merged else None
 
 
 def note_block(batch: Batch, number: int, block: Block) -> Batch | None:

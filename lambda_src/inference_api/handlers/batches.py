@@ -1,6 +1,7 @@
 """OpenAI's Batch API: POST and GET /batches, GET /batches/{id}, POST /batches/{id}/cancel."""
 
 from dataclasses import asdict
+from hashlib import sha256
 from typing import Any
 
 from inference_api import errors
@@ -10,8 +11,9 @@ from inference_api.batches.service import batch_service
 from inference_api.errors import ApiError
 from inference_api.handlers.files import list_view, seconds_to_keep
 from inference_api.http import Request, Response, answers
+from inference_api.jobs.submission import idempotency_key
 from inference_api.runtime import runtime
-from inference_api.settings import settings
+from inference_api.settings import job_settings, settings
 from inference_api.strict_json import read_strict_json
 
 _MOST, _DEFAULT = 100, 20
@@ -49,7 +51,6 @@ def _create(request: Request) -> Response:
     if not isinstance(expires_after, dict):
         raise _invalid("output_expires_after", "must be an object with anchor and seconds")
     batch = Batch(
-        id=f"batch_{runtime().new_id()}",
         owner=request.owner,
         endpoint=_endpoint(wanted),
         input_file_id=file.id,
@@ -61,10 +62,20 @@ def _create(request: Request) -> Response:
         metadata=_metadata(wanted),
         key=asdict(request.key) if request.key else None,
         due_at=now,
+        id=_id(request, now),  # last: an invalid request takes no key
     )
-    service.table.add(batch)
+    batch = service.table.add(batch)
     service.ask_for_a_step(batch)
     return Response(200, batch.view())
+
+
+def _id(request: Request, now: int) -> str:
+    """A new one, or that of the caller's idempotency key."""
+    new, key = f"batch_{runtime().new_id()}", idempotency_key(request)
+    if key is None:
+        return new
+    until, fingerprint = now + job_settings().policy.retention, sha256(request.body).hexdigest()
+    return batch_service().table.reserve_batch_id(new, request.owner, key, fingerprint, until)
 
 
 def _read(request: Request) -> dict[str, Any]:

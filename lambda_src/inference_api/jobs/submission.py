@@ -68,7 +68,7 @@ class Submission:
         document = check_request_body(request.body, request.content_type, self._rules, self._engine_serves)
         tokens = self._tokens(document)
         owner = request.owner
-        key, fingerprint = _idempotency_key(request), sha256(request.body).hexdigest()
+        key, fingerprint = idempotency_key(request), sha256(request.body).hexdigest()
         earlier, gone = self._earlier(owner, key, fingerprint)
         if earlier:
             return earlier
@@ -203,7 +203,8 @@ class Submission:
         return errors.daily_tokens_exceeded(self._limits.answer_tokens_per_day, midnight, seconds)
 
 
-def _idempotency_key(request: Request) -> str | None:
+def idempotency_key(request: Request) -> str | None:
+    """Raises ApiError 400 for one that is too long, or is no ASCII."""
     key = request.idempotency_key
     if key is None:
         return None

@@ -1,7 +1,7 @@
 """The result table: each change is one conditional write, or one transaction where a quota slot moves with it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -135,9 +135,15 @@ class JobTable:
     def get_answer(self, job: Job, output: Output) -> Answer | None:
         """The copy of the output's answer; None if the copy is of another version."""
         item = self._get(items.output_key(job.id, output.attempt), consistent=True)
-        if not item or item["etag"]["S"] != output.etag:
-            return None
-        return Answer(item["body"]["B"], item["content_type"]["S"])
+        return _answer_of(item, output)
+
+    def get_answers(self, jobs: Iterable[Job]) -> dict[str, Answer]:
+        """The copies of the answers of at most 100 jobs, as far as there are any, by the job's id."""
+        outputs = [(job.id, job.output) for job in jobs if job.output and job.output.in_table]
+        keys = {job_id: items.output_key(job_id, output.attempt) for job_id, output in outputs}
+        found = {item["pk"]["S"]: item for item in self._get_all(list(keys.values()))}
+        answers = {job_id: _answer_of(found.get(keys[job_id]["pk"]["S"]), output) for job_id, output in outputs}
+        return {job_id: answer for job_id, answer in answers.items() if answer}
 
     def get_error(self, job: Job, attempt: int) -> dict[str, str] | None:
         """Why an attempt failed: `code` and `message`."""
@@ -147,7 +153,7 @@ class JobTable:
 
     def get_all(self, job_ids: list[str]) -> dict[str, Job]:
         """Those of at most 100 jobs that exist and have not expired, by id."""
-        found = self._get_all([items.job_key(job_id) for job_id in job_ids])
+        found = map(items.from_item, self._get_all([items.job_key(job_id) for job_id in job_ids]))
         return {job.id: job for job in found if self._alive(job)}
 
     def jobs_of(self, owner: str, limit: int, after: str | None) -> tuple[list[Job], str | None]:
@@ -167,7 +173,7 @@ class JobTable:
             **start,
         )
         # The index lags and holds keys alone, so that a change of a job's state is no write to it.
-        jobs = self._get_all([{"pk": item["pk"]} for item in page["Items"]])
+        jobs = map(items.from_item, self._get_all([{"pk": item["pk"]} for item in page["Items"]]))
         mine = [job for job in jobs if job.owner == owner and self._alive(job)]
         last = page.get("LastEvaluatedKey")
         return sorted(mine, key=lambda job: (job.accepted_at, job.id), reverse=True), last and last["listed_at"]["S"]
@@ -232,8 +238,8 @@ class JobTable:
         item = self._client.get_item(TableName=self._name, Key=key, ConsistentRead=consistent).get("Item")
         return item
 
-    def _get_all(self, keys: list[dict[str, Any]]) -> list[Job]:
-        found: list[Job] = []
+    def _get_all(self, keys: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
         wanted = keys
         for turn in range(MOST_TRIES):
             if not wanted:
@@ -241,12 +247,18 @@ class JobTable:
             if turn:
                 self._writes.pause(turn)
             page = self._client.batch_get_item(RequestItems={self._name: {"Keys": wanted, "ConsistentRead": True}})
-            found += [items.from_item(item) for item in page["Responses"].get(self._name, [])]
+            found += page["Responses"].get(self._name, [])
             wanted = page.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
         raise TableBusyError
 
     def _alive(self, job: Job | None) -> Job | None:
         return None if job and job.expires_at is not None and job.expires_at <= self._runtime.now() else job
+
+
+def _answer_of(item: dict[str, Any] | None, output: Output) -> Answer | None:
+    if not item or item["etag"]["S"] != output.etag:
+        return None
+    return Answer(item["body"]["B"], item["content_type"]["S"])
 
 
 def _text_item(key: dict[str, Any], text: Answer, expires_at: int) -> dict[str, Any]:

@@ -18,7 +18,11 @@ def openai_object(answer: bytes, call: OpenAICall) -> dict[str, Any]:
 
     Raises InvocationError for anything else.
     """
-    return from_value(read_value(answer), call)
+    value = read_value(answer)
+    try:
+        return from_value(value, call)
+    except (AttributeError, LookupError, TypeError):  # of a form that no engine of ours has
+        raise errors.answer_not_openai() from None
 
 
 def from_value(value: Any, call: OpenAICall) -> dict[str, Any]:

@@ -22,6 +22,18 @@ def batches_end(world: World) -> Iterator[Story]:
 
 
 @invariant
+def an_idempotency_key_makes_one_batch(world: World) -> Iterator[Story]:
+    begun = {
+        write.pk.removeprefix("batch#") for write in world.history.writes_of_others if write.pk.startswith("batch#")
+    }
+    known = {batch.last["id"] for batch in _begun(world)}
+    if known - begun:
+        yield "", f"{known - begun} have no rows"
+    if len(begun) > len(world.batch_callers.followed):
+        yield "", f"{len(world.batch_callers.followed)} callers have begun {len(begun)} batches"
+
+
+@invariant
 def each_line_of_a_batch_has_one_result_in_order(world: World) -> Iterator[Story]:
     for batch in _begun(world):
         if not batch.last["request_counts"]["total"]:  # cancelled before it was checked

@@ -62,6 +62,14 @@ def test_each_problem_names_its_line() -> None:
     ]
 
 
+def test_a_body_may_hold_a_deep_schema() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(20):
+        schema = {"properties": {"inner": schema}}
+    body = {"model": "m", "messages": [], "tools": [{"type": "function", "function": {"parameters": schema}}]}
+    assert check(line("deep", body=body)).problems == []
+
+
 def test_an_input_without_lines_and_one_with_too_many_are_refused(monkeypatch: Any) -> None:
     assert [each["code"] for each in check(b" \n\n").problems] == ["empty_file"]
     monkeypatch.setattr(input_lines, "MOST_LINES", 2)

@@ -78,6 +78,14 @@ def test_a_caller_who_asks_in_the_middle_of_a_step_is_heard_before_the_next_paus
     assert transitions.begin_step(leased, 12.0) is None, "another driver waits for the lease"
 
 
+def test_a_step_that_knows_less_than_another_takes_no_line_back_from_the_counts() -> None:
+    batch = replace(NEW, status="in_progress", blocks=2)
+    for seen in ({"0": (7, 1), "1": (2, 0)}, {"0": (5, 2)}, {}):
+        batch = transitions.note_seen(batch, seen) or batch
+    assert batch.seen == {"0": (7, 2), "1": (2, 0)}
+    assert transitions.note_seen(batch, {"0": (7, 2)}) is None, "nothing new to write"
+
+
 def test_lines_of_a_block_wait_for_the_slowest_and_are_cancelled_when_the_batch_ends_early() -> None:
     lines = [Line.SUCCEEDED, Line.WAITING, Line.OPEN, Line.REFUSED]
     assert plan_block(lines, draining=False) == ([1], [], False)
