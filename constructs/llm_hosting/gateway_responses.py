@@ -80,7 +80,7 @@ _RESPONSES = (
         "The quota of this API key is used up: wait for the next period or ask for a larger quota.",
         3600,
     ),
-    GatewayResponse("REQUEST_TOO_LARGE", 413, "body_too_large", "The body is too large: send a shorter prompt."),
+    GatewayResponse("REQUEST_TOO_LARGE", 413, "body_too_large", "The body is too large: send a shorter one."),
     GatewayResponse(
         "DEFAULT_4XX",
         None,  # each kind keeps its own
