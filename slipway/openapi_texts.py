@@ -38,7 +38,7 @@ STREAM = {
 }
 RETRY_AFTER = {"description": "Seconds to wait before the same request.", "schema": {"type": "integer", "minimum": 0}}
 WAIT = (
-    "Seconds for which a request is held while the model sleeps or starts. Without it a stream is held for 840, any other "
-    "request gets 503 `model_starting`. A held answer may have the status 200 and an `error` in its body."
+    "Seconds for which a request is held while the model sleeps or starts. Without it a stream is held for 840, any "
+    "other request gets 503 `model_starting`. A held answer may have the status 200 and an `error` in its body."
 )
 REPEATED = "The same caller, key and body get the same job."
