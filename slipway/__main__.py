@@ -356,7 +356,7 @@ def _usd(text: str) -> float:
     except ValueError:
         amount = -1
     if not 0 <= amount < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount of USD")
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount of USD; write it as 812.40")
     return amount
 
 

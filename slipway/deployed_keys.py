@@ -59,7 +59,7 @@ class DeployedKeys:
             fix = (
                 "add api.keys to its file and deploy it"
                 if "ApiKeyId" in stack.outputs
-                else "it needs api.auth: api-key"
+                else "it needs api.auth: api-key and api.keys"
             )
             raise KeysError(f"{stack.name} names no keys: {fix}.")
 
@@ -68,7 +68,8 @@ class DeployedKeys:
         if not name:
             raise KeysError(f"Which key? {self._stack.name} names {', '.join(sorted(self.named))}.")
         if name not in self.named:
-            raise KeysError(f"{name}: {self._stack.name} has no such key; did you mean {nearest(name, self.named)}?")
+            problem = f"{name}: {self._stack.name} has no such key; did you mean {nearest(name, self.named)}?"
+            raise KeysError(f"{problem} A new one is listed in api.keys and deployed first.")
         return self.named[name]
 
     def values(self) -> list[KeyValue]:

@@ -40,7 +40,7 @@ def document_of(stack: DeployedStack) -> Schema:
     whole["components"]["parameters"]["wait"]["schema"]["maximum"] = longest
     for name in ("Chat", "Complete"):
         whole["components"]["schemas"][name]["properties"]["model"]["examples"] = [stack.variables["MODEL_ID"]]
-    info = whole["info"] | {"title": stack.name, "description": stack.serves}
+    info = whole["info"] | {"title": stack.name, "description": f"{stack.serves}. {whole['info']['description']}"}
     return whole | {"info": info, "servers": [{"url": str(stack.api_url).rstrip("/")}], "paths": paths}
 
 

@@ -100,7 +100,10 @@ def _shown(key: DeployedKey, values: list[KeyValue], used: dict[str, Counts]) ->
 
 
 def _rows(key: dict[str, Any]) -> list[tuple[str, ...]]:
-    limits = ", ".join(f"{name} {value}" for name, value in key["limits"].items())
+    limits = ", ".join(
+        f"{name} {value}" if isinstance(value, str) else f"{name} {value:,.15g}"
+        for name, value in key["limits"].items()
+    )
     values = key["values"] or [{"id": "none", "created": ""}]
     return [
         (key["key"], key["owner"] or "", each["id"], each["created"], key["last_used"] or "never", limits)

@@ -31,9 +31,21 @@ CODES: dict[int, tuple[str, ...]] = {
     ),
     504: ("deadline_exceeded", "gateway_timeout", "model_timeout", "still_running"),
 }
+# Codes that only the routes under a path have.
+ONLY_UNDER = {
+    "batch_not_cancellable": "/batches",
+    "batch_not_found": "/batches",
+    "file_not_found": "/files",
+    "file_too_large": "/files",
+    "invalid_form": "/files",
+    "job_ended": "/jobs",
+    "job_not_found": "/jobs",
+    "status_unknown": "/endpoint",
+}
 TEXT, OBJECT = {"type": "string"}, {"type": "object"}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _TIME, _SECONDS = {"type": "string", "format": "date-time"}, {"type": "integer", "description": "Unix time."}
+_SECONDS_OR_NULL = {**_SECONDS, "type": ["integer", "null"]}
 
 
 def ref(name: str) -> Schema:
@@ -59,12 +71,56 @@ _MESSAGES = {
     "type": "array",
     "minItems": 1,
     "items": _object(
-        {"role": {"enum": ["system", "user", "assistant", "tool"]}}, content={"type": ["string", "array", "null"]}
+        {"role": {"enum": ["developer", "system", "user", "assistant", "tool"]}},
+        content={"type": ["string", "array", "null"]},
     ),
+}
+_PENALTY: Schema = {"type": ["number", "null"], "minimum": -2, "maximum": 2}
+_OF_BOTH: dict[str, Schema] = {
+    **_SAMPLING,
+    "n": {"type": ["integer", "null"], "minimum": 1, "maximum": 128},
+    "stop": {"type": ["string", "array", "null"], "items": TEXT},
+    "seed": {"type": ["integer", "null"]},
+    "frequency_penalty": _PENALTY,
+    "presence_penalty": _PENALTY,
+}
+_TOOL = _object(
+    {"type": {"const": "function"}, "function": _object({"name": TEXT}, description=TEXT, parameters=OBJECT)}
+)
+_OF_CHATS: dict[str, Schema] = {
+    "max_completion_tokens": _TOKENS,
+    "tools": {"type": ["array", "null"], "items": _TOOL},
+    "tool_choice": {"type": ["string", "object", "null"]},
+    "response_format": {"type": ["object", "null"]},
+    "logprobs": {"type": ["boolean", "null"]},
+}
+_OTHERS = "Other parameters go to the engine as they are."
+_FINISHED: dict[str, Schema] = {"index": {"type": "integer"}, "finish_reason": _TEXT_OR_NULL}
+_MESSAGE = _object({"role": TEXT}, content=_TEXT_OR_NULL, tool_calls={"type": ["array", "null"], "items": OBJECT})
+_COUNTED: dict[str, Schema] = {
+    "id": TEXT,
+    "created": _SECONDS,
+    "usage": {
+        "type": ["object", "null"],
+        "description": "Where the engine counts.",
+        "properties": {name: {"type": "integer"} for name in ("prompt_tokens", "completion_tokens", "total_tokens")},
+    },
 }
 _TEXTS = {"oneOf": [{"type": "string", "minLength": 1}, {"type": "array", "minItems": 1, "items": TEXT}]}
 _STREAM = {"type": ["boolean", "null"]}
-_USAGE = {"type": ["object", "null"], "properties": {"include_usage": {"type": "boolean"}}}
+_STREAMED: dict[str, Schema] = {
+    "stream": _STREAM,
+    "stream_options": {
+        "type": ["object", "null"],
+        "description": "Only with `stream: true`.",
+        "properties": {"include_usage": {"type": "boolean"}},
+    },
+}
+_STEPS = ("in_progress", "finalizing", "completed", "failed", "expired", "cancelling", "cancelled")
+_KEPT = {
+    "anchor": {"const": "created_at"},
+    "seconds": {"type": "integer", "minimum": 3600, "maximum": 2_592_000},
+}
 _MODEL = {"type": "string", "description": "`id` of GET /models; may be left out."}
 SCHEMAS: dict[str, Schema] = {
     "Error": _object(
@@ -72,16 +128,16 @@ SCHEMAS: dict[str, Schema] = {
             "error": _object(
                 {
                     "code": {"enum": sorted({code for codes in CODES.values() for code in codes})},
-                    "message": TEXT,
+                    "message": {"type": "string", "description": "For people; `code` is for programs."},
                     "type": {
                         "enum": [
                             *("authentication_error", "invalid_request_error", "permission_error"),
                             *("rate_limit_error", "server_error"),
                         ]
                     },
-                    "param": _TEXT_OR_NULL,
+                    "param": {"type": ["string", "null"], "description": "The field at fault."},
                 },
-                field=TEXT,
+                field={"type": "string", "description": "The same as `param`, where there is one."},
             )
         }
     ),
@@ -93,17 +149,38 @@ SCHEMAS: dict[str, Schema] = {
             _object({"prompt": _TEXTS}, model=_MODEL, stream=_STREAM, **_SAMPLING),
         ],
     },
-    "Chat": _object({"messages": _MESSAGES}, model=_MODEL, stream=_STREAM, stream_options=_USAGE, **_SAMPLING),
-    "Complete": _object({"prompt": _TEXTS}, model=_MODEL, stream=_STREAM, stream_options=_USAGE, **_SAMPLING),
+    "Chat": {
+        **_object({"messages": _MESSAGES}, model=_MODEL, **_STREAMED, **_OF_BOTH, **_OF_CHATS),
+        "description": _OTHERS,
+        "examples": [{"messages": [{"role": "user", "content": "What is a list?"}], "max_tokens": 100}],
+    },
+    "Complete": {
+        **_object({"prompt": _TEXTS}, model=_MODEL, **_STREAMED, **_OF_BOTH),
+        "description": _OTHERS,
+        "examples": [{"prompt": "A list is", "max_tokens": 100}],
+    },
     "ChatCompletion": _object(
-        {"object": {"const": "chat.completion"}, "model": TEXT, "choices": {"type": "array", "items": OBJECT}}
+        {
+            "object": {"const": "chat.completion"},
+            "model": TEXT,
+            "choices": {"type": "array", "items": _object({"message": _MESSAGE}, **_FINISHED)},
+        },
+        **_COUNTED,
     ),
     "Completion": _object(
-        {"object": {"const": "text_completion"}, "model": TEXT, "choices": {"type": "array", "items": OBJECT}}
+        {
+            "object": {"const": "text_completion"},
+            "model": TEXT,
+            "choices": {"type": "array", "items": _object({"text": TEXT}, **_FINISHED)},
+        },
+        **_COUNTED,
     ),
     "Model": _object(
         {"id": TEXT, "object": {"const": "model"}, "created": {"type": "integer"}, "owned_by": TEXT},
-        status={"enum": ["ready", "starting", "asleep", "failed", "not_deployed", None]},
+        status={
+            "enum": ["ready", "starting", "asleep", "failed", "not_deployed", None],
+            "description": "Whether the model answers now; null while nobody can tell.",
+        },
     ),
     "Models": _object({"object": {"const": "list"}, "data": {"type": "array", "items": ref("Model")}}),
     "Job": {
@@ -122,12 +199,22 @@ SCHEMAS: dict[str, Schema] = {
         ),
         "description": "`output`, `output_url` or `error` once it has ended.",
     },
-    "Upload": _object({"purpose": {"enum": ["batch"]}, "file": {"type": "string", "contentMediaType": "text/plain"}}),
-    "CreateBatch": _object(
-        {"input_file_id": TEXT, "endpoint": {"enum": ["/v1/chat/completions", "/v1/completions"]}},
-        completion_window=TEXT,
-        metadata={"type": ["object", "null"]},
-    ),
+    "Upload": {
+        **_object({"purpose": {"enum": ["batch"]}, "file": {"type": "string", "contentMediaType": "text/plain"}}),
+        "description": "`file`: one JSON object a line, with `custom_id`, `method`, `url` and `body`; at most 4.5 MB.",
+    },
+    "CreateBatch": {
+        **_object(
+            {
+                "input_file_id": TEXT,
+                "endpoint": {"enum": ["/v1/chat/completions", "/v1/completions"]},
+                "completion_window": {"const": "24h"},
+            },
+            metadata={"type": ["object", "null"], "maxProperties": 16, "additionalProperties": TEXT},
+            output_expires_after={"type": ["object", "null"], "properties": _KEPT},
+        ),
+        "examples": [{"input_file_id": "file-...", "endpoint": "/v1/chat/completions", "completion_window": "24h"}],
+    },
     "File": _object(
         {
             "id": TEXT,
@@ -156,6 +243,9 @@ SCHEMAS: dict[str, Schema] = {
             "error_file_id": _TEXT_OR_NULL,
             "created_at": _SECONDS,
             "request_counts": _object({name: {"type": "integer"} for name in ("total", "completed", "failed")}),
+            "completion_window": TEXT,
+            "expires_at": _SECONDS,
+            **{f"{name}_at": _SECONDS_OR_NULL for name in _STEPS},
         },
         errors={"type": ["object", "null"]},
         metadata={"type": ["object", "null"]},

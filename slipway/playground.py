@@ -125,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "transfer-encoding" in self.headers or not (length.isascii() and length.isdecimal()):
             self._refuse(411, "length_required", "Send the body with a content-length.")
         elif len(length) > len(str(_LARGEST_BODY)) or int(length) > _LARGEST_BODY:
-            self._refuse(413, "body_too_large", "The body is too large: send a shorter prompt.")
+            self._refuse(413, "body_too_large", "The body is too large: send a shorter one.")
         else:
             data = self.rfile.read(int(length))
             if len(data) == int(length):
@@ -181,7 +181,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(piece)
 
     def _refuse(self, status: int, code: str, message: str) -> None:
-        error = json.dumps({"error": {"code": code, "message": message}})
+        kind = "permission_error" if status == 403 else "server_error" if status >= 500 else "invalid_request_error"
+        error = json.dumps({"error": {"code": code, "message": message, "type": kind, "param": None}})
         self._answer(status, {"content-type": "application/json", "x-content-type-options": "nosniff"}, error.encode())
 
     def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:

@@ -82,7 +82,7 @@ def _cost(stack: DeployedStack, month: datetime) -> tuple[float | None, str]:
     begun = max(month, stack.described["CreationTime"].astimezone(UTC))
     ended = min(datetime.now(UTC), _first_of(month, months=1))
     hours, source = _hours(stack, begun, ended)
-    return round(hours * price, 2), f"{hours:,.0f} hours {source}, each at {price:.2f} USD for what runs now"
+    return round(hours * price, 2), f"{hours:,.1f} hours {source}, each at {price:.2f} USD for what runs now"
 
 
 def _hours(stack: DeployedStack, begun: datetime, ended: datetime) -> tuple[float, str]:

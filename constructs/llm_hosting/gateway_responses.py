@@ -80,7 +80,6 @@ _RESPONSES = (
         "The quota of this API key is used up: wait for the next period or ask for a larger quota.",
         3600,
     ),
-    GatewayResponse("REQUEST_TOO_LARGE", 413, "body_too_large", "The body is too large: send a shorter prompt."),
     GatewayResponse(
         "DEFAULT_4XX",
         None,  # each kind keeps its own
@@ -103,6 +102,7 @@ _AUTHORIZER_FAILED = tuple(
 def gateway_responses(settings: Api, *, takes_jobs: bool, openai: bool) -> tuple[GatewayResponse, ...]:
     """The answers of an API with these settings. openai: whether it has the routes of OpenAI's clients."""
     auth = settings.auth
+    of_files = "; a file has at most 4.5 MB" if takes_jobs and openai else ""
     or_a_job = " or submit a job with POST /jobs" if takes_jobs else ""
     return (
         # Also the answer to a misspelt path, which AWS's own text, "Missing Authentication Token", does not say.
@@ -120,6 +120,9 @@ def gateway_responses(settings: Api, *, takes_jobs: bool, openai: bool) -> tuple
             "gateway_timeout",
             f"No answer in time: ask for fewer tokens{or_a_job}.",
             may_have_run=True,
+        ),
+        GatewayResponse(
+            "REQUEST_TOO_LARGE", 413, "body_too_large", f"The body is too large: send a shorter one{of_files}."
         ),
         *_RESPONSES,
     )

@@ -61,7 +61,7 @@ _NO_EXECUTION_LOGS = (
 _NO_QUEUE = "Called synchronously by API Gateway only: a failure goes back to the caller."
 _NO_USER_POOL = {
     "iam": "Callers sign with AWS credentials (AWS_IAM); a user pool would add a second identity store.",
-    "api-key": "The deployment asks for api.auth: api-key; synth warns that the key is a shared secret.",
+    "api-key": "The deployment asks for api.auth: api-key, for callers without AWS credentials.",
     "none": "The deployment asks for api.auth: none in so many words; synth warns that the API is public.",
 }
 

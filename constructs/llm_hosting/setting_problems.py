@@ -69,8 +69,13 @@ class SettingProblems:
             count = error["ctx"][bound]
             thing = "character" if kind.startswith("string") else "item"
             return refused, f"use {least_or_most} {count:,} {thing}{'s' if count > 1 else ''}"
-        if kind in ("model_type", "dict_type"):
-            return refused, f"put settings below it: {_known(self._model_of_field(location))}"
+        if kind == "model_type":
+            section = self._model_of_field(location) or self._section(location)  # of a section by name
+            return refused, f"put settings below it: {_known(section)}"
+        if kind == "dict_type":
+            section_by_name = self._model_of_field(location)
+            where = "a name below it, and its settings below that" if section_by_name else "settings below it"
+            return refused, f"put {where}: {_known(section_by_name)}"
         if kind == "string_type" and "account" in str(location) and isinstance(error["input"], int):
             return "is a number for YAML", "put its 12 digits in quotes"  # 0123 would be shown as 83
         if kind == "string_type" and not isinstance(error["input"], list | dict | None):

@@ -42,8 +42,11 @@ def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: s
         if value is None or kind is None:
             continue
         field = prefix + name
-        if not _is(value, kind) and not (name == "stop" and isinstance(value, str) and not prefix):
-            raise ApiError(400, "invalid_parameter", f"{field}: must be {kind}.", field=field)
+        may_be_text = name == "stop" and not prefix
+        if not _is(value, kind) and not (may_be_text and isinstance(value, str)):
+            wanted = f"a string or {kind}" if may_be_text else kind
+            message = f"{field}: must be {wanted}, not {json.dumps(value)[:40]}."
+            raise ApiError(400, "invalid_parameter", message, field=field)
         for bound, limit in ranges.get(name, {}).items():
             words, holds = _BOUNDS[bound]
             if not holds(value, limit):

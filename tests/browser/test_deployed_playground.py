@@ -123,7 +123,8 @@ def test_a_foreign_host_or_origin_is_refused_though_it_has_the_token(
     proxy: SigningProxy, headers: dict[str, str], code: str
 ) -> None:
     status, _, answer = raw(proxy, f"/{proxy.token}/endpoint", **headers)
-    assert (status, answer["error"]["code"]) == (403, code)
+    error = answer["error"]
+    assert (status, error["code"], error["type"], error["param"]) == (403, code, "permission_error", None)
 
 
 @pytest.mark.parametrize("target", ["/", "/endpoint", "//evil/endpoint", "/wrong/endpoint", "http://evil.example/x"])

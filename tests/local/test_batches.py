@@ -148,7 +148,8 @@ REFUSED = {
     "no file": (form(PURPOSE), FORM, 400, "invalid_parameter"),
     "no purpose": (form(file_of("{}")), FORM, 400, "invalid_parameter"),
     "another purpose": (form(('name="purpose"', "vision"), file_of("{}")), FORM, 400, "invalid_parameter"),
-    "5 MB": (form(PURPOSE, file_of(b"x" * 4_600_000)), FORM, 413, "file_too_large"),
+    "4.6 MB": (form(PURPOSE, file_of(b"x" * 4_600_000)), FORM, 413, "file_too_large"),
+    "5 MB, more than 6 in base64": (form(PURPOSE, file_of(b"x" * 5_000_000)), FORM, 413, "body_too_large"),
     "50 MB": (form(PURPOSE, file_of(b"x" * 50_000_000)), FORM, 413, "body_too_large"),
 }
 

@@ -36,6 +36,31 @@ def test_the_document_has_every_code_of_an_error_and_no_other(templates: dict[st
     assert (0, "request_refused") in said
 
 
+def test_every_code_stands_at_some_route_and_no_code_of_files_batches_or_jobs_at_another() -> None:
+    listed = {
+        (int(status), code, path)
+        for path, methods in PATHS.items()
+        for operation in methods.values()
+        for status, answer in operation["responses"].items()
+        if int(status) >= 400
+        for code in answer["description"].split(", ")
+    }
+    assert {(status, code) for status, code, _ in listed} == {(s, code) for s, codes in CODES.items() for code in codes}
+    for code, place in (("file_not_found", "/files"), ("batch_not_found", "/batches"), ("job_not_found", "/jobs")):
+        assert {path for _, each, path in listed if each == code} == {path for path in PATHS if path.startswith(place)}
+
+
+def test_every_code_is_explained_in_the_docs() -> None:
+    text = (FUNCTIONS.parent / "docs" / "api.md").read_text()
+    assert [code for codes in CODES.values() for code in codes if f"`{code}`" not in text] == []
+
+
+def test_generators_of_clients_find_a_name_for_each_method_and_a_text_for_each_parameter() -> None:
+    operations = [operation for methods in PATHS.values() for operation in methods.values()]
+    assert len({operation["operationId"] for operation in operations}) == len(operations)
+    assert all(each["description"] for each in document()["components"]["parameters"].values())
+
+
 def test_the_document_of_an_api_says_how_long_its_own_callers_may_wait() -> None:
     stack: Any = MagicMock(variables={"MODEL_ID": "a/b", "LONGEST_WAIT_IN_SECONDS": "56"})
     stack.configure_mock(name="x", api_url="https://x/v1/", resources={"AWS::ApiGateway::RestApi": ["x"]})

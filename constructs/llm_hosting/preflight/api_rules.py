@@ -18,12 +18,12 @@ _MOST_BYTES_OF_KEYS = 4000
 
 @warning
 def shared_secret(resolution: Resolution) -> Iterator[Finding]:
-    """An API key identifies nobody."""
-    if resolution.deployment.api.auth == "api-key":
+    """One API key for all callers identifies nobody."""
+    if resolution.deployment.api.auth == "api-key" and not resolution.deployment.api.keys:
         yield Finding(
             "api.auth",
             "'api-key' is a shared secret: whoever holds it can call",
-            "prefer iam where callers have AWS credentials",
+            "prefer iam where callers have AWS credentials; for others name keys in api.keys, with limits for each",
         )
 
 

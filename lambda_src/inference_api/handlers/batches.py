@@ -44,7 +44,7 @@ def _create(request: Request) -> Response:
     try:
         file = service.table.find_file(wanted.get("input_file_id"), request.owner)
     except ApiError:
-        raise _invalid("input_file_id", "there is no such file of yours; upload one with POST /files") from None
+        raise _invalid("input_file_id", "must be the id of a file of yours; upload one with POST /files") from None
     if file.purpose != "batch":
         raise _invalid("input_file_id", f"the file's purpose is {file.purpose}; it must be batch")
     expires_after = wanted.get("output_expires_after") or {}

@@ -21,9 +21,9 @@ def read_call(body: bytes, content_type: str | None, *, chat: bool) -> OpenAICal
     deployed = settings()
     form: Form = "messages" if chat else "prompt"
     rules = deployed.request_rules
-    of_route = replace(rules, bodies=(form,), ranges={}, names=None, most_answers=None)
-    document = check_request_body(body, content_type, of_route, lambda: True, may_stream=True)
     _demand_route(deployed, chat)
+    of_route = replace(rules, engine="this route", bodies=(form,), ranges={}, names=None, most_answers=None)
+    document = check_request_body(body, content_type, of_route, lambda: True, may_stream=True)
     _check_model(document, deployed)
     with_usage = _check_stream_options(document)
     facts, echo = deployed.openai, ""

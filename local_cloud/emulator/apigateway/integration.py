@@ -16,11 +16,13 @@ from local_cloud.emulator.lambda_.streaming import URI_SUFFIX
 
 _gateway = ministack.internals(
     "ministack.services.apigateway_v1",
+    "_build_lambda_event_v1",
     "_extract_lambda_ref_from_integration_uri",
     "_invoke_lambda_proxy_v1",
     "_lambda_proxy_response",
 )
 
+_MAX_EVENT_BYTES = 6 * 1024 * 1024 + 100  # as the error of Lambda's Invoke says it
 _MAX_ANSWER_BYTES = 6 * 1024 * 1024
 _ANSWER_KEYS = {"statusCode", "headers", "multiValueHeaders", "body", "isBase64Encoded"}
 _INTERNAL_ERROR = "Internal server error"
@@ -37,6 +39,8 @@ async def _invoke(original: Any, integration: dict[str, Any], *args: Any, **name
     if not function_allows("apigateway.amazonaws.com", function, source):
         call.function_failure = "Invalid permissions on Lambda function"
         return gateway_error("API_CONFIGURATION_ERROR", _INTERNAL_ERROR)
+    if _is_too_large(call, *args, **named):
+        return gateway_error("REQUEST_TOO_LARGE", "Request Too Long")
     limit_in_seconds = (integration.get("timeoutInMillis") or 29000) / 1000
     invoke = functools.partial(original, integration, *args, **named)
     started = time.monotonic()
@@ -52,6 +56,16 @@ async def _invoke(original: Any, integration: dict[str, Any], *args: Any, **name
         status = 500 if call.function_failure == "Rate Exceeded" else 502
         return gateway_error("DEFAULT_5XX", _INTERNAL_ERROR, status=status)
     return answer
+
+
+def _is_too_large(
+    call: RestCall, *args: Any, owner_account_id: str | None = None, owner_region: str | None = None, **of_event: Any
+) -> bool:
+    """Whether Lambda refuses the event: a body that is no text is base64 in it, and any other is escaped."""
+    if call.body_size < 1_000_000:
+        return False  # an escape has six characters at most: the event need not be made twice
+    event = _gateway._build_lambda_event_v1(*args, **of_event)
+    return len(json.dumps(event, ensure_ascii=False).encode()) > _MAX_EVENT_BYTES
 
 
 async def _whole_answer(_: RestCall, seconds: float, invoke: Callable[[], Awaitable[Any]]) -> Any:

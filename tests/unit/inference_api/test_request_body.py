@@ -221,6 +221,12 @@ def test_a_parameter_of_the_wrong_type_is_named(name: str, value: Any) -> None:
     error = refusal(json.dumps({"inputs": "a", "parameters": {name: value}}).encode())
     assert (error["status"], error["code"], error["field"]) == (400, "invalid_parameter", f"parameters.{name}")
     assert "must be" in error["message"]
+    assert f"not {json.dumps(value)}" in error["message"]
+
+
+def test_stop_may_be_one_string_beside_a_prompt() -> None:
+    error = refusal(b'{"prompt": "a", "stop": 3}', LMI)
+    assert error["message"] == "stop: must be a string or a list of strings, not 3."
 
 
 def test_parameters_must_be_an_object() -> None:

@@ -128,6 +128,9 @@ def test_a_missing_field_is_described(tmp_path: Path) -> None:
         ("model: !!python/object:os.system {}\n", "file: is not valid YAML"),
         ("a: &a [*a]\n", "is not a known key"),
         ("model: 5\nhosting: null\n", "model: 5 is not allowed; put settings below it: id, revision"),
+        ("api: {keys: [a]}\n", "['a'] is not allowed; put a name below it, and its settings below that: owner, rate"),
+        ("api: {keys: {a: }}\n", "api.keys.a: None is not allowed; put settings below it: owner, rate"),
+        ("serving: {environment: 5}\n", "serving.environment: 5 is not allowed; put settings below it: NAME: value"),
     ],
 )
 def test_a_file_that_is_no_deployment_is_refused_in_one_sentence(tmp_path: Path, content: str, said: str) -> None:

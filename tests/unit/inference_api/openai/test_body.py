@@ -309,9 +309,10 @@ def test_a_range_of_an_engine_that_does_not_serve_yet_refuses_nothing(
     assert read(CHAT | {"temperature": -1}, chat=True)
 
 
-def test_a_chat_without_a_template_is_refused_with_the_way_out(deploy: Deploy) -> None:
+@pytest.mark.parametrize("document", [CHAT, PROMPT, {}])
+def test_a_chat_without_a_template_is_refused_with_the_way_out(deploy: Deploy, document: Any) -> None:
     deploy("tgi", "1.4.0", api={"openai": True})
-    error = refusal(CHAT, chat=True)
+    error = refusal(document, chat=True)
     assert (error.status, error.code, error.field) == (400, "unsupported_body", "messages")
     assert "POST completions" in error.message
 
@@ -326,7 +327,9 @@ def test_a_completion_of_an_engine_for_chats_is_refused_with_the_way_out(deploy:
 @pytest.mark.parametrize(("document", "chat"), [(PROMPT, True), (CHAT, False), ({"inputs": "a"}, False), ({}, True)])
 def test_the_prompt_of_another_route_is_refused(deploy: Deploy, document: Any, chat: bool) -> None:
     deploy("lmi-vllm")
-    assert refusal(document, chat=chat).code == "unsupported_body"
+    error = refusal(document, chat=chat)
+    assert error.code == "unsupported_body"
+    assert f'this route takes a prompt as "{"messages" if chat else "prompt"}"' in error.message
 
 
 def test_schemas_nest_deep_but_not_without_end(deploy: Deploy) -> None:

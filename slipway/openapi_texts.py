@@ -1,0 +1,44 @@
+"""Texts of the OpenAPI document for who reads it instead of docs/."""
+
+from typing import Any
+
+DESCRIPTION = (
+    "A language model: OpenAI's routes for its clients, jobs for what takes longer. Every answer has `x-request-id`, "
+    "every error the shape of `Error`. `x-should-retry: false` marks errors after which the model may have run: the "
+    "same request may be paid again."
+)
+API_URL = {"default": "https://example.com/v1", "description": "Output `ApiUrl` of the stack, without its last slash."}
+SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
+    "signature": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "AWS Signature Version 4 for the service `execute-api` (`api.auth: iam`).",
+    },
+    "key": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-api-key",
+        "description": "A key (`api.auth: api-key`), on all routes but OpenAI's.",
+    },
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The same key (`api.auth: api-key`), on OpenAI's routes.",
+    },
+}
+ANSWERS = {
+    200: "The answer.",
+    202: "The job, which goes on; the header `location` is its URL, relative to that of the request.",
+    302: "The file is large: the header `location` is a URL of S3 that is good for 5 minutes.",
+}
+STREAM = {
+    "description": "With `stream: true`. Events `data: ` with a chunk in JSON each, then `data: [DONE]`. Lines that "
+    'begin with a colon are comments. An error after the first event is the last one: `data: {"error": ...}`.',
+}
+RETRY_AFTER = {"description": "Seconds to wait before the same request.", "schema": {"type": "integer", "minimum": 0}}
+WAIT = (
+    "Seconds for which a request is held while the model sleeps or starts. Without it a stream is held for 840, any "
+    "other request gets 503 `model_starting`. A held answer may have the status 200 and an `error` in its body."
+)
+REPEATED = "The same caller, key and body get the same job."
