@@ -22,7 +22,7 @@ from support.small_stacks import (
 )
 
 CONSUME = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
-PRINTING = "def handler(event, context): print('a line')"
+PRINTING = "def handler(event, context): print('a line'); print(); print('no line feed', end='')"
 
 
 def test_a_function_needs_a_role_that_lambda_may_assume(bare_cloud: LocalCloud) -> None:
@@ -52,7 +52,7 @@ def test_a_function_logs_only_if_its_role_may(bare_cloud: LocalCloud) -> None:
     for name in ("Function", "MuteFunction"):
         lambda_.invoke(FunctionName=ids[name])
     events = logs.filter_log_events(logGroupName=ids["Log"])["events"]
-    assert any("a line" in each["message"] for each in events)
+    assert [each["message"].split()[0] for each in events if each["message"]] == ["START", "a", "no", "END", "REPORT"]
     assert len({each["eventId"] for each in events}) == len(events)
     assert logs.filter_log_events(logGroupName=ids["MuteLog"])["events"] == []
 

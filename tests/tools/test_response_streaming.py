@@ -71,7 +71,7 @@ while True:
     connection.putheader("Transfer-Encoding", "chunked")
     connection.endheaders()
     answer(connection, case, gate)
-    print("answered", case, 25 < left <= 30, os.environ["_HANDLER"])
+    print("answered", case, gate, 25 < left <= 30, os.environ["_HANDLER"], os.environ["LAMBDA_TASK_ROOT"], os.getpid())
 """
 PLAIN = "def handler(event, context): return {'statusCode': 200, 'body': 'whole'}"
 BROKEN = "raise ValueError('no import')"
@@ -160,7 +160,7 @@ def test_pieces_arrive_while_the_function_still_runs(
     [line] = [each for each in logged(bare_cloud, ids["AccessLog"]) if each.startswith("/stream 201 10 STREAMED")]
     to_headers, to_content = line.split()[4:6]
     assert 0 <= int(to_headers) <= int(to_content)
-    assert any("answered slow True index.handler" in each for each in logged(bare_cloud, ids["Log"]))
+    assert any(f"answered slow {gate} True index.handler" in each for each in logged(bare_cloud, ids["Log"]))
 
 
 @pytest.mark.parametrize("case", ["no-delimiter", "no-json", "endless", "refuses"])
@@ -208,6 +208,25 @@ def test_streams_run_side_by_side(url: str, tmp_path: Any) -> None:
     assert [next(each.iter_content(4)) for each in responses] == [b"one,"] * 3
     gate.touch()
     assert [each.content for each in responses]
+
+
+def test_a_function_that_changes_while_it_streams_goes_on_and_the_next_process_has_the_same_folder(
+    url: str, ids: dict[str, str], bare_cloud: LocalCloud, tmp_path: Any
+) -> None:
+    gate = tmp_path / "gate"
+    with get(f"{url}/stream", f"slow {gate}") as response:
+        pieces = response.iter_content(4)
+        assert next(pieces) == b"one,"
+        bare_cloud.client("lambda", region=REGION).update_function_configuration(
+            FunctionName=ids["stream"], MemorySize=256
+        )
+        gate.touch()
+        assert b"".join(pieces).decode() == "zwölf"
+    bare_cloud.advance(10)  # a folder for each second would be a leak
+    assert get(f"{url}/stream", f"slow {gate}").content
+    before, after = (line.split()[-2:] for line in logged(bare_cloud, ids["Log"]) if str(gate) in line)
+    assert before[0] == after[0]
+    assert before[1] != after[1]
 
 
 def test_whoever_invokes_the_function_itself_gets_the_whole_answer(

@@ -5,12 +5,10 @@ from typing import Any
 
 from local_cloud.emulator import clock, iam, ministack
 from local_cloud.emulator.cloudformation import extend_resource_type
-from local_cloud.emulator.lambda_ import streaming
+from local_cloud.emulator.lambda_ import log_lines, streaming
 
 _lambda = ministack.internals("ministack.services.lambda_svc", "_emit_lambda_logs", "_get_func_record_for_ref")
-_runtime = ministack.internals(
-    "ministack.core.lambda_runtime", "_PYTHON_WORKER_SCRIPT", "Worker._drain_stderr_bounded.__defaults__", "reset"
-)
+_runtime = ministack.internals("ministack.core.lambda_runtime", "_PYTHON_WORKER_SCRIPT", "reset")
 
 # The emulator runs every one of them with its own interpreter.
 RUNTIMES = ("python3.10", "python3.11", "python3.12", "python3.13", "python3.14")
@@ -68,8 +66,7 @@ def _prepare_processes(emulator_only: tuple[str, ...]) -> None:
     )
     _runtime._PYTHON_WORKER_SCRIPT = prologue + _runtime._PYTHON_WORKER_SCRIPT
     streaming.install(prologue)
-    # The stock wait of 50 ms for a first log line would be most of a warm call.
-    _runtime.Worker._drain_stderr_bounded.__defaults__ = (0.002, 0.002, 0.25)
+    log_lines.install()
 
 
 def stop_functions() -> None:

@@ -10,20 +10,19 @@ import contextlib
 import io
 import json
 import sys
-import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
 from local_cloud.emulator import clock, ministack
+from local_cloud.emulator.lambda_.log_lines import MARK, lines_until_mark
 from local_cloud.emulator.relay import Relay
 
 _runtime = ministack.internals(
     "ministack.core.lambda_runtime",
     "ProvidedWorker._build_handler_class",
-    "ProvidedWorker._drain_stderr_bounded",
-    "ProvidedWorker._mark_first_poll",
     "ProvidedWorker._record_result",
     "ProvidedWorker.invoke",
     "_INVOCATION_RESULT_RE",
@@ -41,6 +40,16 @@ import os
 os.environ["AWS_ENDPOINT_URL"] = os.environ.get("AWS_ENDPOINT_URL", {endpoint!r})
 os.environ["_LAMBDA_TIMEOUT"] = {timeout!r}
 {prologue}
+def _slipway_mark_ends():
+    import http.client
+    ask, asked = http.client.HTTPConnection.putrequest, []
+    def putrequest(connection, method, url, *rest, **named):
+        if url.endswith("/runtime/invocation/next"):
+            if asked:
+                print({mark!r}, flush=True)
+            asked.append(url)
+        return ask(connection, method, url, *rest, **named)
+    http.client.HTTPConnection.putrequest = putrequest
 def _slipway_run():
     import importlib, json, sys, time, traceback, types, urllib.request
     api = "http://" + os.environ["AWS_LAMBDA_RUNTIME_API"] + "/2018-06-01/runtime"
@@ -72,6 +81,7 @@ def _slipway_run():
         except Exception as error:
             path, body = path + "/error", failure(error)
         post(path, body)
+_slipway_mark_ends()
 _slipway_run()
 """
 _emulator_prologue = ""
@@ -97,13 +107,13 @@ class StreamingWorker(_runtime.ProvidedWorker):  # type: ignore[misc, name-defin
         super().__init__(name, config, _with_bootstrap(code, str(config.get("Timeout", 3))))
         self.relay: Relay | None = None
         self.deadline_ms = 0
-        self._asks_for_work = threading.Event()
+        self._started = 0.0
 
     def invoke(self, event: Any, request_id: str, **named: Any) -> dict[str, Any]:
         self.relay = _relay.get()
         # Functions read the cloud's clock, their time limit counts in real seconds.
         self.deadline_ms = int((clock.now() + self.config.get("Timeout", 3) * clock.SPEED) * 1000)
-        self._asks_for_work.clear()
+        self._started = time.monotonic()
         known = {name: named[name] for name in ("trace_id", "invoked_function_arn") if name in named}
         try:
             result: dict[str, Any] = super().invoke(event, request_id, **known)
@@ -111,19 +121,15 @@ class StreamingWorker(_runtime.ProvidedWorker):  # type: ignore[misc, name-defin
             return {"status": "error", "error": str(error), "cold_start": True, "log": self._drain_stderr()}
         return result
 
-    def _mark_first_poll(self, generation: int) -> bool:
-        is_wanted: bool = super()._mark_first_poll(generation)
-        # The poll that hands out the first event of a process comes before the event, all others after an answer.
-        if self._response_ready.is_set() or (self._current_request_id and self._pending.empty()):
-            self._asks_for_work.set()
-        return is_wanted
-
-    def _drain_stderr_bounded(self, *limits: Any, **named: Any) -> str:
-        """Wait until the runtime is ready for more work, at most a second: its last lines are written by then."""
-        for _ in range(20 if self._response_ready.is_set() else 0):
-            if self._asks_for_work.wait(0.05) or self._proc is None or self._proc.poll() is not None:
-                break
-        return str(super()._drain_stderr_bounded(*limits, **named))
+    def _drain_stderr_bounded(self, **limits: float) -> str:
+        """An invocation is over when the process asks for the next one, for which it has the time of its function."""
+        if limits:
+            return str(super()._drain_stderr_bounded(**limits))
+        end = self._started + self.config.get("Timeout", 3)
+        log = lines_until_mark(self, lambda: time.monotonic() < end)
+        if time.monotonic() >= end and self._proc:
+            self._proc.kill()
+        return log
 
     def _build_handler_class(self, generation: int, pending: Any) -> Any:
         return _api_for(self, generation, super()._build_handler_class(generation, pending))
@@ -158,9 +164,6 @@ def _api_for(worker: StreamingWorker, generation: int, base: Any) -> Any:
             except (OSError, ValueError):
                 self.close_connection = True
                 if relay and relay.is_closed:
-                    # Until it asks again, the process is at work and gets no other event.
-                    while not worker._stopping and not worker._asks_for_work.wait(0.1):
-                        pass
                     return "response", {}  # the caller has hung up, which is no failure of the function
                 return "error", {"errorType": "Runtime.TruncatedResponse", "errorMessage": "The stream was cut."}
             if "lambda-runtime-function-error-type" in trailers:
@@ -197,11 +200,12 @@ def _whole(answer: bytes) -> Any:
 def _with_bootstrap(code: bytes, timeout: str) -> bytes:
     """The code of a function with the files that make it a custom runtime."""
     endpoint = ministack.own_endpoint_url()
-    script = _MANAGED_RUNTIME.format(endpoint=endpoint, timeout=timeout, prologue=_emulator_prologue)
+    script = _MANAGED_RUNTIME.format(endpoint=endpoint, timeout=timeout, prologue=_emulator_prologue, mark=MARK)
     buffer = io.BytesIO(code)
+    # Without the time of day: MiniStack has a folder for each archive, and keeps it.
     with zipfile.ZipFile(buffer, "a") as archive:
-        archive.writestr("bootstrap", _BOOTSTRAP.format(python=sys.executable))
-        archive.writestr("_slipway_runtime.py", script)
+        archive.writestr(zipfile.ZipInfo("bootstrap"), _BOOTSTRAP.format(python=sys.executable))
+        archive.writestr(zipfile.ZipInfo("_slipway_runtime.py"), script)
     return buffer.getvalue()
 
 
