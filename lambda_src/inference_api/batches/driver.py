@@ -64,17 +64,17 @@ class Driver:
         Raises AdvanceFailedError if there were batches and no step succeeded.
         """
         steps, failed = 0, 0
-        watched = set(named)
+        watched = list(named)
         while may_go_on():
             wanted = list(dict.fromkeys([*watched, *self._table.due()]))
-            watched = set()
+            watched = []
             for batch_id in wanted:
                 if not may_go_on():
                     break
                 steps += 1
                 try:
                     if self._moves(batch_id, may_go_on):
-                        watched.add(batch_id)
+                        watched.append(batch_id)
                 except Exception as error:  # the others must not wait for it
                     failed += 1
                     log({"batch": batch_id, "cause": place_of(error)})
