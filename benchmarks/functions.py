@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -67,7 +67,7 @@ def _per_token(rounds: int) -> Row:
 
 
 @contextmanager
-def _endpoint() -> Iterator[dict[str, str]]:
+def _endpoint() -> Iterator[Mapping[str, str]]:
     """The function's environment, with an endpoint that answers at once."""
     server = [sys.executable, "-m", "benchmarks.instant_endpoint"]
     with subprocess.Popen(server, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as endpoint:
@@ -76,7 +76,7 @@ def _endpoint() -> Iterator[dict[str, str]]:
         endpoint.terminate()
 
 
-def _printed(program: str, *arguments: str, variables: dict[str, str]) -> str:
+def _printed(program: str, *arguments: str, variables: Mapping[str, str]) -> str:
     command = [sys.executable, "-m", program, *arguments]
     return subprocess.run(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True, check=True).stdout
 
