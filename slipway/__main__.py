@@ -38,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_render,
         _add_diff,
         _add_fleet,
+        _add_lock,
         _add_stage,
         _add_verify,
         _add_status,
@@ -164,6 +165,17 @@ def _add_fleet_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("fleet", help="name or path of a fleet file")
     verb.add_argument("--region", help="where the stack sets are (default AWS_REGION, or your profile's)")
     verb.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def _add_lock(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import lock
+
+        return lock.run(given.deployment, ROOT)
+
+    text = "write what the model says of itself, at one commit, into a file beside the deployment"
+    lock = _add(commands, "lock", text, run, "qwen3-4b")
+    lock.add_argument("deployment", type=_one_name, help=_FILE)
 
 
 def _add_stage(commands: Any) -> None:

@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from llm_hosting.deployment import Deployment, Model
 from llm_hosting.deployment_file import DeploymentError, parse
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
+from llm_hosting.locked_deployment import locked
 from slipway.aws_errors import sentence
 from slipway.staging.hub_repository import HubError, HubRepository
 from slipway.staging.staging import StagingError, abandon, stage
@@ -33,12 +34,12 @@ def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
         print(error, file=sys.stderr)
         return 2
     try:
-        deployment = _deployment(path)
+        deployment = _at_its_commit(parsed(path), path)
         prefix = _prefix(deployment, path)
         if give_up:
             abandon(prefix)
         else:
-            repository = HubRepository(deployment.model.id, _token(deployment.model))
+            repository = HubRepository(deployment.model.id, hub_token(deployment.model))
             folder = folder or Path.home() / ".cache" / "slipway" / "staging"
             stage(deployment, repository, prefix, folder)
         return 0
@@ -54,12 +55,21 @@ def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
     return 1
 
 
-def _deployment(path: Path) -> Deployment:
+def parsed(path: Path) -> Deployment:
     """Checked by the schema only: engine and hosting may still be undecided."""
     deployment, problems = parse(path)
     if problems or deployment is None:
         raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
     return deployment
+
+
+def _at_its_commit(deployment: Deployment, path: Path) -> Deployment:
+    """Raises DeploymentError for a lock of another model or revision."""
+    deployment, problems = locked(deployment, path)
+    if problems:
+        raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
+    model = deployment.model.model_copy(update={"revision": deployment.revision})
+    return deployment.model_copy(update={"model": model})
 
 
 def _prefix(deployment: Deployment, path: Path) -> WeightsPrefix:
@@ -84,7 +94,7 @@ def _s3(region: str | None) -> Any:
     return boto3.client("s3", region_name=region, config=settings)
 
 
-def _token(model: Model) -> str | None:
+def hub_token(model: Model) -> str | None:
     """None = huggingface_hub looks for a token itself."""
     arn = model.hub_token_secret_arn
     if os.environ.get("HF_TOKEN") or not arn:

@@ -4,9 +4,11 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
+
+from .model_lock import ModelLock
 
 REALTIME_TIMEOUT_IN_SECONDS = 60  # SageMaker's own limit on a call of a real-time endpoint
 # A new account may run 10 functions at once (`doctor` looks): most of them have to be left to callers.
@@ -562,6 +564,24 @@ class Deployment(Section):
     alarms: Alarms = Alarms()
     logs: Logs = Logs()
     preflight: Preflight = Preflight()
+
+    _lock: ModelLock | None = PrivateAttr(None)
+
+    @property
+    def lock(self) -> ModelLock | None:
+        """What the model says of itself; None = there is no lock file."""
+        return self._lock
+
+    def with_lock(self, lock: ModelLock) -> Self:
+        """The same deployment, whose model's facts are those of the lock."""
+        locked = self.model_copy()
+        locked._lock = lock
+        return locked
+
+    @property
+    def revision(self) -> str | None:
+        """Of the model on the Hub: the lock's commit, else `model.revision`; None = the newest."""
+        return self.lock.commit if self.lock else self.model.revision
 
     @property
     def invocation_timeout_in_seconds(self) -> int:

@@ -11,7 +11,7 @@ from constructs import Construct
 
 from . import DEPLOYMENT_TAG, MACHINE_TAG
 from .acknowledgement import acknowledge
-from .deployment import Model, Serving
+from .deployment import Deployment
 from .machine_network import MachineNetwork
 from .resolution import Resolution
 from .user_data import user_data
@@ -49,7 +49,7 @@ class Machine(Construct):
         deployment, timeout = resolution.deployment, resolution.deployment.hosting.startup_timeout_in_seconds
         variables = {
             **environment,
-            **_model_variables(deployment.model, deployment.serving),
+            **_model_variables(deployment),
             "AWS_REGION": cdk.Aws.REGION,
             "MACHINE_NUMBER": str(number),
         }
@@ -91,10 +91,11 @@ class Machine(Construct):
         return hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest()[:8]
 
 
-def _model_variables(model: Model, serving: Serving) -> dict[str, str]:
+def _model_variables(deployment: Deployment) -> dict[str, str]:
     """Empty where the deployment says nothing."""
+    model, serving = deployment.model, deployment.serving
     return {
-        "MODEL_REVISION": model.revision or "",
+        "MODEL_REVISION": deployment.revision or "",
         "MODEL_WEIGHTS": model.weights or "",
         "MAX_MODEL_LEN": str(serving.max_model_len or ""),
         "HUB_TOKEN_SECRET_ARN": "" if model.weights else model.hub_token_secret_arn or "",

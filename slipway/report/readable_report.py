@@ -78,6 +78,7 @@ def _setting(report: Report, deployment: Deployment) -> Iterator[tuple[Text, Ren
     count = hosting.instance_count
     counts = f"{count.min} to {count.max}" if count.is_scaled else str(count.min)
     yield Text("image"), Text(report.image)
+    yield Text("facts"), Text(report.facts)
     yield (
         Text("instance"),
         Text(

@@ -20,8 +20,10 @@ from huggingface_hub.errors import (
     OfflineModeIsEnabled,
     RepositoryNotFoundError,
     RevisionNotFoundError,
+    SafetensorsParsingError,
 )
 from huggingface_hub.hf_api import RepoFile
+from huggingface_hub.utils import SafetensorsFileMetadata  # type: ignore[attr-defined]
 from huggingface_hub.utils.tqdm import tqdm
 
 from slipway.staging.weight_files import HubFile
@@ -41,13 +43,18 @@ class HubRepository:
     def __init__(self, model_id: str, token: str | None = None) -> None:
         self.model_id = model_id
         self._api = HfApi(os.environ.get("HF_ENDPOINT"), token=token, library_name="slipway")
-        self._is_gated = False
+        self.about: dict[str, Any] = {}
 
     def commit(self, revision: str) -> str:
-        """The commit id of a branch, tag or commit. Raises HubError."""
+        """The commit id of a branch, tag or commit; then `about` holds what the Hub says. Raises HubError."""
         with self._explained(revision):
             model = self._api.model_info(self.model_id, revision=revision)
-        self._is_gated = bool(model.gated)
+        self.about = {
+            "gated": bool(model.gated),
+            "license": getattr(model.card_data, "license", None),
+            "library": model.library_name,
+            "pipeline_tag": model.pipeline_tag,
+        }
         if model.sha is None:
             raise HubError(f"{self._api.endpoint} does not say which commit {revision} of {self.model_id} is.")
         return model.sha
@@ -64,7 +71,7 @@ class HubRepository:
 
     def demand_access(self) -> None:
         """Raises HubError without read access: everybody can list the files of a gated model."""
-        if self._is_gated:
+        if self.about.get("gated"):
             with self._explained():
                 self._api.auth_check(self.model_id)
 
@@ -88,6 +95,11 @@ class HubRepository:
             )
         return path
 
+    def tensors(self, path: str, commit: str) -> SafetensorsFileMetadata:
+        """The header of a safetensors file, read by range. Raises HubError."""
+        with self._explained():
+            return self._api.parse_safetensors_file_metadata(self.model_id, path, revision=commit, timeout=60)
+
     @contextmanager
     def _explained(self, revision: str = "") -> Iterator[None]:
         """Turns the library's errors into HubError."""
@@ -105,6 +117,8 @@ class HubRepository:
                 f"model.id: {self._api.endpoint} has no {self.model_id}, or it is private; then give a token with "
                 f"{token}."
             ) from None
+        except SafetensorsParsingError as error:
+            raise HubError(f"{self.model_id} holds a broken file: {_short(error)}") from None
         except DisabledRepoError:
             raise HubError(f"{self.model_id} was disabled by the Hub; see {page}.") from None
         except LocalEntryNotFoundError as error:  # raised where the HEAD request of a file failed

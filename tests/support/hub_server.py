@@ -40,7 +40,7 @@ class HubServer:
     main: the commit of the branch. token: the one that may read the model; None = everybody may.
     corrupt: paths of files that are served with one byte flipped.
     held: paths of files that stop half-way until `release` is set; `held_now` is set meanwhile.
-    requests: `GET path` of every request.
+    requests: `GET path` of every request. ranges: path and `range` header of each that was answered with bytes.
     """
 
     def __init__(self, model_id: str, files: Files) -> None:
@@ -51,6 +51,7 @@ class HubServer:
         self.held: set[str] = set()
         self.held_now, self.release = threading.Event(), threading.Event()
         self.requests: list[str] = []
+        self.ranges: list[tuple[str, str | None]] = []
         self.tokens_of_storage: list[str] = []
         handler = type("Handler", (_Handler,), {"hub": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -158,6 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path in self.hub.corrupt:
             middle = len(body) // 2
             body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
+        self.hub.ranges.append((path, self.headers.get("range")))
         status, size = 200, len(body)
         if match := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("range", "")):
             start, end = int(match[1]), int(match[2] or size - 1)

@@ -13,16 +13,25 @@ from local_cloud.assembly import ROOT
 from slipway.reference import files
 
 # Allowed imports by layer: the longest matching prefix counts, and a layer may import itself.
-DECLARATIONS = {"llm_hosting.catalog", "llm_hosting.deployment", "llm_hosting.finding"}
+DECLARATIONS = {"llm_hosting.catalog", "llm_hosting.deployment", "llm_hosting.finding", "llm_hosting.model_lock"}
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
 OF_FILES = {
     f"llm_hosting.{part}"
-    for part in ("archive", "deployment_file", "deployment_paths", "overlay", "preflight", "yaml_file")
+    for part in (
+        "archive",
+        "deployment_file",
+        "deployment_paths",
+        "locked_deployment",
+        "overlay",
+        "preflight",
+        "yaml_file",
+    )
 }
 RESOLVED = {"llm_hosting.resolution"}
 ALLOWED: dict[str, set[str]] = {
     "llm_hosting.catalog": set(),
-    "llm_hosting.deployment": set(),
+    "llm_hosting.model_lock": {"llm_hosting.catalog"},
+    "llm_hosting.deployment": {"llm_hosting.model_lock"},
     "llm_hosting.finding": set(),
     "llm_hosting.yaml_file": {"llm_hosting.finding"},
     "llm_hosting.setting_problems": {"llm_hosting.finding"},
@@ -42,9 +51,13 @@ ALLOWED: dict[str, set[str]] = {
         "llm_hosting.yaml_file",
     },
     "llm_hosting.deployment_paths": set(),
+    "llm_hosting.locked_deployment": {*DECLARATIONS, "llm_hosting.deployment_paths"},
     "llm_hosting.archive": set(),
     "llm_hosting.resolution": DECLARATIONS,
-    "llm_hosting.preflight": {*DECLARATIONS, *RESOLVED, "llm_hosting.deployment_file", "llm_hosting.overlay"},
+    "llm_hosting.preflight": {
+        *(*DECLARATIONS, *RESOLVED),
+        *("llm_hosting.deployment_file", "llm_hosting.locked_deployment", "llm_hosting.overlay"),
+    },
     "llm_hosting.portable": {*DECLARATIONS, *RESOLVED, "llm_hosting.archive", "llm_hosting.preflight"},
     "llm_hosting": {*DECLARATIONS, *CDK, *RESOLVED, "llm_hosting.archive"},  # the constructs
     "stacks": {

@@ -37,7 +37,7 @@ class ModelShape:
 
     ids: tuple[str, ...]
     architecture: str
-    parameters_in_billions: float
+    parameters_in_billions: float | None
     layers: int | None
     heads: int | None
     kv_heads: int | None

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ..catalog.model_names import CLASS_NOT_OF_TEXT, foreign_format
+from ..catalog.model_names import CLASS_NOT_OF_TEXT
 from ..catalog.versions import is_before
 from ..finding import Finding
 from ..resolution import Container, Resolution
@@ -62,8 +62,8 @@ def model_is_known(resolution: Resolution) -> Iterator[Finding]:
     if container.parameters_in_billions is None:
         problem = f"is not known for {name}, so memory, disk and start-up are not checked"
         yield Finding("model.parameters_in_billions", problem, "set it")
-    elif container.unknown_format or foreign_format(name):
-        kind = repr(container.unknown_format or foreign_format(name))
+    elif container.unknown_format or container.foreign_format:
+        kind = repr(container.unknown_format or container.foreign_format)
         problem = f"{kind} is a format of unknown size, so memory is not checked"
         yield Finding("model.quantization", problem, f"look at the files of {name}")
     elif container.shape is None:
@@ -133,7 +133,7 @@ def files_fit_engine(resolution: Resolution) -> Iterator[Finding]:
             f"transformers {transformers} of this image reads one file, and {name} comes in shards",
             f"use an image with {_FIRST_SHARDS} or newer",
         )
-    foreign = foreign_format(name)
+    foreign = container.foreign_format
     if foreign and not _loads_foreign(resolution, foreign) and not container.may_have_own_code:
         yield Finding(
             "model.id",

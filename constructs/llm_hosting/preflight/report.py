@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..catalog.instances import machine_prices
+from ..catalog.models import model_shape
 from ..finding import LEVELS, Finding
 from ..overlay import SetOverBase
 from ..resolution import Placement, Resolution
@@ -66,8 +67,9 @@ class Report:
     """verdict: `refused` = it cannot work, `ready` = no rule objects, `not asked` = nor did AWS answer every question.
 
     passed: ids of the rules without a finding. not_checked: questions that only the account answers.
-    account: id, region and caller, once they were asked. extends: the base of an overlay, which sets `sets`; settings
-    with an error are left out, as their values may be secrets.
+    facts: where those of the model come from. account: id, region and caller, once they were asked.
+    extends: the base of an overlay, which sets `sets`; settings with an error are left out, as their values may be
+    secrets.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Report:
     figures: list[Figures] = field(default_factory=list)
     quotas: list[Quota] = field(default_factory=list)
     not_checked: list[str] = field(default_factory=list)
+    facts: str = ""
     account: str = ""
     extends: str = ""
     sets: list[SetOverBase] = field(default_factory=list)
@@ -120,6 +123,7 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
         engine=deployment.serving.engine,
         version=resolution.version,
         image=resolution.image,
+        facts=_facts(name, resolution),
         mode=deployment.hosting.mode,
         region=deployment.region,
         verdict="refused" if any(finding.level == "error" for finding in findings) else "ready",
@@ -130,6 +134,15 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
         quotas=list(_quotas(resolution)),
         not_checked=list(NOT_CHECKED),
     )
+
+
+def _facts(name: str, resolution: Resolution) -> str:
+    container, ask = resolution.container, f"python -m slipway lock {name} asks the model itself"
+    if container.lock:
+        return container.lock.shape.source
+    if model_shape(container.model_id):
+        return "the catalog"
+    return f"{container.shape.source}; {ask}" if container.shape else f"unknown; {ask}"
 
 
 def _quotas(resolution: Resolution) -> Iterator[Quota]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..deployment_file import DeploymentError, overlay_of, parse
 from ..finding import Finding
+from ..locked_deployment import locked
 from ..resolution import Resolution, resolve
 from . import (  # noqa: F401  (registers the rules)
     api_rules,
@@ -79,6 +80,9 @@ def validate_file(path: Path, handlers: Collection[str], region: str | None = No
 
 def _validated(path: Path, handlers: Collection[str], region: str | None) -> Validation:
     deployment, findings = parse(path)
+    if deployment:
+        deployment, problems = locked(deployment, path)
+        findings += problems
     if deployment and region:
         deployment = deployment.model_copy(update={"region": deployment.region or region})
     own = deployment.serving.handler if deployment else None

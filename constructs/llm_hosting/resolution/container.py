@@ -7,10 +7,18 @@ from functools import cached_property
 
 from ..catalog.architectures import Architectures, architectures
 from ..catalog.engines import EngineVersion, Platform, engine
-from ..catalog.model_names import family_of, packing_in_name, quantization_in_name, shape_of, size_in_name
+from ..catalog.model_names import (
+    family_of,
+    foreign_format,
+    packing_in_name,
+    quantization_in_name,
+    shape_of,
+    size_in_name,
+)
 from ..catalog.models import ModelShape, model_shape
 from ..catalog.versions import is_before
 from ..deployment import Deployment
+from ..model_lock import ModelLock
 from .formats import DTYPES, QUANTIZATIONS, normal
 from .image import needs_archive
 from .variables import VARIABLE_ALIASES, WEIGHTS_FOLDER, explicit_value, model_id_of
@@ -211,13 +219,19 @@ class Container:
 
     @cached_property
     def shape(self) -> ModelShape | None:
-        """The catalog's row of the model, or of the one that its name holds."""
-        return shape_of(self.model_id)
+        """What the lock file says, else the catalog's row of the model, or of the one that its name holds."""
+        return self.lock.shape if self.lock else shape_of(self.model_id)
+
+    @property
+    def lock(self) -> ModelLock | None:
+        """What the model that the container loads says of itself; None = nobody has asked it."""
+        lock = self.deployment.lock
+        return lock if lock and lock.model_id == self.model_id and self.explicit_value("revision") is None else None
 
     @property
     def is_listed(self) -> bool:
-        """Whether the catalog has this very repository, as its newest commit is."""
-        return model_shape(self.model_id) is not None and self.revision is None
+        """Whether the facts are those of this very repository and commit; the catalog has newest ones."""
+        return bool(self.lock) or (model_shape(self.model_id) is not None and self.revision is None)
 
     @cached_property
     def family(self) -> ModelShape | None:
@@ -234,9 +248,9 @@ class Container:
         """From the file, else the catalog, else the id (`-7b`, `-8x7b`)."""
         if self.deployment.model.parameters_in_billions:
             return self.deployment.model.parameters_in_billions
-        if self.shape:
+        if self.shape and self.shape.parameters_in_billions:
             return self.shape.parameters_in_billions
-        return size_in_name(self.model_id)
+        return None if self.lock else size_in_name(self.model_id)
 
     @property
     def quantization(self) -> str | None:
@@ -268,9 +282,16 @@ class Container:
     def unknown_format(self) -> str | None:
         """The word for a quantization of unknown size; None = the size is known."""
         given = self.explicit_value("quantization") or ""
-        if self.quantization or (given.lower() in ("", "none") and model_shape(self.model_id)):
+        if self.lock and self.lock.packing:
+            return self.lock.packing
+        if self.quantization or (given.lower() in ("", "none") and (self.lock or model_shape(self.model_id))):
             return None
         return given if given.lower() not in ("", "none") else packing_in_name(self.model_id)
+
+    @property
+    def foreign_format(self) -> str | None:
+        """The only program that loads files of that name; None = the name has no such format, or the lock knows."""
+        return None if self.lock else foreign_format(self.model_id)
 
     @cached_property
     def dtype(self) -> str | None:

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 
 from ..catalog.instances import Instance
-from ..catalog.model_names import foreign_format
 from ..catalog.models import ModelShape
 from ..catalog.versions import is_before
 from .container import Container
@@ -120,7 +119,7 @@ def weights_in_files(container: Container) -> float | None:
     shape = container.shape
     if shape and shape.weights_in_gb:
         return shape.weights_in_gb * GB
-    if container.parameters_in_billions is None or foreign_format(container.model_id):
+    if container.parameters_in_billions is None or container.foreign_format:
         return None
     stored = container.stored_quantization or "fp16"
     return container.parameters_in_billions * GB * _bytes_per_parameter(container, stored)
@@ -205,7 +204,7 @@ def _weights_in_memory(container: Container, instance: Instance) -> float | None
     shape, asked = container.shape, container.quantization
     if shape and shape.quantization is not None and asked == shape.quantization and shape.weights_in_gb:
         return shape.weights_in_gb * GB * (_MXFP4_PADDING if asked == "mxfp4" and container.runs_vllm else 1)
-    if container.parameters_in_billions is None or container.unknown_format or foreign_format(container.model_id):
+    if container.parameters_in_billions is None or container.unknown_format or container.foreign_format:
         return None
     share = _share_on_gpus(container, instance)
     if share is None:

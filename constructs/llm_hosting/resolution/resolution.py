@@ -104,7 +104,9 @@ def resolve(deployment: Deployment) -> Resolution:
     deriving = version or engine(serving.engine).default(machine)
     smallest = min(known, key=parallel_devices, default=None)
     server = engine(deriving.engine).server
-    shape = shape_of(model_id_of(deployment, server))
+    model_id = model_id_of(deployment, server)
+    lock = deployment.lock
+    shape = lock.shape if lock and lock.model_id == model_id else shape_of(model_id)
     degree = default_degree(smallest, shape, version) if smallest else 1
     settings = container_settings(deployment, deriving, degree, needs_archive=needs_archive(serving, version))
     schema, cuda = schema_version(serving, version, machine), cuda_of(serving, version)

@@ -165,7 +165,9 @@ def _derived(
     """Value by name, and whether `serving.environment` gives the same setting under any name."""
     serving, server = deployment.serving, engine(version.engine).server
     derived = {name: (value, False) for name, value in version.constants.items()}
-    shape = shape_of(deployment.model.id) or family_of(deployment.model.id)
+    shape = (
+        deployment.lock.shape if deployment.lock else shape_of(deployment.model.id) or family_of(deployment.model.id)
+    )
     if "HF_TASK" in derived and shape and shape.architecture in _TEXT_TO_TEXT:
         derived["HF_TASK"] = ("text2text-generation", False)
     if version.handler and not serving.handler:
@@ -199,7 +201,7 @@ def _settings(deployment: Deployment, degree: int, *, needs_archive: bool) -> di
     return {
         "model": _source(deployment, needs_archive=needs_archive),
         "weights": model.weights if needs_archive and not serving.handler else None,
-        "revision": None if model.weights else model.revision,
+        "revision": None if model.weights else deployment.revision,
         "tensor_parallel_degree": serving.tensor_parallel_degree or degree,
         "max_model_len": serving.max_model_len,
         "max_batch_size": serving.max_batch_size,

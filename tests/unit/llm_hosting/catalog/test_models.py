@@ -94,6 +94,7 @@ def demand_allowed_values(shape: ModelShape) -> None:
     assert set(shape.needs) <= TABLES
     if shape.heads and shape.kv_heads:
         assert shape.heads % shape.kv_heads == 0
+    assert shape.parameters_in_billions, "only a lock file may lack it"
     if shape.active_parameters_in_billions:
         assert shape.active_parameters_in_billions < shape.parameters_in_billions
     assert shape.vocabulary is None or shape.vocabulary >= 10_000
@@ -136,7 +137,7 @@ def test_quantized_models_have_their_dividing_sizes() -> None:
 
 
 def demand_size_of_files(shape: ModelShape) -> None:
-    if shape.weights_in_gb is None or shape.dtype is None:
+    if shape.weights_in_gb is None or shape.dtype is None or shape.parameters_in_billions is None:
         return
     per_parameter = shape.weights_in_gb / shape.parameters_in_billions
     if shape.quantization:
@@ -158,6 +159,7 @@ def demand_size_of_layers(shape: ModelShape) -> None:
     assert shape.hidden_size is not None
     layers = 12 * shape.layers * shape.hidden_size**2 / 1e9
     embeddings = 0.26e6 * shape.hidden_size / 1e9
+    assert shape.parameters_in_billions is not None
     assert 0.7 * layers <= shape.parameters_in_billions <= 2.4 * layers + 2 * embeddings
 
 

@@ -1,0 +1,37 @@
+"""A deployment with the facts of the lock file beside it."""
+
+from pathlib import Path
+
+from .deployment import Deployment
+from .deployment_paths import base_of
+from .finding import Finding
+from .model_lock import LockError, read_lock
+
+
+def lock_path(deployment: Path) -> Path:
+    """`<name>.lock.json` beside `<name>.yaml`."""
+    return deployment.with_suffix(".lock.json")
+
+
+def locked(deployment: Deployment, path: Path) -> tuple[Deployment, list[Finding]]:
+    """The deployment of this file with its lock, and what is wrong with that.
+
+    An overlay takes its base's lock, unless it has one of its own, or names another model or revision.
+    """
+    base, own = base_of(path), lock_path(path)
+    file = next((each for each in (own, lock_path(base) if base else own) if each.is_file()), None)
+    if file is None:
+        return deployment, []
+    model, again = deployment.model, f"run python -m slipway lock {path.stem}, or remove {file.name}"
+    try:
+        lock = read_lock(file.read_text(), file.name)
+    except LockError as error:
+        return deployment, [Finding("model", f"has no facts: {file.name} {error}", again)]
+    if (lock.model_id, lock.revision) == (model.id, model.revision):
+        return deployment.with_lock(lock), []
+    if file != own:
+        return deployment, []
+    if lock.model_id != model.id:
+        return deployment, [Finding("model.id", f"is {model.id}, and {file.name} is of {lock.model_id}", again)]
+    problem = f"is {model.revision or 'not set'}, and {file.name} was made for {lock.revision or 'the newest'}"
+    return deployment, [Finding("model.revision", problem, again)]

@@ -1,0 +1,38 @@
+"""Exact parameters and bytes of a model, from the headers of its safetensors files."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from huggingface_hub.utils import SafetensorsFileMetadata  # type: ignore[attr-defined]
+
+# Scales and the like of quantized weights, by the last part of a tensor's name; each format has its own.
+_BESIDE_WEIGHTS = re.compile(r"scale|zero|g_idx|absmax|quant_map|quant_state|bias_correction|weight_shape")
+_HALF_BYTES = ("bitsandbytes4", "mxfp4", "nvfp4")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """By safetensors' names of types: `BF16`, `F8_E4M3`, `I32` and so on. parameters: of the model, unpacked."""
+
+    parameters: int
+    bytes_by_dtype: dict[str, int]
+
+
+def weights_in(headers: Iterable[SafetensorsFileMetadata], quantization: str | None) -> Weights:
+    """quantization: the catalog's word; GPTQ and AWQ pack eight weights into 32 bits."""
+    parameters, sizes = 0, defaultdict[str, int](int)
+    for header in headers:
+        for name, tensor in header.tensors.items():
+            begin, end = tensor.data_offsets
+            sizes[tensor.dtype] += end - begin
+            if not (quantization and _BESIDE_WEIGHTS.search(name.rpartition(".")[2])):
+                parameters += tensor.parameter_count * _weights_in_one(tensor.dtype, quantization)
+    return Weights(parameters, dict(sorted(sizes.items())))
+
+
+def _weights_in_one(dtype: str, quantization: str | None) -> int:
+    if dtype in ("I32", "U32") and quantization in ("gptq", "awq"):
+        return 8
+    return 2 if dtype in ("U8", "I8") and quantization in _HALF_BYTES else 1

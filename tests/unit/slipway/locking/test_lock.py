@@ -1,0 +1,197 @@
+"""`python -m slipway lock` against a Hub on loopback, and `check` of what it wrote."""
+
+import json
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_hosting.preflight.validation import validate_file
+from llm_hosting.resolution import Resolution
+from slipway import lock
+from slipway.check import check
+from support.hub_server import HubServer
+
+MODEL = "my-org/tuned-gptq"
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "num_hidden_layers": 2,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "vocab_size": 1000,
+    "max_position_embeddings": 4096,
+    "torch_dtype": "float16",
+}
+GPTQ = {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128}}
+LARGE = 100_000  # a file of so many bytes lies in storage, not in git
+
+
+def safetensors(tensors: dict[str, tuple[str, list[int], int]]) -> bytes:
+    """By name: type, shape and bytes."""
+    header, end = {}, 0
+    for name, (dtype, shape, size) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + size]}
+        end += size
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + bytes(end)
+
+
+def files(config: dict[str, Any] = CONFIG) -> dict[str, bytes]:
+    return {
+        "config.json": json.dumps(config).encode(),
+        "tokenizer_config.json": b'{"chat_template": "{{ messages }}"}',
+        "model-00001-of-00002.safetensors": safetensors({"a": ("F16", [250, 1000], 500_000)}),
+        "model-00002-of-00002.safetensors": safetensors({"b": ("F16", [50, 1000], LARGE)}),
+        "README.md": b"Not for engines.",
+    }
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    with HubServer(MODEL, files()) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        monkeypatch.delenv("HF_TOKEN", raising=False)
+        yield server
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Path:
+    return written(tmp_path)
+
+
+def written(folder: Path, model: str = f"{{id: {MODEL}}}") -> Path:
+    path = folder / "tuned.yaml"
+    path.write_text(f"model: {model}\nserving: {{max_model_len: 2048}}\nhosting: {{instance_type: ml.g6.2xlarge}}\n")
+    return path
+
+
+def locked(path: Path) -> dict[str, Any]:
+    assert lock.run(str(path), path.parent) == 0
+    content: dict[str, Any] = json.loads(path.with_suffix(".lock.json").read_text())
+    return content
+
+
+def resolution(path: Path) -> Resolution:
+    found = validate_file(path, [])
+    assert found.resolution, found.findings
+    return found.resolution
+
+
+def test_a_lock_holds_commit_facts_and_files(hub: HubServer, deployment: Path) -> None:
+    found = locked(deployment)
+    assert (found["model"], found["revision"], found["commit"]) == (MODEL, None, hub.main)
+    assert found["facts"]["parameters_in_billions"] == 0.0003
+    assert found["bytes_by_dtype"] == {"F16": 600_000}
+    assert (found["facts"]["layers"], found["facts"]["head_size"], found["chat_template"]) == (2, 32, True)
+    assert set(found["files"]) == files().keys() - {"README.md"}
+
+
+def test_weights_are_read_by_their_headers_only(hub: HubServer, deployment: Path) -> None:
+    locked(deployment)
+    asked = [part for path, part in hub.ranges if path.endswith(".safetensors")]
+    assert len(asked) == 2
+    assert all(asked)
+
+
+def test_the_same_commit_gives_the_same_bytes(hub: HubServer, deployment: Path) -> None:
+    locked(deployment)
+    first = deployment.with_suffix(".lock.json").read_bytes()
+    locked(deployment)
+    assert deployment.with_suffix(".lock.json").read_bytes() == first
+
+
+def test_rules_take_the_facts_of_the_lock_not_those_of_the_name(hub: HubServer, deployment: Path) -> None:
+    by_name = resolution(deployment).container
+    assert by_name.stored_quantization == "gptq"
+    locked(deployment)
+    found = resolution(deployment).container
+    assert (found.stored_quantization, found.parameters_in_billions) == (None, 0.0003)
+    assert found.shape is not None
+    assert found.shape.architecture == "LlamaForCausalLM"
+
+
+def test_the_container_loads_the_locked_commit(hub: HubServer, deployment: Path) -> None:
+    locked(deployment)
+    assert resolution(deployment).environment["HF_REVISION"] == hub.main
+
+
+def test_packed_weights_are_counted_unpacked(hub: HubServer, deployment: Path) -> None:
+    packed = {"a.qweight": ("I32", [125, 1000], 500_000), "a.scales": ("F16", [8, 1000], 16_000)}
+    hub.push(files(CONFIG | GPTQ) | {"model-00001-of-00002.safetensors": safetensors(packed)})
+    facts = locked(deployment)["facts"]
+    assert (facts["quantization"], facts["quantization_block"]) == ("gptq", 128)
+    assert facts["parameters_in_billions"] == pytest.approx((125_000 * 8 + 50_000) / 1e9, abs=1e-4)
+
+
+def test_a_format_of_unknown_size_stays_unknown(hub: HubServer, deployment: Path) -> None:
+    hub.push(files(CONFIG | {"quantization_config": {"quant_method": "hqq", "bits": 3}}))
+    assert locked(deployment)["packing"] == "hqq"
+    assert resolution(deployment).container.unknown_format == "hqq"
+    assert any(each.rule == "model-is-known" for each in validate_file(deployment, []).findings)
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [("{id: my-org/other}", "is of my-org/tuned-gptq"), (f"{{id: {MODEL}, revision: v2}}", "was made for the newest")],
+)
+def test_a_lock_of_another_model_or_revision_is_an_error(
+    hub: HubServer, deployment: Path, model: str, says: str
+) -> None:
+    locked(deployment)
+    (finding,) = validate_file(written(deployment.parent, model), []).errors
+    assert says in finding.message
+    assert "python -m slipway lock tuned" in finding.message
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"version": 9}', '{"version": 1, "model": "a/b"}'])
+def test_a_broken_lock_is_an_error(deployment: Path, content: str) -> None:
+    deployment.with_suffix(".lock.json").write_text(content)
+    (finding,) = validate_file(deployment, []).errors
+    assert "tuned.lock.json" in finding.message
+    assert "python -m slipway lock tuned" in finding.message
+
+
+def test_a_gated_model_needs_a_token_and_nothing_is_written(
+    hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.token = "hf_other"
+    assert lock.run(str(deployment), deployment.parent) == 2
+    assert "is gated" in capsys.readouterr().err
+    assert [each.name for each in deployment.parent.iterdir()] == ["tuned.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"config.json": None}, "has no config.json"),
+        ({"config.json": b"{"}, "is no JSON"),
+        ({"model-00001-of-00002.safetensors": b"\xff" * 200}, "holds a broken file"),
+    ],
+)
+def test_a_repository_that_says_nothing_is_one_sentence(
+    hub: HubServer, deployment: Path, change: dict[str, bytes | None], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.push({path: body for path, body in (files() | change).items() if body is not None})
+    assert lock.run(str(deployment), deployment.parent) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert said.count("\n") == 1
+    assert not deployment.with_suffix(".lock.json").exists()
+
+
+def test_a_hub_that_is_away_is_one_sentence(
+    deployment: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert lock.run(str(deployment), deployment.parent) == 2
+    assert "http://127.0.0.1:9 could not be asked" in capsys.readouterr().err
+
+
+def test_check_says_where_its_facts_come_from(hub: HubServer, deployment: Path) -> None:
+    assert check(deployment, []).report.facts == "unknown; python -m slipway lock tuned asks the model itself"
+    locked(deployment)
+    assert check(deployment, []).report.facts == f"tuned.lock.json, commit {hub.main[:7]}"

@@ -1,0 +1,66 @@
+"""Configurations as the Hub has them, against the catalog's rows, which were written by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from llm_hosting.catalog.models import model_shape
+from slipway.locking.model_config import active_share, facts_of, quantization_of
+
+CONFIGS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("configs.yaml").read_text())
+HYBRIDS: dict[str, dict[str, Any]] = {
+    "layer_types": {"num_hidden_layers": 4, "layer_types": ["linear_attention"] * 3 + ["full_attention"]},
+    "interval": {"num_hidden_layers": 4, "full_attention_interval": 4},
+    "pattern": {"num_hidden_layers": 4, "hybrid_override_pattern": "M-M*"},
+    "indices": {"num_hidden_layers": 4, "attn_layer_indices": [2]},
+}
+
+
+@pytest.mark.parametrize("model_id", CONFIGS)
+def test_a_configuration_has_the_facts_of_the_catalog(model_id: str) -> None:
+    shape = model_shape(model_id)
+    assert shape, f"{model_id} is not in the catalog"
+    found = facts_of(CONFIGS[model_id])
+    compared = {name: value for name, value in found.items() if value is not None}
+    if shape.latent_size is None:  # then memory takes that of the architecture
+        compared.pop("latent_size", None)
+    assert compared == {name: getattr(shape, name) for name in compared}
+    assert found.keys() - compared.keys() <= {"latent_size", "sliding_window", "dtype", "intermediate_size"}
+
+
+@pytest.mark.parametrize("model_id", CONFIGS)
+def test_the_format_of_the_files_is_that_of_the_catalog(model_id: str) -> None:
+    shape = model_shape(model_id)
+    assert shape
+    quantization, block, unknown = quantization_of(CONFIGS[model_id])
+    assert (quantization, unknown) == (shape.quantization, None)
+    assert block in (None, shape.quantization_block)
+
+
+@pytest.mark.parametrize("model_id", [each for each in CONFIGS if active_share(CONFIGS[each])])
+def test_a_token_passes_the_parameters_that_the_catalog_says(model_id: str) -> None:
+    shape, experts = model_shape(model_id), active_share(CONFIGS[model_id])
+    assert shape
+    assert experts
+    assert shape.parameters_in_billions
+    active = shape.parameters_in_billions - (experts[0] - experts[1]) / 1e9
+    assert active == pytest.approx(
+        shape.active_parameters_in_billions, rel=0.2
+    )  # some publishers count embeddings, some do not
+
+
+@pytest.mark.parametrize("form", HYBRIDS)
+def test_of_a_hybrid_only_layers_with_attention_have_a_cache(form: str) -> None:
+    assert facts_of({"num_attention_heads": 8, "hidden_size": 64, **HYBRIDS[form]})["layers"] == 1
+
+
+def test_a_scaled_context_is_the_scaled_one() -> None:
+    config = {"max_position_embeddings": 32768, "rope_scaling": {"type": "yarn", "factor": 4.0}}
+    assert facts_of(config)["context"] == 131072
+
+
+@pytest.mark.parametrize("method", ["hqq", "aqlm", "gptq"])
+def test_a_format_of_unknown_size_is_named(method: str) -> None:
+    assert quantization_of({"quantization_config": {"quant_method": method, "bits": 3}}) == (None, None, method)
