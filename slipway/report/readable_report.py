@@ -164,7 +164,7 @@ def _rest(report: Report, *, verbose: bool) -> Iterator[tuple[Text, RenderableTy
     if report.not_checked:
         ids = ", ".join(line.partition(":")[0] for line in report.not_checked)
         was_tried = any(finding.rule == "account" for finding in report.findings)
-        yield Text("not asked"), Text(ids if was_tried else f"{ids}; `doctor` asks AWS, and changes nothing")
+        yield Text("not asked"), Text(ids if was_tried else f"{ids}; `doctor` asks AWS")
 
 
 def _sum(results: Sequence[CheckResult]) -> Text:
