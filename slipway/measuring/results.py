@@ -1,7 +1,7 @@
 """What a bench measured, as it lies in `results.json`: the only source of its report and of comparisons."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -87,7 +87,7 @@ class Results:
     loads: tuple[Load, ...]
     start: Start | None = None
     usd_per_hour: float | None = None
-    versions: dict[str, str] | None = None
+    versions: dict[str, str] = field(default_factory=dict)
     interrupted: str | None = None
     region: str | None = None
     prompts: str = "synthetic"
