@@ -16,6 +16,7 @@ class ResultsError(Exception):
 class Answer:
     """One request and its outcome. Times in seconds from the request's start, but `started_in_s`: from the load's.
 
+    The start of a request of an open loop is the moment when it was due: a late client is waiting, too.
     first_token_in_s: None where the answer came as a whole. last_token_in_s: end of the answer; None after an error.
     prompt_tokens, answer_tokens: of all sequences of the request; None = the server did not count them.
     error: None = answered; else a short code: an HTTP status, `timeout`, `connection`, or a job's state.
