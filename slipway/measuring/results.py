@@ -101,7 +101,7 @@ class Results:
         path = folder / FILE_NAME
         folder.mkdir(parents=True, exist_ok=True)
         new = path.with_suffix(".json.part")
-        new.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+        new.write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
         new.replace(path)
         return path
 

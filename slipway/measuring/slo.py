@@ -54,7 +54,9 @@ class Slo:
         """Raises SloError where the route's answers come as a whole, and a limit is on their tokens."""
         limit = next((each for each in self.limits if each.metric in ("ttft", "tpot")), None)
         if limit and route != "chat":
-            raise SloError(f"--slo: {limit.text!r} is measured on a stream only: use --route chat, or a limit on total.")
+            raise SloError(
+                f"--slo: {limit.text!r} is measured on a stream only: use --route chat, or a limit on total."
+            )
 
 
 def parse(text: str) -> Slo:
