@@ -35,7 +35,9 @@ def read_lock(text: str, name: str) -> ModelLock:
         if content["version"] != VERSION:
             raise LockError(f"has the form {content['version']!r}, and this Slipway reads {VERSION}")
         model_id, commit = content["model"], content["commit"]
-        shape = ModelShape(ids=(model_id,), source=f"{name}, commit {commit[:7]}", **content["facts"])
+        method = (content.get("quantization_config") or {}).get("quant_method")
+        facts = {"quant_method": method, **content["facts"], "ids": (model_id,)}
+        shape = ModelShape(source=f"{name}, commit {commit[:7]}", **facts)
         return ModelLock(model_id, content["revision"], commit, shape, content["packing"])
     except (KeyError, TypeError, ValueError) as error:
         raise LockError(f"is no lock file ({type(error).__name__}: {error})") from None

@@ -32,6 +32,8 @@ class ModelShape:
     attention, or the size of its architecture.
     quantization_block: weights that share a scale (group_size, weight_block_size); None = not known, or a scale for
     each tensor or channel.
+    quant_method: that of quantization_config, where several write the same format: `compressed-tensors`; None = the
+    format's own.
     needs: the first version that runs the model, by table of architectures.json, if later than for its architecture.
     """
 
@@ -55,6 +57,7 @@ class ModelShape:
     vocabulary: int | None = None
     latent_size: int | None = None
     quantization_block: int | None = None
+    quant_method: str | None = None
     needs: Mapping[str, str] = field(default_factory=dict)
 
 
