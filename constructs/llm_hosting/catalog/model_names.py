@@ -2,12 +2,14 @@
 
 import re
 from difflib import SequenceMatcher
+from functools import cache
 
 from .models import model_shapes
 
 _LIKE, _MISSPELT = 0.6, 0.85  # difflib's ratio, of whole names and of single words
 
 
+@cache
 def nearest_known(hub_id: str) -> str | None:
     """The catalog's id with the most similar name, word by word; None = none is similar."""
     words = _words(hub_id)[1]
@@ -16,6 +18,7 @@ def nearest_known(hub_id: str) -> str | None:
     return near if alike[near] >= _LIKE else None
 
 
+@cache
 def probably_meant(hub_id: str) -> str | None:
     """The catalog's id that an unknown one misspells; None = it is a name of its own.
 
@@ -48,4 +51,6 @@ def _are_same(ours: list[str], theirs: list[str]) -> bool:
 
 
 def _is_slip(word: str, known: str) -> bool:
-    return word.isalpha() and SequenceMatcher(None, word, known).ratio() >= _MISSPELT
+    """Whether letters between the first and the last differ; other ends are other words (`bloomz`, `uncased`)."""
+    has_ends = word.isalpha() and (word[0], word[-1]) == (known[0], known[-1])
+    return has_ends and SequenceMatcher(None, word, known).ratio() >= _MISSPELT

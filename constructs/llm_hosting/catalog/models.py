@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+MODELS_FILE = Path(__file__).with_name("models.json")
+
 
 class CatalogError(Exception):
     """An invalid file of the catalog; the message names file, row and fix."""
@@ -69,7 +71,7 @@ def model_shape(hub_id: str) -> ModelShape | None:
 @cache
 def model_shapes() -> tuple[ModelShape, ...]:
     """All rows. Raises CatalogError for the first invalid one."""
-    return read_shapes(Path(__file__).with_name("models.json"))
+    return read_shapes(MODELS_FILE)
 
 
 def read_shapes(path: Path) -> tuple[ModelShape, ...]:

@@ -29,7 +29,7 @@ def test_the_most_similar_name_is_found(hub_id: str, near: str | None) -> None:
         ("Qwen/Qwen3-8B-Tuned", None),  # a word more
         ("unsloth/Qwen3-8B-Base-of-ours", None),
         ("my-org/Llama-3.1-8B-Instruct", None),  # somebody's copy
-        ("google-bert/bert-base-cased", None),
+        ("bigscience/blooms-7b1", None),
     ],
 )
 def test_a_slip_is_told_from_another_model(hub_id: str, meant: str | None) -> None:
