@@ -50,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_usage,
         _add_list,
         _add_purge,
+        _add_models,
         _add_reference,
     ):
         add(commands)
@@ -332,6 +333,17 @@ def _add_purge(commands: Any) -> None:
         commands, "purge", "remove what a destroyed deployment, or its updates, have left on AWS", run, "qwen3-4b"
     )
     purge.add_argument("--yes", action="store_true", help="remove without asking")
+
+
+def _add_models(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import models
+
+        return models.run(given.locks)
+
+    text = "write the facts of lock files into the catalog, for every deployment"
+    models = _add(commands, "models", text, run, "deployments/qwen3-4b.lock.json")
+    models.add_argument("locks", nargs="+", type=Path, metavar="lock", help="file that `lock` has written")
 
 
 def _add_reference(commands: Any) -> None:

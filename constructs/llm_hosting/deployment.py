@@ -65,8 +65,8 @@ class Model(Section):
         None,
         gt=0,
         le=10_000,
-        description="Size of a model that the catalog does not know, for the memory check; null = the catalog's, "
-        "or what the id says (`-7b`).",
+        description="Size of a model that neither a lock file nor the catalog knows, for the memory check; "
+        "null = theirs.",
     )
     dtype: Literal["fp32", "fp16", "bf16", "int8"] | None = Field(
         None, description="Type that the engine computes in; null = what the engine and the model say."
