@@ -172,11 +172,13 @@ def _add_lock(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
         from slipway import lock
 
-        return lock.run(given.deployment, ROOT)
+        return lock.run(given.deployment, ROOT, given.folder)
 
     text = "write what the model says of itself, at one commit, into a file beside the deployment"
     lock = _add(commands, "lock", text, run, "qwen3-4b")
     lock.add_argument("deployment", type=_one_name, help=_FILE)
+    folder = "folder with the model's files (default: model.weights if it holds any, else the Hub)"
+    lock.add_argument("--folder", type=Path, metavar="PATH", help=folder)
 
 
 def _add_stage(commands: Any) -> None:

@@ -581,7 +581,7 @@ class Deployment(Section):
     @property
     def revision(self) -> str | None:
         """Of the model on the Hub: the lock's commit, else `model.revision`; None = the newest."""
-        return self.lock.commit if self.lock else self.model.revision
+        return (self.lock.commit if self.lock else None) or self.model.revision
 
     @property
     def invocation_timeout_in_seconds(self) -> int:

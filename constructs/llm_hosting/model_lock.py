@@ -1,12 +1,17 @@
-"""What a model says of itself at one commit, as a lock file holds it."""
+"""What a model says of itself, as a lock file holds it."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from .catalog.models import ModelShape
 
 VERSION = 1
+HUB = "Hugging Face Hub"  # where a lock's facts come from, else a prefix in S3, or "folder"
+_SHAPE = TypeAdapter(ModelShape)
 
 
 class LockError(Exception):
@@ -15,15 +20,17 @@ class LockError(Exception):
 
 @dataclass(frozen=True)
 class ModelLock:
-    """A model of the Hugging Face Hub at one commit.
+    """A model, of the Hub at one commit.
 
-    revision: as the deployment file names it; None = the newest. packing: the word for a quantization of unknown size;
-    None = `shape` says the format.
+    revision: as the deployment file names it; None = the newest. source: `HUB`, the prefix in S3, or "folder". commit:
+    None = files that nobody says the commit of. packing: the word for a quantization of unknown size; None = `shape`
+    says the format.
     """
 
     model_id: str
     revision: str | None
-    commit: str
+    source: str
+    commit: str | None
     shape: ModelShape
     packing: str | None
 
@@ -34,10 +41,32 @@ def read_lock(text: str, name: str) -> ModelLock:
         content: dict[str, Any] = json.loads(text)
         if content["version"] != VERSION:
             raise LockError(f"has the form {content['version']!r}, and this Slipway reads {VERSION}")
-        model_id, commit = content["model"], content["commit"]
-        method = (content.get("quantization_config") or {}).get("quant_method")
-        facts = {"quant_method": method, **content["facts"], "ids": (model_id,)}
-        shape = ModelShape(source=f"{name}, commit {commit[:7]}", **facts)
-        return ModelLock(model_id, content["revision"], commit, shape, content["packing"])
-    except (KeyError, TypeError, ValueError) as error:
+        return lock_of(content, name)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise LockError(f"is no lock file ({type(error).__name__}: {error})") from None
+
+
+def lock_of(content: dict[str, Any], name: str) -> ModelLock:
+    """name: where the facts come from, for reports. Raises LockError for impossible facts, KeyError or TypeError."""
+    model_id, commit, source = content["model"], content["commit"], content["source"]
+    if commit is not None and not re.fullmatch("[0-9a-f]{40}", commit):
+        raise LockError(f"names the commit {commit!r}, which is none")
+    origin = f"{name}, commit {commit[:7]}" if commit else f"{name}, of {source}"
+    facts = content["facts"]
+    for fact, value in facts.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if fact not in ModelShape.__dataclass_fields__ or (is_number and not 0 <= value < float("inf")):
+            raise LockError(f"holds a fact that is none: {fact} is {value!r}")
+    facts = {**_from_config(content), **facts, "ids": [model_id], "source": origin}
+    try:
+        shape = _SHAPE.validate_json(json.dumps(facts), strict=True)
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        raise LockError(f"holds a fact that is none: {wrong['loc'][0]}: {wrong['msg']}") from None
+    return ModelLock(model_id, content["revision"], source, commit, shape, content["packing"])
+
+
+def _from_config(content: dict[str, Any]) -> dict[str, Any]:
+    """Facts within parts of config.json that a lock holds whole."""
+    quantized, rope = (content.get(name) or {} for name in ("quantization_config", "rope"))
+    return {"quant_method": quantized.get("quant_method"), "rope": rope.get("rope_type", rope.get("type"))}

@@ -36,7 +36,9 @@ class ModelShape:
     each tensor or channel.
     quant_method: that of quantization_config, where several write the same format: `compressed-tensors`; None = the
     format's own.
-    needs: the first version that runs the model, by table of architectures.json, if later than for its architecture.
+    rope: type of rope_scaling; None = none, or one that every library knows.
+    needs: the first version that runs the model, by table of architectures.json, if later than for its
+    architecture and its rope.
     """
 
     ids: tuple[str, ...]
@@ -60,6 +62,7 @@ class ModelShape:
     latent_size: int | None = None
     quantization_block: int | None = None
     quant_method: str | None = None
+    rope: str | None = None
     needs: Mapping[str, str] = field(default_factory=dict)
 
 
