@@ -48,11 +48,12 @@ def read_lock(text: str, name: str) -> ModelLock:
 
 def lock_of(content: dict[str, Any], name: str) -> ModelLock:
     """name: where the facts come from, for reports. Raises LockError for impossible facts, KeyError or TypeError."""
-    model_id, commit, source = content["model"], content["commit"], content["source"]
-    if commit is not None and not re.fullmatch("[0-9a-f]{40}", commit):
+    model_id, commit, source = content["model"], content.get("commit"), content.get("source", HUB)
+    if commit is not None and not re.fullmatch(r"[\w.-]{1,64}", commit):
         raise LockError(f"names the commit {commit!r}, which is none")
     origin = f"{name}, commit {commit[:7]}" if commit else f"{name}, of {source}"
-    facts = content["facts"]
+    method = (content.get("quantization_config") or {}).get("quant_method")
+    facts = {"quant_method": method, **content["facts"]}
     for fact, value in facts.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if fact not in ModelShape.__dataclass_fields__ or (is_number and not 0 <= value < float("inf")):
@@ -63,7 +64,7 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
     except ValidationError as error:
         wrong = error.errors()[0]
         raise LockError(f"holds a fact that is none: {wrong['loc'][0]}: {wrong['msg']}") from None
-    return ModelLock(model_id, content["revision"], source, commit, shape, content["packing"])
+    return ModelLock(model_id, content.get("revision"), source, commit, shape, content.get("packing"))
 
 
 def _from_config(content: dict[str, Any]) -> dict[str, Any]:
