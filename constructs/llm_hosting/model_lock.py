@@ -52,15 +52,13 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
     if commit is not None and not re.fullmatch(r"[\w.-]{1,64}", commit):
         raise LockError(f"names the commit {commit!r}, which is none")
     origin = f"{name}, commit {commit[:7]}" if commit else f"{name}, of {source}"
-    method = (content.get("quantization_config") or {}).get("quant_method")
-    facts = {"quant_method": method, **content["facts"]}
+    facts = {**_from_config(content), **content["facts"]}
     for fact, value in facts.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if fact not in ModelShape.__dataclass_fields__ or (is_number and not 0 <= value < float("inf")):
             raise LockError(f"holds a fact that is none: {fact} is {value!r}")
-    facts = {**_from_config(content), **facts, "ids": [model_id], "source": origin}
     try:
-        shape = _SHAPE.validate_json(json.dumps(facts), strict=True)
+        shape = _SHAPE.validate_json(json.dumps({**facts, "ids": [model_id], "source": origin}), strict=True)
     except ValidationError as error:
         wrong = error.errors()[0]
         raise LockError(f"holds a fact that is none: {wrong['loc'][0]}: {wrong['msg']}") from None
