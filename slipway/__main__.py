@@ -50,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_usage,
         _add_list,
         _add_purge,
+        _add_models,
         _add_reference,
     ):
         add(commands)
@@ -105,7 +106,10 @@ def _add_render(commands: Any) -> None:
 
 
 def _add_check_options(check: argparse.ArgumentParser) -> None:
-    check.add_argument("deployments", nargs="+", metavar="deployment", help=_FILE)
+    check.add_argument("deployments", nargs="+", metavar="deployment", help=f"{_FILE}; with --on also a model's id")
+    check.add_argument("--on", type=_types, default=(), metavar="TYPES", help="on these instance types instead: a,b")
+    check.add_argument("--engine", help="with --on: another engine than the file's, or than the default")
+    check.add_argument("--hub", action="store_true", help="judge by what the model says of itself now")
     check.add_argument("--region", help="where, for a deployment that names no region")
     check.add_argument("--json", action="store_true", help="one JSON object, or a list of them for several names")
     check.add_argument("--strict", action="store_true", help="exit with 1 also for warnings and unknowns")
@@ -116,7 +120,14 @@ def _check(given: argparse.Namespace, *, account: bool) -> int:
     from slipway import check
 
     options = check.Options(
-        account=account, region=given.region, as_json=given.json, strict=given.strict, verbose=given.verbose
+        account=account,
+        hub=given.hub,
+        on=given.on,
+        engine=given.engine,
+        region=given.region,
+        as_json=given.json,
+        strict=given.strict,
+        verbose=given.verbose,
     )
     return check.run(given.deployments, ROOT, options)
 
@@ -171,11 +182,13 @@ def _add_lock(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
         from slipway import lock
 
-        return lock.run(given.deployment, ROOT)
+        return lock.run(given.deployment, ROOT, given.folder)
 
     text = "write what the model says of itself, at one commit, into a file beside the deployment"
     lock = _add(commands, "lock", text, run, "qwen3-4b")
     lock.add_argument("deployment", type=_one_name, help=_FILE)
+    folder = "folder with the model's files (default: model.weights if it holds any, else the Hub)"
+    lock.add_argument("--folder", type=Path, metavar="PATH", help=folder)
 
 
 def _add_stage(commands: Any) -> None:
@@ -332,6 +345,17 @@ def _add_purge(commands: Any) -> None:
     purge.add_argument("--yes", action="store_true", help="remove without asking")
 
 
+def _add_models(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import models
+
+        return models.run(given.locks)
+
+    text = "write the facts of lock files into the catalog, for every deployment"
+    models = _add(commands, "models", text, run, "deployments/qwen3-4b.lock.json")
+    models.add_argument("locks", nargs="+", type=Path, metavar="lock", help="file that `lock` has written")
+
+
 def _add_reference(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
         from slipway import reference
@@ -370,6 +394,10 @@ def _usd(text: str) -> float:
     if not 0 <= amount < 1e9:
         raise argparse.ArgumentTypeError(f"{text!r} is no amount of USD; write it as 812.40")
     return amount
+
+
+def _types(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def _one_name(text: str) -> str:

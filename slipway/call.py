@@ -86,5 +86,5 @@ def show_job(job: dict[str, Any], options: Options, fetch: Callable[[str], Answe
 
 
 def _show(answer: Any, options: Options) -> int:
-    print(json.dumps(answer, indent=2) if options.as_json else text_of(answer).strip() or json.dumps(answer))
+    print(json.dumps(answer, indent=2) if options.as_json else text_of(answer) or json.dumps(answer))
     return 0

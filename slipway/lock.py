@@ -4,43 +4,44 @@ import json
 import sys
 from pathlib import Path
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
 from llm_hosting.locked_deployment import lock_path
-from slipway.aws_errors import sentence
-from slipway.locking.hub_model import read_model
-from slipway.stage import hub_token, parsed
-from slipway.staging.hub_repository import HubError, HubRepository
-from slipway.staging.staging import StagingError
-from slipway.staging.weight_files import SelectionError
+from slipway.locking.lock_content import lock_content
+from slipway.locking.model_files import UnreadableModelError
+from slipway.stage import parsed
 
 
-def run(name: str, root: Path) -> int:
-    """root: the folder with `deployments/`.
+def run(name: str, root: Path, folder: Path | None = None) -> int:
+    """root: the folder with `deployments/`. folder: with the model's files; None = where the deployment finds them.
 
     Returns the exit status: 0 when the file is written, 2 after a problem, which was printed; then nothing is written.
     """
     try:
         path = find(name, root / "deployments")
-        deployment = parsed(path)
-        content = read_model(deployment, HubRepository(deployment.model.id, hub_token(deployment.model)))
-    except (UnknownDeploymentError, DeploymentError, HubError, SelectionError, StagingError) as error:
+        content = lock_content(parsed(path), folder)
+        target = lock_path(path)
+        _write(target, json.dumps(content, indent=1) + "\n")
+    except (UnknownDeploymentError, DeploymentError, UnreadableModelError) as error:
         print(error, file=sys.stderr)
         return 2
-    except (BotoCoreError, ClientError) as error:  # of the secret with the token
-        print(sentence(error), file=sys.stderr)
+    except OSError as error:
+        print(f"{error.filename or 'The disk'} can't be used: {error.strerror or error}.", file=sys.stderr)
         return 2
-    target = lock_path(path)
-    new = target.with_suffix(".json.part")
-    new.write_text(json.dumps(content, indent=1) + "\n")
-    new.replace(target)
-    facts = content["facts"]
+    facts, commit = content["facts"], content["commit"]
     size = (
         f"{facts['parameters_in_billions']} billion parameters" if facts["parameters_in_billions"] else "size unknown"
     )
-    print(
-        f"wrote {target}: {content['model']} at {content['commit'][:7]}, {facts['architecture'] or 'unnamed'}, {size}"
-    )
+    place = f"{content['source']}, commit {commit[:7]}" if commit else content["source"]
+    print(f"wrote {target}: {content['model']} of {place}: {facts['architecture'] or 'unnamed'}, {size}")
     return 0
+
+
+def _write(target: Path, text: str) -> None:
+    """All of it or nothing."""
+    new = target.with_suffix(".json.part")
+    try:
+        new.write_text(text)
+        new.replace(target)
+    finally:
+        new.unlink(missing_ok=True)

@@ -17,8 +17,8 @@ def request_body(text: str, bodies: Collection[str], *, max_tokens: int | None, 
 
 
 def text_of(answer: Any) -> str:
-    """The generated text of an answer in any engine's shape."""
+    """The generated text of an answer in any engine's shape, without the blanks that models begin with."""
     while isinstance(answer, list | dict) and answer:
         known = ("generated_text", "outputs", "choices", "message", "content", "text")
         answer = answer[0] if isinstance(answer, list) else next((answer[name] for name in known if name in answer), "")
-    return str(answer)
+    return str(answer).strip()

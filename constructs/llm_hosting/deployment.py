@@ -65,8 +65,8 @@ class Model(Section):
         None,
         gt=0,
         le=10_000,
-        description="Size of a model that the catalog does not know, for the memory check; null = the catalog's, "
-        "or what the id says (`-7b`).",
+        description="Size of a model that neither a lock file nor the catalog knows, for the memory check; "
+        "null = theirs.",
     )
     dtype: Literal["fp32", "fp16", "bf16", "int8"] | None = Field(
         None, description="Type that the engine computes in; null = what the engine and the model say."
@@ -581,7 +581,7 @@ class Deployment(Section):
     @property
     def revision(self) -> str | None:
         """Of the model on the Hub: the lock's commit, else `model.revision`; None = the newest."""
-        return self.lock.commit if self.lock else self.model.revision
+        return (self.lock.commit if self.lock else None) or self.model.revision
 
     @property
     def invocation_timeout_in_seconds(self) -> int:

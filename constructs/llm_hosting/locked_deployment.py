@@ -27,11 +27,15 @@ def locked(deployment: Deployment, path: Path) -> tuple[Deployment, list[Finding
         lock = read_lock(file.read_text(), file.name)
     except LockError as error:
         return deployment, [Finding("model", f"has no facts: {file.name} {error}", again)]
-    if (lock.model_id, lock.revision) == (model.id, model.revision):
+    is_elsewhere = lock.source.startswith("s3://") and lock.source != model.weights
+    if (lock.model_id, lock.revision) == (model.id, model.revision) and not is_elsewhere:
         return deployment.with_lock(lock), []
     if file != own:
         return deployment, []
     if lock.model_id != model.id:
         return deployment, [Finding("model.id", f"is {model.id}, and {file.name} is of {lock.model_id}", again)]
+    if is_elsewhere:
+        weights = model.weights or "not set"
+        return deployment, [Finding("model.weights", f"is {weights}, and {file.name} is of {lock.source}", again)]
     problem = f"is {model.revision or 'not set'}, and {file.name} was made for {lock.revision or 'the newest'}"
     return deployment, [Finding("model.revision", problem, again)]

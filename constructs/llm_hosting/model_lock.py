@@ -1,12 +1,18 @@
-"""What a model says of itself at one commit, as a lock file holds it."""
+"""What a model says of itself, as a lock file holds it."""
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from .catalog.models import ModelShape
 
 VERSION = 1
+HUB = "Hugging Face Hub"  # where a lock's facts come from, else a prefix in S3, or "folder"
+_SHAPE = TypeAdapter(ModelShape)
 
 
 class LockError(Exception):
@@ -15,17 +21,20 @@ class LockError(Exception):
 
 @dataclass(frozen=True)
 class ModelLock:
-    """A model of the Hugging Face Hub at one commit.
+    """A model, of the Hub at one commit.
 
-    revision: as the deployment file names it; None = the newest. packing: the word for a quantization of unknown size;
-    None = `shape` says the format.
+    revision: as the deployment file names it; None = the newest. source: `HUB`, the prefix in S3, or "folder". commit:
+    None = files that nobody says the commit of. packing: the word for a quantization of unknown size; None = `shape`
+    says the format. files: size and checksum by path, or for all shards of a model.
     """
 
     model_id: str
     revision: str | None
-    commit: str
+    source: str
+    commit: str | None
     shape: ModelShape
     packing: str | None
+    files: Mapping[str, str]
 
 
 def read_lock(text: str, name: str) -> ModelLock:
@@ -34,8 +43,33 @@ def read_lock(text: str, name: str) -> ModelLock:
         content: dict[str, Any] = json.loads(text)
         if content["version"] != VERSION:
             raise LockError(f"has the form {content['version']!r}, and this Slipway reads {VERSION}")
-        model_id, commit = content["model"], content["commit"]
-        shape = ModelShape(ids=(model_id,), source=f"{name}, commit {commit[:7]}", **content["facts"])
-        return ModelLock(model_id, content["revision"], commit, shape, content["packing"])
-    except (KeyError, TypeError, ValueError) as error:
+        return lock_of(content, name)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise LockError(f"is no lock file ({type(error).__name__}: {error})") from None
+
+
+def lock_of(content: dict[str, Any], name: str) -> ModelLock:
+    """name: where the facts come from, for reports. Raises LockError for impossible facts, KeyError or TypeError."""
+    model_id, commit, source = content["model"], content.get("commit"), content.get("source", HUB)
+    if commit is not None and not re.fullmatch(r"[\w.-]{1,64}", commit):
+        raise LockError(f"names the commit {commit!r}, which is none")
+    origin = f"{name}, commit {commit[:7]}" if commit else name if name == source else f"{name}, of {source}"
+    facts = {**_from_config(content), **content["facts"]}
+    for fact, value in facts.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if fact not in ModelShape.__dataclass_fields__ or (is_number and not 0 <= value < float("inf")):
+            raise LockError(f"holds a fact that is none: {fact} is {value!r}")
+    try:
+        shape = _SHAPE.validate_json(json.dumps({**facts, "ids": [model_id], "source": origin}), strict=True)
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        raise LockError(f"holds a fact that is none: {wrong['loc'][0]}: {wrong['msg']}") from None
+    return ModelLock(
+        model_id, content.get("revision"), source, commit, shape, content.get("packing"), content.get("files") or {}
+    )
+
+
+def _from_config(content: dict[str, Any]) -> dict[str, Any]:
+    """Facts within parts of config.json that a lock holds whole."""
+    quantized, rope = (content.get(name) or {} for name in ("quantization_config", "rope"))
+    return {"quant_method": quantized.get("quant_method"), "rope": rope.get("rope_type", rope.get("type"))}

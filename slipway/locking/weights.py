@@ -1,15 +1,26 @@
-"""Exact parameters and bytes of a model, from the headers of its safetensors files."""
+"""Exact parameters and bytes of a model, from the headers of its safetensors files.
 
+The format: eight bytes with the header's length, then the header, a JSON object of tensors by name
+(huggingface.co/docs/safetensors).
+"""
+
+import json
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from huggingface_hub.utils import SafetensorsFileMetadata  # type: ignore[attr-defined]
+from slipway.locking.model_files import ModelFiles, UnreadableModelError
 
 # Scales and the like of quantized weights, by the last part of a tensor's name; each format has its own.
 _BESIDE_WEIGHTS = re.compile(r"scale|zero|g_idx|absmax|quant_map|quant_state|bias_correction|weight_shape")
 _HALF_BYTES = ("bitsandbytes4", "mxfp4", "nvfp4")
+_FIRST_READ_IN_BYTES = 100_000  # longer than most headers, so that one request is enough
+_LONGEST_HEADER_IN_BYTES = 100_000_000  # the format's own limit
+
+Header = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -20,15 +31,34 @@ class Weights:
     bytes_by_dtype: dict[str, int]
 
 
-def weights_in(headers: Iterable[SafetensorsFileMetadata], quantization: str | None) -> Weights:
+def header_of(model: ModelFiles, path: str, size: int) -> Header:
+    """size: of the file. Raises UnreadableModelError, and what `read` raises."""
+    begin = model.read(path, 0, min(size, _FIRST_READ_IN_BYTES))
+    length = int.from_bytes(begin[:8], "little")
+    if len(begin) < 8 or length > min(size - 8, _LONGEST_HEADER_IN_BYTES):
+        raise UnreadableModelError(f"{path} of {model.place} is broken: it has no safetensors header, or is cut.")
+    text = begin[8 : 8 + length]
+    if len(text) < length:
+        text += model.read(path, 8 + len(text), length - len(text))
+    try:
+        header = json.loads(text)
+        tensors = {name: tensor for name, tensor in header.items() if name != "__metadata__"}
+        for tensor in tensors.values():
+            math.prod(tensor["shape"]), tensor["dtype"].upper(), tensor["data_offsets"][1] - tensor["data_offsets"][0]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise UnreadableModelError(f"{path} of {model.place} is broken: its header is no table of tensors.") from None
+    return tensors
+
+
+def weights_in(headers: Iterable[Header], quantization: str | None) -> Weights:
     """quantization: the catalog's word; GPTQ and AWQ pack eight weights into 32 bits."""
     parameters, sizes = 0, defaultdict[str, int](int)
     for header in headers:
-        for name, tensor in header.tensors.items():
-            begin, end = tensor.data_offsets
-            sizes[tensor.dtype] += end - begin
+        for name, tensor in header.items():
+            begin, end = tensor["data_offsets"]
+            sizes[tensor["dtype"]] += end - begin
             if not (quantization and _BESIDE_WEIGHTS.search(name.rpartition(".")[2])):
-                parameters += tensor.parameter_count * _weights_in_one(tensor.dtype, quantization)
+                parameters += math.prod(tensor["shape"]) * _weights_in_one(tensor["dtype"], quantization)
     return Weights(parameters, dict(sorted(sizes.items())))
 
 

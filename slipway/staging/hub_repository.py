@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from httpx2 import HTTPError  # huggingface_hub passes the errors of its HTTP client on
-from huggingface_hub import HfApi
+from huggingface_hub import HfApi, hf_hub_url
 from huggingface_hub.errors import (
     DisabledRepoError,
     EntryNotFoundError,
@@ -20,15 +20,20 @@ from huggingface_hub.errors import (
     OfflineModeIsEnabled,
     RepositoryNotFoundError,
     RevisionNotFoundError,
-    SafetensorsParsingError,
 )
 from huggingface_hub.hf_api import RepoFile
-from huggingface_hub.utils import SafetensorsFileMetadata  # type: ignore[attr-defined]
+from huggingface_hub.utils import (  # type: ignore[attr-defined]
+    build_hf_headers,
+    hf_raise_for_status,
+    http_stream_backoff,
+)
 from huggingface_hub.utils.tqdm import tqdm
 
 from slipway.staging.weight_files import HubFile
 
 _BLOCK = 8 * 1024 * 1024
+_TIMEOUT = 60  # seconds without a byte
+_PARTIAL_CONTENT = 206
 # Else huggingface_hub warns of every retry and of a missing token.
 logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
@@ -95,10 +100,20 @@ class HubRepository:
             )
         return path
 
-    def tensors(self, path: str, commit: str) -> SafetensorsFileMetadata:
-        """The header of a safetensors file, read by range. Raises HubError."""
-        with self._explained():
-            return self._api.parse_safetensors_file_metadata(self.model_id, path, revision=commit, timeout=60)
+    def read(self, path: str, commit: str, start: int, size: int) -> bytes:
+        """These bytes of a file, fewer at its end, also from a server that sends the whole. Raises HubError."""
+        url = hf_hub_url(self.model_id, path, revision=commit, endpoint=self._api.endpoint)
+        headers = build_hf_headers(token=self._api.token, library_name="slipway")
+        headers["range"] = f"bytes={start}-{start + size - 1}"
+        held = bytearray()
+        with self._explained(), http_stream_backoff("GET", url, headers=headers, timeout=_TIMEOUT) as answer:
+            hf_raise_for_status(answer)
+            before = 0 if answer.status_code == _PARTIAL_CONTENT else start
+            for piece in answer.iter_bytes():
+                held += piece
+                if len(held) >= before + size:
+                    break
+        return bytes(held[before : before + size])
 
     @contextmanager
     def _explained(self, revision: str = "") -> Iterator[None]:
@@ -117,8 +132,6 @@ class HubRepository:
                 f"model.id: {self._api.endpoint} has no {self.model_id}, or it is private; then give a token with "
                 f"{token}."
             ) from None
-        except SafetensorsParsingError as error:
-            raise HubError(f"{self.model_id} holds a broken file: {_short(error)}") from None
         except DisabledRepoError:
             raise HubError(f"{self.model_id} was disabled by the Hub; see {page}.") from None
         except LocalEntryNotFoundError as error:  # raised where the HEAD request of a file failed

@@ -68,15 +68,23 @@ class WeightsPrefix:
 
     def objects(self) -> dict[str, int]:
         """Sizes of the visible objects in bytes, by path below the prefix."""
+        return {path: each["Size"] for path, each in self.listed().items()}
+
+    def listed(self) -> dict[str, dict[str, Any]]:
+        """What S3 says of the visible objects (`Size`, `ETag`), by path below the prefix."""
         pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self._prefix)
         listed = [each for page in pages for each in page.get("Contents", [])]
-        return {each["Key"].removeprefix(self._prefix): each["Size"] for each in listed}
+        return {each["Key"].removeprefix(self._prefix): each for each in listed}
+
+    def key(self, path: str) -> str:
+        """Of the object."""
+        return self._prefix + path
 
     def start(self, path: str, size: int, hub_checksum: str) -> StagedFile:
         """Open a multipart upload for a file."""
         mebibyte = 1024 * 1024
         needed = -(-size // (_MOST_PARTS * mebibyte)) * mebibyte
-        request = {"Bucket": self.bucket, "Key": self._prefix + path, "ChecksumAlgorithm": "SHA256"}
+        request = {"Bucket": self.bucket, "Key": self.key(path), "ChecksumAlgorithm": "SHA256"}
         upload = self._s3.create_multipart_upload(**request, **self._encryption)
         return StagedFile(
             path=path,
@@ -127,7 +135,7 @@ class WeightsPrefix:
 
     def demand(self, file: StagedFile) -> None:
         """Raises PrefixError unless the file is visible with the size and checksum that were sent."""
-        request = {"Bucket": self.bucket, "Key": self._prefix + file.path, "ChecksumMode": "ENABLED"}
+        request = {"Bucket": self.bucket, "Key": self.key(file.path), "ChecksumMode": "ENABLED"}
         try:
             head = self._s3.head_object(**request)
         except ClientError as error:
@@ -149,7 +157,7 @@ class WeightsPrefix:
                 raise
 
     def _upload(self, file: StagedFile) -> dict[str, str]:
-        return {"Bucket": self.bucket, "Key": self._prefix + file.path, "UploadId": file.upload_id}
+        return {"Bucket": self.bucket, "Key": self.key(file.path), "UploadId": file.upload_id}
 
 
 def bucket_region(s3: Any, bucket: str) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT
+from support.hub_models import safetensors
 from support.small_stacks import REGION, statement
 from support.staging_runs import BUCKET, LARGE_FILES, MODEL, PARTS, STAGED, Staging, chosen
 
@@ -144,3 +145,33 @@ def test_missing_write_permission_is_reported(staging: Staging) -> None:
 
 def test_an_unreachable_hub_is_reported_in_one_sentence(staging: Staging) -> None:
     assert "could not be asked" in staging.refused(HF_ENDPOINT="http://127.0.0.1:9")
+
+
+READABLE = {
+    "config.json": b'{"architectures": ["LlamaForCausalLM"], "num_hidden_layers": 2}',
+    "model-00001-of-00002.safetensors": safetensors({"a": ("BF16", [500, 1000], 1_000_000)}),
+    "model-00002-of-00002.safetensors": safetensors({"b": ("BF16", [1500, 1000], 3_000_000)}),
+}
+
+
+@pytest.mark.parametrize("staging", [READABLE], indirect=True, ids=["readable"])
+def test_a_lock_reads_the_hub_before_the_staging_and_the_prefix_after_it(staging: Staging) -> None:
+    before = staging.lock()
+    assert (before["source"], before["commit"]) == ("Hugging Face Hub", staging.hub.main)
+    assert staging.run()[0] == 0
+    staging.hub.requests.clear()
+    staging.s3.take()
+    after = staging.lock()
+    assert (after["source"], after["commit"]) == (f"s3://{BUCKET}/{staging.name}/", staging.hub.main)
+    assert (after["facts"], after["files"]) == (before["facts"], before["files"])
+    assert after["facts"]["parameters_in_billions"] == 0.002
+    assert not staging.hub.requests
+
+
+def test_a_lock_of_copied_objects_names_no_commit(staging: Staging) -> None:
+    client = staging.cloud.client("s3", region=REGION)
+    for path, body in READABLE.items():
+        client.put_object(Bucket=BUCKET, Key=f"{staging.name}/{path}", Body=body)
+    found = staging.lock()
+    assert (found["commit"], found["facts"]["layers"]) == (None, 2)
+    assert " etag:" in found["files"]["config.json"]

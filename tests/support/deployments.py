@@ -1,9 +1,13 @@
 """Deployments for unit tests: changes over a good one."""
 
+import json
+from dataclasses import MISSING, fields
 from typing import Any
 
+from llm_hosting.catalog.models import ModelShape
 from llm_hosting.deployment import Deployment
 from llm_hosting.finding import Finding
+from llm_hosting.model_lock import HUB, VERSION, ModelLock, read_lock
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import Resolution, resolve
 
@@ -22,11 +26,26 @@ GOOD: Changes = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": 
 
 
 def deployment(changes: Changes) -> Deployment:
-    """The good deployment with these sections changed, setting by setting; a section that is no mapping is replaced."""
+    """The good deployment with these sections changed, setting by setting; a section that is no mapping is replaced.
+
+    `lock` is no section: facts of the model's lock file, which knows no other.
+    """
     merged = dict(GOOD)
     for section, value in changes.items():
         merged[section] = {**GOOD.get(section, {}), **value} if isinstance(value, dict) else value
-    return Deployment.model_validate(merged)
+    facts = merged.pop("lock", None)
+    made = Deployment.model_validate(merged)
+    return made if facts is None else made.with_lock(lock_with(made.model.id, facts))
+
+
+def lock_with(model_id: str, facts: Changes) -> ModelLock:
+    """The lock of a model at its newest commit; facts that are not given are not known."""
+    unknown = {each.name: None for each in fields(ModelShape) if each.default is each.default_factory is MISSING}
+    del unknown["ids"], unknown["source"]
+    content = {"version": VERSION, "model": model_id, "revision": None, "source": HUB, "commit": "0" * 40}
+    return read_lock(
+        json.dumps({**content, "packing": None, "facts": {**unknown, "architecture": "", **facts}}), "tuned.lock.json"
+    )
 
 
 def resolved(changes: Changes) -> Resolution:

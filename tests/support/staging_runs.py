@@ -18,7 +18,7 @@ import boto3
 
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import Credentials, LocalCloud
-from slipway import stage
+from slipway import lock, stage
 from support.hub_server import HubServer
 from support.s3_recorder import Request, S3Recorder
 from support.small_stacks import REGION
@@ -107,6 +107,14 @@ class Staging:
         with patch.dict(os.environ, self._environment(**environment)), redirect_stdout(out), redirect_stderr(err):
             code = stage.run(str(self.path), ROOT, self.folder / "way", give_up=abandon)
         return code, out.getvalue(), err.getvalue()
+
+    def lock(self) -> dict[str, Any]:
+        """The content of the lock file that `python -m slipway lock` writes."""
+        boto3.setup_default_session()
+        with patch.dict(os.environ, self._environment()):
+            assert lock.run(str(self.path), ROOT) == 0
+        content: dict[str, Any] = json.loads(self.path.with_suffix(".lock.json").read_text())
+        return content
 
     def refused(self, **settings: Any) -> str:
         """The sentence of a run that exits with 1."""

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+MODELS_FILE = Path(__file__).with_name("models.json")
+
 
 class CatalogError(Exception):
     """An invalid file of the catalog; the message names file, row and fix."""
@@ -32,7 +34,10 @@ class ModelShape:
     attention, or the size of its architecture.
     quantization_block: weights that share a scale (group_size, weight_block_size); None = not known, or a scale for
     each tensor or channel.
-    needs: the first version that runs the model, by table of architectures.json, if later than for its architecture.
+    quant_method: of quantization_config; several write one format, `compressed-tensors` in a way of its own.
+    rope: the type of rope_scaling, which a library may not compute yet.
+    needs: the first version that runs the model, by table of architectures.json, if later than for its
+    architecture and its rope.
     """
 
     ids: tuple[str, ...]
@@ -55,6 +60,8 @@ class ModelShape:
     vocabulary: int | None = None
     latent_size: int | None = None
     quantization_block: int | None = None
+    quant_method: str | None = None
+    rope: str | None = None
     needs: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -66,7 +73,7 @@ def model_shape(hub_id: str) -> ModelShape | None:
 @cache
 def model_shapes() -> tuple[ModelShape, ...]:
     """All rows. Raises CatalogError for the first invalid one."""
-    return read_shapes(Path(__file__).with_name("models.json"))
+    return read_shapes(MODELS_FILE)
 
 
 def read_shapes(path: Path) -> tuple[ModelShape, ...]:

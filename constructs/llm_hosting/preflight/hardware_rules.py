@@ -150,7 +150,7 @@ def dtype_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
     vLLM refuses fp16 for Gemma 3, whose activations exceed it (its config).
     """
     container = resolution.container
-    family = container.family.architecture if container.family else ""
+    family = container.shape.architecture if container.shape else ""
     if container.runs_vllm and container.dtype == "fp16" and family.startswith("Gemma3"):
         yield Finding("model.dtype", f"fp16 is refused with {family}", "use bf16, or leave it out")
     needs_it = container.runs_vllm or container.engine in ("sglang", "lmi-tensorrt-llm")

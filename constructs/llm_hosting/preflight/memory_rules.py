@@ -6,7 +6,7 @@ from ..catalog.instances import Instance, types_for
 from ..catalog.versions import is_before
 from ..finding import Finding
 from ..resolution import Placement, Resolution, resolve
-from ..resolution.memory import GB, UTILIZATIONS, has_windows, in_gb, margin, weights_in_files
+from ..resolution.memory import GB, UTILIZATIONS, has_windows, in_gb, weights_in_files
 from ..resolution.parallelism import heads_divide
 from .rule import RULES, error, warning
 
@@ -26,9 +26,9 @@ def weights_fit_memory(resolution: Resolution) -> Iterator[Finding]:
     container = resolution.container
     for placement in resolution.placements:
         need = placement.memory
-        if need.weights is not None and need.share_needed > margin(container):
+        if need.weights is not None and need.share_needed > 1:
             yield Finding("hosting.instance_type", _too_large(placement), _larger(resolution, placement))
-        elif need.before_fp8 > need.visible * margin(container):
+        elif need.before_fp8 > need.visible:
             newer = "a serving.version with vLLM 0.15 or newer, which does so layer by layer, "
             yield Finding(
                 "model.quantization",
@@ -44,7 +44,7 @@ def weights_barely_fit(resolution: Resolution) -> Iterator[Finding]:
     """Close to the limit, the engine's real need decides."""
     for placement in resolution.placements:
         need = placement.memory
-        if need.weights is not None and _CLOSE < need.share_needed <= margin(resolution.container):
+        if need.weights is not None and _CLOSE < need.share_needed <= 1:
             problem = f"{_too_large(placement)}, {need.share_needed:.0%} of it"
             yield Finding("hosting.instance_type", problem, _larger(resolution, placement))
 
@@ -114,7 +114,7 @@ def weights_fit_disk(resolution: Resolution) -> Iterator[Finding]:
     packages = f" and the {beside} GB of system and packages" if beside else ""
     for placement in resolution.placements:
         instance, disk = placement.instance, placement.disk_in_gb
-        if size is not None and disk is not None and size > (disk - beside) * GB * margin(container):
+        if size is not None and disk is not None and size > (disk - beside) * GB:
             volume = instance.volume_size_allowed
             yield Finding(
                 "hosting.volume_size_in_gb" if volume else "hosting.instance_type",
@@ -216,10 +216,9 @@ def _too_large(placement: Placement) -> str:
     shared = f" on each of {placement.degree} accelerators" if placement.degree > 1 else ""
     default = container.version.default_dtype if container.version else None
     kind = container.quantization or container.dtype or default or "16-bit"
-    guessed = ", going by its name," if margin(container) > 1 else ""
     return (
         f"{placement.instance.type!r} gives the engine {in_gb(need.available)}{shared}; the {kind} weights of "
-        f"{container.model_id}{guessed} need {in_gb(need.weights or 0)} there and the engine {in_gb(need.overhead)} "
+        f"{container.model_id} need {in_gb(need.weights or 0)} there and the engine {in_gb(need.overhead)} "
         "beside"
     )
 

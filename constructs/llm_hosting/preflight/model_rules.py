@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ..catalog.model_names import CLASS_NOT_OF_TEXT
+from ..catalog.model_names import nearest_known, probably_meant
 from ..catalog.versions import is_before
 from ..finding import Finding
 from ..resolution import Container, Resolution
@@ -34,8 +34,11 @@ _CONSENT = {
 }
 _CONSENT_BY_OTHER_NAMES = ("TRUST_REMOTE_CODE", "HF_TRUST_REMOTE_CODE")
 _OVERRIDES = ("OPTION_HF_OVERRIDES", "SM_VLLM_HF_OVERRIDES")  # of config.json, by vLLM
+# Classes that do not generate text: vision, audio, embedding, classification.
+_NOT_OF_TEXT = re.compile(
+    r"^(XLM|Distil|Modern)?(Bert|Roberta|RoBERTa)\w*|^(MistralModel|Gemma3TextModel|Whisper\w*)|\w+For(\w+Classification|QuestionAnswering)"
+)
 _EMBEDDING_TASKS = {"djl": "text-embedding", "huggingface": "feature-extraction"}
-_TGI_LOADS_EXL2_FROM = "2.1"  # on one GPU (its launcher, Quantization::Exl2)
 _FIRST_SHARDS, _LARGEST_FILE_IN_GB = "4.18", 10  # release notes of transformers; the size of its shards
 _HUB_IDS = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL", "SM_SGLANG_MODEL_PATH")
 
@@ -45,33 +48,58 @@ def architecture_fits_engine(resolution: Resolution) -> Iterator[Finding]:
     """Each version of an engine runs the models that were written by then."""
     container = resolution.container
     reason = None if container.may_have_own_code else _reason_against(container)
-    if reason and container.family:
+    if reason and container.shape:
         yield Finding(
             "serving.version" if " from " in reason else "serving.engine",
             f"{container.engine} {container.label} does not run {container.model_id} "
-            f"({container.family.architecture}): {reason}",
+            f"({container.shape.architecture}): {reason}",
             "use another version or engine",
         )
 
 
 @unknown
 def model_is_known(resolution: Resolution) -> Iterator[Finding]:
-    """Memory, disk and start-up follow from size and format, the KV cache from layers and heads."""
+    """A lock file says what a model is, or the catalog's row of its very id; a name like another's proves nothing."""
     container, name = resolution.container, resolution.container.model_id
     library, architecture = container.library, container.shape.architecture if container.shape else ""
-    if container.parameters_in_billions is None:
+    if container.shape is None:
+        yield _unknown_model(container)
+    elif container.parameters_in_billions is None:
         problem = f"is not known for {name}, so memory, disk and start-up are not checked"
         yield Finding("model.parameters_in_billions", problem, "set it")
-    elif container.unknown_format or container.foreign_format:
-        kind = repr(container.unknown_format or container.foreign_format)
-        problem = f"{kind} is a format of unknown size, so memory is not checked"
+    elif container.unknown_format:
+        problem = f"{container.unknown_format!r} is a format of unknown size, so memory is not checked"
         yield Finding("model.quantization", problem, f"look at the files of {name}")
-    elif container.shape is None:
-        problem = f"{name!r} is not in the catalog, so neither its KV cache nor whether {container.engine} runs it is "
-        yield Finding("model.id", f"{problem}checked", "add it as docs/models.md shows")
     elif library and architecture not in library.known and _reason_against(container) is None:
         problem = f"whether {container.engine} runs {architecture} is not in the catalog"
         yield Finding("serving.engine", problem, "look at its list of models")
+
+
+def _unknown_model(container: Container) -> Finding:
+    """By the deployment file alone the size may be known, but no layers and no architecture."""
+    size = container.parameters_in_billions
+    near = nearest_known(container.model_id)
+    like = f" and is only like {near}, which proves nothing" if near else ""
+    kind = container.unknown_format or container.quantization or container.dtype or "16-bit"
+    taken = f" beyond the {size:g} billion {kind} parameters of model.parameters_in_billions" if size else ""
+    parts = "its KV cache" if size and not container.unknown_format else "memory, disk, start-up, formats"
+    return Finding(
+        "model.id",
+        f"{container.model_id!r} is not in the catalog{like}, so nothing is known of it{taken}: {parts} and whether "
+        f"{container.engine} runs it are not checked",
+        "run `python -m slipway lock <name>`, which asks the model itself"
+        + ("" if size else ", or set model.parameters_in_billions"),
+    )
+
+
+@warning
+def model_id_is_spelt_right(resolution: Resolution) -> Iterator[Finding]:
+    """A slip in the id is another repository, or none, and the facts of the one that was meant are not checked."""
+    container = resolution.container
+    meant = None if container.shape else probably_meant(container.model_id)
+    if meant:
+        problem = f"{container.model_id!r} is not in the catalog and differs by a slip only from {meant}"
+        yield Finding("model.id", problem, f"use {meant} if that is meant, or `python -m slipway lock <name>`")
 
 
 @error
@@ -89,7 +117,7 @@ def model_can_be_split(resolution: Resolution) -> Iterator[Finding]:
 def model_generates_text(resolution: Resolution) -> Iterator[Finding]:
     """Models that see, hear, embed or classify answer in shapes of their own."""
     container = resolution.container
-    named = CLASS_NOT_OF_TEXT.search(container.shape.architecture) if container.shape else None
+    named = _NOT_OF_TEXT.search(container.shape.architecture) if container.shape else None
     if named and container.server not in ("huggingface", "own") and not _embeds(container):
         yield Finding(
             "model.id",
@@ -126,19 +154,12 @@ def files_fit_engine(resolution: Resolution) -> Iterator[Finding]:
         )
     transformers = container.version.transformers if container.version else None
     is_large = (weights_in_files(container) or 0) > _LARGEST_FILE_IN_GB * GB
-    newest = container.comes_from_hub and container.revision is None
-    if engine == "huggingface" and is_before(transformers, _FIRST_SHARDS) and newest and is_large:
+    is_known = container.comes_from_hub and container.knows_commit
+    if engine == "huggingface" and is_before(transformers, _FIRST_SHARDS) and is_known and is_large:
         yield Finding(
             "serving.version",
             f"transformers {transformers} of this image reads one file, and {name} comes in shards",
             f"use an image with {_FIRST_SHARDS} or newer",
-        )
-    foreign = container.foreign_format
-    if foreign and not _loads_foreign(resolution, foreign) and not container.may_have_own_code:
-        yield Finding(
-            "model.id",
-            f"{name!r} holds weights for {foreign}, which {engine} does not load",
-            "use a repository of the same model that transformers loads",
         )
 
 
@@ -221,11 +242,12 @@ def _reason_against(container: Container) -> str | None:
     """Why the computing library does not run the model; None = it runs, or nothing public says."""
     library = container.library
     names_another = any("architectures" in container.environment.get(name, "") for name in _OVERRIDES)
-    if container.family is None or library is None or names_another or _embeds(container):
+    if container.shape is None or library is None or names_another or _embeds(container):
         return None
     # The needs of a model may have changed with its files: an older revision needs less.
-    needs = {} if container.revision else container.family.needs
-    return library.reason_against(container.family.architecture, needs)
+    shape = container.shape
+    needs, rope = (shape.needs, shape.rope) if container.knows_commit else ({}, None)
+    return library.reason_against(shape.architecture, needs, rope)
 
 
 def _embeds(container: Container) -> bool:
@@ -234,20 +256,12 @@ def _embeds(container: Container) -> bool:
     return task is not None and container.environment.get("HF_TASK", "").startswith(task)
 
 
-def _loads_foreign(resolution: Resolution, foreign: str) -> bool:
-    container = resolution.container
-    is_new = container.version is not None and not is_before(container.label, _TGI_LOADS_EXL2_FROM)
-    is_alone = all(placement.degree == 1 for placement in resolution.placements)
-    return foreign == "ExLlama" and container.engine == "tgi" and is_alone and is_new
-
-
 def _gguf_files(container: Container) -> Iterator[Finding]:
-    name, engine, model = container.model_id, container.engine, container.deployment.model
-    named = " ".join([name, *container.environment.values()]).lower()
-    if engine == "llama-cpp" and "gguf" not in named and model.weights is None and model.quantization != "gguf":
+    name, engine, shape = container.model_id, container.engine, container.shape
+    if engine == "llama-cpp" and shape and shape.quantization != "gguf" and container.comes_from_hub:
         yield Finding(
             "model.id",
-            f"{name!r} does not look like a repository of GGUF files, which is all that llama.cpp loads",
+            f"{name!r} is no repository of GGUF files, which is all that llama.cpp loads",
             "use one, and name the file in SM_LLAMA_CPP_HF_FILE",
         )
     if container.stored_quantization == "gguf" and engine not in ("llama-cpp", "custom") and not container.runs_vllm:

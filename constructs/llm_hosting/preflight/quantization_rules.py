@@ -1,6 +1,5 @@
 """Rules over quantized weights and caches: formats by engine and version, files, and the GPUs that compute them."""
 
-import re
 from collections.abc import Iterator
 
 from ..catalog.instances import ADA, AMPERE, BLACKWELL, HOPPER, TURING
@@ -9,7 +8,7 @@ from ..finding import Finding
 from ..resolution import Container, Placement, Resolution
 from .rule import error, warning
 
-_PACKED_BEFORE = {"awq", "gptq"}  # only by the packer of the weights; engines make the other formats at load
+_PACKED_BEFORE = {"awq", "gptq"}
 # First versions of vLLM that load a format (release notes), and that compute it in bf16, by Marlin's kernels.
 _FIRST_BY_VLLM = {"awq": "0.2", "gptq": "0.2.6", "fp8": "0.4.1", "bitsandbytes4": "0.5"}
 _BF16_BY_MARLIN_FROM = {"awq": "0.5.4", "gptq": "0.4.2"}
@@ -24,7 +23,7 @@ _BITSANDBYTES_OF = {
 # First versions that read the format from the files: TGI (text-generation-inference#1719), vLLM (vllm#1695).
 _TGI_READS_FORMAT_FROM, _VLLM_READS_FORMAT_FROM = "2.0", "0.2.2"
 _TRTLLM_READS_FILES_FROM = "0.28"  # certain up to 0.27
-_COMPRESSED_TENSORS = re.compile(r"quantized\.w\d+a\d+", re.IGNORECASE)  # as llm-compressor names them
+_COMPRESSED_TENSORS = "compressed-tensors"  # of llm-compressor
 _TGI_READS_COMPRESSED_TENSORS_FROM = "3"
 # Values of `quantize` in TGI's launcher; that of 0.6.0 was a switch.
 _TGI_FORMATS = ("awq", "bitsandbytes", "bitsandbytes-fp4", "bitsandbytes-nf4", "eetq", "exl2", "fp8", "gptq", "marlin")
@@ -41,7 +40,6 @@ _LEAST_BY_VLLM: dict[str, tuple[tuple[str | None, float], ...]] = {
     "nvfp4": (("0.9", BLACKWELL),),
     "int8": ((None, TURING),),
 }
-_WEIGHTS_ONLY = re.compile(r"w[48]a16", re.IGNORECASE)  # a scheme of compressed tensors
 _COMPRESSED_TENSORS_ON_TURING_FROM = "0.14"  # vllm#29732, #29901, #31008
 _EXPERTS_IN_FP8_BY_MARLIN_FROM = "0.9"
 _UNPACKS_FP8_FROM = "5"  # transformers, quantizer_finegrained_fp8.py
@@ -76,7 +74,7 @@ def _bitsandbytes(resolution: Resolution) -> Iterator[Finding]:
     packed = container.stored_quantization is not None
     splits_from = _SPLITS_PACKED_BITSANDBYTES_FROM if packed else _SPLITS_BITSANDBYTES_FROM
     degree = max((placement.degree for placement in resolution.placements), default=1)
-    architecture = container.family.architecture if container.family else ""
+    architecture = container.shape.architecture if container.shape else ""
     if degree > 1 and is_before(container.vllm, splits_from):
         already = " already" if packed else ""
         problem = (
@@ -109,7 +107,7 @@ def quantization_fits_tgi(resolution: Resolution) -> Iterator[Finding]:
             f"{quantization} is refused: TGI {label} leaves {container.model_id} to transformers, without such kernels"
         )
         yield Finding("model.quantization", problem, "use other weights, or another engine")
-    elif _COMPRESSED_TENSORS.search(container.model_id) and is_before(label, _TGI_READS_COMPRESSED_TENSORS_FROM):
+    elif _is_compressed(container) and is_before(label, _TGI_READS_COMPRESSED_TENSORS_FROM):
         problem = f"{container.model_id!r} holds compressed tensors, which TGI {label} can't read"
         yield Finding("model.id", problem, "use 3.0.1 or newer, or vllm")
 
@@ -130,7 +128,7 @@ def quantization_fits_files(resolution: Resolution) -> Iterator[Finding]:
     if asked and stored in _PACKED_BEFORE and asked != stored and not converts:
         problem = f"{asked} is not how {container.model_id} is quantized ({stored})"
         yield Finding("model.quantization", problem, f"use {stored}")
-    elif asked in (*_PACKED_BEFORE, "mxfp4") and stored is None and container.is_listed:
+    elif asked in (*_PACKED_BEFORE, "mxfp4") and stored is None and container.shape and container.knows_commit:
         problem = f"{asked} needs weights that are quantized already, and those of {container.model_id} are not"
         yield Finding("model.quantization", problem, "use a repository with such weights, or remove the setting")
 
@@ -189,7 +187,7 @@ def blocks_fit_degree(resolution: Resolution) -> Iterator[Finding]:
     shape, stored = container.shape, container.stored_quantization
     width, block = (shape.intermediate_size, shape.quantization_block) if shape else (None, None)
     is_spread = container.flag(*_EXPERT_PARALLEL) or (container.number(_EXPERT_PARALLEL_SIZE) or 1) > 1
-    if not width or stored is None or container.revision or (is_spread and container.is_mixture):
+    if not width or stored is None or not container.knows_commit or (is_spread and container.is_mixture):
         return
     splits = container.runs_vllm or container.engine in ("sglang", "tgi")
     for placement in resolution.placements:
@@ -226,10 +224,13 @@ def _least_capability(container: Container) -> float | None:
     eras = _LEAST_BY_VLLM.get(quantization, ()) if vllm else ()
     early = (least for before, least in eras if before is None or is_before(vllm, before))
     least = next(early, _LEAST_CAPABILITY.get(quantization))
-    in_tensors = _WEIGHTS_ONLY.search(container.model_id) is not None and quantization not in ("", "int8")
-    if in_tensors and is_before(vllm, _COMPRESSED_TENSORS_ON_TURING_FROM):
+    if quantization == "gptq" and _is_compressed(container) and is_before(vllm, _COMPRESSED_TENSORS_ON_TURING_FROM):
         return max(AMPERE, least or AMPERE)
     return least
+
+
+def _is_compressed(container: Container) -> bool:
+    return container.shape is not None and container.shape.quant_method == _COMPRESSED_TENSORS
 
 
 def _needs_fp8_cores(container: Container) -> bool:

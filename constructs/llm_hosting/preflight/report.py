@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..catalog.instances import machine_prices
-from ..catalog.models import model_shape
 from ..finding import LEVELS, Finding
 from ..overlay import SetOverBase
 from ..resolution import Placement, Resolution
@@ -140,9 +139,7 @@ def _facts(name: str, resolution: Resolution) -> str:
     container, ask = resolution.container, f"python -m slipway lock {name} asks the model itself"
     if container.lock:
         return container.lock.shape.source
-    if model_shape(container.model_id):
-        return "the catalog"
-    return f"{container.shape.source}; {ask}" if container.shape else f"unknown; {ask}"
+    return "the catalog" if container.shape else f"unknown; {ask}"
 
 
 def _quotas(resolution: Resolution) -> Iterator[Quota]:

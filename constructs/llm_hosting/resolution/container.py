@@ -7,19 +7,11 @@ from functools import cached_property
 
 from ..catalog.architectures import Architectures, architectures
 from ..catalog.engines import EngineVersion, Platform, engine
-from ..catalog.model_names import (
-    family_of,
-    foreign_format,
-    packing_in_name,
-    quantization_in_name,
-    shape_of,
-    size_in_name,
-)
 from ..catalog.models import ModelShape, model_shape
 from ..catalog.versions import is_before
 from ..deployment import Deployment
 from ..model_lock import ModelLock
-from .formats import DTYPES, QUANTIZATIONS, normal
+from .formats import DTYPES, PACKED_BEFORE, QUANTIZATIONS, normal
 from .image import needs_archive
 from .variables import VARIABLE_ALIASES, WEIGHTS_FOLDER, explicit_value, model_id_of
 
@@ -219,8 +211,8 @@ class Container:
 
     @cached_property
     def shape(self) -> ModelShape | None:
-        """What the lock file says, else the catalog's row of the model, or of the one that its name holds."""
-        return self.lock.shape if self.lock else shape_of(self.model_id)
+        """What the lock file says, else the catalog's row of this very id; None = unknown."""
+        return self.lock.shape if self.lock else model_shape(self.model_id)
 
     @property
     def lock(self) -> ModelLock | None:
@@ -229,14 +221,9 @@ class Container:
         return lock if lock and lock.model_id == self.model_id and self.explicit_value("revision") is None else None
 
     @property
-    def is_listed(self) -> bool:
-        """Whether the facts are those of this very repository and commit; the catalog has newest ones."""
-        return bool(self.lock) or (model_shape(self.model_id) is not None and self.revision is None)
-
-    @cached_property
-    def family(self) -> ModelShape | None:
-        """A model of the same architecture: the model itself, or one of the family that its name holds."""
-        return self.shape or family_of(self.model_id)
+    def knows_commit(self) -> bool:
+        """Whether the facts are those of the very commit that is loaded; the catalog has those of the newest."""
+        return bool(self.lock) or self.revision is None
 
     @property
     def is_mixture(self) -> bool:
@@ -245,12 +232,9 @@ class Container:
 
     @cached_property
     def parameters_in_billions(self) -> float | None:
-        """From the file, else the catalog, else the id (`-7b`, `-8x7b`)."""
-        if self.deployment.model.parameters_in_billions:
-            return self.deployment.model.parameters_in_billions
-        if self.shape and self.shape.parameters_in_billions:
-            return self.shape.parameters_in_billions
-        return None if self.lock else size_in_name(self.model_id)
+        """From the deployment file, else of the shape."""
+        given = self.deployment.model.parameters_in_billions
+        return given or (self.shape.parameters_in_billions if self.shape else None)
 
     @property
     def quantization(self) -> str | None:
@@ -273,10 +257,13 @@ class Container:
 
     @cached_property
     def stored_quantization(self) -> str | None:
-        """Format of the model's files; None = not quantized."""
+        """Format of the model's files; None = not quantized, or not known.
+
+        Of an unknown model the format that is asked for, where only files that have it already load so.
+        """
         if self.shape:
             return self.shape.quantization
-        return quantization_in_name(self.model_id)
+        return self.asked_quantization if self.asked_quantization in PACKED_BEFORE else None
 
     @property
     def unknown_format(self) -> str | None:
@@ -284,14 +271,7 @@ class Container:
         given = self.explicit_value("quantization") or ""
         if self.lock and self.lock.packing:
             return self.lock.packing
-        if self.quantization or (given.lower() in ("", "none") and (self.lock or model_shape(self.model_id))):
-            return None
-        return given if given.lower() not in ("", "none") else packing_in_name(self.model_id)
-
-    @property
-    def foreign_format(self) -> str | None:
-        """The only program that loads files of that name; None = the name has no such format, or the lock knows."""
-        return None if self.lock else foreign_format(self.model_id)
+        return None if self.quantization or given.lower() in ("", "none") else given
 
     @cached_property
     def dtype(self) -> str | None:

@@ -17,6 +17,7 @@ QUANTIZATIONS = {
     "nvfp4": ("nvfp4", "modelopt_fp4"),
     "gguf": ("gguf",),
 }
+PACKED_BEFORE = ("awq", "gptq", "gguf")  # only by the packer of the weights; engines make the other formats at load
 BYTES_PER_PARAMETER = {
     "fp32": 4.0,
     "fp16": 2.0,

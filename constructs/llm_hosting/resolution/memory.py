@@ -10,7 +10,6 @@ from .container import Container
 from .formats import BYTES_PER_PARAMETER
 
 GB, MIB = 10**9, 2**20
-_MARGIN_BY_NAME = 1.1
 # Share of EC2's figure that CUDA sees, without ECC and reserves (a T4 shows 15,095 of 16,384 MiB, an A10G 22,731 of
 # 22,888).
 _VISIBLE = {"NVIDIA T4": 0.92}
@@ -29,7 +28,7 @@ _ACTIVATIONS_PER_HIDDEN = 40  # bytes, per token
 _LOGITS_PER_WORD = 256 * 2 * 4  # bytes: the sampler holds those of 256 requests twice
 _LEAST_OVERHEAD = 0.4 * GB
 _GGUF = re.compile(r"(?i)(?<![a-z0-9])i?t?q([1-8])_")
-_NAMES_FILE = re.compile(r"_(HF_FILE|HF_REPO|MODEL)$")
+_NAMES_FILE = re.compile(r"_(HF_FILE|MODEL)$")
 _KEEPS_PARTS = re.compile(r"_(N_)?CPU_MOE$|_OVERRIDE_TENSOR")
 _ALL_LAYERS = 999  # the catalog's constant
 _GPU_LAYERS = ("SM_LLAMA_CPP_N_GPU_LAYERS", "SM_LLAMACPP_N_GPU_LAYERS")
@@ -119,7 +118,7 @@ def weights_in_files(container: Container) -> float | None:
     shape = container.shape
     if shape and shape.weights_in_gb:
         return shape.weights_in_gb * GB
-    if container.parameters_in_billions is None or container.foreign_format:
+    if container.parameters_in_billions is None:
         return None
     stored = container.stored_quantization or "fp16"
     return container.parameters_in_billions * GB * _bytes_per_parameter(container, stored)
@@ -135,12 +134,6 @@ def whole_prompt_in_tokens(container: Container) -> int:
     if asks_for_whole and not is_before(container.vllm, _CHUNKS_UNLESS_TOLD_FROM):
         return length
     return length if is_before(container.vllm, _CHUNKS_PROMPTS_FROM) and not chunks_long else 0
-
-
-def margin(container: Container) -> float:
-    """How far a size may be off: more where only the model's name says it, because names round."""
-    known = container.shape is not None or container.deployment.model.parameters_in_billions is not None
-    return 1 if known else _MARGIN_BY_NAME
 
 
 def has_windows(container: Container) -> bool:
@@ -204,7 +197,7 @@ def _weights_in_memory(container: Container, instance: Instance) -> float | None
     shape, asked = container.shape, container.quantization
     if shape and shape.quantization is not None and asked == shape.quantization and shape.weights_in_gb:
         return shape.weights_in_gb * GB * (_MXFP4_PADDING if asked == "mxfp4" and container.runs_vllm else 1)
-    if container.parameters_in_billions is None or container.unknown_format or container.foreign_format:
+    if container.parameters_in_billions is None or container.unknown_format:
         return None
     share = _share_on_gpus(container, instance)
     if share is None:
@@ -214,9 +207,10 @@ def _weights_in_memory(container: Container, instance: Instance) -> float | None
 
 
 def _bytes_per_parameter(container: Container, kind: str) -> float:
-    """Of a GGUF file, by its name: `Q4_K_M` is four bits, and at least half of one for scales."""
-    files = (value for name, value in container.environment.items() if _NAMES_FILE.search(name))
-    named = " ".join([*files, container.deployment.model.weights or "", container.model_id])
+    """Of the GGUF file that a setting names: `Q4_K_M` is four bits, and at least half of one for scales."""
+    files = [value for name, value in container.environment.items() if _NAMES_FILE.search(name)]
+    tags = [value.partition(":")[2] for name, value in container.environment.items() if name.endswith("_HF_REPO")]
+    named = " ".join([*files, *tags, container.deployment.model.weights or ""])
     bits = _GGUF.search(named) if kind == "gguf" else None
     return (int(bits[1]) + 0.5) / 8 if bits else BYTES_PER_PARAMETER[kind]
 

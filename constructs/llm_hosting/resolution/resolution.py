@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ..catalog.engines import engine
 from ..catalog.instances import types_for
-from ..catalog.model_names import shape_of
+from ..catalog.models import model_shape
 from ..catalog.openai_api import openai_api
 from ..deployment import Deployment
 from .container import Container
@@ -106,7 +106,7 @@ def resolve(deployment: Deployment) -> Resolution:
     server = engine(deriving.engine).server
     model_id = model_id_of(deployment, server)
     lock = deployment.lock
-    shape = lock.shape if lock and lock.model_id == model_id else shape_of(model_id)
+    shape = lock.shape if lock and lock.model_id == model_id else model_shape(model_id)
     degree = default_degree(smallest, shape, version) if smallest else 1
     settings = container_settings(deployment, deriving, degree, needs_archive=needs_archive(serving, version))
     schema, cuda = schema_version(serving, version, machine), cuda_of(serving, version)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..catalog.engines import EngineVersion, Variable, engine
-from ..catalog.model_names import family_of, shape_of
+from ..catalog.models import model_shape
 from ..catalog.versions import is_before
 from ..deployment import Deployment
 
@@ -165,9 +165,7 @@ def _derived(
     """Value by name, and whether `serving.environment` gives the same setting under any name."""
     serving, server = deployment.serving, engine(version.engine).server
     derived = {name: (value, False) for name, value in version.constants.items()}
-    shape = (
-        deployment.lock.shape if deployment.lock else shape_of(deployment.model.id) or family_of(deployment.model.id)
-    )
+    shape = deployment.lock.shape if deployment.lock else model_shape(deployment.model.id)
     if "HF_TASK" in derived and shape and shape.architecture in _TEXT_TO_TEXT:
         derived["HF_TASK"] = ("text2text-generation", False)
     if version.handler and not serving.handler:

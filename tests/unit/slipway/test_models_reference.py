@@ -8,12 +8,11 @@ import pytest
 
 from llm_hosting.catalog.engines import engine
 from llm_hosting.catalog.instances import Instance, ec2_instances, instances
-from llm_hosting.catalog.models import ModelShape
 from local_cloud.assembly import ROOT
 from slipway.models_reference import filled
 
 PAGE = (ROOT / "docs" / "models.md").read_text()
-MODEL, VERSION, INSTANCE, OF_EC2_ALONE = (
+VERSION, INSTANCE, OF_EC2_ALONE = (
     json.loads(block if block.startswith("{") else f"{{{block}}}")
     for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 )
@@ -53,13 +52,6 @@ def test_a_table_names_the_versions_that_read_a_variable() -> None:
     (row,) = (line for line in table.splitlines() if line.startswith("| `model.weights` |"))
     assert "`OPTION_S3URL`: lmi-deepspeed (to 0.21.0" in row
     assert "lmi-fastertransformer (from 0.22.1)" in row
-
-
-def test_the_example_of_a_model_is_one_row_that_the_catalog_reads() -> None:
-    shape = ModelShape(**MODEL, source="")
-    assert shape.hidden_size == (shape.heads or 0) * (shape.head_size or 0)
-    told = set(re.findall(r"`(\w+)`", PAGE[PAGE.index("| In the row |") : PAGE.index("A row, in the list")]))
-    assert MODEL.keys() - {"ids"} <= told, "each setting is explained"
 
 
 def test_the_example_of_a_version_has_the_columns_of_versions() -> None:

@@ -1,7 +1,8 @@
 """The preflight against configurations that others published: a regression net over failures and successes.
 
 Fields of a line: `outcome`; `reason`, the cause of a failure, by the id of a rule where one states it; `also`, other
-causes that the source shows; `named`: an error states the cause.
+causes that the source shows; `named`: an error states the cause; `lock`: facts of a model that the catalog does not
+have, as a deployment's lock file holds them, as far as they are known.
 """
 
 import json
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 
 from llm_hosting.deployment import Deployment
 from llm_hosting.finding import SCHEMA
+from llm_hosting.model_lock import read_lock
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import resolve
 
@@ -27,6 +29,8 @@ def findings(case: Case) -> list[Finding]:
         deployment = Deployment.model_validate(case["deployment"])
     except ValidationError:
         return [(SCHEMA, "error")]
+    if "lock" in case:
+        deployment = deployment.with_lock(read_lock(json.dumps(case["lock"]), "the case"))
     return [(finding.rule, finding.level) for finding in validate(resolve(deployment))]
 
 

@@ -89,7 +89,7 @@ def test_engines_have_words_of_their_own_for_types(word: str, dtype: str | None)
         ({"id": "Qwen/Qwen2.5-7B-Instruct-AWQ"}, {}, "awq"),
         ({"id": "Qwen/Qwen2.5-7B-Instruct-AWQ"}, {"environment": {"OPTION_QUANTIZE": "awq_marlin"}}, "awq"),
         ({"id": "Qwen/Qwen2.5-7B-Instruct-AWQ"}, {"environment": {"OPTION_QUANTIZE": "compressed-tensors"}}, "awq"),
-        ({"id": "TheBloke/anything-13B-GPTQ"}, {}, "gptq"),
+        ({"id": "TheBloke/anything-13B-GPTQ"}, {}, None),  # a name proves nothing
         ({}, {"environment": {"OPTION_QUANTIZE": "bitsandbytes"}}, "bitsandbytes4"),
         ({}, {"environment": {"HF_MODEL_QUANTIZE": "bitsandbytes"}, "engine": "tgi"}, "bitsandbytes8"),
         ({}, {"environment": {"OPTION_LOAD_IN_8BIT": "TRUE"}, "engine": "lmi-huggingface"}, "bitsandbytes8"),

@@ -199,7 +199,7 @@ def test_every_variable_of_the_catalog_is_read_by_its_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "task"), [("openai-community/gpt2", "text-generation"), ("google/flan-t5-base", "text2text-generation")]
+    ("model", "task"), [("openai-community/gpt2", "text-generation"), ("google/flan-t5-xl", "text2text-generation")]
 )
 def test_the_toolkit_gets_the_task_of_the_model(model: str, task: str) -> None:
     changes: Changes = {"model": {"id": model}, "serving": {"engine": "huggingface"}}

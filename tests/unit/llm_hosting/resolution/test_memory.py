@@ -113,7 +113,6 @@ def test_an_8_bit_cache_is_half_as_large() -> None:
         ({"id": QWEN_8B}, {"engine": "lmi-huggingface", "environment": {"OPTION_LOAD_IN_8BIT": "true"}}, 1.05),
         ({"id": QWEN_8B}, {"engine": "lmi-fastertransformer"}, 4),  # its own default
         ({"id": QWEN_8B, "dtype": "fp16"}, {"engine": "lmi-fastertransformer"}, 2),
-        ({"id": "Qwen/Qwen3-8B-AWQ-of-ours"}, {}, 0.6),  # by its name
     ],
 )
 def test_bytes_per_parameter_follow_from_type_and_format(
@@ -132,8 +131,9 @@ def test_of_weights_that_are_stored_quantized_the_files_say_the_size() -> None:
 def test_an_unknown_model_or_format_has_no_estimate() -> None:
     assert need("nobody/knows-this").weights is None
     assert need("nobody/knows-this").cached_tokens is None
-    assert need("nobody/knows-this-7b").weights == 14e9
-    assert need("nobody/knows-this-7b").per_token is None
+    assert need("nobody/knows-this-7b").weights is None
+    given = {"id": "nobody/knows-this", "parameters_in_billions": 7}
+    assert (need(given).weights, need(given).per_token) == (14e9, None)
     assert need(QWEN_8B, environment={"OPTION_QUANTIZE": "hqq"}).weights is None
     assert weights_in_files(placement("nobody/knows-this").container) is None
 

@@ -49,7 +49,7 @@ def test_the_degree_is_the_one_that_the_container_reads(serving: Changes, degree
     ("model", "instance_type", "degree"),
     [
         ("Qwen/Qwen2.5-7B-Instruct", FORTY_EIGHT, 4),  # 28 heads on 8 accelerators
-        ("microsoft/Phi-3-medium-128k-instruct", FORTY_EIGHT, 2),  # 10 key and value heads
+        ("microsoft/phi-4", FORTY_EIGHT, 2),  # 10 key and value heads
         ("Qwen/Qwen3-30B-A3B", FORTY_EIGHT, 8),  # 4 of them, which are copied
         ("tiiuae/falcon-7b", TWELVE, 1),  # 71 heads
         ("nobody/knows-this", FORTY_EIGHT, 8),

@@ -43,10 +43,10 @@ def properties(model: Changes | None = None, hosting: Changes | None = None, **s
 )
 def test_old_images_get_a_serving_properties(engine: str, version: str, handler: str) -> None:
     hosting = {"instance_type": SIX_CHIPS if engine == "lmi-neuronx" else FOUR_GPUS}
-    model = {"id": "facebook/opt-6.7b", "dtype": "fp16"}
+    model = {"id": "facebook/opt-1.3b", "dtype": "fp16"}
     found = told(model, hosting, engine=engine, version=version, tensor_parallel_degree=2)
     lines = found.properties or {}
-    assert lines["option.model_id"] == "facebook/opt-6.7b"
+    assert lines["option.model_id"] == "facebook/opt-1.3b"
     assert lines["option.entryPoint"] == handler
     assert lines["option.tensor_parallel_degree"] == "2"
     assert lines["option.dtype"] == "fp16"

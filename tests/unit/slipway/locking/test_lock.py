@@ -1,8 +1,6 @@
 """`python -m slipway lock` against a Hub on loopback, and `check` of what it wrote."""
 
 import json
-import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,61 +10,8 @@ from llm_hosting.preflight.validation import validate_file
 from llm_hosting.resolution import Resolution
 from slipway import lock
 from slipway.check import check
+from support.hub_models import CONFIG, GPTQ, MODEL, files, gguf, safetensors
 from support.hub_server import HubServer
-
-MODEL = "my-org/tuned-gptq"
-CONFIG = {
-    "architectures": ["LlamaForCausalLM"],
-    "num_hidden_layers": 2,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 2,
-    "hidden_size": 256,
-    "intermediate_size": 512,
-    "vocab_size": 1000,
-    "max_position_embeddings": 4096,
-    "torch_dtype": "float16",
-}
-GPTQ = {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128}}
-LARGE = 100_000  # a file of so many bytes lies in storage, not in git
-
-
-def safetensors(tensors: dict[str, tuple[str, list[int], int]]) -> bytes:
-    """By name: type, shape and bytes."""
-    header, end = {}, 0
-    for name, (dtype, shape, size) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + size]}
-        end += size
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + bytes(end)
-
-
-def files(config: dict[str, Any] = CONFIG) -> dict[str, bytes]:
-    return {
-        "config.json": json.dumps(config).encode(),
-        "tokenizer_config.json": b'{"chat_template": "{{ messages }}"}',
-        "model-00001-of-00002.safetensors": safetensors({"a": ("F16", [250, 1000], 500_000)}),
-        "model-00002-of-00002.safetensors": safetensors({"b": ("F16", [50, 1000], LARGE)}),
-        "README.md": b"Not for engines.",
-    }
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    with HubServer(MODEL, files()) as server:
-        monkeypatch.setenv("HF_ENDPOINT", server.url)
-        monkeypatch.delenv("HF_TOKEN", raising=False)
-        yield server
-
-
-@pytest.fixture
-def deployment(tmp_path: Path) -> Path:
-    return written(tmp_path)
-
-
-def written(folder: Path, model: str = f"{{id: {MODEL}}}") -> Path:
-    path = folder / "tuned.yaml"
-    path.write_text(f"model: {model}\nserving: {{max_model_len: 2048}}\nhosting: {{instance_type: ml.g6.2xlarge}}\n")
-    return path
 
 
 def locked(path: Path) -> dict[str, Any]:
@@ -87,7 +32,9 @@ def test_a_lock_holds_commit_facts_and_files(hub: HubServer, deployment: Path) -
     assert found["facts"]["parameters_in_billions"] == 0.0003
     assert found["bytes_by_dtype"] == {"F16": 600_000}
     assert (found["facts"]["layers"], found["facts"]["head_size"], found["chat_template"]) == (2, 32, True)
-    assert set(found["files"]) == files().keys() - {"README.md"}
+    shards = "model-*-of-00002.safetensors"
+    assert set(found["files"]) == {"config.json", "tokenizer_config.json", shards}
+    assert found["files"][shards].startswith("600163 in 2 files, sha256:")
 
 
 def test_weights_are_read_by_their_headers_only(hub: HubServer, deployment: Path) -> None:
@@ -105,8 +52,7 @@ def test_the_same_commit_gives_the_same_bytes(hub: HubServer, deployment: Path) 
 
 
 def test_rules_take_the_facts_of_the_lock_not_those_of_the_name(hub: HubServer, deployment: Path) -> None:
-    by_name = resolution(deployment).container
-    assert by_name.stored_quantization == "gptq"
+    assert resolution(deployment).container.shape is None
     locked(deployment)
     found = resolution(deployment).container
     assert (found.stored_quantization, found.parameters_in_billions) == (None, 0.0003)
@@ -142,7 +88,8 @@ def test_a_lock_of_another_model_or_revision_is_an_error(
     hub: HubServer, deployment: Path, model: str, says: str
 ) -> None:
     locked(deployment)
-    (finding,) = validate_file(written(deployment.parent, model), []).errors
+    deployment.write_text(deployment.read_text().replace(f"{{id: {MODEL}}}", model))
+    (finding,) = validate_file(deployment, []).errors
     assert says in finding.message
     assert "python -m slipway lock tuned" in finding.message
 
@@ -169,7 +116,7 @@ def test_a_gated_model_needs_a_token_and_nothing_is_written(
     [
         ({"config.json": None}, "has no config.json"),
         ({"config.json": b"{"}, "is no JSON"),
-        ({"model-00001-of-00002.safetensors": b"\xff" * 200}, "holds a broken file"),
+        ({"model-00001-of-00002.safetensors": b"\xff" * 200}, "is broken"),
     ],
 )
 def test_a_repository_that_says_nothing_is_one_sentence(
@@ -195,3 +142,102 @@ def test_check_says_where_its_facts_come_from(hub: HubServer, deployment: Path) 
     assert check(deployment, []).report.facts == "unknown; python -m slipway lock tuned asks the model itself"
     locked(deployment)
     assert check(deployment, []).report.facts == f"tuned.lock.json, commit {hub.main[:7]}"
+
+
+def test_a_folder_says_the_same_but_for_the_commit(hub: HubServer, deployment: Path, tmp_path: Path) -> None:
+    from_hub = locked(deployment)
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for path, body in files().items():
+        (folder / path).write_bytes(body)
+    assert lock.run(str(deployment), tmp_path, folder) == 0
+    found = json.loads(deployment.with_suffix(".lock.json").read_text())
+    assert {name for name in found if found[name] != from_hub[name]} == {"source", "commit"}
+    assert found["commit"] is None
+    assert "HF_REVISION" not in resolution(deployment).environment
+    assert check(deployment, []).report.facts == "tuned.lock.json, of folder"
+
+
+def test_a_repository_of_gguf_files_says_what_their_header_holds(hub: HubServer, deployment: Path) -> None:
+    metadata = {
+        "general.architecture": "qwen3",
+        "qwen3.block_count": 36,
+        "qwen3.context_length": 32768,
+        "qwen3.embedding_length": 2560,
+        "qwen3.attention.head_count": 32,
+        "qwen3.attention.head_count_kv": 8,
+        "qwen3.attention.key_length": 128,
+        "qwen3.rope.freq_base": 1e6,
+        "tokenizer.ggml.tokens": [f"token {number}" for number in range(5000)],
+        "tokenizer.chat_template": "{{ messages }}",
+    }
+    hub.push({"Tiny-Q4_K_M.gguf": gguf(metadata, {"a": [1000, 40], "b": [500, 2, 3]}), "README.md": b""})
+    found = locked(deployment)
+    facts = found["facts"]
+    assert (facts["layers"], facts["kv_heads"], facts["head_size"], facts["vocabulary"]) == (36, 8, 128, 5000)
+    assert (facts["quantization"], facts["parameters_in_billions"]) == ("gguf", 0.0)
+    assert found["chat_template"]
+
+
+def test_of_several_gguf_files_the_named_one_is_read(hub: HubServer, deployment: Path, tmp_path: Path) -> None:
+    of = {size: gguf({"general.architecture": "llama"}, {"a": [size, 1000]}) for size in (1000, 4000)}
+    hub.push({"a-Q4.gguf": of[1000], "a-Q8.gguf": of[4000]})
+    path = tmp_path / "named.yaml"
+    serving = {"engine": "llama-cpp", "environment": {"SM_LLAMA_CPP_HF_FILE": "a-Q8.gguf"}}
+    path.write_text(
+        json.dumps({"model": {"id": MODEL}, "serving": serving, "hosting": {"instance_type": "ml.g6.xlarge"}})
+    )
+    assert locked(path)["facts"]["parameters_in_billions"] == 0.004
+
+
+def test_what_is_left_unquantized_is_named_once_for_all_layers(hub: HubServer, deployment: Path) -> None:
+    left = [*(f"model.layers.{layer}.mlp.gate" for layer in range(60)), "lm_head"]
+    hub.push(files(CONFIG | {"quantization_config": {"quant_method": "fp8", "modules_to_not_convert": left}}))
+    assert locked(deployment)["unquantized"] == ["lm_head", "model.layers.*.mlp.gate"]
+
+
+def test_an_adapter_names_its_base(hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    adapter = {"base_model_name_or_path": "org/base", "r": 16}
+    hub.push({"adapter_config.json": json.dumps(adapter).encode(), "adapter_model.safetensors": safetensors({})})
+    assert lock.run(str(deployment), deployment.parent) == 2
+    assert "is an adapter of org/base" in capsys.readouterr().err
+
+
+def test_a_thousand_shards_make_a_short_lock(hub: HubServer, deployment: Path) -> None:
+    shard = safetensors({"a": ("F16", [10, 10], 200)})
+    shards = {f"model-{number:05}-of-01000.safetensors": shard for number in range(1, 1001)}
+    hub.push({"config.json": json.dumps(CONFIG).encode(), **shards})
+    assert locked(deployment)["facts"]["parameters_in_billions"] == 0.0001
+    assert deployment.with_suffix(".lock.json").stat().st_size < 4096
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"",
+        b"\xff" * 100,
+        b"\x02\0\0\0\0\0\0\0[]",
+        b"\x09\0\0\0\0\0\0\0" + b'{"a": 1} ',
+        b"\xff\xff\xff\xff\xff\xff\xff\x7f{",
+        b"GGUF\x03\0\0\0" + b"\xff" * 16,
+    ],
+)
+@pytest.mark.parametrize("name", ["model.safetensors", "model.gguf"])
+def test_a_broken_header_is_one_sentence(
+    hub: HubServer, deployment: Path, header: bytes, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.push({"config.json": json.dumps(CONFIG).encode(), name: header})
+    assert lock.run(str(deployment), deployment.parent) == 2
+    assert "is broken" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("fact", "value"),
+    [("layers", "many"), ("layers", -1), ("head_size", 0.5), ("weights_in_gb", float("inf")), ("x", 1)],
+)
+def test_a_lock_with_an_impossible_fact_is_an_error(hub: HubServer, deployment: Path, fact: str, value: Any) -> None:
+    content = locked(deployment)
+    content["facts"][fact] = value
+    deployment.with_suffix(".lock.json").write_text(json.dumps(content))
+    (finding,) = validate_file(deployment, []).errors
+    assert f"holds a fact that is none: {fact}" in finding.message

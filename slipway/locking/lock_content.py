@@ -1,0 +1,184 @@
+"""What a deployment's model says of itself -> the content of its lock file."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from llm_hosting.deployment import Deployment
+from llm_hosting.model_lock import VERSION
+from llm_hosting.resolution.formats import BYTES_PER_PARAMETER
+from slipway.aws_errors import sentence
+from slipway.locking.file_summary import summary
+from slipway.locking.gguf import facts_of_gguf, read_gguf
+from slipway.locking.model_config import active_share, facts_of, quantization_of
+from slipway.locking.model_files import (
+    BucketFiles,
+    FolderFiles,
+    HubFiles,
+    ModelFiles,
+    UnreadableModelError,
+    read_json,
+)
+from slipway.locking.weights import Weights, header_of, weights_in
+from slipway.stage import hub_token
+from slipway.staging.hub_repository import HubError, HubRepository
+from slipway.staging.staging import StagingError
+from slipway.staging.weight_files import HubFile, SelectionError, select
+from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
+
+_HEADERS_AT_ONCE = 8
+_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
+_TEMPLATES = ("chat_template.jinja", "chat_template.json")
+_GENERATION = ("eos_token_id", "do_sample", "temperature", "top_p", "top_k", "repetition_penalty", "max_new_tokens")
+_ADAPTER = ("base_model_name_or_path", "peft_type", "r", "target_modules")
+_ROPE = ("rope_scaling", "rope_parameters")
+_LEFT_PLAIN = ("modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers", "llm_int8_skip_modules")
+
+
+def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str, Any]:
+    """Read the folder, else the prefix that holds the weights, else the repository on the Hub.
+
+    Raises UnreadableModelError.
+    """
+    try:
+        return _content(deployment, folder)
+    except (HubError, PrefixError, SelectionError, StagingError) as error:
+        raise UnreadableModelError(str(error)) from None
+    except (BotoCoreError, ClientError) as error:
+        raise UnreadableModelError(sentence(error)) from None
+    except OSError as error:
+        raise UnreadableModelError(f"{error.filename or folder} can't be read: {error.strerror or error}.") from None
+
+
+def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
+    model = _model_files(deployment, folder)
+    listed = {file.path: file for file in model.files}
+    adapter = read_json(model, "adapter_config.json")
+    if adapter and "config.json" not in listed:
+        raise UnreadableModelError(_only_an_adapter(deployment, adapter))
+    files = select(model.files, deployment.model.files or _named_file(deployment), deployment.serving.engine)
+    loaded = [file for file in files if file.path.endswith(_WEIGHTS) and not file.path.startswith("adapter_")]
+    config, metadata = _config(model), dict[str, Any]()
+    tokenizer = read_json(model, "tokenizer_config.json")
+    if any(file.path.endswith(".gguf") for file in loaded):
+        read = [read_gguf(model, file.path, file.size) for file in loaded if file.path.endswith(".gguf")]
+        metadata, parameters = read[0][0], sum(count for _, count in read)
+        facts, packing, sizes = facts_of_gguf(metadata), None, None
+        facts |= {"quantization": "gguf", "quantization_block": None}
+        if config:
+            facts |= {name: value for name, value in facts_of(config).items() if value is not None}
+        facts |= {"parameters_in_billions": round(parameters / 1e9, 4)}
+    elif config:
+        facts, packing, sizes = _facts(model, config, loaded)
+    else:
+        raise UnreadableModelError(f"{model.place} has no config.json, so nothing can be read from it.")
+    facts |= {
+        "weights_in_gb": round(sum(file.size for file in loaded) / 1e9, 3),
+        "gated": model.about["gated"],
+    }
+    given = config.get("quantization_config")
+    quantized: dict[str, Any] = given if isinstance(given, dict) else {}
+    generation = read_json(model, "generation_config.json")
+    return {
+        "version": VERSION,
+        "model": deployment.model.id,
+        "revision": deployment.model.revision,
+        "source": model.source,
+        "commit": model.commit,
+        **model.about,
+        "chat_template": "chat_template" in tokenizer
+        or "tokenizer.chat_template" in metadata
+        or any(name in listed for name in _TEMPLATES),
+        "custom_code": "auto_map" in config or "auto_map" in tokenizer,
+        "adapter": {name: adapter[name] for name in _ADAPTER if name in adapter} or None,
+        "generation": {name: generation[name] for name in _GENERATION if generation.get(name) is not None},
+        "facts": dict(sorted(facts.items())),
+        "packing": packing,
+        "quantization_config": {name: value for name, value in quantized.items() if name not in _LEFT_PLAIN} or None,
+        "unquantized": _unquantized(quantized),
+        "rope": next((config[name] for name in _ROPE if config.get(name)), None),
+        "bytes_by_dtype": sizes,
+        "files": summary(files),
+    }
+
+
+def _model_files(deployment: Deployment, folder: Path | None) -> ModelFiles:
+    model = deployment.model
+    if folder:
+        return FolderFiles(folder)
+    if model.weights:
+        region = deployment.region or os.environ.get("AWS_REGION")
+        there = bucket_region(boto3.client("s3", region_name=region), model.weights[5:].partition("/")[0])
+        s3 = boto3.client("s3", region_name=there)
+        prefix = WeightsPrefix(s3, model.weights, None)
+        manifest = prefix.manifest()
+        if manifest.state == "complete" if manifest else prefix.objects():
+            return BucketFiles(s3, prefix, manifest)
+    return HubFiles(HubRepository(model.id, hub_token(model)), model.revision or "main")
+
+
+def _named_file(deployment: Deployment) -> list[str] | None:
+    """Of a repository with several GGUF files, the one that llama.cpp is told to load."""
+    given = deployment.serving.environment
+    named = next((given[name] for name in given if re.fullmatch(r"SM_LLAMA_?CPP_HF_FILE", name)), None)
+    return [named, "*.json", "*.jinja"] if named else None
+
+
+def _only_an_adapter(deployment: Deployment, adapter: Mapping[str, Any]) -> str:
+    base = adapter.get("base_model_name_or_path") or "a base model that it does not name"
+    return (
+        f"model.id: {deployment.model.id} is an adapter of {base}, and has no weights of its own; name the base model, "
+        "and give the adapter to the engine, or merge the two."
+    )
+
+
+def _config(model: ModelFiles) -> dict[str, Any]:
+    config = read_json(model, "config.json")
+    if "quantization_config" in config:
+        return config
+    older = read_json(model, "hf_quant_config.json").get("quantization")
+    # ModelOpt's file, which newer exports repeat in config.json.
+    return config | {"quantization_config": {"quant_method": "modelopt", **older}} if older else config
+
+
+def _facts(
+    model: ModelFiles, config: Mapping[str, Any], loaded: Sequence[HubFile]
+) -> tuple[dict[str, Any], str | None, dict[str, int] | None]:
+    """Facts, the word for a quantization of unknown size, and bytes by type."""
+    quantization, block, packing = quantization_of(config)
+    facts = facts_of(config) | {"quantization": quantization, "quantization_block": block}
+    weights = _weights(model, loaded, quantization)
+    parameters = weights.parameters if weights else _by_size(loaded, facts)
+    known = parameters if parameters and not packing else None
+    facts["parameters_in_billions"] = round(known / 1e9, 4) if known else None
+    if known and (experts := active_share(config)):
+        facts["active_parameters_in_billions"] = round((known - experts[0] + experts[1]) / 1e9, 4)
+    return facts, packing, weights.bytes_by_dtype if weights else None
+
+
+def _weights(model: ModelFiles, loaded: Sequence[HubFile], quantization: str | None) -> Weights | None:
+    """None = files without a header that says what is in them."""
+    files = [file for file in loaded if file.path.endswith(".safetensors")]
+    if not files:
+        return None
+    with ThreadPoolExecutor(_HEADERS_AT_ONCE) as side_by_side:
+        return weights_in(side_by_side.map(lambda file: header_of(model, file.path, file.size), files), quantization)
+
+
+def _by_size(loaded: Sequence[HubFile], facts: Mapping[str, Any]) -> int | None:
+    """Files of pickle hold the weights in the type of config.json and little else."""
+    if facts["quantization"] or not facts["dtype"]:
+        return None
+    return round(sum(file.size for file in loaded) / BYTES_PER_PARAMETER[facts["dtype"]])
+
+
+def _unquantized(quantized: Mapping[str, Any]) -> list[str]:
+    """Modules that keep their type, once for all layers."""
+    names: list[Any] = next((quantized[name] for name in _LEFT_PLAIN if isinstance(quantized.get(name), list)), [])
+    return sorted({re.sub(r"\b\d+\b", "*", str(name)) for name in names})

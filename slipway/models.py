@@ -1,0 +1,63 @@
+"""`python -m slipway models`: writes rows of the catalog's models.json from lock files."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+from llm_hosting.catalog.models import MODELS_FILE, ModelShape
+from llm_hosting.model_lock import LockError, read_lock
+
+Row = dict[str, Any]
+
+_OF_THE_CATALOG = ("ids", "source", "needs")  # what no lock says
+_COLUMNS = [each for each in fields(ModelShape) if each.name not in ("ids", "source")]
+_OPTIONAL = {each.name for each in _COLUMNS if each.default is not MISSING or each.default_factory is not MISSING}
+
+
+def run(locks: Sequence[Path], catalog: Path = MODELS_FILE) -> int:
+    """Returns the exit status: 0 when the rows are written, 2 after a problem, which was printed; then none is."""
+    content = json.loads(catalog.read_text())
+    rows = {hub_id: row for row in content["models"] for hub_id in row["ids"]}
+    said = []
+    for path in locks:
+        try:
+            hub_id, facts = _facts(path)
+        except (OSError, LockError) as error:
+            print(f"{path.name} {error}", file=sys.stderr)
+            return 2
+        known = next((each for each in rows if each.lower() == hub_id.lower()), hub_id)
+        said.append(f"{known}: {_difference(rows.get(known), facts)}")
+        rows[known] = facts | {"needs": rows.get(known, {}).get("needs", {})}
+    catalog.write_text(written(content, rows))
+    print("\n".join(said))
+    return 0
+
+
+def written(content: dict[str, Any], rows: dict[str, Row]) -> str:
+    """The text of models.json: a line for each shape, with all ids that share it, sorted."""
+    shared: dict[str, list[str]] = {}
+    for hub_id, row in rows.items():
+        names = [each.name for each in _COLUMNS if each.name not in _OPTIONAL or row.get(each.name)]
+        kept = {name: row[name] for name in (*names, *(name for name in ("source",) if name in row))}
+        shared.setdefault(json.dumps(kept, ensure_ascii=False), []).append(hub_id)
+    lines = [f'    {{"ids": {json.dumps(sorted(ids, key=str.lower))}, {kept[1:]}' for kept, ids in shared.items()]
+    head = json.dumps(content | {"models": []}, indent=2, ensure_ascii=False).removesuffix("[]\n}")
+    return f"{head}[\n{(',' + chr(10)).join(sorted(lines, key=str.lower))}\n  ]\n}}\n"
+
+
+def _facts(path: Path) -> tuple[str, Row]:
+    lock = read_lock(path.read_text(), path.name)
+    facts = {name: value for name, value in vars(lock.shape).items() if name not in _OF_THE_CATALOG}
+    if not (facts["architecture"] and facts["parameters_in_billions"]):
+        raise LockError("lacks architecture or size, without which a row is of no use")
+    return lock.model_id, facts
+
+
+def _difference(row: Row | None, facts: Row) -> str:
+    if row is None:
+        return "added"
+    changed = (f"{name} {row.get(name)} -> {facts[name]}" for name in facts if row.get(name) != facts[name])
+    return ", ".join(changed) or "unchanged"

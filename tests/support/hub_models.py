@@ -1,0 +1,67 @@
+"""A model as the Hub holds it, with small files of weights."""
+
+import json
+import struct
+from typing import Any
+
+MODEL = "my-org/tuned-gptq"
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "num_hidden_layers": 2,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "vocab_size": 1000,
+    "max_position_embeddings": 4096,
+    "torch_dtype": "float16",
+}
+GPTQ = {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128}}
+_LARGE = 100_000  # a file of so many bytes lies in storage, not in git
+
+
+def safetensors(tensors: dict[str, tuple[str, list[int], int]]) -> bytes:
+    """By name: type, shape and bytes."""
+    header, end = {}, 0
+    for name, (dtype, shape, size) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + size]}
+        end += size
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + bytes(end)
+
+
+def gguf(metadata: dict[str, Any], tensors: dict[str, list[int]]) -> bytes:
+    """Version 3. metadata: numbers, texts, and lists of one kind; tensors: shapes by name."""
+    pairs = b"".join(_text(key) + _typed(value) for key, value in metadata.items())
+    table = b"".join(
+        _text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 1, 0) for name, shape in tensors.items()
+    )
+    return b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata)) + pairs + table + bytes(64)
+
+
+def _typed(value: Any) -> bytes:
+    kind, body = _value(value[0] if isinstance(value, list) else value)
+    if not isinstance(value, list):
+        return struct.pack("<I", kind) + body
+    return struct.pack("<IIQ", 9, kind, len(value)) + b"".join(_value(each)[1] for each in value)
+
+
+def _value(value: Any) -> tuple[int, bytes]:
+    if isinstance(value, str):
+        return 8, _text(value)
+    return (6, struct.pack("<f", value)) if isinstance(value, float) else (4, struct.pack("<I", value))
+
+
+def _text(text: str) -> bytes:
+    return struct.pack("<Q", len(text.encode())) + text.encode()
+
+
+def files(config: dict[str, Any] = CONFIG) -> dict[str, bytes]:
+    """Of a repository in two shards."""
+    return {
+        "config.json": json.dumps(config).encode(),
+        "tokenizer_config.json": b'{"chat_template": "{{ messages }}"}',
+        "model-00001-of-00002.safetensors": safetensors({"a": ("F16", [250, 1000], 500_000)}),
+        "model-00002-of-00002.safetensors": safetensors({"b": ("F16", [50, 1000], _LARGE)}),
+        "README.md": b"Not for engines.",
+    }
