@@ -44,7 +44,7 @@ def read_lock(text: str, name: str) -> ModelLock:
         if content["version"] != VERSION:
             raise LockError(f"has the form {content['version']!r}, and this Slipway reads {VERSION}")
         return lock_of(content, name)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise LockError(f"is no lock file ({type(error).__name__}: {error})") from None
 
 
@@ -54,8 +54,7 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
     if commit is not None and not re.fullmatch(r"[\w.-]{1,64}", commit):
         raise LockError(f"names the commit {commit!r}, which is none")
     origin = f"{name}, commit {commit[:7]}" if commit else name if name == source else f"{name}, of {source}"
-    method = (content.get("quantization_config") or {}).get("quant_method")
-    facts = {"quant_method": method, **content["facts"]}
+    facts = {**_from_config(content), **content["facts"]}
     for fact, value in facts.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if fact not in ModelShape.__dataclass_fields__ or (is_number and not 0 <= value < float("inf")):
@@ -68,3 +67,9 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
     return ModelLock(
         model_id, content.get("revision"), source, commit, shape, content.get("packing"), content.get("files") or {}
     )
+
+
+def _from_config(content: dict[str, Any]) -> dict[str, Any]:
+    """Facts within parts of config.json that a lock holds whole."""
+    quantized, rope = (content.get(name) or {} for name in ("quantization_config", "rope"))
+    return {"quant_method": quantized.get("quant_method"), "rope": rope.get("rope_type", rope.get("type"))}

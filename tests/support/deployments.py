@@ -7,7 +7,7 @@ from typing import Any
 from llm_hosting.catalog.models import ModelShape
 from llm_hosting.deployment import Deployment
 from llm_hosting.finding import Finding
-from llm_hosting.model_lock import VERSION, ModelLock, read_lock
+from llm_hosting.model_lock import HUB, VERSION, ModelLock, read_lock
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import Resolution, resolve
 
@@ -42,8 +42,10 @@ def lock_with(model_id: str, facts: Changes) -> ModelLock:
     """The lock of a model at its newest commit; facts that are not given are not known."""
     unknown = {each.name: None for each in fields(ModelShape) if each.default is each.default_factory is MISSING}
     del unknown["ids"], unknown["source"]
-    content = {"version": VERSION, "model": model_id, "revision": None, "commit": "0" * 40, "packing": None}
-    return read_lock(json.dumps({**content, "facts": {**unknown, "architecture": "", **facts}}), "tuned.lock.json")
+    content = {"version": VERSION, "model": model_id, "revision": None, "source": HUB, "commit": "0" * 40}
+    return read_lock(
+        json.dumps({**content, "packing": None, "facts": {**unknown, "architecture": "", **facts}}), "tuned.lock.json"
+    )
 
 
 def resolved(changes: Changes) -> Resolution:

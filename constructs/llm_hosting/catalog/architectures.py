@@ -17,6 +17,7 @@ class Architectures:
     known: supported. refused: unsupported, with the reason.
     others: why no other architecture runs, where the list is complete; None = not known.
     unsplit: run on one accelerator only: a tensor parallel degree above 1 ends the container.
+    rope_since: by type of rope_scaling the first version that computes it.
     """
 
     table: str
@@ -25,15 +26,16 @@ class Architectures:
     refused: Mapping[str, str]
     others: str | None
     unsplit: frozenset[str]
+    rope_since: Mapping[str, str]
 
-    def reason_against(self, architecture: str, needs: Mapping[str, str]) -> str | None:
+    def reason_against(self, architecture: str, needs: Mapping[str, str], rope: str | None = None) -> str | None:
         """Why a model does not run; None = it runs, or it is not known.
 
-        needs: as in `ModelShape`.
+        needs, rope: as in `ModelShape`.
         """
         if architecture in self.refused:
             return self.refused[architecture]
-        since = needs.get(self.table)
+        since = needs.get(self.table) or self.rope_since.get(rope or "")
         if since and version_of(self.version) < version_of(since):
             return f"{_tables()[self.table]['title']} runs it from {since} on"
         return None if architecture in self.known else self.others
@@ -61,6 +63,7 @@ def architectures(table: str, version: str) -> Architectures:
         known=frozenset(rows["since"]) - frozenset(refused),
         refused=refused,
         others=rows.get("others"),
+        rope_since=rows.get("rope_since", {}),
         unsplit=frozenset(name for name, since in splits if since is None or here < version_of(since)),
     )
 

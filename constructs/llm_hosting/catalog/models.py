@@ -34,9 +34,10 @@ class ModelShape:
     attention, or the size of its architecture.
     quantization_block: weights that share a scale (group_size, weight_block_size); None = not known, or a scale for
     each tensor or channel.
-    quant_method: that of quantization_config, where several write the same format: `compressed-tensors`; None = the
-    format's own.
-    needs: the first version that runs the model, by table of architectures.json, if later than for its architecture.
+    quant_method: of quantization_config; several write one format, `compressed-tensors` in a way of its own.
+    rope: the type of rope_scaling, which a library may not compute yet.
+    needs: the first version that runs the model, by table of architectures.json, if later than for its
+    architecture and its rope.
     """
 
     ids: tuple[str, ...]
@@ -60,6 +61,7 @@ class ModelShape:
     latent_size: int | None = None
     quantization_block: int | None = None
     quant_method: str | None = None
+    rope: str | None = None
     needs: Mapping[str, str] = field(default_factory=dict)
 
 

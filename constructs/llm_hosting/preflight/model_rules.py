@@ -263,8 +263,9 @@ def _reason_against(container: Container) -> str | None:
     if container.shape is None or library is None or names_another or _embeds(container):
         return None
     # The needs of a model may have changed with its files: an older revision needs less.
-    needs = container.shape.needs if container.knows_commit else {}
-    return library.reason_against(container.shape.architecture, needs)
+    shape = container.shape
+    needs, rope = (shape.needs, shape.rope) if container.knows_commit else ({}, None)
+    return library.reason_against(shape.architecture, needs, rope)
 
 
 def _embeds(container: Container) -> bool:

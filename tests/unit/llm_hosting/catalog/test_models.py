@@ -47,12 +47,11 @@ def test_an_architecture_runs_from_one_version_on() -> None:
 
 
 def test_a_model_may_need_a_later_version_than_its_architecture() -> None:
-    shape = model_shape("meta-llama/Llama-3.1-8B-Instruct")
-    assert shape is not None
     before, after = architectures("tgi", "2.0.2"), architectures("tgi", "2.2.0")
-    assert before.reason_against(shape.architecture, shape.needs) == "TGI runs it from 2.2.0 on"
-    assert before.reason_against(shape.architecture, {}) is None
-    assert after.reason_against(shape.architecture, shape.needs) is None
+    assert before.reason_against("LlamaForCausalLM", {}) is None
+    for later in ({"needs": {"tgi": "2.2.0"}}, {"needs": {}, "rope": "llama3"}):
+        assert before.reason_against("LlamaForCausalLM", **later) == "TGI runs it from 2.2.0 on"
+        assert after.reason_against("LlamaForCausalLM", **later) is None
 
 
 def test_post_releases_and_candidates_compare_as_versions() -> None:

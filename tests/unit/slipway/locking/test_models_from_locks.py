@@ -80,6 +80,14 @@ def test_models_of_one_shape_share_a_sorted_row(
     assert catalog.read_text() == first
 
 
+def test_a_row_says_how_weights_are_packed_and_positions_scaled(locked: Locked, catalog: Path) -> None:
+    group = {"weights": {"type": "int", "num_bits": 4, "group_size": 128}}
+    packed = {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}}
+    models.run([locked("org/one", quantization_config=packed, rope_scaling={"rope_type": "llama3"})], catalog)
+    found = shape(catalog, "org/one")
+    assert (found.quantization, found.quant_method, found.rope) == ("gptq", "compressed-tensors", "llama3")
+
+
 def test_a_lock_that_says_too_little_writes_nothing(
     locked: Locked, catalog: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
