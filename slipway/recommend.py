@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,8 +12,11 @@ from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError
 from llm_hosting.preflight.alternatives import Alternative, alternatives
+from llm_hosting.preflight.estimates import Rate
 from llm_hosting.preflight.report import facts_of
 from llm_hosting.preflight.validation import validate_file
+from llm_hosting.resolution import Resolution
+from slipway.measuring.measured import Measured, MeasuredError, measured
 from slipway.report.recommendation import Recommendation
 from slipway.subject import UnaskedError, subject
 
@@ -41,7 +44,7 @@ def run(names: Sequence[str], root: Path, question: Question) -> int:
     try:
         with TemporaryDirectory() as folder:
             found = [_recommendation(name, root, Path(folder), question) for name in names]
-    except (UnknownDeploymentError, DeploymentError, UnaskedError) as error:
+    except (UnknownDeploymentError, DeploymentError, UnaskedError, MeasuredError) as error:
         print(error, file=sys.stderr)
         return 2
     if question.as_json:
@@ -68,11 +71,28 @@ def _recommendation(name: str, root: Path, folder: Path, question: Question) -> 
         )
         raise UnaskedError(problem)
     judged = alternatives(deployment, context=question.context, requests=question.requests)
+    judged = _with_measured(judged, validation.resolution, measured(about.path), question.requests)
     if question.types:
         judged = [each for each in judged if each.instance.type in question.types]
     facts = f"{facts_of(about.path.stem, validation.resolution)}{about.note}"
     context = next((each.figures.context for each in judged), None)
     return Recommendation(about.path.stem, validation.resolution, facts, question.requests, context, tuple(judged))
+
+
+def _with_measured(
+    judged: Sequence[Alternative], resolution: Resolution, kept: Sequence[Measured], requests: int
+) -> list[Alternative]:
+    """With the rates of `bench --keep`: of this model at this commit, this engine and the same degree."""
+    container = resolution.container
+    commit = container.deployment.lock.commit if container.deployment.lock else None
+    rates = {
+        (each.instance_type, each.degree): Rate(rate, is_measured=True)
+        for each in kept
+        if (each.model, each.engine) == (container.model_id, container.engine)
+        and (each.commit is None or commit is None or each.commit == commit)
+        and (rate := each.tokens_per_second(requests))
+    }
+    return [replace(each, rate=rates.get((each.instance.type, each.figures.degree), each.rate)) for each in judged]
 
 
 def _as_json(found: Recommendation) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from llm_hosting.deployment_file import NAME_LENGTH, DeploymentError, parse
 from llm_hosting.deployment_paths import base_of, stack_name
 from llm_hosting.locked_deployment import lock_path
+from slipway.measuring.measured import measured_path
 
 
 def is_model_id(name: str) -> bool:
@@ -26,7 +27,10 @@ def of_model(model_id: str, types: Sequence[str], engine: str | None, folder: Pa
 
 
 def on_types(path: Path, types: Sequence[str], engine: str | None, folder: Path) -> Path:
-    """The deployment of a file, on these instance types if any, with its lock. Raises DeploymentError."""
+    """The deployment of a file, on these instance types if any, with its lock and its measured figures.
+
+    Raises DeploymentError.
+    """
     deployment, problems = parse(path)
     if deployment is None or problems:
         raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
@@ -40,6 +44,8 @@ def on_types(path: Path, types: Sequence[str], engine: str | None, folder: Path)
     written = _write(content, stack_name(path), folder)
     if lock:
         shutil.copy(lock, lock_path(written))
+    if (figures := measured_path(path)).is_file():
+        shutil.copy(figures, measured_path(written))
     return written
 
 

@@ -67,7 +67,7 @@ def _fitting(fitting: Sequence[Alternative], console: Console) -> RenderableType
             requests,
             bar,
         )
-    legend = "USD/1M: a million tokens of answers at that load, ~ estimated; >: EC2's price, SageMaker's is higher"
+    legend = "USD/1M: a million tokens of answers at that load, ~ if estimated; >: EC2's price, SageMaker's is higher"
     return Group(table, Text(legend, "dim"))
 
 
