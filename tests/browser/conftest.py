@@ -36,7 +36,7 @@ def visit(browser: Browser, troubles: list[str]) -> Iterator[Visit]:
         contexts.append(context)
         context.set_default_timeout(1000 * PATIENCE_IN_SECONDS)
         page = context.new_page()
-        _watch(page, urlsplit(url).netloc, troubles)
+        watch(page, urlsplit(url).netloc, troubles)
         if clock:
             page.clock.install()
         page.goto(url)
@@ -49,7 +49,9 @@ def visit(browser: Browser, troubles: list[str]) -> Iterator[Visit]:
     assert troubles == []
 
 
-def _watch(page: Page, host: str, troubles: list[str]) -> None:
+def watch(page: Page, host: str, troubles: list[str]) -> None:
+    """host: of the page; empty = it is a file."""
+
     def look_at_message(message: Any) -> None:
         # A status of 4xx or 5xx is an error to the console, too.
         if message.type in ("error", "warning") and not message.text.startswith("Failed to load resource"):

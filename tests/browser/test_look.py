@@ -1,5 +1,7 @@
 """The page for everybody: axe, keyboard, 360 px, dark, no shift; and the guard that watches every page."""
 
+from typing import Literal
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
@@ -9,7 +11,7 @@ from support.stand_in_api import Answerer, StandInApi
 
 ANSWERS: dict[str, Answerer] = {"POST generate": lambda _: (200, {}, [{"generated_text": "w" * 400}])}
 ERROR = {"error": {"code": "c", "message": "m" * 300, "field": "parameters.top_p"}}
-SCHEMES = ("light", "dark")
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def with_answers(page: Page) -> None:
