@@ -3,6 +3,7 @@
 import re
 from difflib import SequenceMatcher
 from functools import cache
+from os.path import commonprefix
 
 from .models import model_shapes
 
@@ -11,14 +12,12 @@ _LIKE, _MISSPELT = 0.5, 0.85  # difflib's ratio, of whole names and of single wo
 
 @cache
 def nearest_known(hub_id: str) -> str | None:
-    """The catalog's id with the most similar name, by words and then by letters; None = none is similar."""
+    """The catalog's id with the most similar name, word by word; None = none is similar."""
     words = _words(hub_id)[1]
 
-    def likeness(known: str) -> tuple[float, float]:
+    def likeness(known: str) -> tuple[float, int]:
         theirs = _words(known)[1]
-        return SequenceMatcher(None, words, theirs).ratio(), SequenceMatcher(
-            None, "".join(words), "".join(theirs)
-        ).ratio()
+        return SequenceMatcher(None, words, theirs).ratio(), len(commonprefix([words, theirs]))
 
     near = max(_known(), key=likeness)
     return near if likeness(near)[0] >= _LIKE else None
