@@ -106,7 +106,10 @@ def _add_render(commands: Any) -> None:
 
 
 def _add_check_options(check: argparse.ArgumentParser) -> None:
-    check.add_argument("deployments", nargs="+", metavar="deployment", help=_FILE)
+    check.add_argument("deployments", nargs="+", metavar="deployment", help=f"{_FILE}; with --on also a model's id")
+    check.add_argument("--on", type=_types, default=(), metavar="TYPES", help="on these instance types instead: a,b")
+    check.add_argument("--engine", help="with --on: another engine than the file's, or than the default")
+    check.add_argument("--hub", action="store_true", help="judge by what the model says of itself now")
     check.add_argument("--region", help="where, for a deployment that names no region")
     check.add_argument("--json", action="store_true", help="one JSON object, or a list of them for several names")
     check.add_argument("--strict", action="store_true", help="exit with 1 also for warnings and unknowns")
@@ -117,7 +120,14 @@ def _check(given: argparse.Namespace, *, account: bool) -> int:
     from slipway import check
 
     options = check.Options(
-        account=account, region=given.region, as_json=given.json, strict=given.strict, verbose=given.verbose
+        account=account,
+        hub=given.hub,
+        on=given.on,
+        engine=given.engine,
+        region=given.region,
+        as_json=given.json,
+        strict=given.strict,
+        verbose=given.verbose,
     )
     return check.run(given.deployments, ROOT, options)
 
@@ -384,6 +394,10 @@ def _usd(text: str) -> float:
     if not 0 <= amount < 1e9:
         raise argparse.ArgumentTypeError(f"{text!r} is no amount of USD; write it as 812.40")
     return amount
+
+
+def _types(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def _one_name(text: str) -> str:

@@ -6,29 +6,43 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from llm_hosting.archive import handler_folders
-from llm_hosting.deployment_file import overlay_of, sets_over_base
+from llm_hosting.catalog.models import model_shape
+from llm_hosting.deployment_file import DeploymentError, overlay_of, parse, sets_over_base
 from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
+from llm_hosting.locked_deployment import locked
+from llm_hosting.model_lock import ModelLock, lock_of
 from llm_hosting.preflight.report import Report, build_report, unreadable
 from llm_hosting.preflight.validation import validate_file
 from slipway.account.account import Account, is_used
 from slipway.report.check_result import CheckResult
+from slipway.unwritten_file import is_model_id, of_model, on_types
 
 
 @dataclass(frozen=True)
 class Options:
     """region: of deployments that name none; None = any, and for AWS as boto3 finds it. account: ask AWS, too.
 
-    strict: warnings and unknowns count as refusals. verbose: list all rules.
+    strict: warnings and unknowns count as refusals. verbose: list all rules. hub: judge by what the model says now,
+    whatever the lock or the catalog says. on: instance types in place of the file's, or of a model without a file, for
+    which `engine` may name another than the default.
     """
 
     account: bool = False
+    hub: bool = False
+    on: Sequence[str] = ()
+    engine: str | None = None
     region: str | None = None
     as_json: bool = False
     strict: bool = False
     verbose: bool = False
+
+
+class UnaskedError(Exception):
+    """The model can't be read; the message is one sentence."""
 
 
 def run(names: Sequence[str], root: Path, options: Options) -> int:
@@ -37,13 +51,13 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
     root: the folder with `deployments/` and `model_src/`. Returns the exit status: 0 when all are ready, 1 when one is
     refused, 2 for a name or a region that can't be meant, or where AWS could not be asked.
     """
+    handlers = handler_folders(root / "model_src")
     try:
-        paths = [find(name, root / "deployments") for name in names]
-    except UnknownDeploymentError as error:
+        with TemporaryDirectory() as folder:
+            results = [_checked(name, root, Path(folder), handlers, options) for name in names]
+    except (UnknownDeploymentError, DeploymentError, UnaskedError) as error:
         print(error, file=sys.stderr)
         return 2
-    handlers = handler_folders(root / "model_src")
-    results = [check(path, handlers, options.region) for path in paths]
     for each in results:
         own = each.deployment.region if each.deployment else None
         if options.region and own and own != options.region:
@@ -70,6 +84,55 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
     return 2 if any(report.verdict == "not asked" for report in reports) else 0
 
 
+def _checked(name: str, root: Path, folder: Path, handlers: Sequence[str], options: Options) -> CheckResult:
+    """folder: for files of deployments that are not written."""
+    try:
+        path = find(name, root / "deployments")
+    except UnknownDeploymentError as error:
+        if not is_model_id(name):
+            raise
+        if not options.on:
+            raise UnknownDeploymentError(
+                f"{error} A model needs no file if you name a type: --on ml.g6.xlarge."
+            ) from None
+        path = of_model(name, options.on, options.engine, folder)
+        return _by_the_model(path, handlers, options, may_use_catalog=True)
+    if options.on:
+        path = on_types(path, options.on, options.engine, folder)
+    return _by_the_model(path, handlers, options) if options.hub else check(path, handlers, options.region)
+
+
+def _by_the_model(
+    path: Path, handlers: Sequence[str], options: Options, *, may_use_catalog: bool = False
+) -> CheckResult:
+    """Judge by what the model says now. Raises UnaskedError where it can't be read."""
+    from slipway.locking.lock_content import lock_content  # boto3 and huggingface_hub take their time to import
+    from slipway.locking.model_files import UnreadableModelError
+
+    deployment, _ = parse(path)
+    if deployment is None:
+        return check(path, handlers, options.region)
+    try:
+        content = lock_content(deployment)
+    except UnreadableModelError as error:
+        if not (may_use_catalog and model_shape(deployment.model.id)):
+            raise UnaskedError(str(error)) from None
+        result = check(path, handlers, options.region)
+        return replace(result, report=replace(result.report, facts=f"the catalog; {error}"))
+    lock = lock_of(content, content["source"])
+    result = check(path, handlers, options.region, lock)
+    written = locked(deployment, path)[0].lock
+    news = f"; {_news(written, lock)}" if written else ""
+    return replace(result, report=replace(result.report, facts=f"{result.report.facts}{news}"))
+
+
+def _news(written: ModelLock, lock: ModelLock) -> str:
+    """What the model says now and the lock file does not."""
+    before, now = ({"commit": each.commit, **vars(each.shape), "source": ""} for each in (written, lock))
+    changed = [f"{name} {before[name]} -> {now[name]}" for name in now if now[name] != before[name]]
+    return f"the lock says otherwise: {', '.join(changed)}" if changed else "the lock says the same"
+
+
 def _with_account(result: CheckResult) -> CheckResult:
     if result.deployment is None:
         return result
@@ -80,12 +143,12 @@ def _with_account(result: CheckResult) -> CheckResult:
     return replace(result, report=add_account_findings(result.deployment, result.report, account))
 
 
-def check(path: Path, handlers: Sequence[str], region: str | None = None) -> CheckResult:
+def check(path: Path, handlers: Sequence[str], region: str | None = None, lock: ModelLock | None = None) -> CheckResult:
     """Every problem of a file: of its shape, and of every rule that can still be judged.
 
-    region: where, if the file names none.
+    region: where, if the file names none. lock: taken for the lock file.
     """
-    name, validation = stack_name(path), validate_file(path, handlers, region)
+    name, validation = stack_name(path), validate_file(path, handlers, region, lock)
     if validation.resolution is None:
         return CheckResult(unreadable(name, validation.findings), None)
     deployment = validation.resolution.deployment

@@ -4,21 +4,12 @@ import json
 import sys
 from pathlib import Path
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
 from llm_hosting.locked_deployment import lock_path
-from slipway.aws_errors import sentence
 from slipway.locking.lock_content import lock_content
 from slipway.locking.model_files import UnreadableModelError
 from slipway.stage import parsed
-from slipway.staging.hub_repository import HubError
-from slipway.staging.staging import StagingError
-from slipway.staging.weight_files import SelectionError
-from slipway.staging.weights_prefix import PrefixError
-
-UNREADABLE = (HubError, PrefixError, SelectionError, StagingError, UnreadableModelError)
 
 
 def run(name: str, root: Path, folder: Path | None = None) -> int:
@@ -31,11 +22,8 @@ def run(name: str, root: Path, folder: Path | None = None) -> int:
         content = lock_content(parsed(path), folder)
         target = lock_path(path)
         _write(target, json.dumps(content, indent=1) + "\n")
-    except (UnknownDeploymentError, DeploymentError, *UNREADABLE) as error:
+    except (UnknownDeploymentError, DeploymentError, UnreadableModelError) as error:
         print(error, file=sys.stderr)
-        return 2
-    except (BotoCoreError, ClientError) as error:
-        print(sentence(error), file=sys.stderr)
         return 2
     except OSError as error:
         print(f"{error.filename or 'The disk'} can't be used: {error.strerror or error}.", file=sys.stderr)

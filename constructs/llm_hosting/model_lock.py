@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ class ModelLock:
 
     revision: as the deployment file names it; None = the newest. source: `HUB`, the prefix in S3, or "folder". commit:
     None = files that nobody says the commit of. packing: the word for a quantization of unknown size; None = `shape`
-    says the format.
+    says the format. files: size and checksum by path, or for all shards of a model.
     """
 
     model_id: str
@@ -33,6 +34,7 @@ class ModelLock:
     commit: str | None
     shape: ModelShape
     packing: str | None
+    files: Mapping[str, str]
 
 
 def read_lock(text: str, name: str) -> ModelLock:
@@ -51,7 +53,7 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
     model_id, commit, source = content["model"], content.get("commit"), content.get("source", HUB)
     if commit is not None and not re.fullmatch(r"[\w.-]{1,64}", commit):
         raise LockError(f"names the commit {commit!r}, which is none")
-    origin = f"{name}, commit {commit[:7]}" if commit else f"{name}, of {source}"
+    origin = f"{name}, commit {commit[:7]}" if commit else name if name == source else f"{name}, of {source}"
     facts = {**_from_config(content), **content["facts"]}
     for fact, value in facts.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -62,7 +64,9 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
     except ValidationError as error:
         wrong = error.errors()[0]
         raise LockError(f"holds a fact that is none: {wrong['loc'][0]}: {wrong['msg']}") from None
-    return ModelLock(model_id, content.get("revision"), source, commit, shape, content.get("packing"))
+    return ModelLock(
+        model_id, content.get("revision"), source, commit, shape, content.get("packing"), content.get("files") or {}
+    )
 
 
 def _from_config(content: dict[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,10 @@ from botocore.exceptions import ClientError
 
 from llm_hosting.deployment import Deployment
 from llm_hosting.finding import Finding
+from llm_hosting.model_lock import ModelLock
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
+from slipway.locking.file_summary import differences
 from slipway.staging.manifest import Manifest
 from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
 
@@ -49,6 +51,8 @@ def weights_in_bucket(deployment: Deployment, report: Report, account: Account) 
         yield Finding(
             _FIELD, f"{weights} holds no objects", "copy the weights there, by `python -m slipway stage` for example"
         )
+    if deployment.lock and objects:
+        yield from _other_than_locked(deployment.lock, weights, manifest, objects)
 
 
 def _region(prefix: WeightsPrefix, account: Account) -> str | None:
@@ -59,6 +63,18 @@ def _region(prefix: WeightsPrefix, account: Account) -> str | None:
         if error.response["Error"]["Code"] != "AccessDenied":
             raise
         return None
+
+
+def _other_than_locked(
+    lock: ModelLock, weights: str, manifest: Manifest | None, objects: Mapping[str, int]
+) -> Iterator[Finding]:
+    """The facts that the rules have judged are those of other files."""
+    fix = "stage to a new prefix, or write the lock anew by `python -m slipway lock <name>`"
+    if manifest and lock.commit not in (None, manifest.commit):
+        problem = f"{weights} holds commit {manifest.commit[:7]}, and the lock is of {str(lock.commit)[:7]}"
+        yield Finding(_FIELD, problem, fix)
+    elif other := list(differences(lock.files, objects)):
+        yield Finding(_FIELD, f"{weights} is not what {lock.shape.source} says: {_some(other)}", fix)
 
 
 def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, int]) -> Iterator[Finding]:

@@ -1,19 +1,20 @@
 """What a deployment's model says of itself -> the content of its lock file."""
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import boto3
+from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.deployment import Deployment
 from llm_hosting.model_lock import VERSION
 from llm_hosting.resolution.formats import BYTES_PER_PARAMETER
+from slipway.aws_errors import sentence
+from slipway.locking.file_summary import summary
 from slipway.locking.gguf import facts_of_gguf, read_gguf
 from slipway.locking.model_config import active_share, facts_of, quantization_of
 from slipway.locking.model_files import (
@@ -26,9 +27,10 @@ from slipway.locking.model_files import (
 )
 from slipway.locking.weights import Weights, header_of, weights_in
 from slipway.stage import hub_token
-from slipway.staging.hub_repository import HubRepository
-from slipway.staging.weight_files import HubFile, select
-from slipway.staging.weights_prefix import WeightsPrefix, bucket_region
+from slipway.staging.hub_repository import HubError, HubRepository
+from slipway.staging.staging import StagingError
+from slipway.staging.weight_files import HubFile, SelectionError, select
+from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
 
 _HEADERS_AT_ONCE = 8
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
@@ -37,15 +39,24 @@ _GENERATION = ("eos_token_id", "do_sample", "temperature", "top_p", "top_k", "re
 _ADAPTER = ("base_model_name_or_path", "peft_type", "r", "target_modules")
 _ROPE = ("rope_scaling", "rope_parameters")
 _LEFT_PLAIN = ("modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers", "llm_int8_skip_modules")
-_SHARD = re.compile(r"\d{5}(?=-of-\d{5}\.)")
 
 
 def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str, Any]:
     """Read the folder, else the prefix that holds the weights, else the repository on the Hub.
 
-    Raises UnreadableModelError, HubError, StagingError (of the token's secret), PrefixError, SelectionError where no
-    weights are the engine's, boto3's errors, and OSError of the folder.
+    Raises UnreadableModelError.
     """
+    try:
+        return _content(deployment, folder)
+    except (HubError, PrefixError, SelectionError, StagingError) as error:
+        raise UnreadableModelError(str(error)) from None
+    except (BotoCoreError, ClientError) as error:
+        raise UnreadableModelError(sentence(error)) from None
+    except OSError as error:
+        raise UnreadableModelError(f"{error.filename or folder} can't be read: {error.strerror or error}.") from None
+
+
+def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
     model = _model_files(deployment, folder)
     listed = {file.path: file for file in model.files}
     adapter = read_json(model, "adapter_config.json")
@@ -93,7 +104,7 @@ def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str
         "unquantized": _unquantized(quantized),
         "rope": next((config[name] for name in _ROPE if config.get(name)), None),
         "bytes_by_dtype": sizes,
-        "files": _summary(files),
+        "files": summary(files),
     }
 
 
@@ -171,17 +182,3 @@ def _unquantized(quantized: Mapping[str, Any]) -> list[str]:
     """Modules that keep their type, once for all layers."""
     names: list[Any] = next((quantized[name] for name in _LEFT_PLAIN if isinstance(quantized.get(name), list)), [])
     return sorted({re.sub(r"\b\d+\b", "*", str(name)) for name in names})
-
-
-def _summary(files: Sequence[HubFile]) -> dict[str, str]:
-    """Size and checksum by path; the shards of a model, of which there may be 1,000, have one for all."""
-    found = {}
-    for name, group in groupby(files, lambda file: _SHARD.sub("*", file.path)):
-        shards = list(group)
-        if len(shards) == 1:
-            found[shards[0].path] = f"{shards[0].size} {shards[0].checksum}"
-            continue
-        lines = "".join(f"{file.path} {file.size} {file.checksum}\n" for file in shards)
-        size, digest = sum(file.size for file in shards), hashlib.sha256(lines.encode()).hexdigest()
-        found[name] = f"{size} in {len(shards)} files, sha256:{digest}"
-    return found

@@ -7,7 +7,7 @@ import pytest
 
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT
-from support.model_weights import safetensors
+from support.hub_models import safetensors
 from support.small_stacks import REGION, statement
 from support.staging_runs import BUCKET, LARGE_FILES, MODEL, PARTS, STAGED, Staging, chosen
 

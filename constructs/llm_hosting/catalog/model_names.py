@@ -3,7 +3,6 @@
 import re
 from difflib import SequenceMatcher
 from functools import cache
-from os.path import commonprefix
 
 from .models import model_shapes
 
@@ -15,9 +14,9 @@ def nearest_known(hub_id: str) -> str | None:
     """The catalog's id with the most similar name, word by word; None = none is similar."""
     words = _words(hub_id)[1]
 
-    def likeness(known: str) -> tuple[float, int]:
+    def likeness(known: str) -> tuple[float, bool]:
         theirs = _words(known)[1]
-        return SequenceMatcher(None, words, theirs).ratio(), len(commonprefix([words, theirs]))
+        return SequenceMatcher(None, words, theirs).ratio(), words[:1] == theirs[:1]
 
     near = max(_known(), key=likeness)
     return near if likeness(near)[0] >= _LIKE else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from ..deployment_file import DeploymentError, overlay_of, parse
 from ..finding import Finding
 from ..locked_deployment import locked
+from ..model_lock import ModelLock
 from ..resolution import Resolution, resolve
 from . import (  # noqa: F401  (registers the rules)
     api_rules,
@@ -68,19 +69,24 @@ def silenced_rules_exist(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(f"preflight.silenced.{name}", "is not a rule", f"use {near[0]}" if near else "remove it")
 
 
-def validate_file(path: Path, handlers: Collection[str], region: str | None = None) -> Validation:
+def validate_file(
+    path: Path, handlers: Collection[str], region: str | None = None, lock: ModelLock | None = None
+) -> Validation:
     """Read a deployment file, resolve it once, run every rule once.
 
-    handlers: the names that `serving.handler` may have. region: where, if the file names none.
+    handlers: the names that `serving.handler` may have. region: where, if the file names none. lock: taken for the lock
+    file.
     """
-    validation = _validated(path, handlers, region)
+    validation = _validated(path, handlers, region, lock)
     overlay = overlay_of(path)
     return replace(validation, findings=overlay.located(validation.findings)) if overlay else validation
 
 
-def _validated(path: Path, handlers: Collection[str], region: str | None) -> Validation:
+def _validated(path: Path, handlers: Collection[str], region: str | None, lock: ModelLock | None) -> Validation:
     deployment, findings = parse(path)
-    if deployment:
+    if deployment and lock:
+        deployment = deployment.with_lock(lock)
+    elif deployment:
         deployment, problems = locked(deployment, path)
         findings += problems
     if deployment and region:

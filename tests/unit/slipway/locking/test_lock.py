@@ -1,7 +1,6 @@
 """`python -m slipway lock` against a Hub on loopback, and `check` of what it wrote."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,52 +10,8 @@ from llm_hosting.preflight.validation import validate_file
 from llm_hosting.resolution import Resolution
 from slipway import lock
 from slipway.check import check
+from support.hub_models import CONFIG, GPTQ, MODEL, files, gguf, safetensors
 from support.hub_server import HubServer
-from support.model_weights import gguf, safetensors
-
-MODEL = "my-org/tuned-gptq"
-CONFIG = {
-    "architectures": ["LlamaForCausalLM"],
-    "num_hidden_layers": 2,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 2,
-    "hidden_size": 256,
-    "intermediate_size": 512,
-    "vocab_size": 1000,
-    "max_position_embeddings": 4096,
-    "torch_dtype": "float16",
-}
-GPTQ = {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128}}
-LARGE = 100_000  # a file of so many bytes lies in storage, not in git
-
-
-def files(config: dict[str, Any] = CONFIG) -> dict[str, bytes]:
-    return {
-        "config.json": json.dumps(config).encode(),
-        "tokenizer_config.json": b'{"chat_template": "{{ messages }}"}',
-        "model-00001-of-00002.safetensors": safetensors({"a": ("F16", [250, 1000], 500_000)}),
-        "model-00002-of-00002.safetensors": safetensors({"b": ("F16", [50, 1000], LARGE)}),
-        "README.md": b"Not for engines.",
-    }
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    with HubServer(MODEL, files()) as server:
-        monkeypatch.setenv("HF_ENDPOINT", server.url)
-        monkeypatch.delenv("HF_TOKEN", raising=False)
-        yield server
-
-
-@pytest.fixture
-def deployment(tmp_path: Path) -> Path:
-    return written(tmp_path)
-
-
-def written(folder: Path, model: str = f"{{id: {MODEL}}}") -> Path:
-    path = folder / "tuned.yaml"
-    path.write_text(f"model: {model}\nserving: {{max_model_len: 2048}}\nhosting: {{instance_type: ml.g6.2xlarge}}\n")
-    return path
 
 
 def locked(path: Path) -> dict[str, Any]:
@@ -133,7 +88,8 @@ def test_a_lock_of_another_model_or_revision_is_an_error(
     hub: HubServer, deployment: Path, model: str, says: str
 ) -> None:
     locked(deployment)
-    (finding,) = validate_file(written(deployment.parent, model), []).errors
+    deployment.write_text(deployment.read_text().replace(f"{{id: {MODEL}}}", model))
+    (finding,) = validate_file(deployment, []).errors
     assert says in finding.message
     assert "python -m slipway lock tuned" in finding.message
 

@@ -1,8 +1,23 @@
-"""Small files of weights in the formats that the Hub holds."""
+"""A model as the Hub holds it, with small files of weights."""
 
 import json
 import struct
 from typing import Any
+
+MODEL = "my-org/tuned-gptq"
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "num_hidden_layers": 2,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "vocab_size": 1000,
+    "max_position_embeddings": 4096,
+    "torch_dtype": "float16",
+}
+GPTQ = {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128}}
+_LARGE = 100_000  # a file of so many bytes lies in storage, not in git
 
 
 def safetensors(tensors: dict[str, tuple[str, list[int], int]]) -> bytes:
@@ -39,3 +54,14 @@ def _value(value: Any) -> tuple[int, bytes]:
 
 def _text(text: str) -> bytes:
     return struct.pack("<Q", len(text.encode())) + text.encode()
+
+
+def files(config: dict[str, Any] = CONFIG) -> dict[str, bytes]:
+    """Of a repository in two shards."""
+    return {
+        "config.json": json.dumps(config).encode(),
+        "tokenizer_config.json": b'{"chat_template": "{{ messages }}"}',
+        "model-00001-of-00002.safetensors": safetensors({"a": ("F16", [250, 1000], 500_000)}),
+        "model-00002-of-00002.safetensors": safetensors({"b": ("F16", [50, 1000], _LARGE)}),
+        "README.md": b"Not for engines.",
+    }

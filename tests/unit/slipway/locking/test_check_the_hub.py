@@ -1,0 +1,90 @@
+"""`check` by what the model says now: `--hub`, and a model without a file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slipway import lock
+from slipway.check import Options, run
+from support.hub_models import CONFIG, MODEL, files, safetensors
+from support.hub_server import HubServer
+
+AWAY = "http://127.0.0.1:9"
+
+
+def reported(root: Path, name: str, capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:
+    assert run([name], root, Options(as_json=True, **options)) in (0, 1)
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def refused(root: Path, name: str, capsys: pytest.CaptureFixture[str], **options: Any) -> str:
+    assert run([name], root, Options(**options)) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+def test_the_hub_is_asked_and_nothing_is_written(
+    hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = reported(deployment.parent, str(deployment), capsys, hub=True)
+    assert found["facts"] == f"Hugging Face Hub, commit {hub.main[:7]}"
+    assert found["figures"][0]["weights_in_gb"] is not None
+    assert [each.name for each in deployment.parent.iterdir()] == [deployment.name]
+
+
+def test_what_has_changed_since_the_lock_is_said(
+    hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lock.run(str(deployment), deployment.parent) == 0
+    capsys.readouterr()
+    assert reported(deployment.parent, str(deployment), capsys, hub=True)["facts"].endswith("; the lock says the same")
+    before = hub.main
+    hub.push(files(CONFIG | {"num_hidden_layers": 3}))
+    facts = reported(deployment.parent, str(deployment), capsys, hub=True)["facts"]
+    assert f"the lock says otherwise: commit {before} -> {hub.main}, layers 2 -> 3" in facts
+
+
+def test_a_model_without_a_file_is_judged_on_a_type(
+    hub: HubServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = reported(tmp_path, MODEL, capsys, on=["ml.g4dn.xlarge"])
+    assert (found["name"], found["model"], found["verdict"]) == ("tuned-gptq", MODEL, "ready")
+    hub.push({"config.json": files()["config.json"], "a.safetensors": safetensors({"a": ("F16", [10**5, 10**6], 64)})})
+    found = reported(tmp_path, MODEL, capsys, on=["ml.g4dn.xlarge"])
+    assert "weights-fit-memory" in {each["rule"] for each in found["findings"]}
+
+
+def test_a_deployment_is_judged_on_another_type_with_its_lock(
+    hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lock.run(str(deployment), deployment.parent) == 0
+    capsys.readouterr()
+    found = reported(deployment.parent, str(deployment), capsys, on=["ml.g5.2xlarge", "ml.g4dn.xlarge"])
+    assert [each["instance_type"] for each in found["figures"]] == ["ml.g5.2xlarge", "ml.g4dn.xlarge"]
+    assert found["facts"].startswith("tuned.lock.json, commit")
+    assert found["figures"][0]["context"] == 2048
+
+
+def test_a_hub_that_is_away_leaves_the_catalog(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", AWAY)
+    facts = reported(tmp_path, "Qwen/Qwen3-8B", capsys, on=["ml.g6.12xlarge"])["facts"]
+    assert facts.startswith(f"the catalog; {AWAY} could not be asked")
+    assert f"{AWAY} could not be asked" in refused(tmp_path, "my-org/unheard-of", capsys, on=["ml.g6.xlarge"])
+
+
+def test_a_hub_that_is_away_can_not_be_asked(
+    deployment: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", AWAY)
+    assert f"{AWAY} could not be asked" in refused(deployment.parent, str(deployment), capsys, hub=True)
+
+
+def test_a_model_without_a_file_needs_a_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "name a type: --on ml.g6.xlarge" in refused(tmp_path, MODEL, capsys)
