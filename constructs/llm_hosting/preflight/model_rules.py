@@ -178,11 +178,13 @@ def gguf_needs_llama_cpp(resolution: Resolution) -> Iterator[Finding]:
 def remote_code_needs_consent(resolution: Resolution) -> Iterator[Finding]:
     """The container runs code from the model's repository only when told to."""
     container = resolution.container
-    architecture = container.shape.architecture if container.shape else ""
+    architecture, library = container.shape.architecture if container.shape else "", container.library
+    is_foreign = library is not None and architecture not in library.known | library.refused.keys()
+    runs_own = architecture in _OWN_CODE or (container.lock is not None and container.lock.has_own_code and is_foreign)
     asks = container.server in ("djl", "vllm", "sglang", "huggingface") or container.is_left_to_transformers
     names = (*_CONSENT.values(), *_CONSENT_BY_OTHER_NAMES)
     consents = any(container.environment.get(name, "").lower() in ("true", "1") for name in names)
-    if architecture in _OWN_CODE and asks and not consents:
+    if runs_own and asks and not consents:
         yield Finding(
             "serving.environment",
             f"{container.model_id} brings code of its own, which the engine refuses to run unasked",
