@@ -18,6 +18,7 @@ except ModuleNotFoundError as error:
     sys.exit(f"This Python has no {error.name}: run `make setup`, then `source .venv/bin/activate`.")
 
 _FILE = "name or path of a deployment file"
+REQUESTS = 4  # at once, of a recommendation
 _REGION = "where it is deployed (default AWS_REGION, or your profile's)"
 _TIMEOUT = "seconds to wait for a job, which may have to start an instance or a machine (default 1800)"
 
@@ -108,7 +109,11 @@ def _add_render(commands: Any) -> None:
 def _add_check_options(check: argparse.ArgumentParser) -> None:
     check.add_argument("deployments", nargs="+", metavar="deployment", help=f"{_FILE}; with --on also a model's id")
     check.add_argument("--on", type=_types, default=(), metavar="TYPES", help="on these instance types instead: a,b")
-    check.add_argument("--engine", help="with --on: another engine than the file's, or than the default")
+    check.add_argument("--engine", help="another engine than the file's, or than the default")
+    check.add_argument("--recommend", action="store_true", help="which instance types hold the model, cheapest first")
+    check.add_argument("--context", type=_count, metavar="TOKENS", help="with --recommend: of one request")
+    requests = f"with --recommend: at once (default {REQUESTS})"
+    check.add_argument("--requests", type=_count, default=REQUESTS, metavar="N", help=requests)
     check.add_argument("--hub", action="store_true", help="judge by what the model says of itself now")
     check.add_argument("--region", help="where, for a deployment that names no region")
     check.add_argument("--json", action="store_true", help="one JSON object, or a list of them for several names")
@@ -117,8 +122,13 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
 
 
 def _check(given: argparse.Namespace, *, account: bool) -> int:
-    from slipway import check
+    from slipway import check, recommend
 
+    if given.recommend:
+        asked = recommend.Question(
+            given.on, given.engine, given.hub, given.region, given.context, given.requests, given.json
+        )
+        return recommend.run(given.deployments, ROOT, asked)
     options = check.Options(
         account=account,
         hub=given.hub,
@@ -394,6 +404,12 @@ def _usd(text: str) -> float:
     if not 0 <= amount < 1e9:
         raise argparse.ArgumentTypeError(f"{text!r} is no amount of USD; write it as 812.40")
     return amount
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
 
 
 def _types(text: str) -> list[str]:

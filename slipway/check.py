@@ -10,16 +10,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from llm_hosting.archive import handler_folders
-from llm_hosting.catalog.models import model_shape
-from llm_hosting.deployment_file import DeploymentError, overlay_of, parse, sets_over_base
-from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
-from llm_hosting.locked_deployment import locked
-from llm_hosting.model_lock import ModelLock, lock_of
+from llm_hosting.deployment_file import DeploymentError, overlay_of, sets_over_base
+from llm_hosting.deployment_paths import UnknownDeploymentError, stack_name
+from llm_hosting.model_lock import ModelLock
 from llm_hosting.preflight.report import Report, build_report, unreadable
 from llm_hosting.preflight.validation import validate_file
 from slipway.account.account import Account, is_used
 from slipway.report.check_result import CheckResult
-from slipway.unwritten_file import is_model_id, of_model, on_types
+from slipway.subject import UnaskedError, subject
 
 
 @dataclass(frozen=True)
@@ -39,10 +37,6 @@ class Options:
     as_json: bool = False
     strict: bool = False
     verbose: bool = False
-
-
-class UnaskedError(Exception):
-    """The model can't be read; the message is one sentence."""
 
 
 def run(names: Sequence[str], root: Path, options: Options) -> int:
@@ -86,51 +80,9 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
 
 def _checked(name: str, root: Path, folder: Path, handlers: Sequence[str], options: Options) -> CheckResult:
     """folder: for files of deployments that are not written."""
-    try:
-        path = find(name, root / "deployments")
-    except UnknownDeploymentError as error:
-        if not is_model_id(name):
-            raise
-        if not options.on:
-            raise UnknownDeploymentError(
-                f"{error} A model needs no file if you name a type: --on ml.g6.xlarge."
-            ) from None
-        path = of_model(name, options.on, options.engine, folder)
-        return _by_the_model(path, handlers, options, may_use_catalog=True)
-    if options.on:
-        path = on_types(path, options.on, options.engine, folder)
-    return _by_the_model(path, handlers, options) if options.hub else check(path, handlers, options.region)
-
-
-def _by_the_model(
-    path: Path, handlers: Sequence[str], options: Options, *, may_use_catalog: bool = False
-) -> CheckResult:
-    """Judge by what the model says now. Raises UnaskedError where it can't be read."""
-    from slipway.locking.lock_content import lock_content  # boto3 and huggingface_hub take their time to import
-    from slipway.locking.model_files import UnreadableModelError
-
-    deployment, _ = parse(path)
-    if deployment is None:
-        return check(path, handlers, options.region)
-    try:
-        content = lock_content(deployment)
-    except UnreadableModelError as error:
-        if not (may_use_catalog and model_shape(deployment.model.id)):
-            raise UnaskedError(str(error)) from None
-        result = check(path, handlers, options.region)
-        return replace(result, report=replace(result.report, facts=f"the catalog; {error}"))
-    lock = lock_of(content, content["source"])
-    result = check(path, handlers, options.region, lock)
-    written = locked(deployment, path)[0].lock
-    news = f"; {_news(written, lock)}" if written else ""
-    return replace(result, report=replace(result.report, facts=f"{result.report.facts}{news}"))
-
-
-def _news(written: ModelLock, lock: ModelLock) -> str:
-    """What the model says now and the lock file does not."""
-    before, now = ({"commit": each.commit, **vars(each.shape), "source": ""} for each in (written, lock))
-    changed = [f"{name} {before[name]} -> {now[name]}" for name in now if now[name] != before[name]]
-    return f"the lock says otherwise: {', '.join(changed)}" if changed else "the lock says the same"
+    about = subject(name, root, folder, types=options.on, engine=options.engine, hub=options.hub)
+    result = check(about.path, handlers, options.region, about.lock)
+    return replace(result, report=replace(result.report, facts=f"{result.report.facts}{about.note}"))
 
 
 def _with_account(result: CheckResult) -> CheckResult:

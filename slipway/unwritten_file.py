@@ -26,12 +26,13 @@ def of_model(model_id: str, types: Sequence[str], engine: str | None, folder: Pa
 
 
 def on_types(path: Path, types: Sequence[str], engine: str | None, folder: Path) -> Path:
-    """The deployment of a file, on these instance types, with its lock. Raises DeploymentError for a broken file."""
+    """The deployment of a file, on these instance types if any, with its lock. Raises DeploymentError."""
     deployment, problems = parse(path)
     if deployment is None or problems:
         raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
     content = deployment.model_dump(mode="json", exclude_unset=True)
-    content["hosting"]["instance_type"] = list(types)
+    if types:
+        content["hosting"]["instance_type"] = list(types)
     if engine:
         content.setdefault("serving", {})["engine"] = engine
     base = base_of(path)

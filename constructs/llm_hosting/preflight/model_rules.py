@@ -40,6 +40,7 @@ _NOT_OF_TEXT = re.compile(
 )
 _EMBEDDING_TASKS = {"djl": "text-embedding", "huggingface": "feature-extraction"}
 _FIRST_SHARDS, _LARGEST_FILE_IN_GB = "4.18", 10  # release notes of transformers; the size of its shards
+_ROUNDED = 0.02  # as people round a size
 _HUB_IDS = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL", "SM_SGLANG_MODEL_PATH")
 
 
@@ -99,6 +100,23 @@ def model_id_is_spelt_right(resolution: Resolution) -> Iterator[Finding]:
     if meant:
         problem = f"{container.model_id!r} is not in the catalog and differs by a slip only from {meant}"
         yield Finding("model.id", problem, f"use {meant} if that is meant, or `python -m slipway lock <name>`")
+
+
+@warning
+def settings_agree_with_lock(resolution: Resolution) -> Iterator[Finding]:
+    """A size or a format set by hand wins over what the model says of itself, so one that differs is a mistake."""
+    container, model = resolution.container, resolution.deployment.model
+    if container.lock is None:
+        return
+    says = f"{{}} contradicts {container.lock.shape.source}, which says {{}}"
+    size, given = container.lock.shape.parameters_in_billions, model.parameters_in_billions
+    if size and given and abs(given - size) > _ROUNDED * size:
+        yield Finding("model.parameters_in_billions", says.format(f"{given:g}", f"{size:g}"), "remove the setting")
+    stored = container.stored_quantization or container.lock.packing
+    converts = container.engine == "tgi" and (model.quantization, stored) == ("gptq", "awq")  # for the faster kernels
+    if stored and model.quantization not in (None, stored) and not converts:
+        problem = says.format(model.quantization, stored)
+        yield Finding("model.quantization", problem, "remove the setting, or name a repository in that format")
 
 
 @error
