@@ -87,4 +87,4 @@ def test_a_hub_that_is_away_can_not_be_asked(
 
 
 def test_a_model_without_a_file_needs_a_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "name a type: --on ml.g6.xlarge" in refused(tmp_path, MODEL, capsys)
+    assert "name a type, --on ml.g6.xlarge" in refused(tmp_path, MODEL, capsys)
