@@ -95,8 +95,8 @@ reference: .venv/.ready  ## write deployments/schema.json and the generated page
 pictures: .venv/.ready  ## draw the diagrams in docs/pictures/ from a template and from the life of a job
 	@python -m pictures
 
-recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## record make local, make test and the playground
-	@python -m pictures make-local make-test playground-light playground-dark
+recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## record make local, make test, the playground and a report
+	@python -m pictures make-local make-test playground-light playground-dark report
 
 bench: .venv/.ready .venv-cloud/.ready  ## measure what docs/performance.md promises
 	@python -m benchmarks

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT / "constructs"), str(ROOT / "lambda_src"), str(ROOT / "tests")]
 
 from local_cloud.assembly import read_stacks, synthesize
-from pictures import job_life, memory, playground, recording, stack
+from pictures import job_life, load_test, memory, playground, recording, stack
 
 STACK = "qwen3-4b"
 
@@ -23,6 +23,7 @@ def main() -> None:
         "memory": memory.picture,
         "make-local": lambda: recording.local(ROOT),
         "make-test": lambda: recording.test(ROOT),
+        "report": load_test.screenshot,
         "playground-light": lambda: playground.screenshot(ROOT, "light", 1120, 820),
         "playground-dark": lambda: playground.screenshot(ROOT, "dark", 360, 780),
     }

@@ -39,6 +39,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_render,
         _add_diff,
         _add_fleet,
+        _add_bench,
         _add_lock,
         _add_stage,
         _add_verify,
@@ -186,6 +187,18 @@ def _add_fleet_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("fleet", help="name or path of a fleet file")
     verb.add_argument("--region", help="where the stack sets are (default AWS_REGION, or your profile's)")
     verb.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def _add_bench(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway.measuring import compare_command
+
+        return compare_command.run(*given.compare)
+
+    text = "what changed between two load tests, beyond noise? exit status 1 where something became worse"
+    bench = _add(commands, "bench", text, run, "--compare reports/qwen3-4b/before reports/qwen3-4b/after")
+    compare = "two reports, by folder or results.json: before, after"
+    bench.add_argument("--compare", nargs=2, type=Path, required=True, metavar=("A", "B"), help=compare)
 
 
 def _add_lock(commands: Any) -> None:

@@ -10,9 +10,9 @@ from slipway.measuring.percentiles import SHOWN
 from slipway.measuring.shown import number
 
 _WIDTH, _HEIGHT = 400, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 50, 362, 14, 216
-_LABEL_HEIGHT = 14
-_LABEL_WIDTH = 30
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 360, 14, 214
+_LABEL_HEIGHT = 15
+_LABEL_WIDTH = 34
 _TIMED: tuple[Metric, ...] = ("total", "ttft")
 
 
@@ -45,7 +45,7 @@ def plots(found: Sequence[Level]) -> Iterator[Plot]:
             yield from _latency(axis, by_load, metric)
         rates = tuple((load, level.token_rate) for load, level in by_load.items() if level.token_rate is not None)
         if rates:
-            yield Plot("Output tokens per second", axis, tuple(by_load), (_Line("", "p50", rates),))
+            yield Plot("Output tokens/s", axis, tuple(by_load), (_Line("", "p50", rates),))
 
 
 def _latency(axis: str, by_load: dict[float, Level], metric: Metric) -> Iterator[Plot]:

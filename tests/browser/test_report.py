@@ -20,7 +20,7 @@ FULL = results(
     *(streamed(seed, 40, clients=clients, failing=10) for seed, clients in enumerate((1, 4, 16))),
     *(streamed(seed, 40, rate=rate) for seed, rate in enumerate((1.0, 2.0, 1.41))),
     start=Start("zero", {"capacity": 120.0, "load": 41.7}),
-    slo="ttft_p90<120ms",
+    slo="ttft_p90<120ms,tpot_p90<60ms,total_p99<30s,errors<50%",
 )
 RUNS = {
     "full": FULL,

@@ -1,14 +1,15 @@
 """`bench --compare`: a change beyond noise is told from noise, and unlike runs are not compared."""
 
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slipway.__main__ import main
 from slipway.measuring.bootstrap import ratio
-from slipway.measuring.compare_command import run
 from slipway.measuring.comparison import ComparisonError, compare
 from slipway.measuring.results import Load, Results
 from support.measured import load, results, streamed
@@ -130,16 +131,24 @@ def test_what_was_changed_and_what_weakens_the_comparison_is_said() -> None:
     assert compare(BEFORE, results(*rounds(20))).warnings == ()
 
 
-def test_the_command_prints_verdicts_and_names_the_stand_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_verdicts_and_names_the_stand_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bench(*arguments: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["slipway", "bench", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0)
+
     before, after = replace(BEFORE, stand_in=True), replace(results(*rounds(20, slower=1.2)), stand_in=True)
-    a, b = before.write(tmp_path / "a"), after.write(tmp_path / "b").parent
-    assert run(a, b) == 1
+    a, b = str(before.write(tmp_path / "a")), str(after.write(tmp_path / "b").parent)
+    assert bench("--compare", a, b) == 1
     printed = capsys.readouterr().out
     assert "Figures of the stand-in" in printed
     assert "LOAD (STAND-IN)" in printed
     assert re.search(
         r"4 clients +whole answer P50, ms +1,\d{3} +2,\d{3} +x 1\.\d+ \(1\.\d+ to 1\.\d+\) +worse", printed
     )
-    assert run(b, a) == run(a, a) == 0
-    assert run(a, tmp_path / "c") == 2
+    assert bench("--compare", b, a) == 0
+    assert bench("--compare", a, str(tmp_path / "c")) == 2
     assert "c" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from slipway.measuring.report_markdown import markdown
 from slipway.measuring.report_page import page
 from slipway.measuring.report_plots import plots, svg
 from slipway.measuring.report_tables import STAND_IN
+from slipway.measuring.report_terminal import show
 from slipway.measuring.results import Answer, Load, Results, Start, read
 from support.measured import load, results, streamed
 
@@ -155,7 +156,7 @@ def test_plots_are_drawn_of_what_was_measured() -> None:
     assert [plot.caption for plot in drawn] == [
         "Whole answer, ms",
         "Time to first token, ms",
-        "Output tokens per second",
+        "Output tokens/s",
     ]
     for plot in drawn:
         image = ElementTree.fromstring(svg(plot))
@@ -164,3 +165,16 @@ def test_plots_are_drawn_of_what_was_measured() -> None:
         assert {"1", "4", "16", "clients"} <= labels
     heights = [float(dot.get("cy", "")) for dot in ElementTree.fromstring(svg(drawn[0])).findall("circle")]
     assert heights[1] < heights[0], "more clients wait longer"
+
+
+def test_the_terminal_shows_the_results_and_names_the_stand_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = results(streamed(1, 20, clients=4, failing=10), stand_in=True, slo="ttft_p90<1s", interrupted="Ctrl-C")
+    show(measured, tmp_path / "report.html")
+    printed = capsys.readouterr().out
+    for words in (STAND_IN, "LOAD (STAND-IN)", "Interrupted: Ctrl-C.", "held at no rate", f"report {tmp_path}"):
+        assert words in printed
+    assert re.search(r"4 clients +18 of 20 +1\d\d +1,\d{3} +\d,\d{3} +\d,\d{3} +\d{3}\n", printed)
+    show(replace(measured, stand_in=False), tmp_path / "report.html")
+    assert "stand-in" not in capsys.readouterr().out.lower()

@@ -1,0 +1,36 @@
+"""The end of a load test on the terminal: the results in a few lines, and where the report is."""
+
+from pathlib import Path
+
+from slipway.measuring.level import levels
+from slipway.measuring.percentiles import SHOWN
+from slipway.measuring.report_tables import STAND_IN, name_of, objective_sentence, place
+from slipway.measuring.results import Results
+from slipway.measuring.shown import milliseconds, number
+from slipway.table import print_table
+
+
+def show(results: Results, page: Path) -> None:
+    """page: the report's, as `report.write` returned it."""
+    print(f"{results.deployment}: {name_of(results)}; {place(results)}")
+    if results.stand_in:
+        print(STAND_IN)
+    if results.interrupted:
+        print(f"Interrupted: {results.interrupted}. The figures are those until then.")
+    mark = " (STAND-IN)" if results.stand_in else ""
+    percentiles = tuple(f"P{share} MS" for share in SHOWN)
+    rows = [
+        (
+            level.name,
+            f"{len(level.answered)} of {len(level.requests)}",
+            milliseconds(level.percentile("ttft", 50)),
+            *(milliseconds(level.percentile("total", share)) for share in SHOWN),
+            number(level.token_rate),
+        )
+        for level in levels(results)
+    ]
+    heading = (f"LOAD{mark}", "ANSWERED", "TTFT P50 MS", *percentiles, "TOKENS/S")
+    print_table(heading, rows, right=heading[1:])
+    if results.slo:
+        print(objective_sentence(results))
+    print(f"report {page}")
