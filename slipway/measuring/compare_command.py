@@ -6,6 +6,7 @@ from pathlib import Path
 from slipway.measuring.comparison import ComparisonError, compare
 from slipway.measuring.report_tables import STAND_IN
 from slipway.measuring.results import ResultsError, read
+from slipway.measuring.slo import SloError
 from slipway.table import print_table
 
 
@@ -16,7 +17,7 @@ def run(a: Path, b: Path) -> int:
     """
     try:
         found = compare(read(a), read(b))
-    except (ResultsError, ComparisonError) as error:
+    except (ResultsError, ComparisonError, SloError) as error:
         print(error, file=sys.stderr)
         return 2
     print(f"A {a}\nB {b}")
