@@ -157,7 +157,7 @@ def _facts(
     parameters = weights.parameters if weights else _by_size(loaded, facts)
     known = parameters if parameters and not packing else None
     facts["parameters_in_billions"] = round(known / 1e9, 4) if known else None
-    if known and (experts := active_share(config)):
+    if known and (experts := active_share(config)) and experts[0] < known:
         facts["active_parameters_in_billions"] = round((known - experts[0] + experts[1]) / 1e9, 4)
     return facts, packing, weights.bytes_by_dtype if weights else None
 
