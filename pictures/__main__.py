@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT / "constructs"), str(ROOT / "lambda_src"), str(ROOT / "tests")]
 
 from local_cloud.assembly import read_stacks, synthesize
-from pictures import job_life, playground, recording, stack
+from pictures import job_life, memory, playground, recording, stack
 
 STACK = "qwen3-4b"
 
@@ -20,6 +20,7 @@ def main() -> None:
     pictures: dict[str, Callable[[], str | bytes]] = {
         "stack": lambda: stack.picture(STACK, read_stacks(synthesize([STACK]))[0].template),
         "job-life": job_life.picture,
+        "memory": memory.picture,
         "make-local": lambda: recording.local(ROOT),
         "make-test": lambda: recording.test(ROOT),
         "playground-light": lambda: playground.screenshot(ROOT, "light", 1120, 820),
@@ -27,7 +28,7 @@ def main() -> None:
     }
     parser = argparse.ArgumentParser(prog="python -m pictures", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*pictures, []], metavar="name", help=", ".join(pictures))
-    for name in parser.parse_args().names or ("stack", "job-life"):
+    for name in parser.parse_args().names or ("stack", "job-life", "memory"):
         picture = pictures[name]()
         path = ROOT / "docs" / "pictures" / f"{name}.{'svg' if isinstance(picture, str) else 'png'}"
         path.write_bytes(picture.encode() if isinstance(picture, str) else picture)

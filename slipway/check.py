@@ -7,25 +7,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import Any
 
 from llm_hosting.archive import handler_folders
-from llm_hosting.catalog.instances import types_for
-from llm_hosting.catalog.models import model_shape
-from llm_hosting.deployment import Serving
-from llm_hosting.deployment_file import DeploymentError, overlay_of, parse, sets_over_base
-from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
+from llm_hosting.deployment_file import DeploymentError, overlay_of, sets_over_base
+from llm_hosting.deployment_paths import UnknownDeploymentError, stack_name
 from llm_hosting.finding import LEVELS
 from llm_hosting.model_lock import ModelLock
-from llm_hosting.preflight.nearest import nearest
+from llm_hosting.preflight.model_rules import gated_model_needs_token
 from llm_hosting.preflight.report import Report, build_report, unreadable
 from llm_hosting.preflight.validation import validate_file
 from slipway.account.account import Account, is_used
-from slipway.locking.unreadable_model import UnreadableModelError
 from slipway.report.check_result import CheckResult
-from slipway.unwritten_file import is_model_id, of_model, on_types
-
-MOST_TYPES = 5  # of one deployment
+from slipway.subject import UnaskedError, subject
 
 
 @dataclass(frozen=True)
@@ -53,13 +47,10 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
     root: the folder with `deployments/` and `model_src/`. Returns the exit status: 0 when all are ready, 1 when one is
     refused, 2 for a name or a region that can't be meant, or where AWS could not be asked.
     """
-    if misuse := _misuse(options):
-        print(misuse, file=sys.stderr)
-        return 2
     handlers = handler_folders(root / "model_src")
     try:
         results = [_checked(name, root, handlers, options) for name in names]
-    except (UnknownDeploymentError, DeploymentError, UnreadableModelError) as error:
+    except (UnknownDeploymentError, DeploymentError, UnaskedError) as error:
         print(error, file=sys.stderr)
         return 2
     for each in results:
@@ -88,69 +79,21 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
     return 2 if any(report.verdict == "not asked" for report in reports) else 0
 
 
-def _misuse(options: Options) -> str:
-    """One sentence; empty = none."""
-    types, engines = types_for("realtime") | types_for("ec2"), get_args(Serving.model_fields["engine"].annotation)
-    if other := next((name for name in options.on if name not in types), None):
-        return f"--on: {other!r} is no instance type of the catalog; use {nearest(other, types)}."
-    if len(options.on) > MOST_TYPES:
-        return f"--on: {len(options.on)} types are too many for one deployment; name at most {MOST_TYPES}."
-    if options.engine and not options.on:
-        return "--engine: goes with --on; without, serving.engine of the file decides."
-    if options.engine not in (None, *engines):
-        return f"--engine: {options.engine!r} is no engine; use {nearest(str(options.engine), engines)}."
-    return ""
-
-
 def _checked(name: str, root: Path, handlers: Sequence[str], options: Options) -> CheckResult:
-    with TemporaryDirectory() as folder:  # for a file that nobody has written
-        try:
-            path = find(name, root / "deployments")
-        except UnknownDeploymentError as error:
-            if not is_model_id(name, root / "deployments"):
-                raise
-            if not options.on:
-                advice = "A model needs no file if you name a type: --on ml.g6.xlarge."
-                raise UnknownDeploymentError(f"{error} {advice}") from None
-            return _without_file(of_model(name, options.on, options.engine, Path(folder)), handlers, options)
-        judged, lock = on_types(path, options.on, options.engine, Path(folder)) if options.on else (path, None)
-        deployment, problems = parse(judged) if options.hub else (None, [])
-        if deployment is None or problems:
-            return check(judged, handlers, options.region, lock)
-        from slipway.locking.lock_now import lock_now, news  # boto3 and huggingface_hub take their time to import
-
-        now = lock_now(deployment)
-        result = check(judged, handlers, options.region, now)
-        facts = f"{result.report.facts}{news(deployment, path, now)}"
-        if not result.report.facts.startswith(now.shape.source):
-            facts = f"{result.report.facts}; serving.environment names another model or revision than the file's model"
-        return replace(result, report=replace(result.report, facts=facts))
-
-
-def _without_file(path: Path, handlers: Sequence[str], options: Options) -> CheckResult:
-    """Judge a model by what it says now, else by the catalog, unless the Hub was asked for by name."""
-    from slipway.locking.lock_now import lock_now
-
-    deployment, problems = parse(path)
-    if deployment is None or problems:
-        return check(path, handlers, options.region)
-    try:
-        result = check(path, handlers, options.region, lock_now(deployment))
-    except UnreadableModelError as error:
-        if options.hub or model_shape(deployment.model.id) is None:
-            raise
-        result = check(path, handlers, options.region)
-        result = replace(result, report=replace(result.report, facts=f"the catalog; {error}"))
-    return replace(result, report=_of_model_alone(result.report))
+    with TemporaryDirectory() as folder:  # for a file that nobody wrote
+        about = subject(name, root, Path(folder), types=options.on, engine=options.engine, hub=options.hub)
+        result = check(about.path, handlers, options.region, about.lock)
+    report = replace(result.report, facts=f"{result.report.facts}{about.note}")
+    return replace(result, report=report if about.is_written else _of_model_alone(report))
 
 
 def _of_model_alone(report: Report) -> Report:
-    """The secret of a token is for a file to name: that it is missing speaks against no type."""
+    """The secret with a token is for a file to name: that it is missing refuses no type."""
     findings = [
-        replace(each, level="warning") if each.rule == "gated-model-needs-token" else each for each in report.findings
+        replace(each, level="warning") if each.rule == gated_model_needs_token.id else each for each in report.findings
     ]
-    is_refused = any(each.level == "error" for each in findings)
     findings.sort(key=lambda each: LEVELS.index(each.level))
+    is_refused = any(each.level == "error" for each in findings)
     return replace(report, findings=findings, verdict="refused" if is_refused else "ready")
 
 

@@ -8,7 +8,7 @@ from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
 from llm_hosting.locked_deployment import lock_path
 from slipway.locking.lock_content import lock_content
-from slipway.locking.unreadable_model import UnreadableModelError
+from slipway.locking.model_files import UnreadableModelError
 from slipway.stage import parsed
 
 

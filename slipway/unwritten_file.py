@@ -41,14 +41,15 @@ def of_model(model_id: str, types: Sequence[str], engine: str | None, folder: Pa
 
 
 def on_types(path: Path, types: Sequence[str], engine: str | None, folder: Path) -> tuple[Path, ModelLock | None]:
-    """The deployment of a file, on these instance types, and its lock. Raises DeploymentError for a broken file."""
+    """The deployment of a file, on these instance types if any, and its lock. Raises DeploymentError."""
     deployment, problems = parse(path)
     if deployment and not problems:
         deployment, problems = locked(deployment, path)
     if deployment is None or problems:
         raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
     content = deployment.model_dump(mode="json", exclude_unset=True)
-    content["hosting"]["instance_type"] = list(types)
+    if types:
+        content["hosting"]["instance_type"] = list(types)
     if engine:
         content.setdefault("serving", {})["engine"] = engine
     return _write(content, stack_name(path), folder), deployment.lock

@@ -8,8 +8,7 @@ import math
 import struct
 from typing import Any
 
-from slipway.locking.model_files import ModelFiles
-from slipway.locking.unreadable_model import UnreadableModelError
+from slipway.locking.model_files import ModelFiles, UnreadableModelError
 
 _PIECE_IN_BYTES = 2 * 1024 * 1024
 _LONGEST_HEADER_IN_BYTES = 256 * 1024 * 1024  # vocabularies take a few million bytes

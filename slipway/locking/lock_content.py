@@ -22,9 +22,9 @@ from slipway.locking.model_files import (
     FolderFiles,
     HubFiles,
     ModelFiles,
+    UnreadableModelError,
     read_json,
 )
-from slipway.locking.unreadable_model import UnreadableModelError
 from slipway.locking.weights import Weights, header_of, weights_in
 from slipway.stage import hub_token
 from slipway.staging.hub_repository import HubError, HubRepository

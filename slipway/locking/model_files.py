@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from llm_hosting.model_lock import HUB
-from slipway.locking.unreadable_model import UnreadableModelError
 from slipway.staging.hub_repository import HubRepository, checksum
 from slipway.staging.manifest import Manifest
 from slipway.staging.weight_files import HubFile
@@ -14,6 +13,10 @@ from slipway.staging.weights_prefix import WeightsPrefix
 
 _LARGEST_JSON_IN_BYTES = 64 * 1024 * 1024  # a tokenizer's; anything longer is no file of settings
 _UNKNOWN = {"gated": False, "license": None, "library": None, "pipeline_tag": None}
+
+
+class UnreadableModelError(Exception):
+    """The model's files say nothing that a lock could hold; the message is one sentence."""
 
 
 class ModelFiles(Protocol):

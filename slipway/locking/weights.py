@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.locking.model_files import ModelFiles
-from slipway.locking.unreadable_model import UnreadableModelError
+from slipway.locking.model_files import ModelFiles, UnreadableModelError
 
 # Scales and the like of quantized weights, by the last part of a tensor's name; each format has its own.
 _BESIDE_WEIGHTS = re.compile(r"scale|zero|g_idx|absmax|quant_map|quant_state|bias_correction|weight_shape")

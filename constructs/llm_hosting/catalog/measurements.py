@@ -9,8 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Measurement:
-    """Seconds for an answer of `tokens` tokens; `source` names the publication."""
+    """Seconds for `batch` answers at once of `tokens` tokens each; `source` names the publication."""
 
+    batch: int
     tokens: int
     p50_in_seconds: float
     p99_in_seconds: float

@@ -41,6 +41,14 @@ class AnswerTime:
     basis: str
 
 
+@dataclass(frozen=True)
+class Rate:
+    """Tokens of answers per second, of all requests and copies together. is_measured: as published; else estimated."""
+
+    tokens_per_second: float
+    is_measured: bool
+
+
 _SIZE_UNKNOWN = Estimate(None, None, "the size of the model is not known")
 
 
@@ -114,6 +122,24 @@ def answer_time_in_seconds(placement: Placement) -> AnswerTime | None:
     least = tokens * weights / (bandwidth * GB)
     basis = f"each token reads {weights / GB:.1f} GB at up to {bandwidth:,.0f} GB/s"
     return AnswerTime(least, least / _BANDWIDTH_SHARE, basis)
+
+
+def token_rate(placement: Placement, requests: int, context: int) -> Rate | None:
+    """With so many requests at once, each half-way through its context; None = not known.
+
+    A step of decoding reads the weights once for all requests of a copy, of a mixture the experts that any of them
+    needs, and the keys and values of each.
+    """
+    container, instance, need = placement.container, placement.instance, placement.memory
+    if measured := measured_answer(container.model_id, container.engine, instance.type):
+        return Rate(measured.batch * measured.tokens / measured.p50_in_seconds, is_measured=True)
+    weights, bandwidth = _weights_per_token(container, placement), instance.memory_bandwidth_in_gb_per_s
+    if weights is None or need.weights is None or not bandwidth or need.per_token is None:
+        return None
+    each = max(1.0, requests / placement.copies)
+    read = min(need.weights, weights * each) + each * need.per_token * context / 2
+    steps = bandwidth * GB * _BANDWIDTH_SHARE / read
+    return Rate(steps * each * min(placement.copies, requests), is_measured=False)
 
 
 def _weights_per_token(container: Container, placement: Placement) -> float | None:

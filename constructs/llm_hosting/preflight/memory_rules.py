@@ -173,7 +173,7 @@ def _roomier(resolution: Resolution, placement: Placement) -> str:
     types = types_for(resolution.deployment.hosting.mode).values()
     candidates = [each for each in types if each.kind == placement.instance.kind and each.price()]
     for instance in sorted(candidates, key=lambda each: each.usd_per_hour or each.ec2_usd_per_hour or 0):
-        if _fits(Placement(resolution.container, instance)) and _broken(_moved(resolution, instance)) <= broken:
+        if _fits(Placement(resolution.container, instance)) and _broken(moved(resolution, instance)) <= broken:
             return f"a type with more memory, such as {instance.type} ({instance.price()})"
     return "a type with more memory"
 
@@ -184,7 +184,7 @@ def _fits(placement: Placement) -> bool:
     return need.share_needed <= _CLOSE and need.before_fp8 <= need.visible * _CLOSE and holds_cache
 
 
-def _moved(resolution: Resolution, instance: Instance) -> Resolution:
+def moved(resolution: Resolution, instance: Instance) -> Resolution:
     """The deployment on another type, with the volume that suits it."""
     changed = {"instance_type": instance.type, "volume_size_in_gb": None}
     hosting = resolution.deployment.hosting.model_copy(update=changed)

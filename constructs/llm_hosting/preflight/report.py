@@ -122,20 +122,21 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
         engine=deployment.serving.engine,
         version=resolution.version,
         image=resolution.image,
-        facts=_facts(resolution),
+        facts=facts_of(resolution),
         mode=deployment.hosting.mode,
         region=deployment.region,
         verdict="refused" if any(finding.level == "error" for finding in findings) else "ready",
         findings=sorted(findings, key=lambda finding: LEVELS.index(finding.level)),
         silenced=silenced,
         passed=[rule.id for rule in RULES if rule.id not in speaking and rule.id not in silenced],
-        figures=[_figures(placement, resolution.inference_ami_version) for placement in resolution.placements],
+        figures=[figures_of(placement, resolution.inference_ami_version) for placement in resolution.placements],
         quotas=list(_quotas(resolution)),
         not_checked=list(NOT_CHECKED),
     )
 
 
-def _facts(resolution: Resolution) -> str:
+def facts_of(resolution: Resolution) -> str:
+    """Where the facts about the model come from."""
     container, model = resolution.container, resolution.deployment.model
     source = container.lock.shape.source if container.lock else "the catalog" if container.shape else "unknown"
     by_hand = {
@@ -155,7 +156,8 @@ def _quotas(resolution: Resolution) -> Iterator[Quota]:
         yield Quota(f"{name} for endpoint usage", most)
 
 
-def _figures(placement: Placement, host_image: str | None) -> Figures:
+def figures_of(placement: Placement, host_image: str | None) -> Figures:
+    """The figures of one instance type."""
     need, answer = placement.memory, answer_time_in_seconds(placement)
     instance, hosting = placement.instance, placement.container.deployment.hosting
     sleeps, disk = hosting.mode == "ec2", placement.disk_in_gb

@@ -1,12 +1,14 @@
 """`check` by what the model says now: `--hub`, and a model without a file."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slipway import lock
+from slipway.__main__ import main
 from slipway.check import Options, run
 from support.hub_models import CONFIG, MODEL, files, safetensors
 from support.hub_server import HubServer
@@ -131,19 +133,22 @@ def test_a_model_on_a_type_with_ec2s_name_is_judged_on_machines(
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("option", "value", "says"),
     [
-        ({"on": ["ml.g6.xlrge"]}, "--on: 'ml.g6.xlrge' is no instance type of the catalog; use one of ml.g6.xlarge, "),
-        ({"on": ["ml.g6.xlarge"] * 6}, "--on: 6 types are too many"),
-        ({"engine": "tgi"}, "--engine: goes with --on"),
-        ({"on": ["ml.g6.xlarge"], "engine": "vlm"}, "--engine: 'vlm' is no engine; use vllm."),
+        ("--on", "ml.g6.xlrge", "'ml.g6.xlrge' is no instance type; use one of ml.g6.xlarge, "),
+        ("--on", "", "'' is no instance type; use one of "),
+        ("--on", ",".join(["ml.g6.xlarge"] * 6), "6 types are too many; name at most 5"),
+        ("--engine", "vlm", "'vlm' is no engine; use vllm"),
     ],
-    ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_wrong_use_is_one_sentence(
-    tmp_path: Path, options: dict[str, Any], says: str, capsys: pytest.CaptureFixture[str]
+def test_a_type_or_engine_that_is_none_is_wrong_use(
+    option: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert says in refused(tmp_path, MODEL, capsys, **options)
+    monkeypatch.setattr(sys, "argv", ["slipway", "check", MODEL, option, value])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert f"argument {option}: {says}" in capsys.readouterr().err
 
 
 def test_a_misspelt_file_is_no_model(deployment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,4 +172,4 @@ def test_an_overlay_on_another_model_takes_no_lock_of_its_base(
 
 
 def test_a_model_without_a_file_needs_a_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "name a type: --on ml.g6.xlarge" in refused(tmp_path, MODEL, capsys)
+    assert "name a type, --on ml.g6.xlarge, or" in refused(tmp_path, MODEL, capsys)

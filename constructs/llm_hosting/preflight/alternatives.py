@@ -1,0 +1,65 @@
+"""The instance types that a deployment could run on: each judged by all rules, as if the file named it."""
+
+from dataclasses import dataclass
+
+from ..catalog.instances import Instance, types_for
+from ..deployment import Deployment
+from ..finding import Finding
+from ..resolution import resolve
+from .estimates import Rate, token_rate
+from .memory_rules import moved
+from .model_rules import gated_model_needs_token
+from .report import Figures, figures_of
+from .validation import validate
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One instance type. problems: why it can't be taken; empty = it holds the model and the requests.
+
+    requests: of the context, at once on the instance; None = not known. rate: with the requests that are asked for.
+    """
+
+    instance: Instance
+    figures: Figures
+    requests: float | None
+    rate: Rate | None
+    problems: tuple[Finding, ...]
+
+    @property
+    def usd_per_million_tokens(self) -> float | None:
+        """Of answers, with the requests that are asked for at once all the time, at the hour's price."""
+        price = self.instance.usd_per_hour or self.instance.ec2_usd_per_hour
+        return price / 3600 / self.rate.tokens_per_second * 1e6 if self.rate and price else None
+
+
+def alternatives(deployment: Deployment, *, context: int | None, requests: int) -> list[Alternative]:
+    """Every type of the deployment's mode, cheapest first, then smallest; those of unknown price come last.
+
+    context: tokens of one request; None = the deployment's, else the model's. The degree is each type's own.
+    """
+    changed = {"tensor_parallel_degree": None} | ({"max_model_len": context} if context else {})
+    serving = deployment.serving.model_copy(update=changed)
+    resolution = resolve(deployment.model_copy(update={"serving": serving}))
+    found = []
+    for instance in types_for(deployment.hosting.mode).values():
+        here = moved(resolution, instance)
+        (placement,) = here.placements
+        figures, tokens = figures_of(placement, here.inference_ami_version), placement.memory.context
+        held = figures.requests_at_full_length
+        at_once = None if held is None else held * placement.copies
+        # That a secret is not named yet speaks against no type.
+        refused = (finding for finding in validate(here) if finding.level == "error")
+        problems = [finding for finding in refused if finding.rule != gated_model_needs_token.id]
+        if not problems and at_once is not None and at_once < requests:
+            problem = f"{instance.type} holds {at_once:,.1f} requests of {tokens:,} tokens at once"
+            problems = [Finding("hosting.instance_type", problem, rule="requests-at-once")]
+        rate = token_rate(placement, requests, tokens) if tokens else None
+        found.append(Alternative(instance, figures, at_once, rate, tuple(problems)))
+    return sorted(found, key=_cost)
+
+
+def _cost(alternative: Alternative) -> tuple[float, float, str]:
+    instance, figures = alternative.instance, alternative.figures
+    price = instance.usd_per_hour or instance.ec2_usd_per_hour
+    return price or float("inf"), figures.memory_in_gb * max(figures.devices, 1), instance.type

@@ -1,0 +1,99 @@
+"""`python -m slipway check --recommend`: which instance types hold a model, and what a million tokens cost there."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from llm_hosting.archive import handler_folders
+from llm_hosting.deployment_file import DeploymentError
+from llm_hosting.deployment_paths import UnknownDeploymentError
+from llm_hosting.preflight.alternatives import Alternative, alternatives
+from llm_hosting.preflight.report import facts_of
+from llm_hosting.preflight.validation import validate_file
+from slipway.report.recommendation import Recommendation
+from slipway.subject import UnaskedError, subject
+
+_ANY_TYPE = "ml.g5.xlarge"  # of a model without a file, until one is chosen
+
+
+@dataclass(frozen=True)
+class Question:
+    """types: chosen from; empty = all. context: tokens of one request; None = the deployment's, else the model's.
+
+    The others as in check.Options.
+    """
+
+    types: Sequence[str]
+    engine: str | None
+    hub: bool
+    region: str | None
+    context: int | None
+    requests: int
+    as_json: bool
+
+
+def run(names: Sequence[str], root: Path, question: Question) -> int:
+    """Returns the exit status: 0 where a type holds each model, 1 where none does, 2 for what can't be judged."""
+    try:
+        with TemporaryDirectory() as folder:
+            found = [_recommendation(name, root, Path(folder), question) for name in names]
+    except (UnknownDeploymentError, DeploymentError, UnaskedError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    if question.as_json:
+        said = [_as_json(each) for each in found]
+        print(json.dumps(said if len(said) > 1 else said[0], indent=2))
+    else:
+        from slipway.report import recommendation_page  # rich takes its time to import
+
+        print(recommendation_page.page(found))
+    return 0 if all(any(not each.problems for each in one.alternatives) for one in found) else 1
+
+
+def _recommendation(name: str, root: Path, folder: Path, question: Question) -> Recommendation:
+    """Raises DeploymentError where the file holds settings that no type can mend."""
+    engine, hub = question.engine, question.hub
+    about = subject(name, root, folder, types=question.types, otherwise=_ANY_TYPE, engine=engine, hub=hub)
+    validation = validate_file(about.path, handler_folders(root / "model_src"), question.region, about.lock)
+    if validation.resolution is None:
+        raise DeploymentError(about.path, [f"{each.place}: {each.message}" for each in validation.errors])
+    deployment = validation.resolution.deployment
+    if all(placement.memory.weights is None for placement in validation.resolution.placements):
+        problem = (
+            f"No type can be recommended: how much memory {deployment.model.id} takes is not known; ask it by --hub."
+        )
+        raise UnaskedError(problem)
+    judged = alternatives(deployment, context=question.context, requests=question.requests)
+    if question.types:
+        judged = [each for each in judged if each.instance.type in question.types]
+    facts = f"{facts_of(validation.resolution)}{about.note}"
+    context = next((each.figures.context for each in judged), None)
+    return Recommendation(about.path.stem, validation.resolution, facts, question.requests, context, tuple(judged))
+
+
+def _as_json(found: Recommendation) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "model": found.resolution.deployment.model.id,
+        "engine": found.resolution.deployment.serving.engine,
+        "facts": found.facts,
+        "requests": found.requests,
+        "context": found.context,
+        "instance_types": [_type_as_json(each) for each in found.alternatives],
+    }
+
+
+def _type_as_json(each: Alternative) -> dict[str, Any]:
+    return {
+        **asdict(each.figures),
+        "ec2_usd_per_hour": each.instance.ec2_usd_per_hour,
+        "requests": each.requests,
+        "tokens_per_second": each.rate and round(each.rate.tokens_per_second, 1),
+        "is_measured": each.rate.is_measured if each.rate else None,
+        "usd_per_million_tokens": each.usd_per_million_tokens and round(each.usd_per_million_tokens, 2),
+        "problems": [{"rule": problem.rule, "message": problem.message} for problem in each.problems],
+    }

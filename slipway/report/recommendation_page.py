@@ -1,0 +1,93 @@
+"""Shows to people which instance types hold a model: price, requests at once, memory; and why cheaper ones do not."""
+
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from llm_hosting.preflight.alternatives import Alternative
+from slipway.report.memory_bar import memory_bar
+from slipway.report.recommendation import Recommendation
+
+_SHOWN, _SHOWN_FAILING = 6, 4
+_BAR = 10
+
+
+def page(found: Sequence[Recommendation]) -> str:
+    """For standard output: in colour on a terminal only, in characters that it can show."""
+    console, encoding = Console(highlight=False), sys.stdout.encoding or "ascii"
+    with console.capture() as captured:
+        for each in found:
+            console.print(_recommendation(each, console))
+    said = "\n".join(line.rstrip() for line in captured.get().splitlines())
+    return said.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _recommendation(found: Recommendation, console: Console) -> RenderableType:
+    deployment = found.resolution.deployment
+    version = found.resolution.version or deployment.serving.version or ""
+    length = f" of {found.context:,} tokens" if found.context else ""
+    parts: list[RenderableType] = [
+        Text.assemble((deployment.model.id, "bold"), f" on {deployment.serving.engine} {version}".rstrip()),
+        Text(f"{found.requests} requests{length} at once; facts: {found.facts}"),
+        Text(),
+    ]
+    if fitting := found.choices[:_SHOWN]:
+        parts += [_fitting(fitting, console)]
+        if more := len(found.fitting) - len(fitting):
+            parts.append(Text(f"{more} other types hold it, too; --json lists them.", "dim"))
+        parts.append(Text())
+    else:
+        parts += [Text("No instance type holds that.", "bold red"), Text()]
+    if failing := found.failing[:_SHOWN_FAILING]:
+        parts += [
+            Text("cheaper, but" if fitting else "the largest types, and what stops them", "bold"),
+            _failing(failing),
+        ]
+    return Group(*parts, Text())
+
+
+def _fitting(fitting: Sequence[Alternative], console: Console) -> RenderableType:
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    for name in ("instance type", "accelerators"):
+        table.add_column(name, no_wrap=True)
+    for name in ("USD/h", "USD/1M", "requests"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("memory", no_wrap=True)
+    for each in fitting:
+        bar = memory_bar(each.figures, _BAR, ascii_only=console.options.ascii_only)
+        requests = "?" if each.requests is None else f"{each.requests:,.0f}"
+        table.add_row(
+            Text(each.instance.type, "bold"),
+            each.figures.accelerators.replace("NVIDIA ", ""),
+            _price(each),
+            _per_million(each),
+            requests,
+            bar,
+        )
+    legend = "USD/1M: a million tokens of answers at that load, ~ estimated; >: EC2's price, SageMaker's is higher"
+    return Group(table, Text(legend, "dim"))
+
+
+def _price(each: Alternative) -> str:
+    price = each.instance.usd_per_hour or each.instance.ec2_usd_per_hour
+    if not price:
+        return "?"
+    return f"{'' if each.instance.usd_per_hour else '>'}{price:.2f}"
+
+
+def _per_million(each: Alternative) -> str:
+    if each.usd_per_million_tokens is None or each.rate is None:
+        return "?"
+    return f"{'' if each.rate.is_measured else '~'}{each.usd_per_million_tokens:.2f}"
+
+
+def _failing(failing: Sequence[Alternative]) -> RenderableType:
+    table = Table.grid(padding=(0, 2, 0, 0), pad_edge=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for each in failing:
+        table.add_row(Text(f"{each.instance.type} {_price(each)}"), Text(f"{each.problems[0].problem}."))
+    return table
