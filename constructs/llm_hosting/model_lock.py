@@ -26,6 +26,7 @@ class ModelLock:
     revision: as the deployment file names it; None = the newest. source: `HUB`, the prefix in S3, or "folder". commit:
     None = files that nobody says the commit of. packing: the word for a quantization of unknown size; None = `shape`
     says the format. files: size and checksum by path, or for all shards of a model.
+    has_own_code: code lies beside the weights, for libraries that have none for the model.
     """
 
     model_id: str
@@ -35,6 +36,7 @@ class ModelLock:
     shape: ModelShape
     packing: str | None
     files: Mapping[str, str]
+    has_own_code: bool
 
 
 def read_lock(text: str, name: str) -> ModelLock:
@@ -65,7 +67,14 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
         wrong = error.errors()[0]
         raise LockError(f"holds a fact that is none: {wrong['loc'][0]}: {wrong['msg']}") from None
     return ModelLock(
-        model_id, content.get("revision"), source, commit, shape, content.get("packing"), content.get("files") or {}
+        model_id=model_id,
+        revision=content.get("revision"),
+        source=source,
+        commit=commit,
+        shape=shape,
+        packing=content.get("packing"),
+        files=content.get("files") or {},
+        has_own_code=bool(content.get("custom_code")),
     )
 
 

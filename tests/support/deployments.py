@@ -28,7 +28,7 @@ GOOD: Changes = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": 
 def deployment(changes: Changes) -> Deployment:
     """The good deployment with these sections changed, setting by setting; a section that is no mapping is replaced.
 
-    `lock` is no section: facts of the model's lock file, which knows no other.
+    `lock` is no section: facts of the model's lock file, which knows no other, and `custom_code`.
     """
     merged = dict(GOOD)
     for section, value in changes.items():
@@ -42,10 +42,9 @@ def lock_with(model_id: str, facts: Changes) -> ModelLock:
     """The lock of a model at its newest commit; facts that are not given are not known."""
     unknown = {each.name: None for each in fields(ModelShape) if each.default is each.default_factory is MISSING}
     del unknown["ids"], unknown["source"]
-    content = {"version": VERSION, "model": model_id, "revision": None, "source": HUB, "commit": "0" * 40}
-    return read_lock(
-        json.dumps({**content, "packing": None, "facts": {**unknown, "architecture": "", **facts}}), "tuned.lock.json"
-    )
+    given = {**unknown, "architecture": "", **facts}
+    content = {"custom_code": given.pop("custom_code", False), "commit": "0" * 40, "source": HUB, "facts": given}
+    return read_lock(json.dumps({"version": VERSION, "model": model_id, **content}), "tuned.lock.json")
 
 
 def resolved(changes: Changes) -> Resolution:

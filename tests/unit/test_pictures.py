@@ -10,7 +10,7 @@ import pytest
 
 from inference_api.jobs import transitions
 from local_cloud.assembly import ROOT
-from pictures import job_life
+from pictures import job_life, memory
 from pictures.drawing import Drawing
 from pictures.recording import COLUMNS, ROWS, Recording
 
@@ -30,6 +30,10 @@ def test_a_picture_is_small_stands_alone_and_tells_nothing_of_the_machine_it_was
 
 def test_the_life_of_a_job_is_drawn_as_it_is() -> None:
     assert (ROOT / "docs" / "pictures" / "job-life.svg").read_text() == job_life.picture(), "run `make pictures`"
+
+
+def test_the_memory_of_accelerators_is_drawn_as_the_rules_see_it() -> None:
+    assert (ROOT / "docs" / "pictures" / "memory.svg").read_text() == memory.picture(), "run `make pictures`"
 
 
 def test_a_job_that_lives_otherwise_cannot_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,16 +6,20 @@ from functools import cache
 
 from .models import model_shapes
 
-_LIKE, _MISSPELT = 0.6, 0.85  # difflib's ratio, of whole names and of single words
+_LIKE, _MISSPELT = 0.5, 0.85  # difflib's ratio, of whole names and of single words
 
 
 @cache
 def nearest_known(hub_id: str) -> str | None:
     """The catalog's id with the most similar name, word by word; None = none is similar."""
     words = _words(hub_id)[1]
-    alike = {known: SequenceMatcher(None, words, _words(known)[1]).ratio() for known in _known()}
-    near = max(alike, key=lambda known: alike[known])
-    return near if alike[near] >= _LIKE else None
+
+    def likeness(known: str) -> tuple[float, bool]:
+        theirs = _words(known)[1]
+        return SequenceMatcher(None, words, theirs).ratio(), words[:1] == theirs[:1]
+
+    near = max(_known(), key=likeness)
+    return near if likeness(near)[0] >= _LIKE else None
 
 
 @cache

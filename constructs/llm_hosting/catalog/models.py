@@ -34,7 +34,7 @@ class ModelShape:
     attention, or the size of its architecture.
     quantization_block: weights that share a scale (group_size, weight_block_size); None = not known, or a scale for
     each tensor or channel.
-    quant_method: of quantization_config; several write one format, `compressed-tensors` in a way of its own.
+    quant_method: as quantization_config has it; several write the same format, each in its own way.
     rope: the type of rope_scaling, which a library may not compute yet.
     needs: the first version that runs the model, by table of architectures.json, if later than for its
     architecture and its rope.

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from ..catalog.instances import Instance, types_for
 from ..deployment import Deployment
 from ..finding import Finding
-from ..resolution import resolve
+from ..resolution import moved, resolve
 from .estimates import Rate, token_rate
-from .memory_rules import moved
 from .model_rules import gated_model_needs_token
 from .report import Figures, figures_of
 from .validation import validate
@@ -43,7 +42,7 @@ def alternatives(deployment: Deployment, *, context: int | None, requests: int) 
     resolution = resolve(deployment.model_copy(update={"serving": serving}))
     found = []
     for instance in types_for(deployment.hosting.mode).values():
-        here = moved(resolution, instance)
+        here = moved(resolution, instance.type)
         (placement,) = here.placements
         figures, tokens = figures_of(placement, here.inference_ami_version), placement.memory.context
         held = figures.requests_at_full_length

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from ..catalog.instances import Instance, types_for
+from ..catalog.instances import types_for
 from ..catalog.versions import is_before
 from ..finding import Finding
-from ..resolution import Placement, Resolution, resolve
+from ..resolution import Placement, Resolution, moved
 from ..resolution.memory import GB, UTILIZATIONS, has_windows, in_gb, weights_in_files
 from ..resolution.parallelism import heads_divide
 from .rule import RULES, error, warning
@@ -173,7 +173,7 @@ def _roomier(resolution: Resolution, placement: Placement) -> str:
     types = types_for(resolution.deployment.hosting.mode).values()
     candidates = [each for each in types if each.kind == placement.instance.kind and each.price()]
     for instance in sorted(candidates, key=lambda each: each.usd_per_hour or each.ec2_usd_per_hour or 0):
-        if _fits(Placement(resolution.container, instance)) and _broken(moved(resolution, instance)) <= broken:
+        if _fits(Placement(resolution.container, instance)) and _broken(moved(resolution, instance.type)) <= broken:
             return f"a type with more memory, such as {instance.type} ({instance.price()})"
     return "a type with more memory"
 
@@ -182,13 +182,6 @@ def _fits(placement: Placement) -> bool:
     need, tokens = placement.memory, _tokens_needed_at_once(placement) or 0
     holds_cache = need.cached_tokens is None or need.cached_tokens >= tokens
     return need.share_needed <= _CLOSE and need.before_fp8 <= need.visible * _CLOSE and holds_cache
-
-
-def moved(resolution: Resolution, instance: Instance) -> Resolution:
-    """The deployment on another type, with the volume that suits it."""
-    changed = {"instance_type": instance.type, "volume_size_in_gb": None}
-    hosting = resolution.deployment.hosting.model_copy(update=changed)
-    return resolve(resolution.deployment.model_copy(update={"hosting": hosting}))
 
 
 def _broken(resolution: Resolution) -> set[str]:

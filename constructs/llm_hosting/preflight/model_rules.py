@@ -77,19 +77,18 @@ def model_is_known(resolution: Resolution) -> Iterator[Finding]:
 
 
 def _unknown_model(container: Container) -> Finding:
-    """By the deployment file alone the size may be known, but no layers and no architecture."""
-    size = container.parameters_in_billions
-    near = nearest_known(container.model_id)
-    like = f" and is only like {near}, which proves nothing" if near else ""
+    """The deployment file may say size and format, but neither layers nor architecture."""
+    size, near = container.parameters_in_billions, nearest_known(container.model_id)
     kind = container.unknown_format or container.quantization or container.dtype or "16-bit"
-    taken = f" beyond the {size:g} billion {kind} parameters of model.parameters_in_billions" if size else ""
-    parts = "its KV cache" if size and not container.unknown_format else "memory, disk, start-up, formats"
+    is_sized = size is not None and not container.unknown_format
+    like = f" and is only like {near}, which proves nothing" if near else ""
+    unchecked = "its KV cache" if is_sized else "memory, disk, start-up, formats"
+    taken = f", its memory as that of {size:g} billion {kind} parameters" if is_sized else ""
     return Finding(
         "model.id",
-        f"{container.model_id!r} is not in the catalog{like}, so nothing is known of it{taken}: {parts} and whether "
-        f"{container.engine} runs it are not checked",
-        "run `python -m slipway lock <name>`, which asks the model itself"
-        + ("" if size else ", or set model.parameters_in_billions"),
+        f"{container.model_id!r} has neither a lock nor a row in the catalog{like}; {unchecked} and whether "
+        f"{container.engine} runs it are not checked{taken}",
+        f"run `python -m slipway lock <name>`, which asks the model itself{'' if size else ', or set its size'}",
     )
 
 
@@ -197,11 +196,13 @@ def gguf_needs_llama_cpp(resolution: Resolution) -> Iterator[Finding]:
 def remote_code_needs_consent(resolution: Resolution) -> Iterator[Finding]:
     """The container runs code from the model's repository only when told to."""
     container = resolution.container
-    architecture = container.shape.architecture if container.shape else ""
+    architecture, library = container.shape.architecture if container.shape else "", container.library
+    is_foreign = library is not None and architecture not in library.known | library.refused.keys()
+    runs_own = architecture in _OWN_CODE or (container.lock is not None and container.lock.has_own_code and is_foreign)
     asks = container.server in ("djl", "vllm", "sglang", "huggingface") or container.is_left_to_transformers
     names = (*_CONSENT.values(), *_CONSENT_BY_OTHER_NAMES)
     consents = any(container.environment.get(name, "").lower() in ("true", "1") for name in names)
-    if architecture in _OWN_CODE and asks and not consents:
+    if runs_own and asks and not consents:
         yield Finding(
             "serving.environment",
             f"{container.model_id} brings code of its own, which the engine refuses to run unasked",

@@ -3,6 +3,6 @@
 from .container import Container
 from .memory import Memory
 from .placement import Placement
-from .resolution import Resolution, resolve
+from .resolution import Resolution, moved, resolve
 
-__all__ = ["Container", "Memory", "Placement", "Resolution", "resolve"]
+__all__ = ["Container", "Memory", "Placement", "Resolution", "moved", "resolve"]

@@ -263,7 +263,9 @@ class Container:
         """
         if self.shape:
             return self.shape.quantization
-        return self.asked_quantization if self.asked_quantization in PACKED_BEFORE else None
+        asked = self.asked_quantization
+        is_made = self.engine == "lmi-tensorrt-llm" and asked == "awq"  # builds such weights itself
+        return asked if asked in PACKED_BEFORE and not is_made else None
 
     @property
     def unknown_format(self) -> str | None:

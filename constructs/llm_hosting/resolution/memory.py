@@ -114,13 +114,13 @@ def estimate(container: Container, instance: Instance, *, degree: int, stages: i
 
 
 def weights_in_files(container: Container) -> float | None:
-    """Bytes that are downloaded and lie on the disk; None = not known."""
+    """Bytes that are downloaded and lie on the disk, of an unknown model the least; None = not known."""
     shape = container.shape
     if shape and shape.weights_in_gb:
         return shape.weights_in_gb * GB
     if container.parameters_in_billions is None:
         return None
-    stored = container.stored_quantization or "fp16"
+    stored = container.stored_quantization or (None if shape else container.asked_quantization) or "fp16"
     return container.parameters_in_billions * GB * _bytes_per_parameter(container, stored)
 
 

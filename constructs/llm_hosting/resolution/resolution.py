@@ -128,6 +128,13 @@ def resolve(deployment: Deployment) -> Resolution:
     )
 
 
+def moved(resolution: Resolution, instance_type: str) -> Resolution:
+    """The deployment on another type, with the volume that suits it."""
+    changed = {"instance_type": instance_type, "volume_size_in_gb": None}
+    hosting = resolution.deployment.hosting.model_copy(update=changed)
+    return resolve(resolution.deployment.model_copy(update={"hosting": hosting}))
+
+
 def _ranges(engine_name: str, longest_answer: int | None) -> Mapping[str, Mapping[str, float]]:
     """The engine's own ranges, and an end to the lengths of answers where prompt and answer share a limit."""
     ranges = engine(engine_name).parameters

@@ -10,6 +10,7 @@ from llm_hosting.catalog.model_names import nearest_known, probably_meant
     [
         ("my-org/Qwen3-8B-tuned", "Qwen/Qwen3-8B"),
         ("my-org/meta-llama-3.1-8b-tuned", "meta-llama/Meta-Llama-3.1-8B"),
+        ("my-org/Mistral-7B-tuned-v1", "mistralai/Mistral-7B-v0.1"),
         ("nobody/knows-this", None),
     ],
 )

@@ -1,0 +1,141 @@
+"""`check --recommend`: which instance types hold a model."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_hosting.catalog.instances import instances
+from llm_hosting.catalog.models import model_shape
+from llm_hosting.deployment import Deployment
+from llm_hosting.model_lock import HUB, ModelLock
+from llm_hosting.preflight.alternatives import alternatives
+from llm_hosting.preflight.validation import validate
+from llm_hosting.resolution import resolve
+from local_cloud.assembly import ROOT
+from slipway import recommend
+from slipway.check import Options
+from slipway.check import run as check
+
+AWAY = "http://127.0.0.1:9"
+
+
+def question(**given: Any) -> recommend.Question:
+    settings = {"types": (), "engine": None, "hub": False, "region": None, "context": None, "requests": 4}
+    return recommend.Question(**settings | {"as_json": False} | given)
+
+
+def reported(name: str, capsys: pytest.CaptureFixture[str], **given: Any) -> dict[str, Any]:
+    status = recommend.run([name], ROOT, question(as_json=True, **given))
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert status == (0 if any(not each["problems"] for each in found["instance_types"]) else 1)
+    return found
+
+
+def fitting(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for each in found["instance_types"] if not each["problems"]]
+
+
+@pytest.mark.parametrize(
+    ("model", "serving"),
+    [
+        ("Qwen/Qwen3-4B", {"max_model_len": 8192}),
+        ("mistralai/Mixtral-8x7B-Instruct-v0.1", {}),
+        ("bigscience/bloom", {"engine": "tgi", "version": "2.4.0"}),
+    ],
+)
+def test_a_type_is_recommended_just_where_every_rule_accepts_it(model: str, serving: dict[str, Any]) -> None:
+    def deployment(instance_type: str) -> Deployment:
+        hosting = {"instance_type": instance_type}
+        return Deployment.model_validate({"model": {"id": model}, "serving": serving, "hosting": hosting})
+
+    found = alternatives(deployment("ml.g5.xlarge"), context=None, requests=1)
+    assert {each.instance.type for each in found} == instances().keys()
+    for each in found:
+        errors = {finding for finding in validate(resolve(deployment(each.instance.type))) if finding.level == "error"}
+        assert errors == {problem for problem in each.problems if problem.rule != "requests-at-once"}
+        assert each.problems or each.requests is None or each.requests >= 1
+
+
+def test_types_are_listed_from_the_cheapest_on_and_hold_the_requests(capsys: pytest.CaptureFixture[str]) -> None:
+    found = reported("qwen3-4b", capsys, requests=12)
+    held = fitting(found)
+    prices = [each["usd_per_hour"] or each["ec2_usd_per_hour"] for each in held]
+    known = [price for price in prices if price]
+    assert known == sorted(known)
+    assert None not in prices[: len(known)], "unknown prices come last"
+    assert all(each["requests"] >= 12 for each in held)
+    smaller = next(each for each in found["instance_types"] if each["instance_type"] == "ml.g6.xlarge")
+    assert smaller["problems"][0]["message"].startswith("ml.g6.xlarge holds 10.3 requests of 8,192 tokens at once")
+
+
+def test_more_context_needs_more_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    short, long = (fitting(reported("qwen3-32b", capsys, context=tokens)) for tokens in (4096, 40960))
+    assert {each["instance_type"] for each in long} < {each["instance_type"] for each in short}
+
+
+def test_published_times_are_measured_and_others_estimated(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {each["instance_type"]: each for each in reported("bloom-176b", capsys)["instance_types"]}
+    p4d, other = found["ml.p4d.24xlarge"], found["ml.p4de.24xlarge"]
+    assert (p4d["is_measured"], p4d["tokens_per_second"]) == (True, 37.1), "4 x 256 tokens in 27.564 s"
+    assert p4d["usd_per_million_tokens"] == pytest.approx(p4d["usd_per_hour"] / 3600 / (1024 / 27.564) * 1e6, abs=0.01)
+    assert other["is_measured"] is False
+
+
+def test_a_lock_decides_not_the_name() -> None:
+    shape = model_shape("Qwen/Qwen3-32B")
+    assert shape
+    content = {"model": {"id": "my-org/tiny-1b"}, "serving": {"max_model_len": 4096}}
+    deployment = Deployment.model_validate(content | {"hosting": {"instance_type": "ml.g5.xlarge"}})
+    locked = deployment.with_lock(ModelLock("my-org/tiny-1b", None, HUB, "0" * 40, shape, None, {}))
+    found = {each.instance.type: each for each in alternatives(locked, context=None, requests=1)}
+    assert [problem.rule for problem in found["ml.g5.xlarge"].problems] == ["weights-fit-memory"]
+    assert not found["ml.g5.24xlarge"].problems
+
+
+def test_only_the_named_types_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    found = reported("qwen3-4b", capsys, types=["ml.g6.xlarge", "ml.g5.xlarge"])
+    assert [each["instance_type"] for each in found["instance_types"]] == ["ml.g6.xlarge", "ml.g5.xlarge"]
+
+
+def test_the_page_fits_a_screen_and_says_why_cheaper_types_fail(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert recommend.run(["qwen3-32b"], ROOT, question()) == 0
+    said = capsys.readouterr().out
+    assert len(said.splitlines()) <= 26
+    assert all(len(line) <= 80 for line in said.splitlines())
+    assert "…" not in said
+    assert said.index("ml.g6e.12xlarge") < said.index("cheaper, but") < said.index("ml.g5.24xlarge 10.18")
+
+
+def test_where_no_type_fits_the_largest_say_why(capsys: pytest.CaptureFixture[str]) -> None:
+    assert recommend.run(["bloom-176b"], ROOT, question(requests=10_000)) == 1
+    said = capsys.readouterr().out
+    assert "No instance type holds that." in said
+    assert "ml.p6-b300.48xlarge" in said
+
+
+def test_nothing_is_recommended_for_a_model_of_unknown_size(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", AWAY)
+    path = tmp_path / "mine.yaml"
+    path.write_text("model: {id: my-org/mine}\nhosting: {instance_type: ml.g5.xlarge}\n")
+    assert recommend.run([str(path)], ROOT, question()) == 2
+    assert "my-org/mine takes is not known; ask it by --hub" in capsys.readouterr().err
+    assert recommend.run(["my-org/mine"], ROOT, question()) == 2
+    assert f"{AWAY} could not be asked" in capsys.readouterr().err
+
+
+def test_a_model_of_the_catalog_needs_no_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", AWAY)
+    found = reported("Qwen/Qwen3-8B", capsys, context=8192)
+    first = fitting(found)[0]["instance_type"]
+    assert (found["model"], found["context"]) == ("Qwen/Qwen3-8B", 8192)
+    assert check(["Qwen/Qwen3-8B"], ROOT, Options(on=[first])) in (0, 1)
+    assert first in capsys.readouterr().out
