@@ -122,7 +122,7 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
         engine=deployment.serving.engine,
         version=resolution.version,
         image=resolution.image,
-        facts=facts_of(name, resolution),
+        facts=facts_of(resolution),
         mode=deployment.hosting.mode,
         region=deployment.region,
         verdict="refused" if any(finding.level == "error" for finding in findings) else "ready",
@@ -135,12 +135,16 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
     )
 
 
-def facts_of(name: str, resolution: Resolution) -> str:
-    """Where the facts about the model come from. name: of the deployment."""
-    container, ask = resolution.container, f"python -m slipway lock {name} asks the model itself"
-    if container.lock:
-        return container.lock.shape.source
-    return "the catalog" if container.shape else f"unknown; {ask}"
+def facts_of(resolution: Resolution) -> str:
+    """Where the facts about the model come from."""
+    container, model = resolution.container, resolution.deployment.model
+    source = container.lock.shape.source if container.lock else "the catalog" if container.shape else "unknown"
+    by_hand = {
+        "model.parameters_in_billions": model.parameters_in_billions,
+        "model.quantization": model.quantization,
+    }
+    named = ", ".join(name for name, value in by_hand.items() if value)
+    return f"{source}; of the file: {named}" if named else source
 
 
 def _quotas(resolution: Resolution) -> Iterator[Quota]:

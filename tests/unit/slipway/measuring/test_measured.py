@@ -66,6 +66,17 @@ def test_figures_of_something_else_are_left_alone(
     assert not recommended(deployment, capsys, 4)["ml.g5.xlarge"]["is_measured"], "with fewer requests than measured"
 
 
+def test_figures_of_another_commit_than_the_locks_are_left_alone(
+    deployment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = {"architecture": "Qwen3ForCausalLM", "parameters_in_billions": 4.02, "dtype": "bf16"}
+    lock = {"version": 1, "model": "Qwen/Qwen3-4B", "revision": None, "commit": "a" * 40, "facts": facts, "files": {}}
+    deployment.with_suffix(".lock.json").write_text(json.dumps(lock))
+    for commit, is_measured in (("b" * 40, False), ("a" * 40, True), (None, True)):
+        keep(results(of_rate(160, 4), commit=commit), deployment)
+        assert recommended(deployment, capsys, 4)["ml.g5.xlarge"]["is_measured"] is is_measured
+
+
 def test_a_type_has_one_measurement_and_others_stay(deployment: Path) -> None:
     start = Start("deploy", {"load": 41.7})
     keep(results(streamed(1, 20, clients=1), instance_type="ml.g6.xlarge", start=start, commit="abc"), deployment)
