@@ -1,12 +1,13 @@
 """Figures kept beside a deployment: `bench --keep` writes them, `check --recommend` goes by them."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from llm_hosting.catalog.models import model_shape
 from slipway import recommend
 from slipway.measuring.measured import MeasuredError, keep, measured, measured_path
 from slipway.measuring.results import Answer, Load, Results, Start
@@ -69,7 +70,9 @@ def test_figures_of_something_else_are_left_alone(
 def test_figures_of_another_commit_than_the_locks_are_left_alone(
     deployment: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    facts = {"architecture": "Qwen3ForCausalLM", "parameters_in_billions": 4.02, "dtype": "bf16"}
+    shape = model_shape("Qwen/Qwen3-4B")
+    assert shape
+    facts = {name: value for name, value in asdict(shape).items() if name not in ("ids", "source")}
     lock = {"version": 1, "model": "Qwen/Qwen3-4B", "revision": None, "commit": "a" * 40, "facts": facts, "files": {}}
     deployment.with_suffix(".lock.json").write_text(json.dumps(lock))
     for commit, is_measured in (("b" * 40, False), ("a" * 40, True), (None, True)):
