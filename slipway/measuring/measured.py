@@ -62,9 +62,6 @@ class Measured:
         return max(near, key=lambda level: level.clients or 0).tokens_per_second if near else None
 
 
-_FILE = TypeAdapter(tuple[Measured, ...])
-
-
 def measured_path(deployment: Path) -> Path:
     """`<name>.measured.json` beside `<name>.yaml`."""
     return deployment.with_suffix(".measured.json")
@@ -74,7 +71,7 @@ def measured(deployment: Path) -> tuple[Measured, ...]:
     """Those kept beside the deployment's file; empty without any. Raises MeasuredError."""
     path = measured_path(deployment)
     try:
-        return _FILE.validate_json(path.read_bytes(), strict=True)
+        return TypeAdapter(tuple[Measured, ...]).validate_json(path.read_bytes(), strict=True)
     except FileNotFoundError:
         return ()
     except ValidationError as error:
