@@ -15,7 +15,6 @@ from llm_hosting.deployment_file import NAME_LENGTH, DeploymentError, parse
 from llm_hosting.deployment_paths import stack_name
 from llm_hosting.locked_deployment import locked
 from llm_hosting.model_lock import ModelLock
-from slipway.measuring.measured import measured_path
 
 
 def is_model_id(name: str, folder: Path) -> bool:
@@ -57,6 +56,8 @@ def on_types(path: Path, types: Sequence[str], engine: str | None, folder: Path)
         content["hosting"]["instance_type"] = list(types)
     if engine:
         content.setdefault("serving", {})["engine"] = engine
+    from slipway.measuring.measured import measured_path  # a check of a file does without
+
     written = _write(content, stack_name(path), folder)
     if (figures := measured_path(path)).is_file():
         shutil.copy(figures, measured_path(written))
