@@ -38,7 +38,7 @@ def ratio(
     round are drawn, not requests; and rounds first, as they differ by more than that. error: the share of intervals
     that noise alone leads astray.
     """
-    whole = _quotient(statistic(_flat(b)), statistic(_flat(a)))
+    whole = _quotient(statistic(flat(b)), statistic(flat(a)))
     if whole is None:
         return None
     chance = random.Random(_SEED)
@@ -52,7 +52,7 @@ def _quotient(b: float | None, a: float | None) -> float | None:
     return b / a if a and b else None
 
 
-def _flat(rounds: Sequence[Sequence[_Item]]) -> list[_Item]:
+def flat(rounds: Sequence[Sequence[_Item]]) -> list[_Item]:
     return [item for each in rounds for item in each]
 
 

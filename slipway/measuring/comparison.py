@@ -7,7 +7,7 @@ from functools import partial
 from statistics import NormalDist
 from typing import Literal
 
-from slipway.measuring.bootstrap import Interval, ratio
+from slipway.measuring.bootstrap import Interval, flat, ratio
 from slipway.measuring.level import METRICS, Level, Metric, levels, open_levels, total_in_s
 from slipway.measuring.percentiles import percentile
 from slipway.measuring.results import Answer, Results
@@ -136,7 +136,9 @@ def _rows(a: Level, b: Level, error: float) -> Iterator[Row]:
     if a.clients and None not in (a.token_rate, b.token_rate):
         work_a, work_b = _work(a), _work(b)
         interval = ratio(_speed, work_a, work_b, error) if _are_enough(work_a, work_b) else None
-        yield _row(a, "tokens out/s", number(a.token_rate), number(b.token_rate), interval, less_is_better=False)
+        # Not the level's own rate: clients lose time with failures, too, and those are a row of their own.
+        rate_a, rate_b = (number(a.clients * (_speed(flat(work)) or 0)) for work in (work_a, work_b))
+        yield _row(a, "tokens out/s while answering", rate_a, rate_b, interval, less_is_better=False)
     if a.errors or b.errors:
         yield _failures(a, b, error)
 

@@ -30,7 +30,7 @@ def test_a_fifth_more_is_found_and_told_by_how_much() -> None:
         "time per output token P50, ms": "worse",
         "whole answer P50, ms": "worse",
         "whole answer P90, ms": "worse",
-        "tokens out/s": "worse",
+        "tokens out/s while answering": "worse",
     }
     (whole,) = [row for row in rows if row.figure == "whole answer P50, ms"]
     change, low, high = map(float, re.findall(r"\d\.\d+", whole.change))
@@ -71,6 +71,8 @@ def test_failures_are_compared() -> None:
     for a, b, verdict in ((BEFORE, failing, "worse"), (failing, failing, "no difference")):
         (row,) = [row for row in compare(a, b).rows if row.figure == "failed requests"]
         assert row.verdict == verdict
+    (rate,) = [row for row in compare(BEFORE, failing).rows if row.figure.startswith("tokens")]
+    assert (rate.a, rate.verdict) == (rate.b, "no difference"), "failures slow no answer"
     assert not [row for row in compare(BEFORE, BEFORE).rows if row.figure == "failed requests"]
 
 
