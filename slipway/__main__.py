@@ -19,6 +19,7 @@ except ModuleNotFoundError as error:
 
 _FILE = "name or path of a deployment file"
 _MOST_TYPES = 5  # of one deployment
+_MOST_CLIENTS = 512
 REQUESTS = 4  # at once, of a recommendation
 _REGION = "where it is deployed (default AWS_REGION, or your profile's)"
 _TIMEOUT = "seconds to wait for a job, which may have to start an instance or a machine (default 1800)"
@@ -192,14 +193,52 @@ def _add_fleet_options(verb: argparse.ArgumentParser) -> None:
 
 def _add_bench(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway.measuring import compare_command
+        if given.compare:
+            from slipway.measuring import compare_command
 
-        return compare_command.run(*given.compare)
+            return compare_command.run(*given.compare)
+        if not given.deployment:
+            bench.error("name a deployment, or two reports: --compare A B")
+        from slipway import bench as verb
 
-    text = "what changed between two load tests, beyond noise? exit status 1 where something became worse"
-    bench = _add(commands, "bench", text, run, "--compare reports/qwen3-4b/before reports/qwen3-4b/after")
-    compare = "two reports, by folder or results.json: before, after"
-    bench.add_argument("--compare", nargs=2, type=Path, required=True, metavar=("A", "B"), help=compare)
+        options = {name: getattr(given, name) for name in verb.Options.__dataclass_fields__}
+        clients = given.clients or (() if given.rates or given.slo else verb.Options.clients)
+        return verb.run(given.deployment, given.region, ROOT, verb.Options(**options | {"clients": clients}))
+
+    text = "latency, tokens per second and price under load, as a report; --compare: what changed between two of them"
+    bench = _add(commands, "bench", text, run, "qwen3-4b --clients 1,4,16 --answer-tokens 200")
+    bench.add_argument("deployment", nargs="?", help=_FILE)
+    bench.add_argument("--region", help=_REGION)
+    bench.add_argument(
+        "--route", choices=("generate", "chat", "jobs"), help="default: chat (streamed), if there is one"
+    )
+    clients = "closed loop: so many at once, one level after the other (default 1,4,16)"
+    bench.add_argument("--clients", type=_counts, default=(), metavar="N,...", help=clients)
+    rates = "open loop: requests per second, whatever the answers do"
+    bench.add_argument("--rate", dest="rates", type=_rates, default=(), metavar="R,...", help=rates)
+    bench.add_argument("--rounds", type=_count, default=2, metavar="N", help="of each level, in turns (default 2)")
+    requests = "of each closed loop (default 10 for each client, at least 20)"
+    bench.add_argument("--requests", type=_count, metavar="N", help=requests)
+    bench.add_argument("--seconds", type=_count, default=60, metavar="N", help="of each open loop (default 60)")
+    prompt = "length of made-up prompts (default 256)"
+    bench.add_argument("--prompt-tokens", type=_count, default=256, metavar="N", help=prompt)
+    bench.add_argument("--answer-tokens", type=_count, default=128, metavar="N", help="at most (default 128)")
+    prompts = "JSON lines with `prompt`, and max_tokens if it is another"
+    bench.add_argument("--prompts", type=Path, metavar="FILE", help=prompts)
+    warm_up = "requests before the first load, not counted (default 2)"
+    bench.add_argument("--warm-up", type=_count, default=2, metavar="N", help=warm_up)
+    bench.add_argument("--seed", type=int, default=1, help="of prompts and arrivals (default 1)")
+    zero = "first measure a start: of an endpoint or machine that is asleep"
+    bench.add_argument("--from-zero", action="store_true", help=zero)
+    budget = "end when the instances have cost that much"
+    bench.add_argument("--budget-usd", dest="budget", type=_budget, metavar="USD", help=budget)
+    objective = "search the highest rate that holds it: ttft_p90<1s,tpot_p90<60ms"
+    bench.add_argument("--slo", metavar="LIMITS", help=objective)
+    bench.add_argument("--keep", action="store_true", help="write the figures beside the deployment, for --recommend")
+    output = "folder of all reports (default reports/)"
+    bench.add_argument("-o", "--output", type=Path, metavar="DIR", default=Path("reports"), help=output)
+    compare = "two reports, by folder or results.json: before, after; exit status 1 where something became worse"
+    bench.add_argument("--compare", nargs=2, type=Path, metavar=("A", "B"), help=compare)
 
 
 def _add_lock(commands: Any) -> None:
@@ -424,6 +463,33 @@ def _count(text: str) -> int:
     if not re.fullmatch("[1-9][0-9]{0,8}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
     return int(text)
+
+
+def _counts(text: str) -> list[int]:
+    counts = [_count(each.strip()) for each in text.split(",")]
+    if max(counts) > _MOST_CLIENTS:
+        raise argparse.ArgumentTypeError(
+            f"{max(counts)} clients are more than the {_MOST_CLIENTS} that one process takes"
+        )
+    return counts
+
+
+def _rates(text: str) -> list[float]:
+    return [_positive(each, "a number of requests per second") for each in text.split(",")]
+
+
+def _budget(text: str) -> float:
+    return _positive(text, "an amount in USD")
+
+
+def _positive(text: str, what: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what} above 0")
+    return number
 
 
 def _types(text: str) -> list[str]:

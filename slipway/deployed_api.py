@@ -40,14 +40,15 @@ class Answer:
 class DeployedApi:
     """The API of a complete stack. Raises boto3's errors where AWS or the API can't be reached.
 
-    credentials: botocore's, None = as boto3 finds them.
+    credentials: botocore's, None = as boto3 finds them. connections: kept open, for that many callers at once.
     """
 
-    def __init__(self, stack: DeployedStack, credentials: Any = None) -> None:
+    def __init__(self, stack: DeployedStack, credentials: Any = None, connections: int = 10) -> None:
         self.url = str(stack.api_url)
         self._region, self._key = stack.region, _key(stack)
         # Kept, as they refresh themselves before they expire.
         self._credentials = credentials or boto3.Session().get_credentials()
+        self._http = _session(self.url, connections)
 
     def call(self, method: str, path: str, body: Any = None) -> Answer:
         """path: below the stage, with any query percent-encoded."""
@@ -66,11 +67,11 @@ class DeployedApi:
             SigV4Auth(frozen, "execute-api", self._region).add_auth(request)
         else:
             raise NoCredentialsError
-        return _send(request)
+        return self._http.send(request.prepare())
 
     def fetch(self, url: str) -> Answer:
         """The file behind a link that the API gave."""
-        return _answer(_send(AWSRequest(method="GET", url=url)))
+        return _answer(_session(url).send(AWSRequest(method="GET", url=url).prepare()))
 
     def ended(self, job: dict[str, Any], seconds: float) -> dict[str, Any]:
         """The job after its end, or as it is after so many seconds."""
@@ -86,9 +87,10 @@ class DeployedApi:
         return job
 
 
-def _send(request: AWSRequest) -> Any:
-    http = URLLib3Session(timeout=_TIMEOUTS_IN_SECONDS, proxies=get_environ_proxies(request.url))
-    return http.send(request.prepare())
+def _session(url: str, connections: int = 1) -> URLLib3Session:
+    return URLLib3Session(
+        timeout=_TIMEOUTS_IN_SECONDS, proxies=get_environ_proxies(url), max_pool_connections=connections
+    )
 
 
 def _answer(response: Any) -> Answer:

@@ -1,0 +1,111 @@
+"""Runs a load: a closed loop of clients, or an open loop of requests that are due at their times."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from slipway.measuring.prompts import Prompt
+from slipway.measuring.results import Answer, Load
+from slipway.measuring.routes import Route
+
+_MOST_AT_ONCE = 512  # of an open loop; later requests wait for a free thread, and their times say so
+
+
+@dataclass
+class Stop:
+    """Ends a load before its time: by `reason`, or when `at` (of the monotonic clock) has come."""
+
+    at: float = float("inf")
+    reason: str = ""
+    event: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, reason: str) -> None:
+        self.reason = self.reason or reason
+        self.event.set()
+
+    @property
+    def is_set(self) -> bool:
+        if time.monotonic() >= self.at:
+            self("the budget is spent")
+        return self.event.is_set()
+
+
+def closed(
+    route: Route, prompts: Iterator[Prompt], clients: int, requests: int, stop: Stop, tell: Callable[[], None]
+) -> Load:
+    """Each client sends its next request after an answer, until so many are sent. tell: called after each answer."""
+    run, lock, left = _Run(route, tell), threading.Lock(), [requests]
+
+    def client() -> None:
+        while not stop.is_set:
+            with lock:
+                if not left[0]:
+                    return
+                left[0] -= 1
+                prompt = next(prompts)
+            run.ask(prompt, run.elapsed())
+
+    threads = [threading.Thread(target=client, daemon=True) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive() and not stop.event.is_set():
+            thread.join(0.2)
+    return run.load(clients=clients)
+
+
+def open_loop(
+    route: Route,
+    prompts: Iterator[Prompt],
+    rate: float,
+    seconds: float,
+    seed: int,
+    stop: Stop,
+    tell: Callable[[], None],
+) -> Load:
+    """Requests arrive at random (Poisson), so many each second, whatever the answers do."""
+    run, chance, due = _Run(route, tell), random.Random(seed), 0.0
+    pool = ThreadPoolExecutor(_MOST_AT_ONCE)
+    asked = []
+    try:
+        while (due := due + chance.expovariate(rate)) < seconds and not stop.is_set:
+            stop.event.wait(max(0.0, due - run.elapsed()))
+            if not stop.is_set:
+                asked.append(pool.submit(run.ask, next(prompts), due))
+        for each in asked:
+            while not each.done() and not stop.is_set:
+                stop.event.wait(0.05)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    return run.load(rate=rate)
+
+
+class _Run:
+    def __init__(self, route: Route, tell: Callable[[], None]) -> None:
+        self._route, self._tell = route, tell
+        self._answers: list[Answer] = []
+        self._begin = time.monotonic()
+        self._end = 0.0
+
+    def elapsed(self) -> float:
+        return time.monotonic() - self._begin
+
+    def ask(self, prompt: Prompt, due: float) -> None:
+        """due: when the request starts for whoever measures; what it has waited for a free client counts."""
+        late = self.elapsed() - due
+        answer = self._route.ask(prompt)
+        self._answers.append(replace(_later(answer, late), started_in_s=due))
+        self._end = self.elapsed()
+        self._tell()
+
+    def load(self, *, clients: int | None = None, rate: float | None = None) -> Load:
+        return Load(clients, rate, self._end, tuple(sorted(self._answers, key=lambda answer: answer.started_in_s)))
+
+
+def _later(answer: Answer, seconds: float) -> Answer:
+    times = ("first_token_in_s", "last_token_in_s", "queued_in_s", "delivered_in_s")
+    moved = {name: getattr(answer, name) for name in times if getattr(answer, name) is not None}
+    return replace(answer, **{name: value + seconds for name, value in moved.items()})

@@ -1,0 +1,175 @@
+"""One request of a load test by each route of the API, with the moments that its caller sees."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Literal, Protocol
+
+from botocore.exceptions import BotoCoreError, HTTPClientError, ReadTimeoutError
+
+from slipway.deployed_api import OPEN_JOB, DeployedApi
+from slipway.deployed_stack import DeployedStack
+from slipway.measuring.prompts import Prompt
+from slipway.measuring.results import Answer
+from slipway.prompt import request_body
+
+_WAIT_IN_SECONDS = 6 * 3600  # of a job, whose own deadline is shorter
+_READ_IN_BYTES = 65_536
+
+
+Name = Literal["generate", "chat", "jobs"]
+
+
+class Route(Protocol):
+    """name: as in `--route`."""
+
+    name: Name
+
+    def ask(self, prompt: Prompt) -> Answer:
+        """Send one request and wait for its end; times from now on, `started_in_s` 0. Errors are codes, not raised."""
+
+
+class Generate:
+    """POST /generate: the whole answer at once."""
+
+    name: Name = "generate"
+
+    def __init__(self, stack: DeployedStack, api: DeployedApi) -> None:
+        self._bodies, self._api = stack.bodies, api
+
+    def ask(self, prompt: Prompt) -> Answer:
+        """A 202 is an error here: the answer took so long that it became a job."""
+        body, start = request_body(prompt.text, self._bodies, max_tokens=prompt.answer_tokens), time.monotonic()
+
+        def send() -> Answer:
+            reply = self._api.call("POST", "generate", body)
+            if reply.status != 200:
+                return Answer(0, error=str(reply.status))
+            return _counted(Answer(0, last_token_in_s=time.monotonic() - start), reply.content)
+
+        return _safely(send)
+
+
+class Chat:
+    """POST /chat/completions with `stream`."""
+
+    name: Name = "chat"
+
+    def __init__(self, stack: DeployedStack, api: DeployedApi) -> None:
+        self._api = api
+        listed = api.call("GET", "models")
+        self._model = listed.content["data"][0]["id"] if listed.status == 200 else stack.serves.partition(" on ")[0]
+
+    def ask(self, prompt: Prompt) -> Answer:
+        body = {
+            "model": self._model,
+            "messages": [{"role": "user", "content": prompt.text}],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        } | ({"max_tokens": prompt.answer_tokens} if prompt.answer_tokens else {})
+        start, headers = time.monotonic(), {"content-type": "application/json"}
+
+        def send() -> Answer:
+            reply = self._api.send("POST", "chat/completions", json.dumps(body).encode(), headers)
+            if reply.status_code != 200:
+                return Answer(0, error=str(reply.status_code))
+            return self._read(reply.raw, start)
+
+        return _safely(send)
+
+    def _read(self, raw: Any, start: float) -> Answer:
+        answer = Answer(0)
+        for data in _events(raw):
+            if data == "[DONE]":
+                return replace(answer, last_token_in_s=time.monotonic() - start)
+            chunk = json.loads(data)
+            if "error" in chunk:
+                return replace(answer, error=str(chunk["error"].get("code") or "stream"))
+            has_text = any(choice.get("delta", {}).get("content") for choice in chunk.get("choices", []))
+            if has_text and answer.first_token_in_s is None:
+                answer = replace(answer, first_token_in_s=time.monotonic() - start)
+            answer = _counted(answer, chunk)
+        return replace(answer, error="cut")  # before its [DONE]
+
+
+class Jobs:
+    """POST /jobs, then GET /jobs/{id} held until its end."""
+
+    name: Name = "jobs"
+
+    def __init__(self, stack: DeployedStack, api: DeployedApi) -> None:
+        self._bodies, self._api = stack.bodies, api
+        self._table, self._dynamodb = stack.outputs["JobTable"], stack.clients("dynamodb")
+
+    def body_of(self, prompt: Prompt) -> dict[str, Any]:
+        return request_body(prompt.text, self._bodies, max_tokens=prompt.answer_tokens)
+
+    def ask(self, prompt: Prompt) -> Answer:
+        body, start = self.body_of(prompt), time.monotonic()
+
+        def send() -> Answer:
+            reply = self._api.call("POST", "jobs", body)
+            if reply.status >= 400:
+                return Answer(0, error=str(reply.status))
+            job = self._api.ended(reply.content, _WAIT_IN_SECONDS)
+            content = self._api.fetch(job["output_url"]).content if "output_url" in job else job.get("output")
+            delivered = time.monotonic() - start
+            answer = self._recorded(job["id"], delivered)
+            if job["status"] != "succeeded":
+                return replace(answer, error="open" if job["status"] in OPEN_JOB else job["status"])
+            return _counted(answer, content)
+
+        return _safely(send)
+
+    def _recorded(self, job_id: str, delivered: float) -> Answer:
+        """By the job's record, whose clock is the functions': only differences of its times are taken."""
+        key = {"pk": {"S": f"job#{job_id}"}}
+        item = self._dynamodb.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item", {})
+        accepted, claimed, ended = (
+            float(item[name]["N"]) if name in item else None for name in ("accepted_at", "claimed_at", "ended_at")
+        )
+        attempts = int(item["attempts"]["N"]) if "attempts" in item else None
+        return Answer(
+            0,
+            last_token_in_s=min(delivered, ended - accepted) if ended and accepted else None,
+            queued_in_s=claimed - accepted if claimed and accepted else None,
+            attempts=attempts,
+            delivered_in_s=delivered,
+        )
+
+
+ROUTES: dict[str, Callable[[DeployedStack, DeployedApi], Route]] = {"generate": Generate, "chat": Chat, "jobs": Jobs}
+
+
+def _safely(send: Callable[[], Answer]) -> Answer:
+    try:
+        return send()
+    except ReadTimeoutError:
+        return Answer(0, error="timeout")
+    except (BotoCoreError, HTTPClientError, OSError):
+        return Answer(0, error="connection")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return Answer(0, error="unreadable")
+
+
+def _events(raw: Any) -> Iterator[str]:
+    """The data of each server-sent event, as soon as its line is whole. raw: urllib3's response."""
+    held = b""
+    for piece in raw.stream(_READ_IN_BYTES):
+        *lines, held = (held + piece).split(b"\n")
+        yield from (line[5:].strip().decode() for line in lines if line.startswith(b"data:"))
+
+
+def _counted(answer: Answer, content: Any) -> Answer:
+    """With the tokens that the server counted, in the words of OpenAI or of TGI and LMI."""
+    first = content[0] if isinstance(content, list) and content else content
+    if not isinstance(first, dict):
+        return answer
+    usage, details = first.get("usage") or {}, first.get("details") or {}
+    prompt, tokens = usage.get("prompt_tokens"), usage.get("completion_tokens", details.get("generated_tokens"))
+    return replace(
+        answer,
+        prompt_tokens=prompt if prompt is not None else answer.prompt_tokens,
+        answer_tokens=tokens if tokens is not None else answer.answer_tokens,
+    )

@@ -1,0 +1,174 @@
+"""Requests of a load test over HTTP, against a server that says what it did."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from botocore.credentials import Credentials
+
+from slipway.deployed_api import DeployedApi
+from slipway.measuring.loads import Stop, closed
+from slipway.measuring.percentiles import percentile
+from slipway.measuring.prompts import Prompt, Prompts
+from slipway.measuring.routes import Chat, Generate, Route
+
+PROMPT = Prompt("one two", 5)
+
+
+class Model:
+    """behave: writes the answer to a POST. served: seconds to the first and the last byte, by its own clock."""
+
+    def __init__(self) -> None:
+        self.behave: Any = lambda handler: None
+        self.bodies: list[dict[str, Any]] = []
+        self.served: list[tuple[float, float]] = []
+        model = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                answer(self, 200, {"data": [{"id": "served"}]})
+
+            def do_POST(self) -> None:
+                model.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+                model.behave(self)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}/"
+
+    def __enter__(self) -> "Model":
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def streams(self, *chunks: str, first: float = 0, each: float = 0) -> None:
+        """The server-sent events, with waits before the first and between them."""
+
+        def behave(handler: BaseHTTPRequestHandler) -> None:
+            begin = time.monotonic()
+            handler.send_response(200)
+            handler.send_header("transfer-encoding", "chunked")
+            handler.end_headers()
+            time.sleep(first)
+            at_first = time.monotonic() - begin
+            for chunk in chunks:
+                data = f"data: {chunk}\n\n".encode()
+                handler.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+                handler.wfile.flush()
+                time.sleep(each)
+            handler.wfile.write(b"0\r\n\r\n")
+            self.served.append((at_first, time.monotonic() - begin))
+
+        self.behave = behave
+
+
+def answer(handler: BaseHTTPRequestHandler, status: int, content: Any) -> None:
+    body = json.dumps(content).encode()
+    handler.send_response(status)
+    handler.send_header("content-length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def token(text: str) -> str:
+    return json.dumps({"choices": [{"delta": {"content": text}}]})
+
+
+USAGE = json.dumps({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 3}})
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    with Model() as model:
+        yield model
+
+
+def route(model: Model, kind: Any = Chat) -> Route:
+    stack: Any = SimpleNamespace(
+        api_url=model.url, region="eu-west-1", outputs={}, bodies=("inputs",), serves="a on b", clients=None
+    )
+    made: Route = kind(stack, DeployedApi(stack, Credentials("key", "secret")))
+    return made
+
+
+def test_a_stream_is_asked_for_and_its_tokens_are_counted(model: Model) -> None:
+    model.streams('{"choices": [{"delta": {"role": "assistant"}}]}', token("a"), token("b"), USAGE, "[DONE]")
+    found = route(model).ask(PROMPT)
+    assert (found.error, found.prompt_tokens, found.answer_tokens) == (None, 9, 3)
+    assert found.first_token_in_s is not None
+    assert found.last_token_in_s is not None
+    (body,) = model.bodies
+    assert (body["model"], body["stream"], body["max_tokens"]) == ("served", True, 5)
+    assert body["messages"] == [{"role": "user", "content": "one two"}]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "error"),
+    [
+        ((token("a"),), "cut"),
+        ((token("a"), '{"error": {"code": "model_error"}}'), "model_error"),
+        ((token("a"), "no json", "[DONE]"), "unreadable"),
+    ],
+)
+def test_a_stream_that_breaks_is_an_error(model: Model, chunks: tuple[str, ...], error: str) -> None:
+    model.streams(*chunks)
+    assert route(model).ask(PROMPT).error == error
+
+
+def test_a_refusal_is_its_status_and_a_server_that_is_away_a_connection(model: Model) -> None:
+    model.behave = lambda handler: answer(handler, 429, {"error": {"code": "throttled"}})
+    chat, generate = route(model), route(model, Generate)
+    assert (chat.ask(PROMPT).error, generate.ask(PROMPT).error) == ("429", "429")
+    model.__exit__()
+    away = Model()
+    made = route(model, Generate)
+    made._api.url = away.url  # type: ignore[attr-defined]
+    away._server.server_close()
+    assert made.ask(PROMPT).error == "connection"
+    model._server = away._server
+
+
+def test_a_whole_answer_is_counted_in_either_form(model: Model) -> None:
+    model.behave = lambda handler: answer(handler, 200, {"generated_text": "a", "details": {"generated_tokens": 4}})
+    found = route(model, Generate).ask(PROMPT)
+    assert (found.error, found.answer_tokens, found.first_token_in_s) == (None, 4, None)
+    assert model.bodies == [{"inputs": "one two", "parameters": {"max_new_tokens": 5}}]
+
+
+def test_known_delays_come_out_within_five_percent(model: Model) -> None:
+    """By the server's own clock, which has the machine's moods in it as the client's has."""
+    model.streams(token("a"), token("b"), token("c"), USAGE, "[DONE]", first=0.5, each=0.1)
+    drawn = Prompts("synthetic", 8, 4).drawn(1)
+    load = closed(route(model), drawn, 4, 8, Stop(), lambda: None)
+    for index, name in enumerate(("first_token_in_s", "last_token_in_s")):
+        measured = percentile([getattr(each, name) for each in load.answers], 50)
+        served = percentile([each[index] for each in model.served], 50)
+        assert measured == pytest.approx(served, rel=0.05, abs=0.1 if index else 0)
+
+
+def test_each_tenth_request_that_fails_is_counted(model: Model) -> None:
+    lock, asked = threading.Lock(), [0]
+
+    def behave(handler: BaseHTTPRequestHandler) -> None:
+        with lock:
+            asked[0] += 1
+            status = 503 if asked[0] % 10 == 0 else 200
+        answer(handler, status, {"generated_text": "a"})
+
+    model.behave = behave
+    load = closed(route(model, Generate), Prompts("synthetic", 8, 4).drawn(1), 4, 60, Stop(), lambda: None)
+    assert [each.error for each in load.answers].count("503") == 6
+    assert [each.error for each in load.answers].count(None) == 54
