@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from llm_hosting.preflight.alternatives import Alternative
+from llm_hosting.preflight.suitable_type import OTHER_MACHINES
 from llm_hosting.resolution import Resolution
-
-OTHER_MACHINES = "image-fits-platform"  # the rule that leaves GPUs to images for GPUs
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def test_a_lock_decides_not_the_name() -> None:
     assert shape
     content = {"model": {"id": "my-org/tiny-1b"}, "serving": {"max_model_len": 4096}}
     deployment = Deployment.model_validate(content | {"hosting": {"instance_type": "ml.g5.xlarge"}})
-    locked = deployment.with_lock(ModelLock("my-org/tiny-1b", None, HUB, "0" * 40, shape, None, {}))
+    locked = deployment.with_lock(ModelLock("my-org/tiny-1b", None, HUB, "0" * 40, shape, None, {}, False))
     found = {each.instance.type: each for each in alternatives(locked, context=None, requests=1)}
     assert [problem.rule for problem in found["ml.g5.xlarge"].problems] == ["weights-fit-memory"]
     assert not found["ml.g5.24xlarge"].problems

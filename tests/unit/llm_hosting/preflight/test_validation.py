@@ -105,7 +105,9 @@ def test_a_disk_that_cannot_be_made_larger_asks_for_another_type() -> None:
     (finding,) = (each for each in findings(changes) if each.rule == "weights-fit-disk")
     assert finding.field == "hosting.instance_type"
     assert "250 GB of disk on ml.g6.xlarge do not hold the 352.5 GB" in finding.message
-    assert finding.message.endswith("use a larger type of the family.")
+    assert finding.message.endswith(
+        "use a type with more disk, such as ml.p4de.24xlarge (more than EC2's 27.45 USD an hour)."
+    )
 
 
 def written(folder: Path, **serving: Any) -> Path:
