@@ -11,7 +11,7 @@ from typing import Any
 from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError
-from llm_hosting.preflight.alternatives import Alternative, alternatives
+from llm_hosting.preflight.alternatives import Alternative, alternatives, left_out
 from llm_hosting.preflight.report import facts_of
 from llm_hosting.preflight.validation import validate_file
 from slipway.report.recommendation import Recommendation
@@ -83,6 +83,7 @@ def _as_json(found: Recommendation) -> dict[str, Any]:
         "facts": found.facts,
         "requests": found.requests,
         "context": found.context,
+        "left_out": left_out(found.resolution.deployment),
         "instance_types": [_type_as_json(each) for each in found.alternatives],
     }
 
