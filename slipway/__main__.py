@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
@@ -18,6 +18,7 @@ except ModuleNotFoundError as error:
     sys.exit(f"This Python has no {error.name}: run `make setup`, then `source .venv/bin/activate`.")
 
 _FILE = "name or path of a deployment file"
+_MOST_TYPES = 5  # of one deployment
 REQUESTS = 4  # at once, of a recommendation
 _REGION = "where it is deployed (default AWS_REGION, or your profile's)"
 _TIMEOUT = "seconds to wait for a job, which may have to start an instance or a machine (default 1800)"
@@ -109,7 +110,7 @@ def _add_render(commands: Any) -> None:
 def _add_check_options(check: argparse.ArgumentParser) -> None:
     check.add_argument("deployments", nargs="+", metavar="deployment", help=f"{_FILE}; with --on also a model's id")
     check.add_argument("--on", type=_types, default=(), metavar="TYPES", help="on these instance types instead: a,b")
-    check.add_argument("--engine", help="another engine than the file's, or than the default")
+    check.add_argument("--engine", type=_engine, help="another engine than the file's, or than the default")
     check.add_argument("--recommend", action="store_true", help="which instance types hold the model, cheapest first")
     check.add_argument("--context", type=_count, metavar="TOKENS", help="with --recommend: of one request")
     requests = f"with --recommend: at once (default {REQUESTS})"
@@ -418,7 +419,24 @@ def _count(text: str) -> int:
 
 
 def _types(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",") if each.strip()]
+    from llm_hosting.catalog.instances import types_for
+    from llm_hosting.preflight.nearest import nearest
+
+    types, known = [each.strip() for each in text.split(",")], types_for("realtime") | types_for("ec2")
+    if other := [each for each in types if each not in known]:
+        raise argparse.ArgumentTypeError(f"{other[0]!r} is no instance type; use {nearest(other[0], known)}")
+    if len(types) > _MOST_TYPES:
+        raise argparse.ArgumentTypeError(f"{len(types)} types are too many; name at most {_MOST_TYPES}")
+    return types
+
+
+def _engine(text: str) -> str:
+    from llm_hosting.deployment import Serving
+    from llm_hosting.preflight.nearest import nearest
+
+    if text not in (engines := get_args(Serving.model_fields["engine"].annotation)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no engine; use {nearest(text, engines)}")
+    return text
 
 
 def _one_name(text: str) -> str:

@@ -12,7 +12,9 @@ from typing import Any
 from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_file import DeploymentError, overlay_of, sets_over_base
 from llm_hosting.deployment_paths import UnknownDeploymentError, stack_name
+from llm_hosting.finding import LEVELS
 from llm_hosting.model_lock import ModelLock
+from llm_hosting.preflight.model_rules import gated_model_needs_token
 from llm_hosting.preflight.report import Report, build_report, unreadable
 from llm_hosting.preflight.validation import validate_file
 from slipway.account.account import Account, is_used
@@ -47,8 +49,7 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
     """
     handlers = handler_folders(root / "model_src")
     try:
-        with TemporaryDirectory() as folder:
-            results = [_checked(name, root, Path(folder), handlers, options) for name in names]
+        results = [_checked(name, root, handlers, options) for name in names]
     except (UnknownDeploymentError, DeploymentError, UnaskedError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -78,11 +79,22 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
     return 2 if any(report.verdict == "not asked" for report in reports) else 0
 
 
-def _checked(name: str, root: Path, folder: Path, handlers: Sequence[str], options: Options) -> CheckResult:
-    """folder: for files of deployments that are not written."""
-    about = subject(name, root, folder, types=options.on, engine=options.engine, hub=options.hub)
-    result = check(about.path, handlers, options.region, about.lock)
-    return replace(result, report=replace(result.report, facts=f"{result.report.facts}{about.note}"))
+def _checked(name: str, root: Path, handlers: Sequence[str], options: Options) -> CheckResult:
+    with TemporaryDirectory() as folder:  # for a file that nobody wrote
+        about = subject(name, root, Path(folder), types=options.on, engine=options.engine, hub=options.hub)
+        result = check(about.path, handlers, options.region, about.lock)
+    report = replace(result.report, facts=f"{result.report.facts}{about.note}")
+    return replace(result, report=report if about.is_written else _of_model_alone(report))
+
+
+def _of_model_alone(report: Report) -> Report:
+    """The secret with a token is for a file to name: that it is missing refuses no type."""
+    findings = [
+        replace(each, level="warning") if each.rule == gated_model_needs_token.id else each for each in report.findings
+    ]
+    findings.sort(key=lambda each: LEVELS.index(each.level))
+    is_refused = any(each.level == "error" for each in findings)
+    return replace(report, findings=findings, verdict="refused" if is_refused else "ready")
 
 
 def _with_account(result: CheckResult) -> CheckResult:

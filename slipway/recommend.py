@@ -70,7 +70,7 @@ def _recommendation(name: str, root: Path, folder: Path, question: Question) -> 
     judged = alternatives(deployment, context=question.context, requests=question.requests)
     if question.types:
         judged = [each for each in judged if each.instance.type in question.types]
-    facts = f"{facts_of(about.path.stem, validation.resolution)}{about.note}"
+    facts = f"{facts_of(validation.resolution)}{about.note}"
     context = next((each.figures.context for each in judged), None)
     return Recommendation(about.path.stem, validation.resolution, facts, question.requests, context, tuple(judged))
 

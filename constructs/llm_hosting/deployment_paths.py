@@ -47,6 +47,12 @@ def stack_name(path: Path) -> str:
     return f"{base.stem}-{path.stem}" if base else path.stem
 
 
+def spoken_name(path: Path) -> str:
+    """As the command line takes it: `<base>/<overlay>` for an overlay."""
+    base = base_of(path)
+    return f"{base.stem}/{path.stem}" if base else path.stem
+
+
 def same_stack(path: Path, folder: Path) -> Path | None:
     """Another file of the folder `deployments/` that describes the stack of the same name."""
     own, name = Path(os.path.abspath(path)), stack_name(path)

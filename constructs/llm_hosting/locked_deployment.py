@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from .deployment import Deployment
-from .deployment_paths import base_of
+from .deployment_paths import base_of, spoken_name
 from .finding import Finding
 from .model_lock import LockError, read_lock
 
@@ -22,7 +22,7 @@ def locked(deployment: Deployment, path: Path) -> tuple[Deployment, list[Finding
     file = next((each for each in (own, lock_path(base) if base else own) if each.is_file()), None)
     if file is None:
         return deployment, []
-    model, again = deployment.model, f"run python -m slipway lock {path.stem}, or remove {file.name}"
+    model, again = deployment.model, f"run python -m slipway lock {spoken_name(path)}, or remove {file.name}"
     try:
         lock = read_lock(file.read_text(), file.name)
     except LockError as error:

@@ -11,7 +11,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.deployment import Deployment
-from llm_hosting.model_lock import VERSION
+from llm_hosting.model_lock import VERSION, LockError, lock_of
 from llm_hosting.resolution.formats import BYTES_PER_PARAMETER
 from slipway.aws_errors import sentence
 from slipway.locking.file_summary import summary
@@ -44,16 +44,23 @@ _LEFT_PLAIN = ("modules_to_not_convert", "ignore", "exclude_modules", "ignored_l
 def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str, Any]:
     """Read the folder, else the prefix that holds the weights, else the repository on the Hub.
 
-    Raises UnreadableModelError.
+    Raises UnreadableModelError, also for facts that no model has.
     """
     try:
-        return _content(deployment, folder)
+        content = _content(deployment, folder)
+        lock_of(content, content["source"])
+        return content
     except (HubError, PrefixError, SelectionError, StagingError) as error:
         raise UnreadableModelError(str(error)) from None
     except (BotoCoreError, ClientError) as error:
         raise UnreadableModelError(sentence(error)) from None
     except OSError as error:
         raise UnreadableModelError(f"{error.filename or folder} can't be read: {error.strerror or error}.") from None
+    except LockError as error:
+        raise UnreadableModelError(f"{deployment.model.id} {error}.") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # of its settings
+        problem = f"holds settings that no model has ({type(error).__name__}: {error})"
+        raise UnreadableModelError(f"{deployment.model.id} {problem}.") from None
 
 
 def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
@@ -157,7 +164,7 @@ def _facts(
     parameters = weights.parameters if weights else _by_size(loaded, facts)
     known = parameters if parameters and not packing else None
     facts["parameters_in_billions"] = round(known / 1e9, 4) if known else None
-    if known and (experts := active_share(config)):
+    if known and (experts := active_share(config)) and experts[0] < known:
         facts["active_parameters_in_billions"] = round((known - experts[0] + experts[1]) / 1e9, 4)
     return facts, packing, weights.bytes_by_dtype if weights else None
 

@@ -1,13 +1,18 @@
 """config.json of a model -> the catalog's facts, by the names that transformers' configurations have for them."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 Config = Mapping[str, Any]
 
-_TEXT_PARTS = ("text_config", "llm_config", "language_config", "thinker_config")  # of models that read images, too
+# Of models that read images, too, or have an encoder.
+_TEXT_PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
 _DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "half": "fp16", "float": "fp32"}
-_ATTENTION = ("full_attention", "sliding_attention", "chunked_attention", "attention")  # in `layer_types`
+# In `layer_types`: layers that keep a state of fixed size or none; all others keep keys and values.
+_WITHOUT_CACHE = ("linear_attention", "mamba", "conv", "recurrent", "moe", "mlp", "ssm")
+_FEED_FORWARD = ("sparse", "dense")
+_TWO_ATTENTIONS_EACH = ("longcat_flash",)
 _FULLY_SCALED = (
     "su",
     "longrope",
@@ -17,6 +22,8 @@ _FULLY_SCALED = (
     "proportional",
 )  # the context in the file is the scaled
 _FOUR_TIMES = ("gpt2", "bloom", "gptj", "gpt_neo", "codegen", "gpt_bigcode", "RefinedWeb", "RefinedWebModel", "falcon")
+_WINDOWED = re.compile("sliding|chunked|window")
+_MOST_LAYERS, _LARGEST_FACTOR = 10_000, 10_000
 _PLAIN_METHODS = {"awq": "awq", "gptq": "gptq", "fp8": "fp8", "fbgemm_fp8": "fp8", "mxfp4": "mxfp4"}
 
 
@@ -26,17 +33,18 @@ def facts_of(config: Config) -> dict[str, Any]:
     Without parameters, the size of the files and access, which the files say.
     """
     text = _text(config)
-    architectures = config.get("architectures") or text.get("architectures") or [""]
-    heads, hidden = _heads(text), _first(text, "hidden_size", "n_embd", "d_model", "dim")
+    named = config.get("architectures") or text.get("architectures")
+    heads, hidden = _heads(text), _number(text, "hidden_size", "n_embd", "d_model", "dim", "emb_dim", "embed_dim")
     return {
-        "architecture": architectures[0],
+        "architecture": str(named[0]) if isinstance(named, list) and named else "",
         "layers": _layers_with_cache(text),
         "heads": heads,
         "kv_heads": _kv_heads(text, heads),
         "head_size": _head_size(text, heads, hidden),
         "hidden_size": hidden,
         "intermediate_size": _narrowest(text, hidden),
-        "vocabulary": _first(text, "vocab_size", "padded_vocab_size") or config.get("vocab_size"),
+        "vocabulary": _number(text, "vocab_size", "padded_vocab_size", "tgt_vocab_size")
+        or _number(config, "vocab_size"),
         "context": _context(text),
         "sliding_window": _window(text),
         "latent_size": _latent(text),
@@ -46,14 +54,16 @@ def facts_of(config: Config) -> dict[str, Any]:
 
 def quantization_of(config: Config) -> tuple[str | None, int | None, str | None]:
     """The catalog's word for the files' format, weights that share a scale, and the method of an unknown format."""
-    quantized = config.get("quantization_config") or _text(config).get("quantization_config") or {}
-    if not quantized:
+    given = config.get("quantization_config") or _text(config).get("quantization_config")
+    if not given:
         return None, None, None
+    quantized = _mapping(given)
     method = str(quantized.get("quant_method", "")).lower()
-    groups: Config = quantized.get("config_groups") or {}
-    group: Config = next((each.get("weights") or {} for each in groups.values()), {})
-    sizes = quantized.get("weight_block_size") or [quantized.get("group_size") or group.get("group_size")]
-    block = sizes[0] if isinstance(sizes[0], int) and sizes[0] > 0 else None
+    groups = [_mapping(_mapping(each).get("weights")) for each in _mapping(quantized.get("config_groups")).values()]
+    group = next(filter(None, groups), {})
+    sizes = quantized.get("weight_block_size")
+    block = _number({"block": sizes[0] if isinstance(sizes, list) and sizes else None}, "block")
+    block = block or _number(quantized, "group_size") or _number(group, "group_size")
     if method == "bitsandbytes":
         known = "bitsandbytes4" if quantized.get("load_in_4bit") else "bitsandbytes8"
     elif method in ("compressed-tensors", "modelopt"):
@@ -69,20 +79,40 @@ def quantization_of(config: Config) -> tuple[str | None, int | None, str | None]
 def active_share(config: Config) -> tuple[int, int] | None:
     """Parameters of all experts, and of those that a token passes; None = no mixture of experts."""
     text = _text(config)
-    inner = text.get("ffn_config") or {}
-    experts = _first(text, "num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts") or _first(
-        inner, "moe_num_experts"
+    inner = {**text, **_mapping(text.get("ffn_config"))}
+    experts = _number(
+        inner, "num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_routed_experts"
     )
-    used = _first(text, "num_experts_per_tok", "moe_top_k", "top_k_experts", "moe_k") or _first(inner, "moe_top_k")
-    hidden = _first(text, "hidden_size", "d_model")
-    width = _first(text, "moe_intermediate_size", "expert_ffn_hidden_size") or _first(inner, "ffn_hidden_size")
-    width = width or _first(text, "intermediate_size", "ffn_dim")
-    layers = _first(text, "num_hidden_layers", "n_layers")
-    if not (experts and used and hidden and width and layers) or experts == 1:
+    used = _number(
+        inner, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_top_k", "top_k_experts", "moe_k"
+    )
+    hidden = _number(text, "hidden_size", "d_model")
+    width = _number(inner, "moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size")
+    width = width or _number(inner, "ffn_hidden_size", "intermediate_size", "ffn_dim")
+    sparse = _sparse_layers(text)
+    if not (experts and used and hidden and width and sparse) or experts == 1:
         return None
-    sparse = layers - (_first(text, "first_k_dense_replace") or 0)
-    each = sparse * 3 * hidden * width
+    matrices = 2 if str(_first(text, "mlp_hidden_act", "hidden_act")).startswith("relu") else 3
+    each = sparse * matrices * hidden * width
     return experts * each, used * each
+
+
+def _sparse_layers(text: Config) -> int:
+    """Layers whose feed-forward part is a mixture; 0 = not known."""
+    layers = _number(text, "num_hidden_layers", "n_layers", "num_layers") or 0
+    for kinds, word in ((text.get("mlp_layer_types"), "sparse"), (_kinds(text), "moe")):
+        if isinstance(kinds, list) and word in kinds:
+            return int(kinds.count(word))
+    if pattern := text.get("hybrid_override_pattern"):  # Nemotron-H
+        return str(pattern).count("E")
+    for name in ("moe_layers", "moe_layer_freq"):
+        if isinstance(chosen := text.get(name), list) and chosen:
+            return len(chosen) if name == "moe_layers" else chosen.count(1)
+    dense = _number(text, "first_k_dense_replace", "num_dense_layers", "moe_layer_start_index") or 0
+    only = text.get("mlp_only_layers")
+    dense = dense or (len(only) if isinstance(only, list) else 0)
+    period = _number(text, "decoder_sparse_step", "interleave_moe_layer_step", "expert_layer_period", "moe_layer_freq")
+    return max(0, layers - dense) // (period or 1)
 
 
 def _text(config: Config) -> Config:
@@ -97,89 +127,103 @@ def _first(config: Config, *names: str) -> Any:
     return next((config[name] for name in names if config.get(name) is not None), None)
 
 
+def _number(config: Config, *names: str) -> int | None:
+    """The first that is a positive whole number."""
+    given = (config.get(name) for name in names)
+    return next((each for each in given if isinstance(each, int) and not isinstance(each, bool) and each > 0), None)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
 def _heads(text: Config) -> int | None:
-    found: int | None = _first(
-        text, "decoder_attention_heads", "num_attention_heads", "n_head", "num_heads", "n_heads", "num_query_heads"
-    )
-    return found if isinstance(found, int) else None
+    names = ("decoder_attention_heads", "num_decoder_attention_heads", "num_attention_heads", "attention_heads")
+    return _number(text, *names, "n_head", "num_heads", "n_heads", "num_query_heads")
 
 
 def _head_size(text: Config, heads: int | None, hidden: int | None) -> int | None:
     """With latent attention that of a key, which engines cache where they do not cache the latent vector."""
-    if text.get("kv_lora_rank") and (plain := text.get("qk_nope_head_dim")):
-        return int(plain) + int(text.get("qk_rope_head_dim") or 0)
-    given: int | None = _first(text, "head_dim", "kv_channels", "d_kv")
+    if _number(text, "kv_lora_rank") and (plain := _number(text, "qk_nope_head_dim")):
+        return plain + (_number(text, "qk_rope_head_dim") or 0)
+    given = _number(text, "attention_head_dim", "head_dim", "kv_channels", "d_kv")
     return given or (hidden // heads if hidden and heads else None)
 
 
 def _kv_heads(text: Config, heads: int | None) -> int | None:
-    inner = text.get("attn_config") or {}
+    inner = _mapping(text.get("attn_config"))
     if text.get("multi_query_attention"):  # ChatGLM
-        return _first(text, "multi_query_group_num") or 1
+        return _number(text, "multi_query_group_num") or 1
     if text.get("multi_query") and not text.get("new_decoder_architecture"):  # Falcon 7B, StarCoder
         return 1
-    found = _first(text, "num_key_value_heads", "num_kv_heads", "n_head_kv") or _first(inner, "kv_n_heads")
-    return found if isinstance(found, int) else heads
+    given = _number(text, "num_key_value_heads", "num_kv_heads", "n_head_kv") or _number(inner, "kv_n_heads")
+    return given or heads
 
 
 def _layers_with_cache(text: Config) -> int | None:
     """Of a hybrid those with attention: the others keep a state of fixed size."""
-    total = _first(
-        text, "num_decoder_layers", "decoder_layers", "num_hidden_layers", "n_layer", "num_layers", "n_layers"
+    total = _number(
+        text, "num_decoder_layers", "decoder_layers", "num_hidden_layers", "n_layer", "num_layers", "n_layers", "layers"
     )
-    if not isinstance(total, int):
+    if kinds := _kinds(text):
+        return sum(kind not in _WITHOUT_CACHE for kind in kinds)
+    if total is None or text.get("state_size"):  # Mamba
         return None
-    if kinds := text.get("layer_types"):
-        return sum(kind in _ATTENTION for kind in kinds)
     if pattern := text.get("hybrid_override_pattern"):  # Nemotron-H
         return str(pattern).count("*")
-    if (chosen := text.get("attn_layer_indices")) is not None:  # Bamba
+    if isinstance(chosen := text.get("attn_layer_indices"), list):  # Bamba
         return len(chosen)
-    if period := _first(text, "attn_layer_period", "full_attention_interval"):  # Jamba, Qwen3-Next
-        return total // int(period)
-    return None if text.get("state_size") and not _heads(text) else total
+    if isinstance(blocks := text.get("block_types"), list) and "attention" in blocks:  # RecurrentGemma
+        return [blocks[layer % len(blocks)] for layer in range(min(total, _MOST_LAYERS))].count("attention")
+    if period := _number(text, "attn_layer_period", "full_attention_interval"):  # Jamba, Qwen3-Next
+        return total // period
+    return 2 * total if text.get("model_type") in _TWO_ATTENTIONS_EACH else total
+
+
+def _kinds(text: Config) -> list[str]:
+    """Of the layers, one by one; empty = all are alike."""
+    given = _first(text, "layer_types", "layers_block_type")
+    kinds = [str(each) for each in given] if isinstance(given, list) else []
+    return kinds if set(kinds) - set(_FEED_FORWARD) else []
 
 
 def _context(text: Config) -> int | None:
     names = ("max_position_embeddings", "n_positions", "max_sequence_length", "max_seq_len", "seq_length", "n_ctx")
-    found = _first(text, *names, "model_max_length", "max_target_positions")
-    rope = text.get("rope_scaling") or text.get("rope_parameters") or {}
-    kind = rope.get("rope_type", rope.get("type", "default")) if isinstance(rope, Mapping) else "default"
-    factor = rope.get("factor") if isinstance(rope, Mapping) else None
-    if not isinstance(found, int) or kind in _FULLY_SCALED or not factor or "gemma3" in str(text.get("model_type")):
-        return found if isinstance(found, int) else None
-    base = rope.get("original_max_position_embeddings") or found if kind == "yarn" else found
-    return int(base * factor)
+    found = _number(text, *names, "model_max_length", "max_target_positions")
+    rope = _mapping(text.get("rope_scaling") or text.get("rope_parameters"))
+    kind, factor = rope.get("rope_type", rope.get("type", "default")), rope.get("factor")
+    is_scaled = isinstance(factor, int | float) and 0 < factor < _LARGEST_FACTOR
+    if not found or kind in _FULLY_SCALED or not is_scaled or "gemma3" in str(text.get("model_type")):
+        return found
+    base = _number(rope, "original_max_position_embeddings") if kind == "yarn" else None
+    return int((base or found) * float(str(factor)))
 
 
 def _window(text: Config) -> int | None:
-    kinds = text.get("layer_types")
-    if text.get("use_sliding_window") is False or (
-        kinds and not set(kinds) & {"sliding_attention", "chunked_attention"}
-    ):
+    kinds = _kinds(text)
+    if text.get("use_sliding_window") is False or (kinds and not any(_WINDOWED.search(kind) for kind in kinds)):
         return None
-    found = _first(text, "sliding_window", "attention_chunk_size")
-    return found if isinstance(found, int) else None
+    return _number(text, "sliding_window", "attention_chunk_size", "attention_window_size")
 
 
 def _latent(text: Config) -> int | None:
-    rank, rotary = text.get("kv_lora_rank"), text.get("qk_rope_head_dim")
+    rank, rotary = _number(text, "kv_lora_rank"), _number(text, "qk_rope_head_dim")
     return rank + rotary if rank and rotary else None
 
 
 def _narrowest(text: Config, hidden: int | None) -> int | None:
-    inner = text.get("ffn_config") or {}
+    inner = _mapping(text.get("ffn_config"))
     widths = [
-        text.get("moe_intermediate_size"),
-        text.get("shared_expert_intermediate_size"),
-        inner.get("ffn_hidden_size"),
+        _number(text, "moe_intermediate_size"),
+        _number(text, "shared_expert_intermediate_size"),
+        _number(inner, "ffn_hidden_size"),
     ]
-    if found := [width for width in widths if isinstance(width, int) and width]:
+    if found := [width for width in widths if width]:
         return min(found)
-    width = _first(text, "decoder_ffn_dim", "ffn_dim", "intermediate_size", "n_inner", "d_ff", "ffn_hidden_size")
+    width = _number(text, "decoder_ffn_dim", "ffn_dim", "intermediate_size", "n_inner", "d_ff", "ffn_hidden_size")
     if width is None and hidden and text.get("model_type") in _FOUR_TIMES:
         return 4 * hidden
-    return width if isinstance(width, int) else None
+    return width
 
 
 def _of_groups(quantized: Config, group: Config) -> str:
@@ -189,5 +233,10 @@ def _of_groups(quantized: Config, group: Config) -> str:
         return algorithm
     if "nvfp4" in form or "mxfp4" in form:
         return "nvfp4" if "nvfp4" in form else "mxfp4"
-    kinds = {("float", 8): "fp8", ("int", 8): "int8", ("int", 4): "gptq", ("float", 4): "nvfp4"}
-    return kinds.get((str(group.get("type")), int(group.get("num_bits") or 0)), "")
+    kinds: dict[tuple[str, int | None], str] = {
+        ("float", 8): "fp8",
+        ("int", 8): "int8",
+        ("int", 4): "gptq",
+        ("float", 4): "nvfp4",
+    }
+    return kinds.get((str(group.get("type")), _number(group, "num_bits")), "")

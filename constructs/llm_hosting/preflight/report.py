@@ -10,6 +10,7 @@ from ..overlay import SetOverBase
 from ..resolution import Placement, Resolution
 from ..resolution.memory import GB, weights_in_files
 from .estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
+from .model_rules import gated_model_needs_token
 from .rule import RULES
 from .suitable_type import OTHER_MACHINES, suitable_type
 
@@ -125,7 +126,7 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
         engine=deployment.serving.engine,
         version=resolution.version,
         image=resolution.image,
-        facts=facts_of(name, resolution),
+        facts=facts_of(resolution),
         mode=deployment.hosting.mode,
         region=deployment.region,
         verdict="refused" if any(finding.level == "error" for finding in findings) else "ready",
@@ -141,7 +142,9 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
 
 def _suitable_type(resolution: Resolution, speaking: Collection[str]) -> str:
     """speaking: ids of the rules with a finding."""
-    errors = sorted((rule for rule in RULES if rule.level == "error"), key=lambda rule: rule.id not in speaking)
+    # That a secret is not named yet speaks against no type.
+    errors = [rule for rule in RULES if rule.level == "error" and rule.id != gated_model_needs_token.id]
+    errors.sort(key=lambda rule: rule.id not in speaking)
     if errors[0].id not in speaking:
         return ""
     kinds = {placement.instance.kind for placement in resolution.placements}
@@ -150,12 +153,16 @@ def _suitable_type(resolution: Resolution, speaking: Collection[str]) -> str:
     return found.with_price if found else ""
 
 
-def facts_of(name: str, resolution: Resolution) -> str:
-    """Where the facts about the model come from. name: of the deployment."""
-    container, ask = resolution.container, f"python -m slipway lock {name} asks the model itself"
-    if container.lock:
-        return container.lock.shape.source
-    return "the catalog" if container.shape else f"unknown; {ask}"
+def facts_of(resolution: Resolution) -> str:
+    """Where the facts about the model come from."""
+    container, model = resolution.container, resolution.deployment.model
+    source = container.lock.shape.source if container.lock else "the catalog" if container.shape else "unknown"
+    by_hand = {
+        "model.parameters_in_billions": model.parameters_in_billions,
+        "model.quantization": model.quantization,
+    }
+    named = ", ".join(name for name, value in by_hand.items() if value)
+    return f"{source}; of the file: {named}" if named else source
 
 
 def _quotas(resolution: Resolution) -> Iterator[Quota]:

@@ -1,15 +1,20 @@
 """Configurations as the Hub has them, against the catalog's rows, which were written by hand."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from llm_hosting.catalog.models import model_shape
+from slipway.locking import model_config
 from slipway.locking.model_config import active_share, facts_of, quantization_of
 
 CONFIGS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("configs.yaml").read_text())
+NAMES = sorted(set(re.findall(r'"(\w+)"', Path(str(model_config.__file__)).read_text())))
 HYBRIDS: dict[str, dict[str, Any]] = {
     "layer_types": {"num_hidden_layers": 4, "layer_types": ["linear_attention"] * 3 + ["full_attention"]},
     "interval": {"num_hidden_layers": 4, "full_attention_interval": 4},
@@ -64,3 +69,19 @@ def test_a_scaled_context_is_the_scaled_one() -> None:
 @pytest.mark.parametrize("method", ["hqq", "aqlm", "gptq"])
 def test_a_format_of_unknown_size_is_named(method: str) -> None:
     assert quantization_of({"quantization_config": {"quant_method": method, "bits": 3}}) == (None, None, method)
+
+
+_ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 1 << 70) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=6),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), _ANYTHING, max_size=12))
+def test_no_configuration_is_too_strange(config: dict[str, Any]) -> None:
+    facts = facts_of(config)
+    for name, value in facts.items():
+        assert value is None or (isinstance(value, str) if name in ("architecture", "dtype") else value >= 0), name
+    quantization_of(config)
+    active_share(config)
