@@ -62,14 +62,18 @@ def _recommendation(name: str, root: Path, folder: Path, question: Question) -> 
     if validation.resolution is None:
         raise DeploymentError(about.path, [f"{each.place}: {each.message}" for each in validation.errors])
     deployment = validation.resolution.deployment
-    if all(placement.memory.weights is None for placement in validation.resolution.placements):
+    judged = alternatives(deployment, context=question.context, requests=question.requests)
+    if question.types:
+        judged = [each for each in judged if each.instance.type in question.types]
+    if len(judged) < len(set(question.types)):
+        known = {each.instance.type for each in judged}
+        others = ", ".join(name for name in question.types if name not in known)
+        raise UnaskedError(f"--on {others}: no type for hosting.mode {deployment.hosting.mode}.")
+    if all(each.figures.weights_in_gb is None for each in judged):
         problem = (
             f"No type can be recommended: how much memory {deployment.model.id} takes is not known; ask it by --hub."
         )
         raise UnaskedError(problem)
-    judged = alternatives(deployment, context=question.context, requests=question.requests)
-    if question.types:
-        judged = [each for each in judged if each.instance.type in question.types]
     facts = f"{facts_of(validation.resolution)}{about.note}"
     context = next((each.figures.context for each in judged), None)
     return Recommendation(about.path.stem, validation.resolution, facts, question.requests, context, tuple(judged))

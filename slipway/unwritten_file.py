@@ -50,8 +50,9 @@ def on_types(path: Path, types: Sequence[str], engine: str | None, folder: Path)
     content = deployment.model_dump(mode="json", exclude_unset=True)
     if types:
         content["hosting"]["instance_type"] = list(types)
-    if engine:
+    if engine and engine != deployment.serving.engine:
         content.setdefault("serving", {})["engine"] = engine
+        content["serving"].pop("version", None)  # each engine has its own
     return _write(content, stack_name(path), folder), deployment.lock
 
 
