@@ -12,11 +12,14 @@ _LOADED = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
 
 
 def summary(files: Sequence[HubFile]) -> dict[str, str]:
-    """Size and checksum by path; for shards their sum and count, and the checksum of what would be their lines."""
+    """Size and checksum by path; for shards their sum and count, and the checksum of what would be their lines.
+
+    The only one of several shards is still one of them: the others are missing.
+    """
     found = {}
     for name, group in groupby(sorted(files, key=lambda file: file.path), lambda file: _SHARD.sub("*", file.path)):
         shards = list(group)
-        if len(shards) == 1:
+        if len(shards) == 1 and (name == shards[0].path or "-of-00001." in name):
             found[shards[0].path] = f"{shards[0].size} {shards[0].checksum}"
             continue
         lines = "".join(f"{file.path} {file.size} {file.checksum}\n" for file in shards)
