@@ -56,9 +56,10 @@ def facts_of(config: Config) -> dict[str, Any]:
 
 def quantization_of(config: Config) -> tuple[str | None, int | None, str | None]:
     """The catalog's word for the files' format, weights that share a scale, and the method of an unknown format."""
-    quantized = settings_of(config, "quantization_config")
-    if not quantized:
+    given = config.get("quantization_config") or _text(config).get("quantization_config")
+    if not given:
         return None, None, None
+    quantized = _mapping(given)
     method = str(quantized.get("quant_method", "")).lower()
     groups = [_mapping(_mapping(each).get("weights")) for each in _mapping(quantized.get("config_groups")).values()]
     group = next(filter(None, groups), {})
@@ -79,9 +80,7 @@ def quantization_of(config: Config) -> tuple[str | None, int | None, str | None]
 
 def settings_of(config: Config, *names: str) -> Config:
     """The first of these that is an object, of the model or of its part that generates text; empty = none."""
-    return next(
-        (found for part in (config, _text(config)) for name in names if (found := _mapping(part.get(name)))), {}
-    )
+    return next((found for part in (config, _text(config)) for name in names if (found := _mapping(part.get(name)))), {})
 
 
 def short(value: Any) -> Any:
@@ -126,7 +125,7 @@ def _sparse_layers(text: Config) -> int:
         return str(pattern).count("E")
     for name in ("moe_layers", "moe_layer_freq"):
         if isinstance(chosen := text.get(name), list) and chosen:
-            return sum(chosen) if set(chosen) <= {0, 1} and name.endswith("freq") else len(chosen)
+            return len(chosen) if name == "moe_layers" else chosen.count(1)
     dense = _number(text, "first_k_dense_replace", "num_dense_layers", "moe_layer_start_index") or 0
     only = text.get("mlp_only_layers")
     dense = dense or (len(only) if isinstance(only, list) else 0)

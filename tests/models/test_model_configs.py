@@ -1,4 +1,4 @@
-"""What `slipway lock` reads from config.json, against transformers: the defaults of its classes are published models."""
+"""What `slipway lock` reads from config.json, against transformers, whose defaults are those of published models."""
 
 import importlib
 import json

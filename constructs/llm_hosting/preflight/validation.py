@@ -118,3 +118,7 @@ def load(path: Path, handlers: Collection[str]) -> tuple[Resolution, list[Findin
 
 def _is_below(finding: Finding, refused: Collection[Finding]) -> bool:
     return any(f"{finding.field}.".startswith(f"{each.field}.") for each in refused)
+
+
+# Whatever was imported first: findings and the reference keep one order.
+RULES.sort(key=lambda rule: (rule.law.__module__, rule.law.__code__.co_firstlineno))

@@ -1,6 +1,7 @@
 """`check --recommend`: which instance types hold a model."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from llm_hosting.catalog.instances import instances
 from llm_hosting.catalog.models import model_shape
 from llm_hosting.deployment import Deployment
-from llm_hosting.model_lock import HUB, ModelLock
+from llm_hosting.model_lock import VERSION, read_lock
 from llm_hosting.preflight.alternatives import alternatives
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import resolve
@@ -86,9 +87,11 @@ def test_published_times_are_measured_and_others_estimated(capsys: pytest.Captur
 def test_a_lock_decides_not_the_name() -> None:
     shape = model_shape("Qwen/Qwen3-32B")
     assert shape
-    content = {"model": {"id": "my-org/tiny-1b"}, "serving": {"max_model_len": 4096}}
-    deployment = Deployment.model_validate(content | {"hosting": {"instance_type": "ml.g5.xlarge"}})
-    locked = deployment.with_lock(ModelLock("my-org/tiny-1b", None, HUB, "0" * 40, shape, None, {}))
+    settings = {"model": {"id": "my-org/tiny-1b"}, "serving": {"max_model_len": 4096}}
+    deployment = Deployment.model_validate(settings | {"hosting": {"instance_type": "ml.g5.xlarge"}})
+    facts = {name: value for name, value in asdict(shape).items() if name not in ("ids", "source")}
+    content = {"version": VERSION, "model": "my-org/tiny-1b", "commit": "0" * 40, "facts": facts}
+    locked = deployment.with_lock(read_lock(json.dumps(content), "lock"))
     found = {each.instance.type: each for each in alternatives(locked, context=None, requests=1)}
     assert [problem.rule for problem in found["ml.g5.xlarge"].problems] == ["weights-fit-memory"]
     assert not found["ml.g5.24xlarge"].problems

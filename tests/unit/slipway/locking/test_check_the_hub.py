@@ -96,22 +96,21 @@ def test_a_hub_that_is_away_can_not_be_asked(
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "fact"),
     [
-        {"num_hidden_layers": -3},
-        {"hidden_size": [1, 2], "head_dim": None},
-        {"quantization_config": "gptq"},
-        {"architectures": [None]},
+        ({"num_hidden_layers": -3}, "layers"),
+        ({"hidden_size": [1, 2], "head_dim": None}, "head_size"),
+        ({"quantization_config": "gptq"}, "parameters_in_billions"),
+        ({"torch_dtype": {}}, "dtype"),
     ],
     ids=str,
 )
-def test_settings_that_no_model_has_are_one_sentence_and_no_lock(
-    hub: HubServer, deployment: Path, change: dict[str, Any], capsys: pytest.CaptureFixture[str]
+def test_settings_that_no_model_has_are_unknown(
+    hub: HubServer, deployment: Path, change: dict[str, Any], fact: str
 ) -> None:
     hub.push(files(CONFIG | change))
-    assert f"{MODEL} holds " in refused(deployment.parent, str(deployment), capsys, hub=True)
-    assert lock.run(str(deployment), deployment.parent) == 2
-    assert [each.name for each in deployment.parent.iterdir()] == [deployment.name]
+    assert lock.run(str(deployment), deployment.parent) == 0
+    assert json.loads(deployment.with_suffix(".lock.json").read_text())["facts"][fact] is None
 
 
 def test_that_no_file_names_the_token_of_a_gated_model_speaks_against_no_type(
