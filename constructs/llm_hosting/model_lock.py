@@ -63,7 +63,7 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
     for fact, value in facts.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if fact not in ModelShape.__dataclass_fields__ or (is_number and not 0 <= value < _LARGEST):
-            raise LockError(f"holds a fact that is none: {fact} is {value!r}")
+            raise LockError(f"holds a fact that is none: {fact} is {value!r:.40}")
     lock = {
         "model_id": model_id,
         "revision": content.get("revision"),

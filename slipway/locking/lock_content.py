@@ -145,7 +145,10 @@ def _model_files(deployment: Deployment, folder: Path | None) -> ModelFiles:
 
 def _demand_same_model(manifest: Manifest, model: Model) -> None:
     """A lock names one model at one revision, so the prefix may not hold another."""
-    if manifest.model != model.id or model.revision not in (None, manifest.revision, manifest.commit):
+    # A staging by a lock names its commit only, which may be that of any branch.
+    may_be_it = manifest.revision == manifest.commit and not re.fullmatch("[0-9a-f]{40}", model.revision or "")
+    is_it = may_be_it or model.revision in (None, manifest.revision, manifest.commit)
+    if manifest.model != model.id or not is_it:
         held, wanted = (f"{id} at {at}" for id, at in ((manifest.model, manifest.revision), (model.id, model.revision)))
         raise UnreadableModelError(f"model.weights: {manifest.weights} is staged from {held}, not from {wanted}.")
 

@@ -80,7 +80,9 @@ def quantization_of(config: Config) -> tuple[str | None, int | None, str | None]
 
 def settings_of(config: Config, *names: str) -> Config:
     """The first of these that is an object, of the model or of its part that generates text; empty = none."""
-    return next((found for part in (config, _text(config)) for name in names if (found := _mapping(part.get(name)))), {})
+    return next(
+        (found for part in (config, _text(config)) for name in names if (found := _mapping(part.get(name)))), {}
+    )
 
 
 def short(value: Any) -> Any:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from llm_hosting.model_lock import HUB
 from slipway.staging.hub_repository import HubRepository, checksum
@@ -125,7 +125,7 @@ def read_json(model: ModelFiles, path: str) -> dict[str, Any]:
     if size > _LARGEST_JSON_IN_BYTES:
         raise UnreadableModelError(f"{path} of {model.place} has {size:,} bytes, which is no file of settings.")
     try:
-        content = json.loads(model.read(path, 0, size), parse_constant=_refuse, parse_float=_finite)
+        content = json.loads(model.read(path, 0, size), parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise UnreadableModelError(f"{path} of {model.place} is no JSON: {error}.") from None
     if not isinstance(content, dict):
@@ -137,10 +137,7 @@ def _algorithm(path: str) -> str:
     return "git" if path.endswith((".json", ".txt", ".jinja", ".py")) else "sha256"
 
 
-def _finite(text: str) -> float:
+def _finite(text: str) -> float | None:
+    """None for what no JSON file may hold, and Python writes all the same: `Infinity` as a limit of Nemotron-H."""
     number = float(text)
-    return number if math.isfinite(number) else _refuse(text)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")
+    return number if math.isfinite(number) else None
