@@ -39,10 +39,11 @@ def differences(locked: Mapping[str, str], objects: Mapping[str, int]) -> Iterat
         if name not in there and size != "0":
             yield f"{name} is missing"
         elif name in there and _measures(there[name]) != _measures(line):
-            yield f"{name} has {_measures(there[name])} bytes, not {_measures(line)}"
+            yield f"{name} has {_measures(there[name])}, not {_measures(line)}"
     yield from (f"{name} is not in the lock" for name in there if name.endswith(_LOADED) and name not in locked)
 
 
 def _measures(line: str) -> str:
-    """For example `4096`, or `9000 in 2 files`."""
-    return line.partition(", ")[0] if " in " in line else line.partition(" ")[0]
+    """For example `4096 bytes`, or `9000 bytes in 2 files`."""
+    size, _, rest = line.partition(" ")
+    return f"{size} bytes {rest.partition(', ')[0]}" if rest.startswith("in ") else f"{size} bytes"
