@@ -49,6 +49,8 @@ def _row(drawing: Drawing, each: Alternative, y: float, scale: float) -> None:
 
 
 def _words(each: Alternative) -> str:
+    figures = each.figures
     if each.problems:
-        return f"{each.figures.memory_in_gb:g} GB: too small"
-    return f"{each.figures.memory_in_gb:g} GB: {each.requests or 0:,.0f} requests at once"
+        missing = (figures.weights_in_gb or 0) + figures.overhead_in_gb - figures.memory_in_gb
+        return f"{figures.memory_in_gb:g} GB: {missing:.1f} GB are missing"
+    return f"{figures.memory_in_gb:g} GB: {each.requests or 0:,.0f} requests at once"

@@ -116,7 +116,7 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
     check.add_argument("--recommend", action="store_true", help="which instance types hold the model, cheapest first")
     check.add_argument("--context", type=_count, metavar="TOKENS", help="with --recommend: of one request")
     requests = f"with --recommend: at once (default {REQUESTS})"
-    check.add_argument("--requests", type=_count, default=REQUESTS, metavar="N", help=requests)
+    check.add_argument("--requests", type=_count, metavar="N", help=requests)
     check.add_argument("--hub", action="store_true", help="judge by what the model says of itself now")
     check.add_argument("--region", help="where, for a deployment that names no region")
     check.add_argument("--json", action="store_true", help="one JSON object, or a list of them for several names")
@@ -127,11 +127,16 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
 def _check(given: argparse.Namespace, *, account: bool) -> int:
     from slipway import check, recommend
 
+    if given.recommend and (account or given.strict or given.verbose):
+        print("--recommend takes neither --account nor --strict nor --verbose.", file=sys.stderr)
+        return 2
     if given.recommend:
-        asked = recommend.Question(
-            given.on, given.engine, given.hub, given.region, given.context, given.requests, given.json
-        )
+        requests = given.requests or REQUESTS
+        asked = recommend.Question(given.on, given.engine, given.hub, given.region, given.context, requests, given.json)
         return recommend.run(given.deployments, ROOT, asked)
+    if given.context or given.requests:
+        print("--context and --requests belong to --recommend; a check takes serving.max_model_len.", file=sys.stderr)
+        return 2
     options = check.Options(
         account=account,
         hub=given.hub,

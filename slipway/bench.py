@@ -40,8 +40,8 @@ Tell = Callable[[str, int | None, int | None], None]  # what is measured, and ho
 class Options:
     """route: None = a stream if the deployment has one, else jobs where only they reach the model, else generate.
 
-    clients, rates: the levels; each is measured `rounds` times, in turns. requests: of a closed loop; None = 10 for each
-    client, at least 20. seconds: of an open loop. prompts: JSON lines. warm_up: requests before, which do not count.
+    clients, rates: the levels; each is measured `rounds` times, in turns. requests: of a closed loop; None = 10 for
+    each client, at least 20. seconds: of an open loop. prompts: JSON lines. warm_up: requests before, not counted.
     budget: in USD, by the catalog's price of the instances that run. slo: the highest rate that holds it is searched.
     keep: write the figures beside the deployment, for `check --recommend`. output: the folder of all reports.
     """

@@ -7,6 +7,7 @@ from pathlib import Path
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
 from llm_hosting.locked_deployment import lock_path
+from llm_hosting.model_lock import HUB
 from slipway.locking.lock_content import lock_content
 from slipway.locking.model_files import UnreadableModelError
 from slipway.stage import parsed
@@ -19,7 +20,8 @@ def run(name: str, root: Path, folder: Path | None = None) -> int:
     """
     try:
         path = find(name, root / "deployments")
-        content = lock_content(parsed(path), folder)
+        deployment = parsed(path)
+        content = lock_content(deployment, folder)
         target = lock_path(path)
         _write(target, json.dumps(content, indent=1) + "\n")
     except (UnknownDeploymentError, DeploymentError, UnreadableModelError) as error:
@@ -33,6 +35,8 @@ def run(name: str, root: Path, folder: Path | None = None) -> int:
         f"{facts['parameters_in_billions']} billion parameters" if facts["parameters_in_billions"] else "size unknown"
     )
     place = f"{content['source']}, commit {commit[:7]}" if commit else content["source"]
+    if content["source"] == HUB and deployment.model.weights:
+        place += f", as {deployment.model.weights} holds nothing that is whole"
     print(f"wrote {target}: {content['model']} of {place}: {facts['architecture'] or 'unnamed'}, {size}")
     return 0
 

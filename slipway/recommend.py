@@ -11,7 +11,7 @@ from typing import Any
 from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError
-from llm_hosting.preflight.alternatives import Alternative, alternatives
+from llm_hosting.preflight.alternatives import Alternative, alternatives, left_out
 from llm_hosting.preflight.estimates import Rate
 from llm_hosting.preflight.report import facts_of
 from llm_hosting.preflight.validation import validate_file
@@ -65,15 +65,19 @@ def _recommendation(name: str, root: Path, folder: Path, question: Question) -> 
     if validation.resolution is None:
         raise DeploymentError(about.path, [f"{each.place}: {each.message}" for each in validation.errors])
     deployment = validation.resolution.deployment
-    if all(placement.memory.weights is None for placement in validation.resolution.placements):
+    judged = alternatives(deployment, context=question.context, requests=question.requests)
+    if question.types:
+        judged = [each for each in judged if each.instance.type in question.types]
+    if len(judged) < len(set(question.types)):
+        known = {each.instance.type for each in judged}
+        others = ", ".join(name for name in question.types if name not in known)
+        raise UnaskedError(f"--on {others}: no type for hosting.mode {deployment.hosting.mode}.")
+    if all(each.figures.weights_in_gb is None for each in judged):
         problem = (
             f"No type can be recommended: how much memory {deployment.model.id} takes is not known; ask it by --hub."
         )
         raise UnaskedError(problem)
-    judged = alternatives(deployment, context=question.context, requests=question.requests)
     judged = _with_measured(judged, validation.resolution, measured(about.path), question.requests)
-    if question.types:
-        judged = [each for each in judged if each.instance.type in question.types]
     facts = f"{facts_of(validation.resolution)}{about.note}"
     context = next((each.figures.context for each in judged), None)
     return Recommendation(about.path.stem, validation.resolution, facts, question.requests, context, tuple(judged))
@@ -103,6 +107,7 @@ def _as_json(found: Recommendation) -> dict[str, Any]:
         "facts": found.facts,
         "requests": found.requests,
         "context": found.context,
+        "left_out": left_out(found.resolution.deployment),
         "instance_types": [_type_as_json(each) for each in found.alternatives],
     }
 

@@ -54,8 +54,9 @@ def on_types(path: Path, types: Sequence[str], engine: str | None, folder: Path)
     content = deployment.model_dump(mode="json", exclude_unset=True)
     if types:
         content["hosting"]["instance_type"] = list(types)
-    if engine:
+    if engine and engine != deployment.serving.engine:
         content.setdefault("serving", {})["engine"] = engine
+        content["serving"].pop("version", None)  # each engine has its own
     from slipway.measuring.measured import measured_path  # a check of a file does without
 
     written = _write(content, stack_name(path), folder)

@@ -24,7 +24,7 @@ def locked(deployment: Deployment, path: Path) -> tuple[Deployment, list[Finding
         return deployment, []
     model, again = deployment.model, f"run python -m slipway lock {spoken_name(path)}, or remove {file.name}"
     try:
-        lock = read_lock(file.read_text(), file.name)
+        lock = read_lock(file.read_text(errors="replace"), file.name)
     except LockError as error:
         return deployment, [Finding("model", f"has no facts: {file.name} {error}", again)]
     is_elsewhere = lock.source.startswith("s3://") and lock.source != model.weights

@@ -4,15 +4,15 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from .catalog.models import ModelShape
 
 VERSION = 1
 HUB = "Hugging Face Hub"  # where a lock's facts come from, else a prefix in S3, or "folder"
-_SHAPE = TypeAdapter(ModelShape)
+_LARGEST = 1e12  # of any fact
 
 
 class LockError(Exception):
@@ -25,7 +25,7 @@ class ModelLock:
 
     revision: as the deployment file names it; None = the newest. source: `HUB`, the prefix in S3, or "folder". commit:
     None = files that nobody says the commit of. packing: the word for a quantization of unknown size; None = `shape`
-    says the format. files: size and checksum by path, or for all shards of a model.
+    says the format. files: size in bytes and checksum by path, or for all shards of a model.
     has_own_code: code lies beside the weights, for libraries that have none for the model.
     """
 
@@ -35,8 +35,11 @@ class ModelLock:
     commit: str | None
     shape: ModelShape
     packing: str | None
-    files: Mapping[str, str]
+    files: Mapping[str, Annotated[str, Field(pattern=r"^\d+ ")]]
     has_own_code: bool
+
+
+_LOCK = TypeAdapter(ModelLock)
 
 
 def read_lock(text: str, name: str) -> ModelLock:
@@ -59,23 +62,24 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
     facts = {**_from_config(content), **content["facts"]}
     for fact, value in facts.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if fact not in ModelShape.__dataclass_fields__ or (is_number and not 0 <= value < float("inf")):
-            raise LockError(f"holds a fact that is none: {fact} is {value!r}")
+        if fact not in ModelShape.__dataclass_fields__ or (is_number and not 0 <= value < _LARGEST):
+            raise LockError(f"holds a fact that is none: {fact} is {value!r:.40}")
+    lock = {
+        "model_id": model_id,
+        "revision": content.get("revision"),
+        "source": source,
+        "commit": commit,
+        "shape": {**facts, "ids": [model_id], "source": origin},
+        "packing": content.get("packing"),
+        "files": content.get("files") or {},
+        "has_own_code": content.get("custom_code") or False,
+    }
     try:
-        shape = _SHAPE.validate_json(json.dumps({**facts, "ids": [model_id], "source": origin}), strict=True)
+        return _LOCK.validate_json(json.dumps(lock), strict=True)
     except ValidationError as error:
         wrong = error.errors()[0]
-        raise LockError(f"holds a fact that is none: {wrong['loc'][0]}: {wrong['msg']}") from None
-    return ModelLock(
-        model_id=model_id,
-        revision=content.get("revision"),
-        source=source,
-        commit=commit,
-        shape=shape,
-        packing=content.get("packing"),
-        files=content.get("files") or {},
-        has_own_code=bool(content.get("custom_code")),
-    )
+        place = ".".join(str(each) for each in wrong["loc"] if each != "shape")
+        raise LockError(f"holds a fact that is none: {place}: {wrong['msg']}") from None
 
 
 def _from_config(content: dict[str, Any]) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, in
             "change one of them",
             level="warning",
         )
-    elif model.revision not in (None, manifest.revision, manifest.commit):
+    elif model.revision not in (None, manifest.revision, manifest.commit) and not deployment.lock:
         yield Finding(
             "model.revision",
             f"{model.revision!r} is not in {manifest.weights}, which holds {manifest.revision} at {manifest.commit}",

@@ -12,11 +12,14 @@ _LOADED = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
 
 
 def summary(files: Sequence[HubFile]) -> dict[str, str]:
-    """Size and checksum by path; for shards their sum and count, and the checksum of what would be their lines."""
+    """Size and checksum by path; for shards their sum and count, and the checksum of what would be their lines.
+
+    The only one of several shards is still one of them: the others are missing.
+    """
     found = {}
     for name, group in groupby(sorted(files, key=lambda file: file.path), lambda file: _SHARD.sub("*", file.path)):
         shards = list(group)
-        if len(shards) == 1:
+        if len(shards) == 1 and (name == shards[0].path or "-of-00001." in name):
             found[shards[0].path] = f"{shards[0].size} {shards[0].checksum}"
             continue
         lines = "".join(f"{file.path} {file.size} {file.checksum}\n" for file in shards)
@@ -36,10 +39,11 @@ def differences(locked: Mapping[str, str], objects: Mapping[str, int]) -> Iterat
         if name not in there and size != "0":
             yield f"{name} is missing"
         elif name in there and _measures(there[name]) != _measures(line):
-            yield f"{name} has {_measures(there[name])} bytes, not {_measures(line)}"
+            yield f"{name} has {_measures(there[name])}, not {_measures(line)}"
     yield from (f"{name} is not in the lock" for name in there if name.endswith(_LOADED) and name not in locked)
 
 
 def _measures(line: str) -> str:
-    """For example `4096`, or `9000 in 2 files`."""
-    return line.partition(", ")[0] if " in " in line else line.partition(" ")[0]
+    """For example `4096 bytes`, or `9000 bytes in 2 files`."""
+    size, _, rest = line.partition(" ")
+    return f"{size} bytes {rest.partition(', ')[0]}" if rest.startswith("in ") else f"{size} bytes"

@@ -15,6 +15,7 @@ _LONGEST_HEADER_IN_BYTES = 256 * 1024 * 1024  # vocabularies take a few million 
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _MOST_DIMENSIONS, _LONGEST_KEPT = 8, 1024  # longer arrays are vocabularies, of which the length is enough
+_LONGEST_TEXT = 100
 
 
 def read_gguf(model: ModelFiles, path: str, size: int) -> tuple[dict[str, Any], int]:
@@ -33,20 +34,39 @@ def read_gguf(model: ModelFiles, path: str, size: int) -> tuple[dict[str, Any], 
     return metadata, sum(header.tensor() for _ in range(tensors))
 
 
+def is_model(metadata: dict[str, Any]) -> bool:
+    """Not an adapter, nor the part that reads images (`mmproj`)."""
+    kind, architecture = metadata.get("general.type", "model"), metadata.get("general.architecture")
+    return kind not in ("adapter", "mmproj", "imatrix") and architecture != "clip"
+
+
+def short_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Without the tokenizer and long texts."""
+    return {
+        key: value
+        for key, value in sorted(metadata.items())
+        if not key.startswith("tokenizer.")
+        and (math.isfinite(value) if isinstance(value, float) else isinstance(value, int | str))
+        and len(str(value)) <= _LONGEST_TEXT
+    }
+
+
 def facts_of_gguf(metadata: dict[str, Any]) -> dict[str, Any]:
     """Facts of `ModelShape`, the architecture by GGUF's own word; None = it does not say."""
     architecture = str(metadata.get("general.architecture", ""))
 
-    def of(name: str) -> Any:
+    def each_of(name: str) -> list[int]:
+        """For all layers one number, or one for each."""
         found = metadata.get(f"{architecture}.{name}")
-        return found if isinstance(found, int | list) else None
+        return [each for each in (found if isinstance(found, list) else [found]) if isinstance(each, int)]
+
+    def of(name: str) -> int | None:
+        return max(each_of(name), default=0) or None
 
     heads, kv_heads, hidden = of("attention.head_count"), of("attention.head_count_kv"), of("embedding_length")
     layers = of("block_count")
-    if isinstance(kv_heads, list):  # one for each layer; 0 = a layer without a cache
-        layers = sum(bool(each) for each in kv_heads)
-        kv_heads = max(kv_heads, default=None) or None
-    heads = max(heads, default=None) if isinstance(heads, list) else heads
+    if len(by_layer := each_of("attention.head_count_kv")) > 1:  # 0 = a layer without a cache
+        layers = sum(bool(each) for each in by_layer)
     return {
         "architecture": architecture,
         "layers": layers,
@@ -54,17 +74,17 @@ def facts_of_gguf(metadata: dict[str, Any]) -> dict[str, Any]:
         "kv_heads": kv_heads or heads,
         "head_size": of("attention.key_length") or (hidden // heads if hidden and heads else None),
         "hidden_size": hidden,
-        "intermediate_size": _only(of("expert_feed_forward_length") or of("feed_forward_length")),
-        "vocabulary": of("vocab_size") or _only(metadata.get("tokenizer.ggml.tokens")),
+        "intermediate_size": of("expert_feed_forward_length") or of("feed_forward_length"),
+        "vocabulary": of("vocab_size") or _count(metadata.get("tokenizer.ggml.tokens")),
         "context": of("context_length"),
-        "sliding_window": _only(of("attention.sliding_window")) or None,
+        "sliding_window": of("attention.sliding_window"),
         "latent_size": None,
         "dtype": None,
     }
 
 
-def _only(value: Any) -> int | None:
-    return value if isinstance(value, int) else None
+def _count(value: Any) -> int | None:
+    return len(value) if isinstance(value, list) else value if isinstance(value, int) else None
 
 
 class _Header:

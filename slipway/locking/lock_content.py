@@ -10,13 +10,13 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from llm_hosting.deployment import Deployment
+from llm_hosting.deployment import Deployment, Model
 from llm_hosting.model_lock import VERSION, LockError, lock_of
 from llm_hosting.resolution.formats import BYTES_PER_PARAMETER
 from slipway.aws_errors import sentence
 from slipway.locking.file_summary import summary
-from slipway.locking.gguf import facts_of_gguf, read_gguf
-from slipway.locking.model_config import active_share, facts_of, quantization_of
+from slipway.locking.gguf import facts_of_gguf, is_model, read_gguf, short_metadata
+from slipway.locking.model_config import active_share, facts_of, quantization_of, settings_of, short
 from slipway.locking.model_files import (
     BucketFiles,
     FolderFiles,
@@ -28,6 +28,7 @@ from slipway.locking.model_files import (
 from slipway.locking.weights import Weights, header_of, weights_in
 from slipway.stage import hub_token
 from slipway.staging.hub_repository import HubError, HubRepository
+from slipway.staging.manifest import Manifest
 from slipway.staging.staging import StagingError
 from slipway.staging.weight_files import HubFile, SelectionError, select
 from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
@@ -38,7 +39,16 @@ _TEMPLATES = ("chat_template.jinja", "chat_template.json")
 _GENERATION = ("eos_token_id", "do_sample", "temperature", "top_p", "top_k", "repetition_penalty", "max_new_tokens")
 _ADAPTER = ("base_model_name_or_path", "peft_type", "r", "target_modules")
 _ROPE = ("rope_scaling", "rope_parameters")
-_LEFT_PLAIN = ("modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers", "llm_int8_skip_modules")
+_LEFT_PLAIN = (  # each library has its own word
+    "modules_to_not_convert",
+    "ignore",
+    "ignored_layers",
+    "exclude_modules",
+    "exclude",
+    "llm_int8_skip_modules",
+    "skip_modules",
+    "linear_weights_not_to_quantize",
+)
 
 
 def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str, Any]:
@@ -67,15 +77,16 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
     model = _model_files(deployment, folder)
     listed = {file.path: file for file in model.files}
     adapter = read_json(model, "adapter_config.json")
-    if adapter and "config.json" not in listed:
-        raise UnreadableModelError(_only_an_adapter(deployment, adapter))
+    if "model_index.json" in listed and "config.json" not in listed:
+        raise UnreadableModelError(f"{model.place} is a pipeline of diffusers, not one model that generates text.")
     files = select(model.files, deployment.model.files or _named_file(deployment), deployment.serving.engine)
     loaded = [file for file in files if file.path.endswith(_WEIGHTS) and not file.path.startswith("adapter_")]
+    if adapter and not loaded:
+        raise UnreadableModelError(_only_an_adapter(deployment, adapter))
     config, metadata = _config(model), dict[str, Any]()
     tokenizer = read_json(model, "tokenizer_config.json")
     if any(file.path.endswith(".gguf") for file in loaded):
-        read = [read_gguf(model, file.path, file.size) for file in loaded if file.path.endswith(".gguf")]
-        metadata, parameters = read[0][0], sum(count for _, count in read)
+        metadata, parameters = _of_gguf(model, [file for file in loaded if file.path.endswith(".gguf")])
         facts, packing, sizes = facts_of_gguf(metadata), None, None
         facts |= {"quantization": "gguf", "quantization_block": None}
         if config:
@@ -89,8 +100,7 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
         "weights_in_gb": round(sum(file.size for file in loaded) / 1e9, 3),
         "gated": model.about["gated"],
     }
-    given = config.get("quantization_config")
-    quantized: dict[str, Any] = given if isinstance(given, dict) else {}
+    quantized = settings_of(config, "quantization_config")
     generation = read_json(model, "generation_config.json")
     return {
         "version": VERSION,
@@ -103,15 +113,16 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
         or "tokenizer.chat_template" in metadata
         or any(name in listed for name in _TEMPLATES),
         "custom_code": "auto_map" in config or "auto_map" in tokenizer,
-        "adapter": {name: adapter[name] for name in _ADAPTER if name in adapter} or None,
+        "adapter": short({name: adapter[name] for name in _ADAPTER if name in adapter}) or None,
         "generation": {name: generation[name] for name in _GENERATION if generation.get(name) is not None},
         "facts": dict(sorted(facts.items())),
         "packing": packing,
-        "quantization_config": {name: value for name, value in quantized.items() if name not in _LEFT_PLAIN} or None,
-        "unquantized": _unquantized(quantized),
-        "rope": next((config[name] for name in _ROPE if config.get(name)), None),
+        "quantization_config": short({key: quantized[key] for key in quantized if key not in _LEFT_PLAIN}) or None,
+        "unquantized": next((short(quantized[key]) for key in _LEFT_PLAIN if quantized.get(key)), []),
+        "rope": short(settings_of(config, *_ROPE)) or None,
+        "gguf": short_metadata(metadata) or None,
         "bytes_by_dtype": sizes,
-        "files": summary(files),
+        "files": summary(model.with_checksums(files)),
     }
 
 
@@ -125,16 +136,28 @@ def _model_files(deployment: Deployment, folder: Path | None) -> ModelFiles:
         s3 = boto3.client("s3", region_name=there)
         prefix = WeightsPrefix(s3, model.weights, None)
         manifest = prefix.manifest()
+        if manifest:
+            _demand_same_model(manifest, model)
         if manifest.state == "complete" if manifest else prefix.objects():
             return BucketFiles(s3, prefix, manifest)
     return HubFiles(HubRepository(model.id, hub_token(model)), model.revision or "main")
+
+
+def _demand_same_model(manifest: Manifest, model: Model) -> None:
+    """A lock names one model at one revision, so the prefix may not hold another."""
+    # A staging by a lock names its commit only, which may be that of any branch.
+    may_be_it = manifest.revision == manifest.commit and not re.fullmatch("[0-9a-f]{40}", model.revision or "")
+    is_it = may_be_it or model.revision in (None, manifest.revision, manifest.commit)
+    if manifest.model != model.id or not is_it:
+        held, wanted = (f"{id} at {at}" for id, at in ((manifest.model, manifest.revision), (model.id, model.revision)))
+        raise UnreadableModelError(f"model.weights: {manifest.weights} is staged from {held}, not from {wanted}.")
 
 
 def _named_file(deployment: Deployment) -> list[str] | None:
     """Of a repository with several GGUF files, the one that llama.cpp is told to load."""
     given = deployment.serving.environment
     named = next((given[name] for name in given if re.fullmatch(r"SM_LLAMA_?CPP_HF_FILE", name)), None)
-    return [named, "*.json", "*.jinja"] if named else None
+    return [re.sub(r"-\d{5}(?=-of-\d{5}\.gguf$)", "-*", named), "*.json", "*.jinja"] if named else None
 
 
 def _only_an_adapter(deployment: Deployment, adapter: Mapping[str, Any]) -> str:
@@ -145,11 +168,20 @@ def _only_an_adapter(deployment: Deployment, adapter: Mapping[str, Any]) -> str:
     )
 
 
+def _of_gguf(model: ModelFiles, files: Sequence[HubFile]) -> tuple[dict[str, Any], int]:
+    """Metadata and parameters of the model, which may be split, and have a part for images beside it."""
+    read = [read_gguf(model, file.path, file.size) for file in files]
+    models = [(metadata, count) for metadata, count in read if is_model(metadata)]
+    if not models:
+        raise UnreadableModelError(f"{files[0].path} of {model.place} is a part or an adapter of a model, not a model.")
+    return models[0][0], sum(count for _, count in models)
+
+
 def _config(model: ModelFiles) -> dict[str, Any]:
     config = read_json(model, "config.json")
     if "quantization_config" in config:
         return config
-    older = read_json(model, "hf_quant_config.json").get("quantization")
+    older = settings_of(read_json(model, "hf_quant_config.json"), "quantization")
     # ModelOpt's file, which newer exports repeat in config.json.
     return config | {"quantization_config": {"quant_method": "modelopt", **older}} if older else config
 
@@ -183,9 +215,3 @@ def _by_size(loaded: Sequence[HubFile], facts: Mapping[str, Any]) -> int | None:
     if facts["quantization"] or not facts["dtype"]:
         return None
     return round(sum(file.size for file in loaded) / BYTES_PER_PARAMETER[facts["dtype"]])
-
-
-def _unquantized(quantized: Mapping[str, Any]) -> list[str]:
-    """Modules that keep their type, once for all layers."""
-    names: list[Any] = next((quantized[name] for name in _LEFT_PLAIN if isinstance(quantized.get(name), list)), [])
-    return sorted({re.sub(r"\b\d+\b", "*", str(name)) for name in names})

@@ -23,6 +23,8 @@ _FULLY_SCALED = (
 )  # the context in the file is the scaled
 _FOUR_TIMES = ("gpt2", "bloom", "gptj", "gpt_neo", "codegen", "gpt_bigcode", "RefinedWeb", "RefinedWebModel", "falcon")
 _WINDOWED = re.compile("sliding|chunked|window")
+_LAYER = re.compile(r"\b\d+\b")  # in the name of a module
+_LONGEST_LIST = 16
 _MOST_LAYERS, _LARGEST_FACTOR = 10_000, 10_000
 _PLAIN_METHODS = {"awq": "awq", "gptq": "gptq", "fp8": "fp8", "fbgemm_fp8": "fp8", "mxfp4": "mxfp4"}
 
@@ -74,6 +76,24 @@ def quantization_of(config: Config) -> tuple[str | None, int | None, str | None]
     if known in ("awq", "gptq") and bits not in (None, 4):
         known = ""
     return (known, block, None) if known else (None, block, method or "unnamed")
+
+
+def settings_of(config: Config, *names: str) -> Config:
+    """The first of these that is an object, of the model or of its part that generates text; empty = none."""
+    return next(
+        (found for part in (config, _text(config)) for name in names if (found := _mapping(part.get(name)))), {}
+    )
+
+
+def short(value: Any) -> Any:
+    """Of settings for each layer those for one, sorted; of long lists of numbers their length."""
+    if isinstance(value, Mapping):
+        return {_LAYER.sub("*", name): short(value[name]) for name in sorted(value)}
+    if not isinstance(value, list):
+        return value
+    if all(isinstance(each, str) for each in value):
+        return sorted({_LAYER.sub("*", each) for each in value})
+    return [short(each) for each in value] if len(value) <= _LONGEST_LIST else f"{len(value)} values"
 
 
 def active_share(config: Config) -> tuple[int, int] | None:

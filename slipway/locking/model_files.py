@@ -1,7 +1,9 @@
 """Where a lock reads a model: a repository of the Hub at one commit, a prefix in S3, or a folder."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -35,6 +37,9 @@ class ModelFiles(Protocol):
     def read(self, path: str, start: int, size: int) -> bytes:
         """These bytes of a file, fewer at its end. Raises HubError, boto3's errors or OSError."""
 
+    def with_checksums(self, files: Sequence[HubFile]) -> Sequence[HubFile]:
+        """The same files; where nobody knows their checksums, they are computed, which takes time."""
+
 
 class HubFiles:
     """Raises HubError."""
@@ -52,6 +57,10 @@ class HubFiles:
     def read(self, path: str, start: int, size: int) -> bytes:
         """By range."""
         return self._repository.read(path, self.commit or "", start, size)
+
+    def with_checksums(self, files: Sequence[HubFile]) -> Sequence[HubFile]:
+        """The Hub's own."""
+        return files
 
 
 class BucketFiles:
@@ -76,9 +85,13 @@ class BucketFiles:
         body: bytes = answer["Body"].read()
         return body
 
+    def with_checksums(self, files: Sequence[HubFile]) -> Sequence[HubFile]:
+        """The Hub's own where `stage` noted them, else S3's ETags."""
+        return files
+
 
 class FolderFiles:
-    """A folder of this machine, with the checksums that the Hub would have. Raises UnreadableModelError."""
+    """A folder of this machine. Raises UnreadableModelError."""
 
     source = "folder"
 
@@ -89,7 +102,9 @@ class FolderFiles:
         self.commit: str | None = None
         self.about: Mapping[str, Any] = _UNKNOWN
         names = sorted(each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file())
-        self.files: Sequence[HubFile] = [self._file(name) for name in names if not name.startswith(".")]
+        self.files: Sequence[HubFile] = [
+            HubFile(name, (folder / name).stat().st_size, "") for name in names if not name.startswith(".")
+        ]
 
     def read(self, path: str, start: int, size: int) -> bytes:
         """By offset."""
@@ -97,10 +112,9 @@ class FolderFiles:
             file.seek(start)
             return file.read(size)
 
-    def _file(self, name: str) -> HubFile:
-        path = self._folder / name
-        algorithm = "git" if name.endswith((".json", ".txt", ".jinja", ".py")) else "sha256"
-        return HubFile(name, path.stat().st_size, checksum(path, algorithm))
+    def with_checksums(self, files: Sequence[HubFile]) -> Sequence[HubFile]:
+        """Those of git and of Git LFS."""
+        return [replace(file, checksum=checksum(self._folder / file.path, _algorithm(file.path))) for file in files]
 
 
 def read_json(model: ModelFiles, path: str) -> dict[str, Any]:
@@ -111,7 +125,7 @@ def read_json(model: ModelFiles, path: str) -> dict[str, Any]:
     if size > _LARGEST_JSON_IN_BYTES:
         raise UnreadableModelError(f"{path} of {model.place} has {size:,} bytes, which is no file of settings.")
     try:
-        content = json.loads(model.read(path, 0, size), parse_constant=_refuse)
+        content = json.loads(model.read(path, 0, size), parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise UnreadableModelError(f"{path} of {model.place} is no JSON: {error}.") from None
     if not isinstance(content, dict):
@@ -119,5 +133,11 @@ def read_json(model: ModelFiles, path: str) -> dict[str, Any]:
     return content
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number")
+def _algorithm(path: str) -> str:
+    return "git" if path.endswith((".json", ".txt", ".jinja", ".py")) else "sha256"
+
+
+def _finite(text: str) -> float | None:
+    """None for what no JSON file may hold, and Python writes all the same: `Infinity` as a limit of Nemotron-H."""
+    number = float(text)
+    return number if math.isfinite(number) else None

@@ -44,7 +44,7 @@ def header_of(model: ModelFiles, path: str, size: int) -> Header:
         header = json.loads(text)
         tensors = {name: tensor for name, tensor in header.items() if name != "__metadata__"}
         for tensor in tensors.values():
-            math.prod(tensor["shape"]), tensor["dtype"].upper(), tensor["data_offsets"][1] - tensor["data_offsets"][0]
+            _demand_sound(tensor)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise UnreadableModelError(f"{path} of {model.place} is broken: its header is no table of tensors.") from None
     return tensors
@@ -60,6 +60,14 @@ def weights_in(headers: Iterable[Header], quantization: str | None) -> Weights:
             if not (quantization and _BESIDE_WEIGHTS.search(name.rpartition(".")[2])):
                 parameters += math.prod(tensor["shape"]) * _weights_in_one(tensor["dtype"], quantization)
     return Weights(parameters, dict(sorted(sizes.items())))
+
+
+def _demand_sound(tensor: Header) -> None:
+    """Raises ValueError or the like."""
+    shape, (begin, end) = tensor["shape"], tensor["data_offsets"]
+    tensor["dtype"].upper()
+    if begin > end or not all(type(each) is int and each >= 0 for each in (*shape, begin, end)):
+        raise ValueError(tensor)
 
 
 def _weights_in_one(dtype: str, quantization: str | None) -> int:

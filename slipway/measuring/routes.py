@@ -16,7 +16,7 @@ from slipway.prompt import request_body
 
 _WAIT_IN_SECONDS = 6 * 3600  # of a job, whose own deadline is shorter
 _READ_IN_BYTES = 65_536
-
+_TEXTS = ("content", "reasoning_content", "reasoning")  # engines have two words for what comes before the answer
 
 Name = Literal["generate", "chat", "jobs"]
 
@@ -72,9 +72,10 @@ class Chat:
 
         def send() -> Answer:
             reply = self._api.send("POST", "chat/completions", json.dumps(body).encode(), headers)
-            if reply.status_code != 200:
-                return Answer(0, error=str(reply.status_code))
-            return self._read(reply.raw, start)
+            if reply.status_code == 200:
+                return self._read(reply.raw, start)
+            reply.raw.drain_conn()  # a connection is only used again after its answer's end
+            return Answer(0, error=str(reply.status_code))
 
         return _safely(send)
 
@@ -82,12 +83,14 @@ class Chat:
         answer = Answer(0)
         for data in _events(raw):
             if data == "[DONE]":
-                return replace(answer, last_token_in_s=time.monotonic() - start)
+                answer = replace(answer, last_token_in_s=time.monotonic() - start)
+                raw.drain_conn()
+                return answer
             chunk = json.loads(data)
             if "error" in chunk:
                 return replace(answer, error=str(chunk["error"].get("code") or "stream"))
-            has_text = any(choice.get("delta", {}).get("content") for choice in chunk.get("choices", []))
-            if has_text and answer.first_token_in_s is None:
+            deltas = [choice.get("delta", {}) for choice in chunk.get("choices", [])]
+            if answer.first_token_in_s is None and any(delta.get(text) for delta in deltas for text in _TEXTS):
                 answer = replace(answer, first_token_in_s=time.monotonic() - start)
             answer = _counted(answer, chunk)
         return replace(answer, error="cut")  # before its [DONE]

@@ -106,6 +106,10 @@ def _verdicts(report: Report, console: Console) -> Iterator[tuple[Text, Renderab
         yield Text(), Text()
         yield Text(_LABELS[finding.level], _STYLES[finding.level]), Text(finding.rule, "bold")
         yield Text(), _sentence(finding, arrow)
+    if report.suitable_type and not any(report.suitable_type in (finding.fix or "") for finding in said):
+        yield Text(), Text()
+        words = f"{report.suitable_type}: the cheapest type that no rule refuses; --recommend lists others"
+        yield Text("instead", _STYLES["ok"]), Text(words)
     for position, finding in enumerate(finding for finding in report.findings if finding.level == "note"):
         if said and position == 0:
             yield Text(), Text()

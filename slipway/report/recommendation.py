@@ -1,11 +1,12 @@
 """Which instance types hold a model."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from llm_hosting.finding import Finding
 from llm_hosting.preflight.alternatives import Alternative
+from llm_hosting.preflight.suitable_type import OTHER_MACHINES
 from llm_hosting.resolution import Resolution
-
-OTHER_MACHINES = "image-fits-platform"  # the rule that leaves GPUs to images for GPUs
 
 
 @dataclass(frozen=True)
@@ -30,21 +31,36 @@ class Recommendation:
     @property
     def choices(self) -> list[Alternative]:
         """Of those with the same accelerators, the first: more CPUs do not make a model faster."""
-        seen: dict[str, Alternative] = {}
-        for each in self.fitting:
-            seen.setdefault(each.figures.accelerators, each)
-        return list(seen.values())
+        return _one_of_each(self.fitting)
+
+    @property
+    def hindrances(self) -> list[Finding]:
+        """The problems that all types of the right kind share, in the same words."""
+        right = self._of_right_kind
+        first = right[0].problems if len(right) > 1 else ()
+        return [problem for problem in first if all(problem in each.problems for each in right)]
 
     @property
     def failing(self) -> list[Alternative]:
-        """The types of the right kind that are cheaper than the first that fits, or all; the dearest first."""
-        end = self.alternatives.index(self.fitting[0]) if self.fitting else len(self.alternatives)
-        right = [
-            each
-            for each in self.alternatives[:end]
-            if OTHER_MACHINES not in {problem.rule for problem in each.problems}
-        ]
-        return right[::-1] if self.fitting else sorted(right, key=_share_held, reverse=True)
+        """The types of the right kind that are cheaper than the first that fits, or all; the dearest first.
+
+        One of each kind and number of accelerators.
+        """
+        if not self.fitting:
+            return _one_of_each(sorted(self._of_right_kind, key=_share_held, reverse=True))
+        cheaper = self.alternatives[: self.alternatives.index(self.fitting[0])]
+        return _one_of_each([each for each in self._of_right_kind if each in cheaper][::-1])
+
+    @property
+    def _of_right_kind(self) -> list[Alternative]:
+        return [each for each in self.alternatives if OTHER_MACHINES not in {problem.rule for problem in each.problems}]
+
+
+def _one_of_each(alternatives: Iterable[Alternative]) -> list[Alternative]:
+    seen: dict[str, Alternative] = {}
+    for each in alternatives:
+        seen.setdefault(each.figures.accelerators, each)
+    return list(seen.values())
 
 
 def _share_held(alternative: Alternative) -> float:

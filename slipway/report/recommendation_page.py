@@ -7,20 +7,25 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from llm_hosting.preflight.alternatives import Alternative
+from llm_hosting.preflight.alternatives import REQUESTS_AT_ONCE, Alternative, left_out
 from slipway.report.memory_bar import memory_bar
 from slipway.report.recommendation import Recommendation
 
 _SHOWN, _SHOWN_FAILING = 6, 4
 _BAR = 10
+_HELPS = {
+    "weights-fit-memory": "weights of fewer bits (model.quantization)",
+    "context-fits-memory": "a shorter context (--context)",
+    REQUESTS_AT_ONCE: "fewer requests at once (--requests), or a shorter context (--context)",
+}
 
 
 def page(found: Sequence[Recommendation]) -> str:
     """For standard output: in colour on a terminal only, in characters that it can show."""
     console, encoding = Console(highlight=False), sys.stdout.encoding or "ascii"
     with console.capture() as captured:
-        for each in found:
-            console.print(_recommendation(each, console))
+        for position, each in enumerate(found):
+            console.print(*([] if position == 0 else [Text()]), _recommendation(each, console), sep="\n")
     said = "\n".join(line.rstrip() for line in captured.get().splitlines())
     return said.encode(encoding, "backslashreplace").decode(encoding)
 
@@ -31,22 +36,32 @@ def _recommendation(found: Recommendation, console: Console) -> RenderableType:
     length = f" of {found.context:,} tokens" if found.context else ""
     parts: list[RenderableType] = [
         Text.assemble((deployment.model.id, "bold"), f" on {deployment.serving.engine} {version}".rstrip()),
-        Text(f"{found.requests} requests{length} at once; facts: {found.facts}"),
+        Text(f"{found.requests:,} requests{length} at once; facts: {found.facts}"),
         Text(),
     ]
     if fitting := found.choices[:_SHOWN]:
         parts += [_fitting(fitting, console)]
         if more := len(found.fitting) - len(fitting):
             parts.append(Text(f"{more} other types hold it, too; --json lists them.", "dim"))
-        parts.append(Text())
+        if own := left_out(deployment):
+            parts.append(Text(f"Leave out {' and '.join(own)}: here each type has its own.", "dim"))
     else:
-        parts += [Text("No instance type holds that.", "bold red"), Text()]
-    if failing := found.failing[:_SHOWN_FAILING]:
-        parts += [
-            Text("cheaper, but" if fitting else "the largest types, and what stops them", "bold"),
-            _failing(failing),
-        ]
-    return Group(*parts, Text())
+        parts += [Text("No instance type holds that.", "bold red")]
+    if found.hindrances:
+        parts += [Text(), Text("whatever the type", "bold")]
+        parts += [Text(f"{each.place}: {each.message}") for each in found.hindrances]
+    elif failing := found.failing[:_SHOWN_FAILING]:
+        title = "cheaper, but" if fitting else "the largest types, and what stops them"
+        parts += [Text(), Text(title, "bold"), _failing(failing)]
+        if not fitting and (helps := _helps(failing)):
+            parts += [Text(), Text(f"What helps: {helps}.")]
+    return Group(*parts)
+
+
+def _helps(failing: Sequence[Alternative]) -> str:
+    """What makes the model need less than the largest types have."""
+    rules = [problem.rule for each in failing for problem in each.problems]
+    return ", or ".join(dict.fromkeys(_HELPS[rule] for rule in rules if rule in _HELPS))
 
 
 def _fitting(fitting: Sequence[Alternative], console: Console) -> RenderableType:

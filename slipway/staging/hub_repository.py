@@ -4,7 +4,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,17 @@ from slipway.staging.weight_files import HubFile
 _BLOCK = 8 * 1024 * 1024
 _TIMEOUT = 60  # seconds without a byte
 _PARTIAL_CONTENT = 206
+_READS = 3
 # Else huggingface_hub warns of every retry and of a missing token.
 logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 
 class HubError(Exception):
     """The Hub refused a request or sent a corrupt file; the message is one sentence."""
+
+
+class CutError(HubError):
+    """The connection ended within an answer."""
 
 
 class HubRepository:
@@ -101,18 +106,34 @@ class HubRepository:
         return path
 
     def read(self, path: str, commit: str, start: int, size: int) -> bytes:
-        """These bytes of a file, fewer at its end, also from a server that sends the whole. Raises HubError."""
+        """These bytes of a file, fewer at its end, also from a server that sends the whole. Raises HubError.
+
+        An answer that is cut is asked for again; requests without an answer are repeated by the library.
+        """
+        for _ in range(_READS - 1):
+            with suppress(CutError):
+                return self._read(path, commit, start, size)
+        return self._read(path, commit, start, size)
+
+    def _read(self, path: str, commit: str, start: int, size: int) -> bytes:
         url = hf_hub_url(self.model_id, path, revision=commit, endpoint=self._api.endpoint)
         headers = build_hf_headers(token=self._api.token, library_name="slipway")
         headers["range"] = f"bytes={start}-{start + size - 1}"
+        cut = f"{self._api.endpoint} could not be asked: {path} was cut off"
         held = bytearray()
-        with self._explained(), http_stream_backoff("GET", url, headers=headers, timeout=_TIMEOUT) as answer:
-            hf_raise_for_status(answer)
-            before = 0 if answer.status_code == _PARTIAL_CONTENT else start
-            for piece in answer.iter_bytes():
-                held += piece
-                if len(held) >= before + size:
-                    break
+        try:
+            with self._explained(), http_stream_backoff("GET", url, headers=headers, timeout=_TIMEOUT) as answer:
+                hf_raise_for_status(answer)
+                before = 0 if answer.status_code == _PARTIAL_CONTENT else start
+                try:
+                    for piece in answer.iter_bytes():
+                        held += piece
+                        if len(held) >= before + size:
+                            break
+                except HTTPError as error:  # not for the library, which repeats only what has not been answered
+                    raise CutError(f"{cut}: {_short(error)}") from None
+        except RuntimeError as error:  # another thread has closed the client, as its own connection failed
+            raise CutError(f"{cut}: {_short(error)}") from None
         return bytes(held[before : before + size])
 
     @contextmanager
@@ -138,6 +159,8 @@ class HubRepository:
             raise HubError(f"{self._api.endpoint} could not be asked: {_short(error.__cause__ or error)}") from None
         except (HTTPError, HfHubHTTPError, EntryNotFoundError, HFValidationError, OfflineModeIsEnabled) as error:
             raise HubError(f"{self._api.endpoint} could not be asked: {_short(error)}") from None
+        except (LookupError, TypeError, ValueError) as error:  # from a proxy that asks for a login, for example
+            raise HubError(f"{self._api.endpoint} did not answer as a Hub does: {_short(error)}") from None
 
 
 def checksum(path: Path, algorithm: str) -> str:

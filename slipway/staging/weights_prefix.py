@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from xml.etree.ElementTree import ParseError
 
 from botocore.exceptions import ClientError
 from pydantic import ValidationError
@@ -161,13 +162,15 @@ class WeightsPrefix:
 
 
 def bucket_region(s3: Any, bucket: str) -> str:
-    """Raises PrefixError if the bucket does not exist."""
+    """Raises PrefixError if the bucket does not exist, or S3 is not there to answer."""
     try:
         location = s3.get_bucket_location(Bucket=bucket)["LocationConstraint"]
     except ClientError as error:
         if _code(error) != "NoSuchBucket":
             raise
         raise PrefixError(f"model.weights: there is no bucket {bucket}; create it, or name another.") from None
+    except ParseError:  # botocore reads this one answer by itself, before it looks at the status
+        raise PrefixError(f"AWS could not be asked: S3 gave no answer on where {bucket} is; try again.") from None
     # S3 has special values for the two oldest regions.
     return str({None: "us-east-1", "EU": "eu-west-1"}.get(location, location))
 

@@ -155,7 +155,9 @@ READABLE = {
 
 
 @pytest.mark.parametrize("staging", [READABLE], indirect=True, ids=["readable"])
-def test_a_lock_reads_the_hub_before_the_staging_and_the_prefix_after_it(staging: Staging) -> None:
+def test_a_lock_reads_the_hub_before_the_staging_and_the_prefix_after_it(
+    staging: Staging, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = staging.lock()
     assert (before["source"], before["commit"]) == ("Hugging Face Hub", staging.hub.main)
     assert staging.run()[0] == 0
@@ -163,9 +165,16 @@ def test_a_lock_reads_the_hub_before_the_staging_and_the_prefix_after_it(staging
     staging.s3.take()
     after = staging.lock()
     assert (after["source"], after["commit"]) == (f"s3://{BUCKET}/{staging.name}/", staging.hub.main)
+    assert f"as s3://{BUCKET}/{staging.name}/ holds nothing that is whole" in capsys.readouterr().out
     assert (after["facts"], after["files"]) == (before["facts"], before["files"])
     assert after["facts"]["parameters_in_billions"] == 0.002
     assert not staging.hub.requests
+    staging.write(revision="v2")
+    assert staging.lock()["commit"] == staging.hub.main, "a tag of that commit"
+    staging.write(revision="0" * 40)
+    assert f"not from {MODEL} at 0000" in staging.not_locked()
+    staging.write(id="example/another")
+    assert f"is staged from {MODEL} at {staging.hub.main}, not from example/another" in staging.not_locked()
 
 
 def test_a_lock_of_copied_objects_names_no_commit(staging: Staging) -> None:

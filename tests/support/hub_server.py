@@ -40,6 +40,7 @@ class HubServer:
     main: the commit of the branch. token: the one that may read the model; None = everybody may.
     corrupt: paths of files that are served with one byte flipped.
     held: paths of files that stop half-way until `release` is set; `held_now` is set meanwhile.
+    cut: by path how often its connection ends half-way. asks_for_login: every answer is the page of a proxy.
     requests: `GET path` of every request. ranges: path and `range` header of each that was answered with bytes.
     """
 
@@ -49,6 +50,8 @@ class HubServer:
         self.token: str | None = None
         self.corrupt: set[str] = set()
         self.held: set[str] = set()
+        self.cut: dict[str, int] = {}
+        self.asks_for_login = False
         self.held_now, self.release = threading.Event(), threading.Event()
         self.requests: list[str] = []
         self.ranges: list[tuple[str, str | None]] = []
@@ -99,7 +102,9 @@ class _Handler(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         self.hub.requests.append(f"{self.command} {path}")
         model = re.escape(self.hub.model_id)
-        if match := re.fullmatch(rf"/api/models/{model}/revision/(.+)", path):
+        if self.hub.asks_for_login:
+            self._answer(200, b"<html>Who are you?</html>", {"Content-Type": "text/html"})
+        elif match := re.fullmatch(rf"/api/models/{model}/revision/(.+)", path):
             self._information(match[1])
         elif match := re.fullmatch(rf"/api/models/{model}/tree/([^/]+)", path):
             self._tree(match[1])
@@ -160,6 +165,14 @@ class _Handler(BaseHTTPRequestHandler):
             middle = len(body) // 2
             body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
         self.hub.ranges.append((path, self.headers.get("range")))
+        if self.hub.cut.get(path):
+            self.hub.cut[path] -= 1
+            self.close_connection = True
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body[: len(body) // 2])
+            return
         status, size = 200, len(body)
         if match := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("range", "")):
             start, end = int(match[1]), int(match[2] or size - 1)

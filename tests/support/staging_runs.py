@@ -116,6 +116,13 @@ class Staging:
         content: dict[str, Any] = json.loads(self.path.with_suffix(".lock.json").read_text())
         return content
 
+    def not_locked(self) -> str:
+        """The sentence of a `lock` that exits with 2."""
+        boto3.setup_default_session()
+        with patch.dict(os.environ, self._environment()), redirect_stderr(io.StringIO()) as err:
+            assert lock.run(str(self.path), ROOT) == 2
+        return err.getvalue()
+
     def refused(self, **settings: Any) -> str:
         """The sentence of a run that exits with 1."""
         code, _, err = self.run(**settings)

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+KINDS = ("cpu", "gpu", "neuron")
 # The compute capability with which they begin.
 BLACKWELL, HOPPER, ADA, AMPERE, TURING, VOLTA, MAXWELL = 10.0, 9.0, 8.9, 8.0, 7.5, 7.0, 5.0
 
@@ -56,6 +57,12 @@ class Instance:
             return ""
         amount = f"{least * rate:.2f}" if least == most else f"{least * rate:.2f} to {most * rate:.2f}"
         return f"about {amount} USD an hour" if self.usd_per_hour else f"more than EC2's {amount} USD an hour"
+
+    @property
+    def with_price(self) -> str:
+        """Name and price of one for an hour, where that is known."""
+        price = self.price()
+        return f"{self.type} ({price})" if price else self.type
 
 
 @cache

@@ -9,7 +9,10 @@ from ..resolution import moved, resolve
 from .estimates import Rate, token_rate
 from .model_rules import gated_model_needs_token
 from .report import Figures, figures_of
+from .suitable_type import by_price
 from .validation import validate
+
+REQUESTS_AT_ONCE = "requests-at-once"  # no rule of a deployment, which says nothing of its load
 
 
 @dataclass(frozen=True)
@@ -32,10 +35,20 @@ class Alternative:
         return price / 3600 / self.rate.tokens_per_second * 1e6 if self.rate and price else None
 
 
+def left_out(deployment: Deployment) -> list[str]:
+    """The settings of the deployment that suit its own type only."""
+    own = {
+        "serving.tensor_parallel_degree": deployment.serving.tensor_parallel_degree,
+        "hosting.volume_size_in_gb": deployment.hosting.volume_size_in_gb,
+    }
+    return [field for field, value in own.items() if value is not None]
+
+
 def alternatives(deployment: Deployment, *, context: int | None, requests: int) -> list[Alternative]:
     """Every type of the deployment's mode, cheapest first, then smallest; those of unknown price come last.
 
-    context: tokens of one request; None = the deployment's, else the model's. The degree is each type's own.
+    context: tokens of one request; None = the deployment's, else the model's. Degree and volume are each type's own,
+    whatever the deployment says (`left_out`).
     """
     changed = {"tensor_parallel_degree": None} | ({"max_model_len": context} if context else {})
     serving = deployment.serving.model_copy(update=changed)
@@ -52,13 +65,7 @@ def alternatives(deployment: Deployment, *, context: int | None, requests: int) 
         problems = [finding for finding in refused if finding.rule != gated_model_needs_token.id]
         if not problems and at_once is not None and at_once < requests:
             problem = f"{instance.type} holds {at_once:,.1f} requests of {tokens:,} tokens at once"
-            problems = [Finding("hosting.instance_type", problem, rule="requests-at-once")]
+            problems = [Finding("hosting.instance_type", problem, rule=REQUESTS_AT_ONCE)]
         rate = token_rate(placement, requests, tokens) if tokens else None
         found.append(Alternative(instance, figures, at_once, rate, tuple(problems)))
-    return sorted(found, key=_cost)
-
-
-def _cost(alternative: Alternative) -> tuple[float, float, str]:
-    instance, figures = alternative.instance, alternative.figures
-    price = instance.usd_per_hour or instance.ec2_usd_per_hour
-    return price or float("inf"), figures.memory_in_gb * max(figures.devices, 1), instance.type
+    return sorted(found, key=lambda each: by_price(each.instance))

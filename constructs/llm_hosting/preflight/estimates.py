@@ -43,7 +43,10 @@ class AnswerTime:
 
 @dataclass(frozen=True)
 class Rate:
-    """Tokens of answers per second, of all requests and copies together. is_measured: as published; else estimated."""
+    """Tokens of answers per second, of all requests and copies together.
+
+    is_measured: as published for just this load; else estimated.
+    """
 
     tokens_per_second: float
     is_measured: bool
@@ -131,7 +134,8 @@ def token_rate(placement: Placement, requests: int, context: int) -> Rate | None
     needs, and the keys and values of each.
     """
     container, instance, need = placement.container, placement.instance, placement.memory
-    if measured := measured_answer(container.model_id, container.engine, instance.type):
+    measured = measured_answer(container.model_id, container.engine, instance.type)
+    if measured and measured.batch == requests:
         return Rate(measured.batch * measured.tokens / measured.p50_in_seconds, is_measured=True)
     weights, bandwidth = _weights_per_token(container, placement), instance.memory_bandwidth_in_gb_per_s
     if weights is None or need.weights is None or not bandwidth or need.per_token is None:

@@ -2,19 +2,22 @@
 
 from collections.abc import Iterator
 
-from ..catalog.instances import types_for
-from ..catalog.versions import is_before
 from ..finding import Finding
-from ..resolution import Placement, Resolution, moved
+from ..resolution import Placement, Resolution
 from ..resolution.memory import GB, UTILIZATIONS, has_windows, in_gb, weights_in_files
 from ..resolution.parallelism import heads_divide
 from .rule import RULES, error, warning
+from .suitable_type import (
+    CLOSE,
+    OTHER_MACHINES,
+    SYSTEM_IN_GB,
+    lacks_disk,
+    suitable_type,
+    tokens_needed_at_once,
+)
 
-_CLOSE = 0.92  # of the available memory
 _TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
-_CHECKS_CONTEXT_FROM = "0.2.7"  # from here on vLLM ends when its cache can't hold one request of the whole context
 _ROOT_DISK_IN_GB = 30
-_SYSTEM_IN_GB = 4  # Amazon Linux 2, torch for CPU and its packages 2
 
 
 @error
@@ -35,7 +38,7 @@ def weights_fit_memory(resolution: Resolution) -> Iterator[Finding]:
                 f"fp8 is made of the weights of {container.model_id} once all are loaded: {in_gb(need.before_fp8)} for "
                 f"each accelerator of {placement.instance.type}, which has {in_gb(need.visible)}",
                 f"use {newer if container.vllm else ''}weights that are in FP8 already, {_more_degree(placement)}or "
-                f"{_roomier(resolution, placement)}",
+                f"{_with_more('memory', resolution, placement)}",
             )
 
 
@@ -44,7 +47,7 @@ def weights_barely_fit(resolution: Resolution) -> Iterator[Finding]:
     """Close to the limit, the engine's real need decides."""
     for placement in resolution.placements:
         need = placement.memory
-        if need.weights is not None and _CLOSE < need.share_needed <= 1:
+        if need.weights is not None and CLOSE < need.share_needed <= 1:
             problem = f"{_too_large(placement)}, {need.share_needed:.0%} of it"
             yield Finding("hosting.instance_type", problem, _larger(resolution, placement))
 
@@ -110,16 +113,19 @@ def memory_share_is_possible(resolution: Resolution) -> Iterator[Finding]:
 def weights_fit_disk(resolution: Resolution) -> Iterator[Finding]:
     """Weights are downloaded before they are loaded; a machine of EC2 holds its system and packages beside them."""
     container, size = resolution.container, weights_in_files(resolution.container)
-    beside = _SYSTEM_IN_GB if resolution.deployment.hosting.mode == "ec2" else 0
+    beside = SYSTEM_IN_GB if resolution.deployment.hosting.mode == "ec2" else 0
     packages = f" and the {beside} GB of system and packages" if beside else ""
     for placement in resolution.placements:
-        instance, disk = placement.instance, placement.disk_in_gb
-        if size is not None and disk is not None and size > (disk - beside) * GB:
+        if size is not None and lacks_disk(placement):
+            instance = placement.instance
             volume = instance.volume_size_allowed
             yield Finding(
                 "hosting.volume_size_in_gb" if volume else "hosting.instance_type",
-                f"{disk} GB of disk on {instance.type} do not hold the {in_gb(size)} of {container.model_id}{packages}",
-                "set hosting.volume_size_in_gb above it" if volume else "use a larger type of the family",
+                f"{placement.disk_in_gb} GB of disk on {instance.type} do not hold the {in_gb(size)} of "
+                f"{container.model_id}{packages}",
+                "set hosting.volume_size_in_gb above it"
+                if volume
+                else f"use {_with_more('disk', resolution, placement)}",
             )
 
 
@@ -149,7 +155,7 @@ def weights_need_a_volume(resolution: Resolution) -> Iterator[Finding]:
 def _contexts_too_long(resolution: Resolution) -> Iterator[Finding]:
     container = resolution.container
     for placement in resolution.placements:
-        need, tokens = placement.memory, _tokens_needed_at_once(placement)
+        need, tokens = placement.memory, tokens_needed_at_once(placement)
         if tokens is None or need.cached_tokens is None or need.share_needed > 1 or need.cached_tokens >= tokens:
             continue
         unset = "" if container.max_model_len else " (not set, so the context of the model)"
@@ -158,7 +164,7 @@ def _contexts_too_long(resolution: Resolution) -> Iterator[Finding]:
         fitting = min(_rounded(need.cached_tokens // requests), need.context or tokens)
         ways = [f"{fitting} or less"] if fitting else []
         ways += ["fewer requests at once"] if each else []
-        ways.append(_roomier(resolution, placement))
+        ways.append(_with_more("memory", resolution, placement))
         yield Finding(
             "serving.max_model_len",
             f"{each}{tokens // requests:,}{unset} tokens need {in_gb(tokens * (need.per_token or 0))} of KV cache "
@@ -167,41 +173,14 @@ def _contexts_too_long(resolution: Resolution) -> Iterator[Finding]:
         )
 
 
-def _roomier(resolution: Resolution, placement: Placement) -> str:
-    """The cheapest type that gives the model its memory and breaks no law that is kept now, with its price."""
-    broken = _broken(resolution)
-    types = types_for(resolution.deployment.hosting.mode).values()
-    candidates = [each for each in types if each.kind == placement.instance.kind and each.price()]
-    for instance in sorted(candidates, key=lambda each: each.usd_per_hour or each.ec2_usd_per_hour or 0):
-        if _fits(Placement(resolution.container, instance)) and _broken(moved(resolution, instance.type)) <= broken:
-            return f"a type with more memory, such as {instance.type} ({instance.price()})"
-    return "a type with more memory"
-
-
-def _fits(placement: Placement) -> bool:
-    need, tokens = placement.memory, _tokens_needed_at_once(placement) or 0
-    holds_cache = need.cached_tokens is None or need.cached_tokens >= tokens
-    return need.share_needed <= _CLOSE and need.before_fp8 <= need.visible * _CLOSE and holds_cache
-
-
-def _broken(resolution: Resolution) -> set[str]:
-    """Ids of the laws that it breaks, without those of this module, which look for a type themselves."""
-    laws = [rule for rule in RULES if rule.level == "error" and rule.law.__module__ != __name__]
-    return {rule.id for rule in laws if rule.findings(resolution)}
-
-
-def _tokens_needed_at_once(placement: Placement) -> int | None:
-    """The tokens that an engine insists on at its start; None = it takes the length that fits, as TGI does."""
-    container = placement.container
-    if container.engine in ("lmi-neuronx", "tgi-neuronx"):
-        return container.max_model_len and container.max_model_len * (container.max_batch_size or 1)
-    checks = (
-        container.runs_vllm
-        and not container.length_is_automatic
-        and not container.runs_own_branch
-        and not is_before(container.vllm, _CHECKS_CONTEXT_FROM)
-    )
-    return placement.memory.context if checks else None
+def _with_more(what: str, resolution: Resolution, placement: Placement) -> str:
+    """The cheapest type that gives the model what it lacks and breaks no law that is kept now, with its price."""
+    # Without the laws of this module, which look for a type themselves.
+    others = [rule for rule in RULES if rule.level == "error" and rule.law.__module__ != __name__]
+    kept = {law.id: law for law in others if not law.findings(resolution)}
+    kinds = {placement.instance.kind} if OTHER_MACHINES in kept else set()
+    found = suitable_type(resolution, kinds, list(kept.values()))
+    return f"a type with more {what}{f', such as {found.with_price}' if found else ''}"
 
 
 def _too_large(placement: Placement) -> str:
@@ -218,7 +197,7 @@ def _too_large(placement: Placement) -> str:
 
 def _larger(resolution: Resolution, placement: Placement) -> str:
     quantized = "" if resolution.deployment.hosting.mode == "ec2" else ", or quantized weights"
-    return f"use {_more_degree(placement)}{_roomier(resolution, placement)}{quantized}"
+    return f"use {_more_degree(placement)}{_with_more('memory', resolution, placement)}{quantized}"
 
 
 def _more_degree(placement: Placement) -> str:

@@ -1,16 +1,18 @@
 """The report of a check: findings, figures, quotas, and questions that only the account answers."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..catalog.instances import machine_prices
+from ..catalog.instances import KINDS, machine_prices
 from ..finding import LEVELS, Finding
 from ..overlay import SetOverBase
 from ..resolution import Placement, Resolution
 from ..resolution.memory import GB, weights_in_files
 from .estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
+from .model_rules import gated_model_needs_token
 from .rule import RULES
+from .suitable_type import OTHER_MACHINES, suitable_type
 
 VCPU_QUOTA = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"  # L-1216C47A of EC2, in vCPUs
 COPIES_DURING_UPDATE = 2  # blue and green fleets run side by side until the old one ends
@@ -67,6 +69,7 @@ class Report:
 
     passed: ids of the rules without a finding. not_checked: questions that only the account answers.
     facts: where those of the model come from. account: id, region and caller, once they were asked.
+    suitable_type: with its price, the cheapest on which no rule refuses it; empty = there is none, or none is needed.
     extends: the base of an overlay, which sets `sets`; settings with an error are left out, as their values may be
     secrets.
     """
@@ -87,6 +90,7 @@ class Report:
     not_checked: list[str] = field(default_factory=list)
     facts: str = ""
     account: str = ""
+    suitable_type: str = ""
     extends: str = ""
     sets: list[SetOverBase] = field(default_factory=list)
 
@@ -132,7 +136,21 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
         figures=[figures_of(placement, resolution.inference_ami_version) for placement in resolution.placements],
         quotas=list(_quotas(resolution)),
         not_checked=list(NOT_CHECKED),
+        suitable_type=_suitable_type(resolution, speaking),
     )
+
+
+def _suitable_type(resolution: Resolution, speaking: Collection[str]) -> str:
+    """speaking: ids of the rules with a finding."""
+    # That a secret is not named yet speaks against no type.
+    errors = [rule for rule in RULES if rule.level == "error" and rule.id != gated_model_needs_token.id]
+    errors.sort(key=lambda rule: rule.id not in speaking)
+    if errors[0].id not in speaking:
+        return ""
+    kinds = {placement.instance.kind for placement in resolution.placements}
+    needs_another_kind = not kinds or OTHER_MACHINES in speaking
+    found = suitable_type(resolution, KINDS if needs_another_kind else kinds, errors)
+    return found.with_price if found else ""
 
 
 def facts_of(resolution: Resolution) -> str:

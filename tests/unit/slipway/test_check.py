@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from llm_hosting.catalog.instances import instances
 from llm_hosting.preflight.report import Figures, Report
 from llm_hosting.preflight.rule import RULES
+from llm_hosting.preflight.suitable_type import by_price
 from local_cloud.assembly import ROOT
 from slipway.account.account import Account
 from slipway.account.endpoint_quota import service_quota
@@ -84,6 +86,44 @@ def test_a_refused_one_names_each_rule_its_sentence_and_the_way_out(
     assert refused < warning, "what stops the deploy comes first"
     assert "hosting.instance_type: 'ml.m5.xlarge' has no NVIDIA GPU" in words(said)
     assert "→ use a GPU type such as" in words(said)
+
+
+@pytest.mark.parametrize(
+    ("model", "serving", "types"),
+    [
+        ("Qwen/Qwen3-4B", {"max_model_len": 8192}, "ml.m5.xlarge"),  # no accelerator
+        ("Qwen/Qwen3-8B", {"max_model_len": 8192}, "ml.p3.2xlarge"),  # too old, and too small
+        ("bigscience/bloom", {"tensor_parallel_degree": 8}, "ml.g6.xlarge"),  # disk, memory and accelerators
+        ("Qwen/Qwen3-4B", {"max_model_len": 8192}, "ml.g6.3xlarge"),  # does not exist
+    ],
+)
+def test_a_refused_one_is_told_the_cheapest_type_that_no_rule_refuses(
+    write: Any, capsys: pytest.CaptureFixture[str], model: str, serving: dict[str, Any], types: str
+) -> None:
+    def reported(instance_type: str) -> dict[str, Any]:
+        hosting = {"instance_type": instance_type}
+        check(write({"model": {"id": model}, "serving": serving, "hosting": hosting}), as_json=True)
+        report: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return report
+
+    name, _, price = reported(types)["suitable_type"].partition(" ")
+    assert price == f"({instances()[name].price()})"
+    assert (there := reported(name))["verdict"] == "ready"
+    assert there["suitable_type"] == ""
+    for each in instances().values():
+        if each.kind == "gpu" and by_price(each) < by_price(instances()[name]):
+            report = reported(each.type)
+            is_close = any(finding["rule"] == "weights-barely-fit" for finding in report["findings"])
+            assert report["verdict"] == "refused" or is_close
+
+
+def test_the_type_to_take_instead_is_said_once(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    check(write(HEALTHY | {"hosting": {"instance_type": "ml.m5.xlarge"}}))
+    assert "instead ml.g4dn.xlarge (about 0.74 USD an hour): the cheapest" in words(capsys.readouterr().out)
+    check(write(HEALTHY | {"model": {"id": "Qwen/Qwen3-32B"}, "hosting": {"instance_type": "ml.g6.xlarge"}}))
+    said = words(capsys.readouterr().out)
+    assert "use a type with more memory, such as ml.g7e.4xlarge (more than EC2's 4.00 USD an hour)" in said
+    assert "instead" not in said
 
 
 def test_a_check_resolves_once_and_runs_each_rule_once(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """`check --recommend`: which instance types hold a model."""
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ import pytest
 from llm_hosting.catalog.instances import instances
 from llm_hosting.catalog.models import model_shape
 from llm_hosting.deployment import Deployment
+from llm_hosting.deployment_file import parse
 from llm_hosting.model_lock import VERSION, read_lock
 from llm_hosting.preflight.alternatives import alternatives
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import resolve
 from local_cloud.assembly import ROOT
 from slipway import recommend
+from slipway.__main__ import main
 from slipway.check import Options
 from slipway.check import run as check
 
@@ -82,6 +85,8 @@ def test_published_times_are_measured_and_others_estimated(capsys: pytest.Captur
     assert (p4d["is_measured"], p4d["tokens_per_second"]) == (True, 37.1), "4 x 256 tokens in 27.564 s"
     assert p4d["usd_per_million_tokens"] == pytest.approx(p4d["usd_per_hour"] / 3600 / (1024 / 27.564) * 1e6, abs=0.01)
     assert other["is_measured"] is False
+    more = {each["instance_type"]: each for each in reported("bloom-176b", capsys, requests=8)["instance_types"]}
+    assert more["ml.p4d.24xlarge"]["is_measured"] is False, "4 requests were measured, not 8"
 
 
 def test_a_lock_decides_not_the_name() -> None:
@@ -102,6 +107,85 @@ def test_only_the_named_types_are_compared(capsys: pytest.CaptureFixture[str]) -
     assert [each["instance_type"] for each in found["instance_types"]] == ["ml.g6.xlarge", "ml.g5.xlarge"]
 
 
+def test_types_of_another_mode_are_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert recommend.run(["qwen3-4b"], ROOT, question(types=["ml.g6.xlarge", "g5.xlarge"])) == 2
+    assert capsys.readouterr().err == "--on g5.xlarge: no type for hosting.mode realtime.\n"
+
+
+def test_a_file_whose_type_does_not_exist_is_judged_on_those_that_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("model: {id: Qwen/Qwen3-4B}\nhosting: {instance_type: ml.g5.3xlarge}\n")
+    assert fitting(reported(str(path), capsys))
+
+
+@pytest.mark.parametrize("name", ["bloom-176b", "gpt-oss-120b", "gpt4all-j"])
+def test_a_type_holds_the_deployment_without_the_settings_to_leave_out(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deployment, problems = parse(ROOT / "deployments" / f"{name}.yaml")
+    assert deployment
+    assert not problems
+    found = reported(name, capsys)
+    settings = deployment.model_dump(mode="json", exclude_unset=True)
+    assert found["left_out"]
+    for field in found["left_out"]:
+        section, _, setting = field.partition(".")
+        del settings[section][setting]
+    for each in fitting(found):
+        settings["hosting"]["instance_type"] = each["instance_type"]
+        findings = validate(resolve(Deployment.model_validate(settings)))
+        assert not [finding for finding in findings if finding.level == "error"]
+    assert recommend.run([name], ROOT, question()) == 0
+    leave_out = f"Leave out {' and '.join(found['left_out'])}: here each type has its own."
+    assert leave_out in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_every_type_refuses_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert recommend.run(["qwen3-4b"], ROOT, question(context=999_999)) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.endswith(
+        "whatever the type serving.max_model_len: 999,999 is more than the 40,960 tokens of Qwen/Qwen3-4B; use 40960 "
+        "or less."
+    )
+
+
+def test_a_machine_of_one_kind_is_named_once_among_those_that_fail(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", AWAY)
+    assert recommend.run(["Qwen/Qwen3-8B"], ROOT, question(context=8192)) == 0
+    failing = capsys.readouterr().out.partition("cheaper, but")[2]
+    assert failing.count("ml.g5.") == 2, "a row with its sentence"
+
+
+def test_of_a_file_the_version_belongs_to_its_own_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    found = reported("qwen3-4b", capsys, engine="vllm")
+    assert (found["engine"], bool(fitting(found))) == ("vllm", True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--context", "8192"], "belong to --recommend"),
+        (["--requests", "2"], "belong to --recommend"),
+        (["--recommend", "--strict"], "--recommend takes neither"),
+        (["--recommend", "--account"], "--recommend takes neither"),
+        (["--recommend", "--context", "abc"], "argument --context: 'abc' is no whole number from 1 on"),
+        (["--recommend", "--requests", "0"], "argument --requests: '0' is no whole number from 1 on"),
+    ],
+)
+def test_options_that_do_not_go_together_are_wrong_use(
+    arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["slipway", "check", "qwen3-4b", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
 def test_the_page_fits_a_screen_and_says_why_cheaper_types_fail(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,6 +203,7 @@ def test_where_no_type_fits_the_largest_say_why(capsys: pytest.CaptureFixture[st
     said = capsys.readouterr().out
     assert "No instance type holds that." in said
     assert "ml.p6-b300.48xlarge" in said
+    assert "What helps: fewer requests at once (--requests), or a shorter context" in said
 
 
 def test_nothing_is_recommended_for_a_model_of_unknown_size(

@@ -3,13 +3,17 @@
 import base64
 import errno
 import hashlib
+import io
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from slipway.staging.hub_repository import HubError, checksum
@@ -180,3 +184,18 @@ def test_only_as_many_files_as_fit_are_on_the_disk_at_a_time(tmp_path: Path, mon
 
     transfer(Hub(download), Bucket(), tmp_path, [Task(staged(f"{n}", size=16), (1,)) for n in range(20)])
     assert most <= 2
+
+
+class Nothing(io.BytesIO):
+    """The body of an answer that a proxy gives for a service that is away."""
+
+    def stream(self) -> Iterator[bytes]:
+        yield b""
+
+
+def test_a_bucket_whose_region_nobody_answers_is_one_sentence() -> None:
+    once, keys = Config(retries={"total_max_attempts": 1}), {"aws_access_key_id": "a", "aws_secret_access_key": "b"}
+    client = boto3.client("s3", region_name="us-east-1", config=once, **keys)
+    client.meta.events.register("before-send.s3", lambda **_: AWSResponse("", 503, {}, Nothing()))
+    with pytest.raises(PrefixError, match="S3 gave no answer on where weights is"):
+        bucket_region(client, "weights")

@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given, settings
 
 from llm_hosting.archive import handler_folders
+from llm_hosting.catalog.instances import instances
 from llm_hosting.deployment import Deployment
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.preflight.rule import RULES
@@ -105,7 +106,17 @@ def test_a_disk_that_cannot_be_made_larger_asks_for_another_type() -> None:
     (finding,) = (each for each in findings(changes) if each.rule == "weights-fit-disk")
     assert finding.field == "hosting.instance_type"
     assert "250 GB of disk on ml.g6.xlarge do not hold the 352.5 GB" in finding.message
-    assert finding.message.endswith("use a larger type of the family.")
+    assert finding.message.endswith(
+        "use a type with more disk, such as ml.p4de.24xlarge (more than EC2's 27.45 USD an hour)."
+    )
+
+
+def test_a_type_that_lacks_disk_itself_is_not_offered() -> None:
+    serving = {"environment": {"OPTION_CPU_OFFLOAD_GB": "1000"}}
+    changes = {"model": {"id": "bigscience/bloom"}, "serving": serving, "hosting": {"instance_type": "ml.g6.xlarge"}}
+    (finding,) = (each for each in findings(changes) if each.rule == "weights-fit-disk")
+    offered = finding.fix.partition("such as ")[2].partition(" ")[0]
+    assert (instances()[offered].local_nvme_in_gb or 0) > 352
 
 
 def written(folder: Path, **serving: Any) -> Path:

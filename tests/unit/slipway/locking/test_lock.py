@@ -13,6 +13,11 @@ from slipway.check import check
 from support.hub_models import CONFIG, GPTQ, MODEL, files, gguf, safetensors
 from support.hub_server import HubServer
 
+ADAPTER = {
+    "adapter_config.json": b'{"base_model_name_or_path": "org/base", "r": 16}',
+    "adapter_model.safetensors": safetensors({}),
+}
+
 
 def locked(path: Path) -> dict[str, Any]:
     assert lock.run(str(path), path.parent) == 0
@@ -94,9 +99,9 @@ def test_a_lock_of_another_model_or_revision_is_an_error(
     assert "python -m slipway lock tuned" in finding.message
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"version": 9}', '{"version": 1, "model": "a/b"}'])
-def test_a_broken_lock_is_an_error(deployment: Path, content: str) -> None:
-    deployment.with_suffix(".lock.json").write_text(content)
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"version": 9}', b'{"version": 1, "model": "a/b"}'])
+def test_a_broken_lock_is_an_error(deployment: Path, content: bytes) -> None:
+    deployment.with_suffix(".lock.json").write_bytes(content)
     (finding,) = validate_file(deployment, []).errors
     assert "tuned.lock.json" in finding.message
     assert "python -m slipway lock tuned" in finding.message
@@ -190,17 +195,82 @@ def test_of_several_gguf_files_the_named_one_is_read(hub: HubServer, deployment:
     assert locked(path)["facts"]["parameters_in_billions"] == 0.004
 
 
-def test_what_is_left_unquantized_is_named_once_for_all_layers(hub: HubServer, deployment: Path) -> None:
-    left = [*(f"model.layers.{layer}.mlp.gate" for layer in range(60)), "lm_head"]
-    hub.push(files(CONFIG | {"quantization_config": {"quant_method": "fp8", "modules_to_not_convert": left}}))
-    assert locked(deployment)["unquantized"] == ["lm_head", "model.layers.*.mlp.gate"]
+def test_of_a_split_gguf_model_all_files_are_read_and_its_eyes_are_not_counted(
+    hub: HubServer, deployment: Path
+) -> None:
+    llama = {"general.architecture": "llama", "general.file_type": 15, "llama.rope.scale": float("inf")}
+    model = {f"a-Q8-0000{number}-of-00002.gguf": gguf(llama, {"a": [1000, 1000]}) for number in (1, 2)}
+    hub.push(model | {"a-Q4.gguf": b"", "a-Q8-mmproj.gguf": gguf({"general.type": "mmproj"}, {"a": [9000, 1000]})})
+    settings = {"model": {"id": MODEL}, "hosting": {"instance_type": "ml.g6.xlarge"}}
+    serving = {"engine": "llama-cpp", "environment": {"SM_LLAMA_CPP_HF_FILE": "a-Q8-00001-of-00002.gguf"}}
+    deployment.write_text(json.dumps(settings | {"serving": serving}))
+    found = locked(deployment)
+    assert found["facts"]["parameters_in_billions"] == 0.002
+    assert found["gguf"] == {"general.architecture": "llama", "general.file_type": 15}
+    patterns = {"model": {"id": MODEL, "files": ["a-Q8*"]}}
+    deployment.write_text(json.dumps(settings | patterns))
+    assert locked(deployment)["facts"]["parameters_in_billions"] == 0.002
 
 
-def test_an_adapter_names_its_base(hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    adapter = {"base_model_name_or_path": "org/base", "r": 16}
-    hub.push({"adapter_config.json": json.dumps(adapter).encode(), "adapter_model.safetensors": safetensors({})})
+def test_settings_for_each_layer_are_named_once(hub: HubServer, deployment: Path) -> None:
+    gates = [f"model.layers.{layer}.mlp.gate" for layer in range(60)]
+    quantized = {"extra_config": {gate: {"bits": 16} for gate in gates}, "modules_to_not_convert": [*gates, "lm_head"]}
+    rope = {"rope_type": "longrope", "long_factor": [1.5] * 64}
+    hub.push(files(CONFIG | {"quantization_config": {"quant_method": "fp8", **quantized}, "rope_scaling": rope}))
+    found = locked(deployment)
+    assert found["unquantized"] == ["lm_head", "model.layers.*.mlp.gate"]
+    assert found["quantization_config"]["extra_config"] == {"model.layers.*.mlp.gate": {"bits": 16}}
+    assert found["rope"]["long_factor"] == "64 values"
+
+
+@pytest.mark.parametrize(
+    ("pushed", "says"),
+    [
+        (ADAPTER, "is an adapter of org/base"),
+        (ADAPTER | {"config.json": json.dumps(CONFIG).encode()}, "is an adapter of org/base"),
+        ({"model_index.json": b"{}", "unet/a.safetensors": b""}, "is a pipeline of diffusers"),
+        ({"mmproj-F16.gguf": gguf({"general.architecture": "clip"}, {})}, "mmproj-F16.gguf of"),
+    ],
+)
+def test_what_is_no_model_is_said_to_be_none(
+    hub: HubServer, deployment: Path, pushed: dict[str, bytes], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.push(pushed)
     assert lock.run(str(deployment), deployment.parent) == 2
-    assert "is an adapter of org/base" in capsys.readouterr().err
+    assert says in capsys.readouterr().err
+
+
+def test_an_infinite_limit_of_mamba_is_no_mistake(hub: HubServer, deployment: Path) -> None:
+    hub.push(files(CONFIG | {"time_step_limit": [0.0, float("inf")]}))
+    assert locked(deployment)["facts"]["layers"] == 2
+
+
+def test_the_part_that_generates_text_says_its_format_and_positions(hub: HubServer, deployment: Path) -> None:
+    hub.push(files({"architectures": ["A"], "text_config": CONFIG | GPTQ | {"rope_scaling": {"rope_type": "yarn"}}}))
+    found = locked(deployment)
+    assert (found["quantization_config"]["bits"], found["rope"]) == (4, {"rope_type": "yarn"})
+
+
+def test_a_cut_answer_is_asked_for_again_and_then_nothing_is_changed(
+    hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.cut = {"config.json": 2}
+    locked(deployment)
+    before = deployment.with_suffix(".lock.json").read_bytes()
+    hub.push(files(CONFIG | {"num_hidden_layers": 3}))
+    hub.cut = {"model-00002-of-00002.safetensors": 3}
+    assert lock.run(str(deployment), deployment.parent) == 2
+    assert "model-00002-of-00002.safetensors was cut off" in capsys.readouterr().err
+    assert deployment.with_suffix(".lock.json").read_bytes() == before
+    assert {each.name for each in deployment.parent.iterdir()} == {"tuned.yaml", "tuned.lock.json"}
+
+
+def test_a_page_that_asks_for_a_login_is_no_hub(
+    hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.asks_for_login = True
+    assert lock.run(str(deployment), deployment.parent) == 2
+    assert f"{hub.url} did not answer as a Hub does" in capsys.readouterr().err
 
 
 def test_a_thousand_shards_make_a_short_lock(hub: HubServer, deployment: Path) -> None:
@@ -218,6 +288,7 @@ def test_a_thousand_shards_make_a_short_lock(hub: HubServer, deployment: Path) -
         b"\xff" * 100,
         b"\x02\0\0\0\0\0\0\0[]",
         b"\x09\0\0\0\0\0\0\0" + b'{"a": 1} ',
+        safetensors({"a": ("F16", [-1000, 1000], 2)}),
         b"\xff\xff\xff\xff\xff\xff\xff\x7f{",
         b"GGUF\x03\0\0\0" + b"\xff" * 16,
     ],
@@ -233,11 +304,18 @@ def test_a_broken_header_is_one_sentence(
 
 @pytest.mark.parametrize(
     ("fact", "value"),
-    [("layers", "many"), ("layers", -1), ("head_size", 0.5), ("weights_in_gb", float("inf")), ("x", 1)],
+    [
+        ("layers", "many"),
+        ("layers", -1),
+        ("head_size", 0.5),
+        ("weights_in_gb", float("inf")),
+        ("x", 1),
+        ("files", ["a"]),
+    ],
 )
 def test_a_lock_with_an_impossible_fact_is_an_error(hub: HubServer, deployment: Path, fact: str, value: Any) -> None:
     content = locked(deployment)
-    content["facts"][fact] = value
+    (content if fact in content else content["facts"])[fact] = value
     deployment.with_suffix(".lock.json").write_text(json.dumps(content))
     (finding,) = validate_file(deployment, []).errors
     assert f"holds a fact that is none: {fact}" in finding.message

@@ -2,13 +2,12 @@
 
 import threading
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from slipway.measuring import loads
 from slipway.measuring.loads import Stop, closed, open_loop
-from slipway.measuring.prompts import Prompt, Prompts
+from slipway.measuring.prompts import Prompt, Prompts, PromptsError, from_file
 from slipway.measuring.results import Answer
 from slipway.measuring.routes import Name
 
@@ -18,8 +17,8 @@ class Known:
 
     name: Name = "chat"
 
-    def __init__(self, answer: Answer = Answer(0, 0.1, 0.5), *, together: int = 1) -> None:
-        self.answer, self.prompts = answer, list[Prompt]()
+    def __init__(self, error: str | None = None, *, together: int = 1) -> None:
+        self.answer, self.prompts = Answer(0, 0.1, 0.5, error=error), list[Prompt]()
         self._barrier = threading.Barrier(together)
 
     def ask(self, prompt: Prompt) -> Answer:
@@ -44,7 +43,7 @@ def test_a_closed_loop_has_its_clients_at_once_and_sends_so_many_requests() -> N
 
 
 def test_failures_count_as_requests() -> None:
-    load = closed(Known(Answer(0, error="503")), prompts(), 2, 10, Stop(), nothing)
+    load = closed(Known("503"), prompts(), 2, 10, Stop(), nothing)
     assert [answer.error for answer in load.answers] == ["503"] * 10
 
 
@@ -74,7 +73,7 @@ def test_a_stopped_load_keeps_the_answers_so_far() -> None:
 
 def test_a_spent_budget_ends_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(1_000_000))
-    monkeypatch.setattr(loads.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
     stop = Stop(at=50)
     load = closed(Known(), prompts(), 1, 1000, stop, nothing)
     assert 5 < len(load.answers) < 50
@@ -88,12 +87,10 @@ def test_prompts_are_as_long_as_asked_and_the_same_with_a_seed() -> None:
 
 
 @pytest.mark.parametrize("content", ["", "\n", "{", "[]", "{}", '{"prompt": ""}', '{"prompt": "a", "max_tokens": 0}'])
-def test_a_file_without_prompts_is_one_sentence(tmp_path: Any, content: str) -> None:
-    from slipway.measuring.prompts import PromptsError, from_file
-
+def test_a_file_without_prompts_is_one_sentence(tmp_path: Path, content: str) -> None:
     path = tmp_path / "prompts.jsonl"
     path.write_text(content)
-    with pytest.raises(PromptsError, match="^--prompts: .*[.]$"):
+    with pytest.raises(PromptsError, match=r"^--prompts: .*\.$"):
         from_file(path, 10)
     path.write_text('{"prompt": "one"}\n\n{"prompt": "two", "max_tokens": 5}')
     assert from_file(path, 10).given == [Prompt("one", 10), Prompt("two", 5)]

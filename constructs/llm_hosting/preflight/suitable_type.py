@@ -1,0 +1,69 @@
+"""The instance type to take instead of one that is refused."""
+
+from collections.abc import Collection, Sequence
+
+from ..catalog.instances import Instance, types_for
+from ..catalog.versions import is_before
+from ..resolution import Placement, Resolution, moved
+from ..resolution.memory import GB, weights_in_files
+from .rule import Rule
+
+OTHER_MACHINES = "image-fits-platform"  # the rule that leaves GPUs to images for GPUs
+CLOSE = 0.92  # of the available memory
+SYSTEM_IN_GB = 4  # Amazon Linux 2, torch for CPU and its packages 2
+_CHECKS_CONTEXT_FROM = "0.2.7"  # from here on vLLM ends when its cache can't hold one request of the whole context
+
+
+def suitable_type(resolution: Resolution, kinds: Collection[str], laws: Sequence[Rule[Resolution]]) -> Instance | None:
+    """The cheapest type of these kinds that holds the model and on which it keeps these laws; None = there is none.
+
+    Types of unknown price come last, the smallest first. All settings stay but the volume, which follows the type.
+    Faster where the laws that are broken now come first.
+    """
+    types = types_for(resolution.deployment.hosting.mode).values()
+    judged = {placement.instance.kind for placement in resolution.placements}
+    for instance in sorted((each for each in types if each.kind in kinds), key=by_price):
+        # The image may change with the kind, and with it what the engine needs.
+        if instance.kind in judged and not holds_memory(Placement(resolution.container, instance)):
+            continue
+        here = moved(resolution, instance.type)
+        if not all(holds_memory(each) and not lacks_disk(each) for each in here.placements):
+            continue
+        # Rules that name a suitable type look for it here; they find nothing where all is held, so it ends.
+        if not any(law.findings(here) for law in laws):
+            return instance
+    return None
+
+
+def by_price(instance: Instance) -> tuple[float, float, str]:
+    """Sort key: the cheapest first, then the smallest."""
+    memory = (instance.accelerator_memory_in_mib or 0) * instance.accelerator_count
+    return instance.usd_per_hour or instance.ec2_usd_per_hour or float("inf"), memory, instance.type
+
+
+def holds_memory(placement: Placement) -> bool:
+    """Whether the weights fit with room to spare, and beside them the context that the engine insists on."""
+    need, tokens = placement.memory, tokens_needed_at_once(placement) or 0
+    holds_cache = need.cached_tokens is None or need.cached_tokens >= tokens
+    return need.share_needed <= CLOSE and need.before_fp8 <= need.visible * CLOSE and holds_cache
+
+
+def lacks_disk(placement: Placement) -> bool:
+    """Whether the disk can't hold the files; a machine of EC2 has its system there, too."""
+    size, disk = weights_in_files(placement.container), placement.disk_in_gb
+    beside = SYSTEM_IN_GB if placement.container.deployment.hosting.mode == "ec2" else 0
+    return size is not None and disk is not None and size > (disk - beside) * GB
+
+
+def tokens_needed_at_once(placement: Placement) -> int | None:
+    """The tokens that an engine insists on at its start; None = it takes the length that fits, as TGI does."""
+    container = placement.container
+    if container.engine in ("lmi-neuronx", "tgi-neuronx"):
+        return container.max_model_len and container.max_model_len * (container.max_batch_size or 1)
+    checks = (
+        container.runs_vllm
+        and not container.length_is_automatic
+        and not container.runs_own_branch
+        and not is_before(container.vllm, _CHECKS_CONTEXT_FROM)
+    )
+    return placement.memory.context if checks else None
