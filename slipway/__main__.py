@@ -214,9 +214,8 @@ def _add_bench(commands: Any) -> None:
     bench = _add(commands, "bench", text, run, "qwen3-4b --clients 1,4,16 --answer-tokens 200")
     bench.add_argument("deployment", nargs="?", help=_FILE)
     bench.add_argument("--region", help=_REGION)
-    bench.add_argument(
-        "--route", choices=("generate", "chat", "jobs"), help="default: chat (streamed), if there is one"
-    )
+    route = "default: chat where the model streams it, else generate of a realtime endpoint, else jobs"
+    bench.add_argument("--route", choices=("generate", "chat", "jobs"), help=route)
     clients = "closed loop: so many at once, one level after the other (default 1,4,16)"
     bench.add_argument("--clients", type=_counts, default=(), metavar="N,...", help=clients)
     rates = "open loop: requests per second, whatever the answers do"

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from rich.console import Console
@@ -22,12 +23,13 @@ from llm_hosting.resolution import Placement, Resolution
 from slipway.call import refusal
 from slipway.deployed_api import DeployedApi
 from slipway.deployed_stack import DeployedStack, with_stack
+from slipway.hosting.hosting import hosting_of
 from slipway.measuring import report, report_terminal, slo, starts
 from slipway.measuring.loads import Stop, closed, open_loop
 from slipway.measuring.measured import MeasuredError, keep
 from slipway.measuring.prompts import Prompt, Prompts, PromptsError, from_file
 from slipway.measuring.results import Load, Results
-from slipway.measuring.routes import ROUTES, Route
+from slipway.measuring.routes import Chat, Generate, Jobs, Route
 
 _LOOPBACK = ("127.0.0.1", "localhost")
 _MOST_CLIENTS, _MOST_LOADS_OF_SEARCH = 512, 12
@@ -38,7 +40,7 @@ Tell = Callable[[str, int | None, int | None], None]  # what is measured, and ho
 
 @dataclass(frozen=True)
 class Options:
-    """route: None = a stream if the deployment has one, else jobs where only they reach the model, else generate.
+    """route: None = chat where the model streams it, else generate of a realtime endpoint, else jobs.
 
     clients, rates: the levels; each is measured `rounds` times, in turns. requests: of a closed loop; None = 10 for
     each client, at least 20. seconds: of an open loop. prompts: JSON lines. warm_up: requests before, not counted.
@@ -125,7 +127,7 @@ class _Bench:
         self._seed = options.seed
         (placement, *_) = resolution.placements
         price = placement.instance.usd_per_hour or placement.instance.ec2_usd_per_hour
-        self._usd_per_hour = price * _instances(stack) if price else None
+        self._usd_per_hour = price * max(1, hosting_of(stack).awake) if price else None
         self._results = self._empty(stack, resolution, placement, started)
         if options.budget is not None:
             if self._usd_per_hour is None:
@@ -201,13 +203,13 @@ class _Bench:
             self._results.write(self._folder)
 
     def _warm_up(self, tell: Tell) -> None:
-        """Raises BenchError where the first request has no answer: then no load would have one."""
+        """Raises BenchError where a first request has no answer: then no load would have one."""
         for index, prompt in enumerate(islice(self._drawn(), self._options.warm_up)):
             tell("warm-up", index, self._options.warm_up)
-            answer = self.route.ask(prompt)
-            if answer.error and not self._stop.is_set:
-                hint = f"python -m slipway call {self._stack.name} shows the whole answer"
-                raise BenchError(f"The first request by {self.route.name} was not answered: {answer.error}; {hint}.")
+            error = self.route.ask(prompt).error
+            if error and not self._stop.is_set:
+                said = self.route.problem or error
+                raise BenchError(f"The first request by {self.route.name} was not answered: {said.removesuffix('.')}.")
 
     def _closed(self, clients: int, tell: Tell) -> Load:
         requests = self._options.requests or max(20, 10 * clients)
@@ -236,22 +238,23 @@ class _Count:
 
 def _route(stack: DeployedStack, api: DeployedApi, resolution: Resolution, asked: str | None) -> Route:
     """Raises BenchError for a route that the deployment does not have."""
+    is_realtime = resolution.deployment.hosting.mode == "realtime"
     has = {
         "chat": "chat" in resolution.openai_routes,
-        "generate": resolution.deployment.hosting.mode == "realtime",
+        "generate": is_realtime,
         "jobs": "JobTable" in stack.outputs,
     }
-    name = asked or next((route for route, is_there in has.items() if is_there), None)
-    if name is None or not has[name]:
+    facts: Any = resolution.openai_facts
+    streams, asks_usage = ("messages" in facts.get(name, ()) for name in ("streams", "asks_usage"))
+    # Elsewhere a stream is made of a whole answer: there its first token says nothing.
+    usual = ("chat" if streams and has["chat"] else "generate") if is_realtime else "jobs"
+    name = asked or usual
+    if not has[name]:
         others = ", ".join(route for route, is_there in has.items() if is_there) or "none"
-        raise BenchError(f"--route: {stack.name} has no {name or 'route to measure'}; it has {others}.")
-    return ROUTES[name](stack, api)
-
-
-def _instances(stack: DeployedStack) -> int:
-    """That run now, at least one."""
-    variants = (stack.endpoint or {}).get("ProductionVariants") or [{}]
-    return max(1, int(variants[0].get("CurrentInstanceCount") or 1))
+        raise BenchError(f"--route: {stack.name} has no {name}; it has {others}.")
+    if name == "chat":
+        return Chat(stack, api, asks_usage=asks_usage)
+    return Jobs(stack, api) if name == "jobs" else Generate(stack, api)
 
 
 @contextmanager

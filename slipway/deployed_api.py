@@ -54,7 +54,7 @@ class DeployedApi:
     def call(self, method: str, path: str, body: Any = None) -> Answer:
         """path: below the stage, with any query percent-encoded."""
         data = None if body is None else json.dumps(body).encode()
-        return _answer(self.send(method, path, data, {"content-type": "application/json"} if data else {}))
+        return answer_of(self.send(method, path, data, {"content-type": "application/json"} if data else {}))
 
     def send(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> Any:
         """As `call`, with any bytes; botocore's AWSResponse, whose `raw` is to be read as it comes, or `content`."""
@@ -72,7 +72,7 @@ class DeployedApi:
 
     def fetch(self, url: str) -> Answer:
         """The file behind a link that the API gave."""
-        return _answer(_session(url).send(AWSRequest(method="GET", url=url).prepare()))
+        return answer_of(_session(url).send(AWSRequest(method="GET", url=url).prepare()))
 
     def ended(self, job: dict[str, Any], seconds: float) -> dict[str, Any]:
         """The job after its end, or as it is after so many seconds."""
@@ -98,7 +98,8 @@ def _session(url: str, connections: int = 1) -> URLLib3Session:
     )
 
 
-def _answer(response: Any) -> Answer:
+def answer_of(response: Any) -> Answer:
+    """response: botocore's, which is read to its end."""
     try:
         content = json.loads(response.content)
     except ValueError:

@@ -35,6 +35,10 @@ class Endpoint:
         return str((self._stack.endpoint or {}).get("FailureReason") or "")
 
     @property
+    def awake(self) -> int:
+        return sum(variant.get("CurrentInstanceCount", 0) for variant in self._variants)
+
+    @property
     def takes_calls(self) -> bool:
         return self._stack.endpoint is not None and self._service().good
 
@@ -59,12 +63,11 @@ class Endpoint:
     def state(self) -> dict[str, Any]:
         endpoint = self._stack.endpoint
         counts = dict(instances_of(endpoint, self._stack.clients("sagemaker"))) if endpoint else {}
-        variants = (endpoint or {}).get("ProductionVariants", [])
         return {
             "endpoint": endpoint and {"name": self._stack.endpoint_name, "status": endpoint["EndpointStatus"]},
             "instances": {
-                "current": sum(variant.get("CurrentInstanceCount", 0) for variant in variants),
-                "desired": sum(variant.get("DesiredInstanceCount", 0) for variant in variants),
+                "current": self.awake,
+                "desired": sum(variant.get("DesiredInstanceCount", 0) for variant in self._variants),
                 "types": counts,
             },
             "usd_per_hour": _price(counts),
@@ -83,6 +86,10 @@ class Endpoint:
         types = ", ".join(f"{number} x {name}" for name, number in count["types"].items())
         yield "instances", f"{count['current']} of {count['desired']}" + (f": {types}" if types else "")
         yield "cost", self.cost(state)
+
+    @property
+    def _variants(self) -> list[dict[str, Any]]:
+        return list((self._stack.endpoint or {}).get("ProductionVariants", []))
 
     def backlog(self) -> dict[str, int]:
         """SageMaker's own queue of an asynchronous endpoint, as CloudWatch has it from the last minutes."""

@@ -17,6 +17,7 @@ class Hosting(Protocol):
     log_group: of what runs the model. log_parts: names of its parts, with which its streams end.
     failure: a reason that it names itself, beside CloudFormation's; "" = none.
     may_sleep: whether a call may have to wait for a start.
+    awake: instances that run, and bill by the hour.
     takes_calls: whether the API can get an answer from it, also a late one.
     """
 
@@ -31,6 +32,9 @@ class Hosting(Protocol):
 
     @property
     def failure(self) -> str: ...
+
+    @property
+    def awake(self) -> int: ...
 
     @property
     def takes_calls(self) -> bool: ...

@@ -35,6 +35,10 @@ class Machines:
         return bool(self.own)
 
     @property
+    def awake(self) -> int:
+        return sum(machine.is_awake for machine in self.own)
+
+    @property
     def wanted(self) -> list[str]:
         """The stack's instances, whether they exist or not."""
         return self._stack.resources.get("AWS::EC2::Instance", [])
@@ -86,8 +90,7 @@ class Machines:
         }
 
     def cost(self, state: dict[str, Any]) -> str:
-        awake = sum(machine.is_awake for machine in self.own)
-        price, disks = state["usd_per_hour"], state["disks_in_gb"]
+        awake, price, disks = self.awake, state["usd_per_hour"], state["disks_in_gb"]
         rate = "not known" if price is None else f"about {price:.2f} USD an hour"
         running = f"{rate} for {awake} that run{'s' if awake == 1 else ''} now" if awake else "no machine runs"
         asleep = f"{disks} GB of disk, about {state['usd_per_month_asleep']:.2f} USD a month"

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from botocore.exceptions import BotoCoreError, HTTPClientError, ReadTimeoutError
 
-from slipway.deployed_api import OPEN_JOB, DeployedApi
+from slipway.deployed_api import OPEN_JOB, DeployedApi, answer_of
 from slipway.deployed_stack import DeployedStack
 from slipway.measuring.prompts import Prompt
 from slipway.measuring.results import Answer
@@ -22,9 +22,10 @@ Name = Literal["generate", "chat", "jobs"]
 
 
 class Route(Protocol):
-    """name: as in `--route`."""
+    """name: as in `--route`. problem: what the API said to the last request that it refused; "" = it refused none."""
 
     name: Name
+    problem: str
 
     def ask(self, prompt: Prompt) -> Answer:
         """Send one request and wait for its end; times from now on, `started_in_s` 0. Errors are codes, not raised."""
@@ -34,6 +35,7 @@ class Generate:
     """POST /generate: the whole answer at once."""
 
     name: Name = "generate"
+    problem = ""
 
     def __init__(self, stack: DeployedStack, api: DeployedApi) -> None:
         self._bodies, self._api = stack.bodies, api
@@ -45,6 +47,7 @@ class Generate:
         def send() -> Answer:
             reply = self._api.call("POST", "generate", body)
             if reply.status != 200:
+                self.problem = reply.problem
                 return Answer(0, error=str(reply.status))
             return _counted(Answer(0, last_token_in_s=time.monotonic() - start), reply.content)
 
@@ -52,29 +55,29 @@ class Generate:
 
 
 class Chat:
-    """POST /chat/completions with `stream`."""
+    """POST /chat/completions with `stream`. asks_usage: whether the engine counts tokens in a stream."""
 
     name: Name = "chat"
+    problem = ""
 
-    def __init__(self, stack: DeployedStack, api: DeployedApi) -> None:
+    def __init__(self, stack: DeployedStack, api: DeployedApi, *, asks_usage: bool = True) -> None:
         self._api = api
         listed = api.call("GET", "models")
-        self._model = listed.content["data"][0]["id"] if listed.status == 200 else stack.serves.partition(" on ")[0]
+        model = listed.content["data"][0]["id"] if listed.status == 200 else stack.serves.partition(" on ")[0]
+        self._body = {"model": model, "stream": True}
+        if asks_usage:
+            self._body["stream_options"] = {"include_usage": True}
 
     def ask(self, prompt: Prompt) -> Answer:
-        body = {
-            "model": self._model,
-            "messages": [{"role": "user", "content": prompt.text}],
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        } | ({"max_tokens": prompt.answer_tokens} if prompt.answer_tokens else {})
+        length = {"max_tokens": prompt.answer_tokens} if prompt.answer_tokens else {}
+        body = self._body | {"messages": [{"role": "user", "content": prompt.text}]} | length
         start, headers = time.monotonic(), {"content-type": "application/json"}
 
         def send() -> Answer:
             reply = self._api.send("POST", "chat/completions", json.dumps(body).encode(), headers)
             if reply.status_code == 200:
                 return self._read(reply.raw, start)
-            reply.raw.drain_conn()  # a connection is only used again after its answer's end
+            self.problem = answer_of(reply).problem
             return Answer(0, error=str(reply.status_code))
 
         return _safely(send)
@@ -100,6 +103,7 @@ class Jobs:
     """POST /jobs, then GET /jobs/{id} held until its end."""
 
     name: Name = "jobs"
+    problem = ""
 
     def __init__(self, stack: DeployedStack, api: DeployedApi) -> None:
         self._bodies, self._api = stack.bodies, api
@@ -114,12 +118,14 @@ class Jobs:
         def send() -> Answer:
             reply = self._api.call("POST", "jobs", body)
             if reply.status >= 400:
+                self.problem = reply.problem
                 return Answer(0, error=str(reply.status))
             job = self._api.ended(reply.content, _WAIT_IN_SECONDS)
             content = self._api.fetch(job["output_url"]).content if "output_url" in job else job.get("output")
             delivered = time.monotonic() - start
             answer = self._recorded(job["id"], delivered)
             if job["status"] != "succeeded":
+                self.problem = f"the job {job['id']} ended as {job['status']}: {job.get('error')}"
                 return replace(answer, error="open" if job["status"] in OPEN_JOB else job["status"])
             return _counted(answer, content)
 
@@ -140,9 +146,6 @@ class Jobs:
             attempts=attempts,
             delivered_in_s=delivered,
         )
-
-
-ROUTES: dict[str, Callable[[DeployedStack, DeployedApi], Route]] = {"generate": Generate, "chat": Chat, "jobs": Jobs}
 
 
 def _safely(send: Callable[[], Answer]) -> Answer:

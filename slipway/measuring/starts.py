@@ -1,79 +1,144 @@
 """How long a start takes: of an endpoint or a machine that is asleep, by its first request, and of a deploy."""
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from slipway.deployed_api import DeployedApi
+from slipway.deployed_api import OPEN_JOB, DeployedApi
 from slipway.deployed_stack import DeployedStack
 from slipway.hosting.hosting import hosting_of
 from slipway.measuring.prompts import Prompt
 from slipway.measuring.results import Start
 from slipway.measuring.routes import Jobs
 
-# AWS shows no moment between them: SageMaker fetches image and weights before the container's first line.
-_BEFORE = "capacity, image and weights"
-_EVERY_IN_SECONDS = 1.0
+_EVERY_IN_SECONDS = 2.0
+_MOST_STREAMS = 100  # of one FilterLogEvents
+# What vLLM and Slipway's own handlers write after they have fetched the weights themselves.
+_FETCHED = re.compile(r"(?:Time spent downloading weights for \S+:|\bdownloaded in) ([\d.]+) s")
 
 
 class AwakeError(Exception):
     """There is no start to measure; the message is one sentence."""
 
 
+@dataclass(frozen=True)
+class _Log:
+    """first: when the container's first line was written, Unix time. weights: seconds that it took to fetch them."""
+
+    first: float
+    weights: float
+
+
 def from_zero(stack: DeployedStack, api: DeployedApi, prompt: Prompt, tell: Callable[[str], None]) -> Start:
     """From the first request to its answer, by a job. tell: called with the endpoint's status. Raises AwakeError."""
-    status = api.call("GET", "endpoint").content.get("status")
-    if not hosting_of(stack).may_sleep or status == "InService":
+    status = _status(api)
+    if status not in ("InService", "Stopped") or hosting_of(stack).awake:
         raise AwakeError(
-            f"--from-zero: {stack.name} is {status}, so nothing starts; wait until it sleeps (idle_minutes or "
-            "scale-in), and see python -m slipway status."
+            f"--from-zero: {stack.name} is {status}, and {hosting_of(stack).awake} of its instances run: only what "
+            "sleeps can start; docs/measuring.md says what puts a deployment to sleep."
         )
     begin, started_at, ready = time.monotonic(), time.time(), 0.0
     job = api.call("POST", "jobs", Jobs(stack, api).body_of(prompt))
     if job.status >= 400:
         raise AwakeError(f"--from-zero: the first request was refused: {job.problem}")
     content = job.content
-    while content["status"] in ("queued", "running"):
+    while content["status"] in OPEN_JOB:
         time.sleep(_EVERY_IN_SECONDS)
-        if not ready and (status := api.call("GET", "endpoint").content.get("status")) == "InService":
+        status = _status(api)
+        if not ready and status == "InService" and hosting_of(DeployedStack(stack.described, stack.clients)).awake:
             ready = time.monotonic() - begin
-        tell(str(status))
+        tell(status)
         answer = api.call("GET", f"jobs/{content['id']}")
         content = answer.content if answer.status == 200 else content
     whole = time.monotonic() - begin
     if content["status"] != "succeeded":
         raise AwakeError(f"--from-zero: the first request ended as {content['status']} after {whole:.0f} s.")
-    return Start("zero", _parts(_first_line(stack, started_at), ready or whole, whole, started_at))
+    ready = ready or whole
+    parts = _parts(stack, _log(stack, started_at, started_at + ready), started_at, ready)
+    return Start("zero", parts | {"first_answer": round(whole - ready, 1)})
 
 
 def of_deploy(stack: DeployedStack) -> Start | None:
-    """Of an endpoint as it was last created or updated; None = not known."""
-    endpoint = stack.endpoint
-    if not endpoint or endpoint["EndpointStatus"] != "InService":
+    """Of the endpoint as CloudFormation last made or changed it; None = not known, or there is none."""
+    at = {each["ResourceStatus"]: each["Timestamp"].timestamp() for each in _last_change(stack)}
+    ready = at.get("CREATE_COMPLETE") or at.get("UPDATE_COMPLETE")
+    if ready is None or len(at) < 2:
         return None
-    begin, ready = (endpoint[name].timestamp() for name in ("CreationTime", "LastModifiedTime"))
-    first = _first_line(stack, begin)
-    if first is None or not begin <= first <= ready:
-        return None
-    return Start("deploy", {_BEFORE: round(first - begin, 1), "load": round(ready - first, 1)})
+    begin = min(at.values())
+    streams = _streams(stack, begin)
+    log = _log(stack, begin, ready, streams) if streams else None
+    return Start("deploy", _parts(stack, log, begin, ready - begin)) if log else None
 
 
-def _parts(first: float | None, ready: float, whole: float, started_at: float) -> dict[str, float]:
-    """first: the moment of the container's first line; ready, whole: seconds from the request."""
-    line = None if first is None else min(max(0.0, first - started_at), ready)
-    before = {_BEFORE: line, "load": ready - line} if line is not None else {"until it serves": ready}
-    return {name: round(value, 1) for name, value in {**before, "first_answer": whole - ready}.items()}
+def _status(api: DeployedApi) -> str:
+    answer = api.call("GET", "endpoint")
+    return str(answer.content["status"]) if answer.status == 200 else answer.problem
 
 
-def _first_line(stack: DeployedStack, since: float) -> float | None:
-    """When a container first wrote after that moment; None = it wrote nothing, or there is no log."""
-    request: dict[str, Any] = {"logGroupName": hosting_of(stack).log_group, "startTime": int(since * 1000), "limit": 1}
+def _parts(stack: DeployedStack, log: _Log | None, begin: float, ready: float) -> dict[str, float]:
+    """ready: seconds until it took requests. AWS shows no moment before the container's first line."""
+    if log is None:
+        return {"until it serves": round(ready, 1)}
+    before = log.first - begin
+    name = "boot" if hosting_of(stack).mode == "ec2" else "capacity and image, and weights that are staged"
+    fetched = min(log.weights, ready - before)
+    parts = {name: before, **({"weights": fetched} if fetched else {}), "load": ready - before - fetched}
+    return {name: round(value, 1) for name, value in parts.items()}
+
+
+def _last_change(stack: DeployedStack) -> Iterator[dict[str, Any]]:
+    """Events of the endpoint, the newest first, of the last time that CloudFormation did anything with it."""
+    pages = stack.clients("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack.name)
+    has_begun = False
+    for event in (event for page in pages for event in page["StackEvents"]):
+        if event["ResourceType"] == "AWS::SageMaker::Endpoint":
+            in_progress = event["ResourceStatus"].endswith("IN_PROGRESS")
+            if has_begun and not in_progress:
+                return
+            has_begun = has_begun or in_progress
+            yield event
+
+
+def _streams(stack: DeployedStack, since: float) -> list[str]:
+    """Log streams of the containers that began then: those before them still write during an update."""
+    pages = (
+        stack.clients("logs")
+        .get_paginator("describe_log_streams")
+        .paginate(logGroupName=hosting_of(stack).log_group, orderBy="LastEventTime", descending=True)
+    )
     try:
-        pages = stack.clients("logs").get_paginator("filter_log_events").paginate(**request)
-        return next((event["timestamp"] / 1000 for page in pages for event in page["events"]), None)
+        found = (each for page in pages for each in page["logStreams"])
+        return [each["logStreamName"] for each in found if each["creationTime"] / 1000 >= since][:_MOST_STREAMS]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ResourceNotFoundException":
+            raise
+        return []
+
+
+def _log(stack: DeployedStack, since: float, until: float, streams: Sequence[str] = ()) -> _Log | None:
+    """None = nothing was written between the two, or there is no log. streams: empty = all."""
+    chosen = {"logStreamNames": list(streams)} if streams else {}
+    pages = (
+        stack.clients("logs")
+        .get_paginator("filter_log_events")
+        .paginate(
+            logGroupName=hosting_of(stack).log_group, startTime=int(since * 1000), endTime=int(until * 1000), **chosen
+        )
+    )
+    try:
+        events = [event for page in pages for event in page["events"]]
     except ClientError as error:
         if error.response["Error"]["Code"] != "ResourceNotFoundException":
             raise
         return None
+    if not events:
+        return None
+    fetched = (match for event in events if (match := _FETCHED.search(event["message"])))
+    # Each worker of a tensor-parallel model tells of the same files.
+    return _Log(
+        min(event["timestamp"] for event in events) / 1000, max((float(each[1]) for each in fetched), default=0)
+    )

@@ -16,6 +16,7 @@ class Known:
     """Answers with what it is given, and remembers how many asked at once."""
 
     name: Name = "chat"
+    problem = ""
 
     def __init__(self, error: str | None = None, *, together: int = 1) -> None:
         self.answer, self.prompts = Answer(0, 0.1, 0.5, error=error), list[Prompt]()
