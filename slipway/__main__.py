@@ -205,10 +205,11 @@ def _add_bench(commands: Any) -> None:
         if not given.deployment:
             bench.error("name a deployment, or two reports: --compare A B")
         from slipway import bench as verb
+        from slipway.measuring.load_test import Options
 
-        options = {name: getattr(given, name) for name in verb.Options.__dataclass_fields__}
-        clients = given.clients or (() if given.rates or given.slo else verb.Options.clients)
-        return verb.run(given.deployment, given.region, ROOT, verb.Options(**options | {"clients": clients}))
+        options = {name: getattr(given, name) for name in Options.__dataclass_fields__}
+        clients = given.clients or (() if given.rates or given.slo else Options.clients)
+        return verb.run(given.deployment, given.region, ROOT, Options(**options | {"clients": clients}))
 
     text = "latency, tokens per second and price under load, as a report; --compare: what changed between two of them"
     bench = _add(commands, "bench", text, run, "qwen3-4b --clients 1,4,16 --answer-tokens 200")

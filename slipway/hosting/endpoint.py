@@ -1,6 +1,7 @@
 """An endpoint of SageMaker: what verify, status and list ask of it."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -35,8 +36,9 @@ class Endpoint:
         return str((self._stack.endpoint or {}).get("FailureReason") or "")
 
     @property
-    def awake(self) -> int:
-        return sum(variant.get("CurrentInstanceCount", 0) for variant in self._variants)
+    def running(self) -> Counter[str]:
+        endpoint = self._stack.endpoint
+        return instances_of(endpoint, self._stack.clients("sagemaker")) if endpoint else Counter()
 
     @property
     def takes_calls(self) -> bool:
@@ -62,12 +64,13 @@ class Endpoint:
 
     def state(self) -> dict[str, Any]:
         endpoint = self._stack.endpoint
-        counts = dict(instances_of(endpoint, self._stack.clients("sagemaker"))) if endpoint else {}
+        counts = dict(self.running)
+        variants = (endpoint or {}).get("ProductionVariants", [])
         return {
             "endpoint": endpoint and {"name": self._stack.endpoint_name, "status": endpoint["EndpointStatus"]},
             "instances": {
-                "current": self.awake,
-                "desired": sum(variant.get("DesiredInstanceCount", 0) for variant in self._variants),
+                "current": sum(variant.get("CurrentInstanceCount", 0) for variant in variants),
+                "desired": sum(variant.get("DesiredInstanceCount", 0) for variant in variants),
                 "types": counts,
             },
             "usd_per_hour": _price(counts),
@@ -86,10 +89,6 @@ class Endpoint:
         types = ", ".join(f"{number} x {name}" for name, number in count["types"].items())
         yield "instances", f"{count['current']} of {count['desired']}" + (f": {types}" if types else "")
         yield "cost", self.cost(state)
-
-    @property
-    def _variants(self) -> list[dict[str, Any]]:
-        return list((self._stack.endpoint or {}).get("ProductionVariants", []))
 
     def backlog(self) -> dict[str, int]:
         """SageMaker's own queue of an asynchronous endpoint, as CloudWatch has it from the last minutes."""

@@ -1,5 +1,6 @@
 """The one place where the operator's verbs tell machines of EC2 from an endpoint of SageMaker."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ class Hosting(Protocol):
     log_group: of what runs the model. log_parts: names of its parts, with which its streams end.
     failure: a reason that it names itself, beside CloudFormation's; "" = none.
     may_sleep: whether a call may have to wait for a start.
-    awake: instances that run, and bill by the hour.
+    running: instances that bill by the hour, by type.
     takes_calls: whether the API can get an answer from it, also a late one.
     """
 
@@ -34,7 +35,7 @@ class Hosting(Protocol):
     def failure(self) -> str: ...
 
     @property
-    def awake(self) -> int: ...
+    def running(self) -> Counter[str]: ...
 
     @property
     def takes_calls(self) -> bool: ...

@@ -1,6 +1,7 @@
 """The machines of a deployment in `hosting.mode: ec2`: what verify, status, logs and list ask of them."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -35,8 +36,8 @@ class Machines:
         return bool(self.own)
 
     @property
-    def awake(self) -> int:
-        return sum(machine.is_awake for machine in self.own)
+    def running(self) -> Counter[str]:
+        return Counter(machine.type for machine in self.own if machine.is_awake)
 
     @property
     def wanted(self) -> list[str]:
@@ -90,7 +91,7 @@ class Machines:
         }
 
     def cost(self, state: dict[str, Any]) -> str:
-        awake, price, disks = self.awake, state["usd_per_hour"], state["disks_in_gb"]
+        awake, price, disks = self.running.total(), state["usd_per_hour"], state["disks_in_gb"]
         rate = "not known" if price is None else f"about {price:.2f} USD an hour"
         running = f"{rate} for {awake} that run{'s' if awake == 1 else ''} now" if awake else "no machine runs"
         asleep = f"{disks} GB of disk, about {state['usd_per_month_asleep']:.2f} USD a month"

@@ -3,15 +3,15 @@
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from slipway.measuring.prompts import Prompt
 from slipway.measuring.results import Answer, Load
 from slipway.measuring.routes import Route
 
-_MOST_AT_ONCE = 512  # of an open loop; later requests wait for a free thread, and their times say so
+_MOST_AT_ONCE = 512  # of an open loop; later requests wait for one to end, and their times say so
+_EVERY_IN_SECONDS = 0.2  # a budget is looked at
 
 
 @dataclass
@@ -51,9 +51,7 @@ def closed(
     threads = [threading.Thread(target=client, daemon=True) for _ in range(clients)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        while thread.is_alive() and not stop.event.is_set():
-            thread.join(0.2)
+    _wait(threads, stop)
     return run.load(clients=clients)
 
 
@@ -68,19 +66,28 @@ def open_loop(
 ) -> Load:
     """Requests arrive at random (Poisson), so many each second, whatever the answers do."""
     run, chance, due = _Run(route, tell), random.Random(seed), 0.0
-    pool = ThreadPoolExecutor(_MOST_AT_ONCE)
-    asked = []
-    try:
-        while (due := due + chance.expovariate(rate)) < seconds and not stop.is_set:
-            stop.event.wait(max(0.0, due - run.elapsed()))
-            if not stop.is_set:
-                asked.append(pool.submit(run.ask, next(prompts), due))
-        for each in asked:
-            while not each.done() and not stop.is_set:
-                stop.event.wait(0.05)
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    slots, threads = threading.Semaphore(_MOST_AT_ONCE), list[threading.Thread]()
+
+    def ask(prompt: Prompt, due: float) -> None:
+        run.ask(prompt, due)
+        slots.release()
+
+    while (due := due + chance.expovariate(rate)) < seconds and not stop.is_set:
+        stop.event.wait(max(0.0, due - run.elapsed()))
+        while not stop.is_set and not slots.acquire(timeout=_EVERY_IN_SECONDS):
+            pass
+        if not stop.is_set:
+            threads.append(threading.Thread(target=ask, args=(next(prompts), due), daemon=True))
+            threads[-1].start()
+    _wait(threads, stop)
     return run.load(rate=rate)
+
+
+def _wait(threads: Sequence[threading.Thread], stop: Stop) -> None:
+    """For all of them, or for the stop: then nobody waits for answers that are still to come."""
+    for thread in threads:
+        while thread.is_alive() and not stop.is_set:
+            thread.join(_EVERY_IN_SECONDS)
 
 
 class _Run:

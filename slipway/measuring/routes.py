@@ -2,12 +2,13 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 from botocore.exceptions import BotoCoreError, HTTPClientError, ReadTimeoutError
 
+from llm_hosting.resolution import Resolution
 from slipway.deployed_api import OPEN_JOB, DeployedApi, answer_of
 from slipway.deployed_stack import DeployedStack
 from slipway.measuring.prompts import Prompt
@@ -31,18 +32,22 @@ class Route(Protocol):
         """Send one request and wait for its end; times from now on, `started_in_s` 0. Errors are codes, not raised."""
 
 
+class RouteError(Exception):
+    """The deployment does not have the route; the message is one sentence."""
+
+
 class Generate:
-    """POST /generate: the whole answer at once."""
+    """POST /generate: the whole answer at once. counts: as of `body_of`."""
 
     name: Name = "generate"
     problem = ""
 
-    def __init__(self, stack: DeployedStack, api: DeployedApi) -> None:
-        self._bodies, self._api = stack.bodies, api
+    def __init__(self, stack: DeployedStack, api: DeployedApi, *, counts: bool = False) -> None:
+        self._bodies, self._api, self._counts = stack.bodies, api, counts
 
     def ask(self, prompt: Prompt) -> Answer:
         """A 202 is an error here: the answer took so long that it became a job."""
-        body, start = request_body(prompt.text, self._bodies, max_tokens=prompt.answer_tokens), time.monotonic()
+        body, start = body_of(prompt, self._bodies, counts=self._counts), time.monotonic()
 
         def send() -> Answer:
             reply = self._api.call("POST", "generate", body)
@@ -100,20 +105,17 @@ class Chat:
 
 
 class Jobs:
-    """POST /jobs, then GET /jobs/{id} held until its end."""
+    """POST /jobs, then GET /jobs/{id} held until its end. counts: as of `body_of`."""
 
     name: Name = "jobs"
     problem = ""
 
-    def __init__(self, stack: DeployedStack, api: DeployedApi) -> None:
-        self._bodies, self._api = stack.bodies, api
+    def __init__(self, stack: DeployedStack, api: DeployedApi, *, counts: bool = False) -> None:
+        self._bodies, self._api, self._counts = stack.bodies, api, counts
         self._table, self._dynamodb = stack.outputs["JobTable"], stack.clients("dynamodb")
 
-    def body_of(self, prompt: Prompt) -> dict[str, Any]:
-        return request_body(prompt.text, self._bodies, max_tokens=prompt.answer_tokens)
-
     def ask(self, prompt: Prompt) -> Answer:
-        body, start = self.body_of(prompt), time.monotonic()
+        body, start = body_of(prompt, self._bodies, counts=self._counts), time.monotonic()
 
         def send() -> Answer:
             reply = self._api.call("POST", "jobs", body)
@@ -146,6 +148,36 @@ class Jobs:
             attempts=attempts,
             delivered_in_s=delivered,
         )
+
+
+def route_of(stack: DeployedStack, api: DeployedApi, resolution: Resolution, asked: str | None) -> Route:
+    """asked: None = the one that says most of this deployment. Raises RouteError."""
+    is_realtime = resolution.deployment.hosting.mode == "realtime"
+    has = {
+        "chat": "chat" in resolution.openai_routes,
+        "generate": is_realtime,
+        "jobs": "JobTable" in stack.outputs,
+    }
+    facts: Any = resolution.openai_facts
+    streams, asks_usage = ("messages" in facts.get(name, ()) for name in ("streams", "asks_usage"))
+    # Elsewhere a stream is made of a whole answer: there its first token says nothing.
+    usual = ("chat" if streams and has["chat"] else "generate") if is_realtime else "jobs"
+    name = asked or usual
+    if not has[name]:
+        others = ", ".join(route for route, is_there in has.items() if is_there) or "none"
+        raise RouteError(f"--route: {stack.name} has no {name}; it has {others}.")
+    if name == "chat":
+        return Chat(stack, api, asks_usage=asks_usage)
+    counts = facts.get("inputs") in ("tgi", "rolling-batch")
+    return Jobs(stack, api, counts=counts) if name == "jobs" else Generate(stack, api, counts=counts)
+
+
+def body_of(prompt: Prompt, bodies: Collection[str], *, counts: bool = False) -> dict[str, Any]:
+    """Of POST /generate and /jobs. counts: `inputs` asks for `details`, without which TGI and LMI count no tokens."""
+    body = request_body(prompt.text, bodies, max_tokens=prompt.answer_tokens)
+    if counts and "inputs" in body:
+        body.setdefault("parameters", {})["details"] = True
+    return body
 
 
 def _safely(send: Callable[[], Answer]) -> Answer:

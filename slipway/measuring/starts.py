@@ -13,7 +13,7 @@ from slipway.deployed_stack import DeployedStack
 from slipway.hosting.hosting import hosting_of
 from slipway.measuring.prompts import Prompt
 from slipway.measuring.results import Start
-from slipway.measuring.routes import Jobs
+from slipway.measuring.routes import body_of
 
 _EVERY_IN_SECONDS = 2.0
 _MOST_STREAMS = 100  # of one FilterLogEvents
@@ -36,20 +36,21 @@ class _Log:
 def from_zero(stack: DeployedStack, api: DeployedApi, prompt: Prompt, tell: Callable[[str], None]) -> Start:
     """From the first request to its answer, by a job. tell: called with the endpoint's status. Raises AwakeError."""
     status = _status(api)
-    if status not in ("InService", "Stopped") or hosting_of(stack).awake:
+    running = hosting_of(stack).running.total()
+    if running or status not in ("InService", "Stopped"):
         raise AwakeError(
-            f"--from-zero: {stack.name} is {status}, and {hosting_of(stack).awake} of its instances run: only what "
-            "sleeps can start; docs/measuring.md says what puts a deployment to sleep."
+            f"--from-zero: {stack.name} is {status}, and {running} of its instances run: only what sleeps can start; "
+            "docs/measuring.md says what puts a deployment to sleep."
         )
     begin, started_at, ready = time.monotonic(), time.time(), 0.0
-    job = api.call("POST", "jobs", Jobs(stack, api).body_of(prompt))
+    job = api.call("POST", "jobs", body_of(prompt, stack.bodies))
     if job.status >= 400:
         raise AwakeError(f"--from-zero: the first request was refused: {job.problem}")
     content = job.content
     while content["status"] in OPEN_JOB:
         time.sleep(_EVERY_IN_SECONDS)
         status = _status(api)
-        if not ready and status == "InService" and hosting_of(DeployedStack(stack.described, stack.clients)).awake:
+        if not ready and status == "InService" and hosting_of(DeployedStack(stack.described, stack.clients)).running:
             ready = time.monotonic() - begin
         tell(status)
         answer = api.call("GET", f"jobs/{content['id']}")

@@ -5,14 +5,16 @@ import os
 import signal
 from collections.abc import Iterator
 from http.client import HTTPResponse
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from local_cloud.api_client import ApiClient
-from local_cloud.assembly import Stack
+from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
+from slipway.measuring.results import read
 from support.command import Command, command_on
 from support.deployed_stacks import deployed, edited, resource_ids
 from support.machines import forget_faults, machines, order_fault, wait_for_state
@@ -111,6 +113,17 @@ def wake(api: ApiClient) -> None:
     assert_answered(api, submitted(api))
 
 
+def put_to_sleep(cloud: LocalCloud, instance: str) -> None:
+    cloud.advance(IDLE_MINUTES * 60)
+
+    def asleep() -> bool | None:
+        cloud.advance(20)  # its last look into the queue takes as long, the one before, too
+        return machines(cloud)[instance]["state"] == "stopped" or None
+
+    wait_for(asleep, "its end")
+    cloud.advance(120)
+
+
 def held(cloud: LocalCloud, instance: str) -> int:
     """The process of the model, which does not go on until SIGCONT."""
     model = services(cloud, instance)["slipway-model"]
@@ -198,14 +211,7 @@ def test_a_machine_stops_when_it_is_idle_but_not_while_a_job_runs_and_a_job_wake
     assert machines(cloud)[instance]["state"] == "running"
     os.kill(model, signal.SIGCONT)
     assert_answered(api, job)
-    cloud.advance(IDLE_MINUTES * 60)
-
-    def asleep() -> bool | None:
-        cloud.advance(20)  # its last look into the queue takes as long, the one before, too
-        return machines(cloud)[instance]["state"] == "stopped" or None
-
-    wait_for(asleep, "its end")
-    cloud.advance(120)
+    put_to_sleep(cloud, instance)
     assert endpoint(api)["status"] == "Stopped"
     page = slipway("status", stack.name).stdout
     assert "machines    1 of 1, 1 asleep" in page
@@ -219,6 +225,23 @@ def test_a_machine_stops_when_it_is_idle_but_not_while_a_job_runs_and_a_job_wake
     assert len(json.loads(events[0].removeprefix(b"data: "))) == PUBLISHED["num_samples"]
     assert events[1:] == [b"data: [DONE]\n"]
     assert endpoint(api)["start"]["usual_seconds"] < 120
+
+
+def test_bench_from_zero_measures_the_parts_of_the_start(
+    cloud: LocalCloud, stack: Stack, api: ApiClient, instance: str, slipway: Command, tmp_path: Path
+) -> None:
+    wake(api)
+    put_to_sleep(cloud, instance)
+    file = tmp_path / f"{stack.name}.yaml"
+    file.write_text((ROOT / "deployments" / "gpt2-ec2.yaml").read_text())
+    options = ("--from-zero", "--clients", "1", "--requests", "2", "--rounds", "1", "-o", str(tmp_path))
+    outcome = slipway("bench", str(file), *options)
+    assert outcome.status == 0, outcome.stderr
+    (folder,) = (tmp_path / stack.name).iterdir()
+    start = read(folder).start
+    assert start
+    assert (start.kind, list(start.parts)) == ("zero", ["boot", "load", "first_answer"])
+    assert "Time from zero" in (folder / "report.md").read_text()
 
 
 def test_a_job_survives_a_worker_that_is_killed(cloud: LocalCloud, api: ApiClient, instance: str) -> None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,10 +18,11 @@ from local_cloud.api_client import ApiClient
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
 from slipway.deployed_stack import UnknownStackError, find_stack
+from slipway.measuring.results import read
 from support.command import Command, Outcome, command_on
 from support.deployed_stacks import Apis, resource_ids
 from support.known_deployments import ACCOUNT_SETTINGS
-from support.patience import PATIENCE_IN_SECONDS
+from support.patience import PATIENCE_IN_SECONDS, wait_for
 from support.small_stacks import statement
 
 NAME = "gpt2"
@@ -214,6 +216,70 @@ class TestPlayground:
             outcome = slipway("playground", NAME, "--port", str(taken.getsockname()[1]))
         assert outcome.status == 2
         assert "can't be used: Address already in use; name another with --port." in outcome.stderr
+
+
+class TestBench:
+    SMALL = ("--clients", "1,2", "--requests", "3", "--rounds", "1", "--prompt-tokens", "8", "--answer-tokens", "4")
+
+    def test_each_load_is_in_the_report_which_says_whose_figures_it_has(self, slipway: Command, tmp_path: Path) -> None:
+        rate = ("--rate", "20", "--seconds", "1", "--route", "generate")
+        outcome = slipway("bench", NAME, *self.SMALL, *rate, "-o", str(tmp_path))
+        assert outcome.status == 0, outcome.stderr
+        assert "Figures of the stand-in" in outcome.stdout
+        (folder,) = (tmp_path / NAME).iterdir()
+        assert f"report {folder / 'report.html'}" in outcome.stdout
+        assert sorted(each.name for each in folder.iterdir()) == ["report.html", "report.md", "results.json"]
+        results = read(folder)
+        assert [(each.clients, each.rate) for each in results.loads] == [(1, None), (2, None), (None, 20)]
+        assert [len(each.answers) for each in results.loads[:2]] == [3, 3]
+        answers = [answer for load in results.loads for answer in load.answers]
+        assert {(each.error, each.answer_tokens) for each in answers} == {(None, 4)}
+        assert results.start
+        assert list(results.start.parts) == ["capacity and image, and weights that are staged", "load"]
+
+    def test_jobs_tell_of_the_queue_and_of_their_delivery(self, slipway: Command, tmp_path: Path) -> None:
+        outcome = slipway("bench", NAME, *self.SMALL, "--route", "jobs", "-o", str(tmp_path))
+        assert outcome.status == 0, outcome.stderr
+        (folder,) = (tmp_path / NAME).iterdir()
+        for answer in (answer for load in read(folder).loads for answer in load.answers):
+            assert (answer.error, answer.attempts) == (None, 1)
+            assert answer.queued_in_s is not None
+            assert answer.last_token_in_s is not None
+            assert answer.delivered_in_s is not None
+            assert 0 <= answer.queued_in_s <= answer.last_token_in_s <= answer.delivered_in_s
+
+    def test_ctrl_c_ends_it_with_the_report_so_far(self, api: ApiClient, cloud: LocalCloud, tmp_path: Path) -> None:
+        with subprocess.Popen(
+            [sys.executable, "-m", "slipway", "bench", NAME, *self.SMALL, "--rounds", "9999", "-o", str(tmp_path)],
+            cwd=ROOT,
+            env=os.environ | environment_of(cloud, api),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process:
+            wait_for(lambda: list(tmp_path.glob("*/*/results.json")) or None, "the first load")
+            process.send_signal(signal.SIGINT)
+            printed, _ = process.communicate(timeout=PATIENCE_IN_SECONDS)
+        assert (process.returncode, "Traceback" in printed) == (130, False)
+        assert "Interrupted: Ctrl-C." in printed
+        (folder,) = (tmp_path / NAME).iterdir()
+        assert "Ctrl-C" in (folder / "report.md").read_text()
+
+    @pytest.mark.parametrize(
+        ("wrong", "said"),
+        [
+            (("--from-zero",), f"--from-zero: {NAME} is InService, and 1 of its instances run"),
+            (("--keep", "--slo", "ttft_p90<1s", "--route", "generate"), "is measured on a stream only"),
+            (("--prompt-tokens", "90000"), "Nothing was measured: the first request by"),
+        ],
+    )
+    def test_what_can_not_be_measured_is_one_sentence(
+        self, slipway: Command, tmp_path: Path, wrong: tuple[str, ...], said: str
+    ) -> None:
+        outcome = slipway("bench", NAME, *self.SMALL, *wrong, "-o", str(tmp_path))
+        assert (outcome.status, outcome.stdout, outcome.stderr.count("\n")) == (2, "", 1)
+        assert said in outcome.stderr
+        assert not list(tmp_path.iterdir())
 
 
 class TestLogs:

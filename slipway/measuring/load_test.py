@@ -1,0 +1,213 @@
+"""One load test of a deployed API: its start, its loads one after the other, its results."""
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import count, islice
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from llm_hosting.resolution import Placement, Resolution
+from slipway.call import refusal
+from slipway.deployed_api import DeployedApi
+from slipway.deployed_stack import DeployedStack
+from slipway.hosting.hosting import hosting_of
+from slipway.measuring import report, slo, starts
+from slipway.measuring.loads import Stop, closed, open_loop
+from slipway.measuring.progress import Tell, progress
+from slipway.measuring.prompts import Prompt, Prompts
+from slipway.measuring.results import Load, Results
+from slipway.measuring.routes import route_of
+
+BY_HAND = "Ctrl-C"
+_LOOPBACK = ("127.0.0.1", "localhost")
+_MOST_CLIENTS, _MOST_LOADS_OF_SEARCH = 512, 12
+
+
+@dataclass(frozen=True)
+class Options:
+    """route: None = chat where the model streams it, else generate of a realtime endpoint, else jobs.
+
+    clients, rates: the levels; each is measured `rounds` times, in turns. requests: of a closed loop; None = 10 for
+    each client, at least 20. seconds: of an open loop. prompts: JSON lines. warm_up: requests before, not counted.
+    budget: in USD, by the catalog's price of the instances that run. slo: the highest rate that holds it is searched.
+    keep: write the figures beside the deployment, for `check --recommend`. output: the folder of all reports.
+    """
+
+    route: str | None = None
+    clients: Sequence[int] = (1, 4, 16)
+    rates: Sequence[float] = ()
+    rounds: int = 2
+    requests: int | None = None
+    seconds: float = 60
+    prompt_tokens: int = 256
+    answer_tokens: int = 128
+    prompts: Path | None = None
+    warm_up: int = 2
+    seed: int = 1
+    from_zero: bool = False
+    budget: float | None = None
+    slo: str | None = None
+    keep: bool = False
+    output: Path = Path("reports")
+
+
+class LoadTestError(Exception):
+    """It can't be measured so; the message is one sentence."""
+
+
+class LoadTest:
+    """One run. Raises LoadTestError and RouteError."""
+
+    def __init__(self, stack: DeployedStack, resolution: Resolution, options: Options, prompts: Prompts) -> None:
+        self._stack, self._options, self._prompts = stack, options, prompts
+        if problem := refusal(stack, as_job=options.route == "jobs"):
+            raise LoadTestError(problem)
+        self._api = DeployedApi(stack, connections=_MOST_CLIENTS)
+        self.route = route_of(stack, self._api, resolution, options.route)
+        self._stop = Stop()
+        started = datetime.now(UTC)
+        self._folder = options.output / stack.name / f"{started:%Y-%m-%dT%H-%M-%SZ}"
+        self._seed = options.seed
+        self._results = self._empty(stack, resolution, started)
+        if options.budget is not None:
+            if (price := self._results.usd_per_hour) is None:
+                problem = f"the catalog has no price of {self._results.instance_type}"
+                raise LoadTestError(f"--budget-usd: {problem}; leave it out.")
+            self._stop.at = time.monotonic() + options.budget / price * 3600
+
+    def _empty(self, stack: DeployedStack, resolution: Resolution, started: datetime) -> Results:
+        container = resolution.container
+        placement, usd_per_hour = _hardware(stack, resolution)
+        is_stand_in = urlsplit(stack.clients("apigateway").meta.endpoint_url).hostname in _LOOPBACK
+        return Results(
+            deployment=stack.name,
+            model=resolution.deployment.model.id,
+            engine=resolution.deployment.serving.engine,
+            version=resolution.version,
+            instance_type=placement.instance.type,
+            degree=placement.degree,
+            batch=1,
+            route=self.route.name,
+            stand_in=is_stand_in,
+            started_at=started.isoformat(timespec="seconds"),
+            seed=self._options.seed,
+            prompt_tokens=self._prompts.prompt_tokens,
+            answer_tokens=self._prompts.answer_tokens,
+            loads=(),
+            usd_per_hour=usd_per_hour,
+            versions={name: version(name) for name in ("boto3", "urllib3")},
+            region=None if is_stand_in else stack.region,
+            prompts=self._prompts.origin,
+            context=container.context,
+            commit=container.lock.commit if container.lock else None,
+            slo=self._options.slo,
+        )
+
+    def run(self, objective: slo.Slo | None) -> tuple[Results, Path]:
+        """The results, and the page of their report. Raises AwakeError, and LoadTestError: nothing was measured."""
+        try:
+            with progress() as tell:
+                self._start(tell)
+                self._warm_up(tell)
+                with _ended_by_hand(self._stop):
+                    self._measure(objective, tell)
+        except KeyboardInterrupt:
+            self._stop(BY_HAND)
+        if self._stop.reason:
+            self._results = replace(self._results, interrupted=self._stop.reason)
+        if not self._results.loads and not (self._options.from_zero and self._results.start):
+            raise LoadTestError(f"Nothing was measured: {self._stop.reason or 'no load was asked for'}.")
+        return self._results, report.write(self._results, self._folder)
+
+    def _start(self, tell: Tell) -> None:
+        if not self._options.from_zero:
+            self._results = replace(self._results, start=starts.of_deploy(self._stack))
+            return
+        start = starts.from_zero(
+            self._stack, self._api, next(self._drawn()), lambda status: tell(f"from zero: {status}", None, None)
+        )
+        self._results = replace(self._results, start=start)
+
+    def _measure(self, objective: slo.Slo | None, tell: Tell) -> None:
+        options = self._options
+        for _ in range(options.rounds):
+            for clients in options.clients:
+                self._add(self._closed(clients, tell))
+            for rate in options.rates:
+                self._add(self._open(rate, tell))
+        for _ in range(_MOST_LOADS_OF_SEARCH if objective else 0):
+            sought = slo.next_rate(objective, self._results) if objective and not self._stop.is_set else None
+            if sought is None:
+                break
+            self._add(self._open(sought, tell))
+
+    def _add(self, load: Load) -> None:
+        """Written at once: whatever ends this process, what was measured is there."""
+        if load.answers:
+            self._results = replace(self._results, loads=(*self._results.loads, load))
+            self._results.write(self._folder)
+
+    def _warm_up(self, tell: Tell) -> None:
+        """Ends the run where a first request has no answer: then no load would have one."""
+        for index, prompt in enumerate(islice(self._drawn(), self._options.warm_up)):
+            tell("warm-up", index, self._options.warm_up)
+            error = self.route.ask(prompt).error
+            if error:
+                said = (self.route.problem or error).removesuffix(".")
+                self._stop(f"the first request by {self.route.name} was not answered: {said}")
+                return
+
+    def _closed(self, clients: int, tell: Tell) -> Load:
+        requests, done = self._options.requests or max(20, 10 * clients), count(1)
+
+        def answered() -> None:
+            tell(f"{clients} clients", next(done), requests)
+
+        return closed(self.route, self._drawn(), clients, requests, self._stop, answered)
+
+    def _open(self, rate: float, tell: Tell) -> Load:
+        drawn, seconds, done = self._drawn(), self._options.seconds, count(1)
+
+        def answered() -> None:
+            tell(f"{rate:g} requests/s", next(done), round(rate * seconds) or 1)
+
+        return open_loop(self.route, drawn, rate, seconds, self._seed, self._stop, answered)
+
+    def _drawn(self) -> Iterator[Prompt]:
+        """Other prompts for each load, the same ones in each run with the same seed."""
+        self._seed += 1
+        return self._prompts.drawn(self._seed)
+
+
+def _hardware(stack: DeployedStack, resolution: Resolution) -> tuple[Placement, float | None]:
+    """What most of its instances are, and USD an hour of all; the file's first choice where none runs."""
+    running = hosting_of(stack).running
+    placements = {each.instance.type: each for each in resolution.placements}
+    if others := running.keys() - placements.keys():
+        problem = f"{stack.name} runs on {', '.join(sorted(others))}, which its file does not name"
+        raise LoadTestError(f"{problem}: deploy the file, or take the one that was deployed.")
+    most = max(placements.values(), key=lambda each: running[each.instance.type])
+    prices = {name: each.instance.usd_per_hour or each.instance.ec2_usd_per_hour for name, each in placements.items()}
+    costs = [(prices[name] or 0) * count for name, count in (running or {most.instance.type: 1}).items()]
+    return most, sum(costs) if all(costs) else None
+
+
+@contextmanager
+def _ended_by_hand(stop: Stop) -> Iterator[None]:
+    """Ctrl-C ends the load, whose answers count; the second one raises KeyboardInterrupt."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        stop(BY_HAND)
+
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
