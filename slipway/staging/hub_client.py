@@ -3,7 +3,7 @@
 The library itself waits without end for some answers, and before it asks again as long as the Hub tells it to.
 """
 
-from httpx2 import Client, Request, Response, Timeout
+from httpx2 import Client, Request, Response, Timeout, codes
 from huggingface_hub import constants, set_client_factory
 from huggingface_hub.utils import hf_raise_for_status, parse_ratelimit_headers  # type: ignore[attr-defined]
 from huggingface_hub.utils._http import default_client_factory  # it says what the library needs of a client
@@ -19,10 +19,11 @@ def set_limits() -> None:
 
 
 def asked_wait(answer: Response) -> int:
-    """Seconds until the Hub wants to be asked again; 0 = it does not say."""
+    """Seconds until the Hub wants to be asked again, as the library reads them; 0 = it does not say."""
     limit, text = parse_ratelimit_headers(answer.headers), answer.headers.get("retry-after", "").strip()
-    reset = limit.reset_in_seconds if limit and limit.remaining == 0 else 0
-    return max(reset, int(text) if text.isdecimal() else 0)
+    if answer.status_code == codes.TOO_MANY_REQUESTS and limit and limit.remaining == 0:
+        return limit.reset_in_seconds
+    return int(text) if text.isdecimal() else 0
 
 
 def _client() -> Client:
