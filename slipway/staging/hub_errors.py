@@ -33,7 +33,7 @@ _SENTENCES: Mapping[type[Exception], str] = {  # the first that fits
 }
 _SENTENCES_BY_STATUS = {
     401: "{hub} does not know the token; give another with {token}.",
-    429: "{hub} was asked too often: {later}, or give a token with {token}, which may ask more often.",
+    429: "{hub} was asked too often: {later}, or give a token with {token}, which raises the limit.",
     **dict.fromkeys((408, 500, 502, 503, 504), f"{_UNASKED}; {{later}}."),
 }
 

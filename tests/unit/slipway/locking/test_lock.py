@@ -116,6 +116,15 @@ def test_a_gated_model_needs_a_token_and_nothing_is_written(
     assert [each.name for each in deployment.parent.iterdir()] == ["tuned.yaml"]
 
 
+def test_a_lock_that_can_not_be_written_leaves_nothing(
+    hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deployment.with_suffix(".lock.json").mkdir()
+    assert lock.run(str(deployment), deployment.parent) == 2
+    assert capsys.readouterr().err.endswith("can't be used: Is a directory.\n")
+    assert {each.name for each in deployment.parent.iterdir()} == {"tuned.yaml", "tuned.lock.json"}
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
