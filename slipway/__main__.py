@@ -1,6 +1,7 @@
 """Parses the command line and hands over to the command's module."""
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -28,7 +29,12 @@ _TIMEOUT = "seconds to wait for a job, which may have to start an instance or a 
 def main() -> None:
     """Run one command; each module is imported only when it is asked for."""
     arguments = _parser().parse_args()
-    sys.exit(arguments.run(arguments))
+    try:
+        status = arguments.run(arguments)
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr, flush=True)
+        os._exit(130)  # else Python waits for threads that read from the network
+    sys.exit(status)
 
 
 def _parser() -> argparse.ArgumentParser:

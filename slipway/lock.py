@@ -8,7 +8,7 @@ from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
 from llm_hosting.locked_deployment import lock_path
 from llm_hosting.model_lock import HUB
-from slipway.locking.lock_content import lock_content
+from slipway.locking.lock_content import lock_content, source_of
 from slipway.locking.model_files import UnreadableModelError
 from slipway.stage import parsed
 
@@ -34,7 +34,7 @@ def run(name: str, root: Path, folder: Path | None = None) -> int:
     size = (
         f"{facts['parameters_in_billions']} billion parameters" if facts["parameters_in_billions"] else "size unknown"
     )
-    place = f"{content['source']}, commit {commit[:7]}" if commit else content["source"]
+    place = f"{source_of(content)}, commit {commit[:7]}" if commit else source_of(content)
     if content["source"] == HUB and deployment.model.weights:
         place += f", as {deployment.model.weights} holds nothing that is whole"
     print(f"wrote {target}: {content['model']} of {place}: {facts['architecture'] or 'unnamed'}, {size}")

@@ -15,7 +15,8 @@ from llm_hosting.deployment_file import DeploymentError, parse
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
 from llm_hosting.locked_deployment import locked
 from slipway.aws_errors import sentence
-from slipway.staging.hub_repository import HubError, HubRepository
+from slipway.staging.hub_errors import HubError
+from slipway.staging.hub_repository import HubRepository
 from slipway.staging.staging import StagingError, abandon, stage
 from slipway.staging.transfer import PARTS_AT_ONCE, TransferError
 from slipway.staging.weight_files import SelectionError

@@ -92,14 +92,15 @@ def _of_file(judged: Path, written: Path) -> Subject:
 
 def _asked(deployment: Deployment) -> ModelLock:
     """What the model says now. Raises UnaskedError."""
-    from slipway.locking.lock_content import lock_content  # boto3 and huggingface_hub take their time to import
+    # boto3 and huggingface_hub take their time to import.
+    from slipway.locking.lock_content import lock_content, source_of
     from slipway.locking.model_files import UnreadableModelError
 
     try:
         content = lock_content(deployment)
     except UnreadableModelError as error:
         raise UnaskedError(str(error)) from None
-    return lock_of(content, content["source"])
+    return lock_of(content, source_of(content))
 
 
 def _news(before: ModelLock, now: ModelLock) -> str:

@@ -27,7 +27,8 @@ from slipway.locking.model_files import (
 )
 from slipway.locking.weights import Weights, header_of, weights_in
 from slipway.stage import hub_token
-from slipway.staging.hub_repository import HubError, HubRepository
+from slipway.staging.hub_errors import HubError
+from slipway.staging.hub_repository import HubRepository
 from slipway.staging.manifest import Manifest
 from slipway.staging.staging import StagingError
 from slipway.staging.weight_files import HubFile, SelectionError, select
@@ -71,6 +72,12 @@ def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # of its settings
         problem = f"holds settings that no model has ({type(error).__name__}: {error})"
         raise UnreadableModelError(f"{deployment.model.id} {problem}.") from None
+
+
+def source_of(content: Mapping[str, Any]) -> str:
+    """Where the content comes from, for people, with the name that the model has there now if it is another."""
+    name = content["renamed_to"]
+    return f"{content['source']}, where it is named {name} now" if name else str(content["source"])
 
 
 def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
@@ -206,8 +213,12 @@ def _weights(model: ModelFiles, loaded: Sequence[HubFile], quantization: str | N
     files = [file for file in loaded if file.path.endswith(".safetensors")]
     if not files:
         return None
-    with ThreadPoolExecutor(_HEADERS_AT_ONCE) as side_by_side:
+    side_by_side = ThreadPoolExecutor(_HEADERS_AT_ONCE)
+    try:
         return weights_in(side_by_side.map(lambda file: header_of(model, file.path, file.size), files), quantization)
+    except Exception:  # Ctrl-C waits for nothing
+        side_by_side.shutdown(cancel_futures=True)
+        raise
 
 
 def _by_size(loaded: Sequence[HubFile], facts: Mapping[str, Any]) -> int | None:

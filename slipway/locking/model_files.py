@@ -14,7 +14,7 @@ from slipway.staging.weight_files import HubFile
 from slipway.staging.weights_prefix import WeightsPrefix
 
 _LARGEST_JSON_IN_BYTES = 64 * 1024 * 1024  # a tokenizer's; anything longer is no file of settings
-_UNKNOWN = {"gated": False, "license": None, "library": None, "pipeline_tag": None}
+_UNKNOWN = {"renamed_to": None, "gated": False, "license": None, "library": None, "pipeline_tag": None}
 
 
 class UnreadableModelError(Exception):
@@ -25,7 +25,7 @@ class ModelFiles(Protocol):
     """The files of one model.
 
     source: for the lock; `HUB`, the prefix or `FOLDER`. place: for people. commit: of the Hub; None = not known.
-    about: `gated`, `license`, `library` and `pipeline_tag`, as the Hub says.
+    about: `renamed_to`, `gated`, `license`, `library` and `pipeline_tag`, as the Hub says.
     """
 
     source: str

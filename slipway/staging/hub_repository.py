@@ -3,24 +3,13 @@
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
-from httpx2 import HTTPError  # huggingface_hub passes the errors of its HTTP client on
+from httpx2 import HTTPError
 from huggingface_hub import HfApi, hf_hub_url
-from huggingface_hub.errors import (
-    DisabledRepoError,
-    EntryNotFoundError,
-    GatedRepoError,
-    HfHubHTTPError,
-    HFValidationError,
-    LocalEntryNotFoundError,
-    OfflineModeIsEnabled,
-    RepositoryNotFoundError,
-    RevisionNotFoundError,
-)
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import (  # type: ignore[attr-defined]
     build_hf_headers,
@@ -29,22 +18,16 @@ from huggingface_hub.utils import (  # type: ignore[attr-defined]
 )
 from huggingface_hub.utils.tqdm import tqdm
 
+from slipway.staging.hub_client import set_limits
+from slipway.staging.hub_errors import CutError, HubError, explained
 from slipway.staging.weight_files import HubFile
 
 _BLOCK = 8 * 1024 * 1024
-_TIMEOUT = 60  # seconds without a byte
 _PARTIAL_CONTENT = 206
 _READS = 3
+set_limits()
 # Else huggingface_hub warns of every retry and of a missing token.
 logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-
-
-class HubError(Exception):
-    """The Hub refused a request or sent a corrupt file; the message is one sentence."""
-
-
-class CutError(HubError):
-    """The connection ended within an answer."""
 
 
 class HubRepository:
@@ -60,6 +43,7 @@ class HubRepository:
         with self._explained(revision):
             model = self._api.model_info(self.model_id, revision=revision)
         self.about = {
+            "renamed_to": model.id if model.id != self.model_id else None,
             "gated": bool(model.gated),
             "license": getattr(model.card_data, "license", None),
             "library": model.library_name,
@@ -118,49 +102,25 @@ class HubRepository:
     def _read(self, path: str, commit: str, start: int, size: int) -> bytes:
         url = hf_hub_url(self.model_id, path, revision=commit, endpoint=self._api.endpoint)
         headers = build_hf_headers(token=self._api.token, library_name="slipway")
-        headers["range"] = f"bytes={start}-{start + size - 1}"
-        cut = f"{self._api.endpoint} could not be asked: {path} was cut off"
+        # Compressed, the range would not be one of the file.
+        headers |= {"range": f"bytes={start}-{start + size - 1}", "accept-encoding": "identity"}
         held = bytearray()
-        try:
-            with self._explained(), http_stream_backoff("GET", url, headers=headers, timeout=_TIMEOUT) as answer:
-                hf_raise_for_status(answer)
-                before = 0 if answer.status_code == _PARTIAL_CONTENT else start
-                try:
-                    for piece in answer.iter_bytes():
-                        held += piece
-                        if len(held) >= before + size:
-                            break
-                except HTTPError as error:  # not for the library, which repeats only what has not been answered
-                    raise CutError(f"{cut}: {_short(error)}") from None
-        except RuntimeError as error:  # another thread has closed the client, as its own connection failed
-            raise CutError(f"{cut}: {_short(error)}") from None
+        with self._explained(), http_stream_backoff("GET", url, headers=headers) as answer:
+            hf_raise_for_status(answer)
+            if answer.headers.get("content-type", "").startswith("text/html"):
+                raise ValueError(f"it sends a page in place of {path}")
+            before = 0 if answer.status_code == _PARTIAL_CONTENT else start
+            try:
+                for piece in answer.iter_bytes():
+                    held += piece
+                    if len(held) >= before + size:
+                        break
+            except HTTPError as error:  # not for the library, which repeats only what has not been answered
+                raise RuntimeError(f"{path} was cut off: {error or type(error).__name__}") from None
         return bytes(held[before : before + size])
 
-    @contextmanager
-    def _explained(self, revision: str = "") -> Iterator[None]:
-        """Turns the library's errors into HubError."""
-        page, token = f"{self._api.endpoint}/{self.model_id}", "HF_TOKEN or model.hub_token_secret_arn"
-        try:
-            yield
-        except GatedRepoError:
-            raise HubError(
-                f"{self.model_id} is gated: accept its terms at {page}, and give a token of that account with {token}."
-            ) from None
-        except RevisionNotFoundError:
-            raise HubError(f"model.revision: {self.model_id} has no {revision!r}; see {page}/commits.") from None
-        except RepositoryNotFoundError:
-            raise HubError(
-                f"model.id: {self._api.endpoint} has no {self.model_id}, or it is private; then give a token with "
-                f"{token}."
-            ) from None
-        except DisabledRepoError:
-            raise HubError(f"{self.model_id} was disabled by the Hub; see {page}.") from None
-        except LocalEntryNotFoundError as error:  # raised where the HEAD request of a file failed
-            raise HubError(f"{self._api.endpoint} could not be asked: {_short(error.__cause__ or error)}") from None
-        except (HTTPError, HfHubHTTPError, EntryNotFoundError, HFValidationError, OfflineModeIsEnabled) as error:
-            raise HubError(f"{self._api.endpoint} could not be asked: {_short(error)}") from None
-        except (LookupError, TypeError, ValueError) as error:  # from a proxy that asks for a login, for example
-            raise HubError(f"{self._api.endpoint} did not answer as a Hub does: {_short(error)}") from None
+    def _explained(self, revision: str = "") -> AbstractContextManager[None]:
+        return explained(self._api.endpoint, self.model_id, revision)
 
 
 def checksum(path: Path, algorithm: str) -> str:
@@ -189,7 +149,3 @@ def _counting(count: Callable[[int], None]) -> type[tqdm]:
             """Ignored: Xet's transfer speed."""
 
     return Counting
-
-
-def _short(error: BaseException) -> str:
-    return (" ".join(str(error).split()) or type(error).__name__)[:300]

@@ -35,6 +35,8 @@ def stage(deployment: Deployment, repository: HubRepository, prefix: WeightsPref
     manifest = prefix.manifest()
     commit = _commit(repository, model, manifest)
     files = _files(repository.files(commit), deployment)
+    if name := repository.about["renamed_to"]:
+        print(f"{model.id} is named {name} on the Hub now.")
     print(f"{model.id} at {commit}: {len(files)} files, {size(sum(file.size for file in files))}, to {prefix.weights}")
     visible = _visible(prefix, files, manifest)
     if manifest and manifest.state == "complete" and len(visible) == len(files):

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slipway.sizes import size
-from slipway.staging.hub_repository import HubError, HubRepository
+from slipway.staging.hub_errors import HubError
+from slipway.staging.hub_repository import HubRepository
 from slipway.staging.manifest import StagedFile
 from slipway.staging.progress import StagingProgress
 from slipway.staging.weight_files import HubFile

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -40,7 +40,8 @@ class HubServer:
     main: the commit of the branch. token: the one that may read the model; None = everybody may.
     corrupt: paths of files that are served with one byte flipped.
     held: paths of files that stop half-way until `release` is set; `held_now` is set meanwhile.
-    cut: by path how often its connection ends half-way. asks_for_login: every answer is the page of a proxy.
+    cut: by path how often its connection ends half-way.
+    fault: called in place of the Hub from the request on that has the number `broken_from`; None = the Hub answers.
     requests: `GET path` of every request. ranges: path and `range` header of each that was answered with bytes.
     """
 
@@ -51,12 +52,13 @@ class HubServer:
         self.corrupt: set[str] = set()
         self.held: set[str] = set()
         self.cut: dict[str, int] = {}
-        self.asks_for_login = False
+        self.fault: Callable[[HubAnswer], None] | None = None
+        self.broken_from = 1
         self.held_now, self.release = threading.Event(), threading.Event()
         self.requests: list[str] = []
         self.ranges: list[tuple[str, str | None]] = []
         self.tokens_of_storage: list[str] = []
-        handler = type("Handler", (_Handler,), {"hub": self})
+        handler = type("Handler", (HubAnswer,), {"hub": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -69,6 +71,10 @@ class HubServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release.set()
+        self.refuse()
+
+    def refuse(self) -> None:
+        """No more connections."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -87,8 +93,11 @@ class HubServer:
         return sum(request.startswith("GET /") and request.endswith(f"/{path}") for request in self.requests)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class HubAnswer(BaseHTTPRequestHandler):
+    """To each request of a connection. is_half: the connection ends half-way within the next answer."""
+
     hub: HubServer
+    is_half = False
     protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
 
     def handle(self) -> None:
@@ -99,12 +108,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_GET(self) -> None:
-        path = unquote(urlsplit(self.path).path)
-        self.hub.requests.append(f"{self.command} {path}")
-        model = re.escape(self.hub.model_id)
-        if self.hub.asks_for_login:
-            self._answer(200, b"<html>Who are you?</html>", {"Content-Type": "text/html"})
-        elif match := re.fullmatch(rf"/api/models/{model}/revision/(.+)", path):
+        self.hub.requests.append(f"{self.command} {unquote(urlsplit(self.path).path)}")
+        if self.hub.fault and len(self.hub.requests) >= self.hub.broken_from:
+            self.hub.fault(self)
+        else:
+            self.as_a_hub()
+
+    def as_a_hub(self) -> None:
+        """The Hub's answer."""
+        path, model = unquote(urlsplit(self.path).path), re.escape(self.hub.model_id)
+        if match := re.fullmatch(rf"/api/models/{model}/revision/(.+)", path):
             self._information(match[1])
         elif match := re.fullmatch(rf"/api/models/{model}/tree/([^/]+)", path):
             self._tree(match[1])
@@ -151,7 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
         # Another host, as on the Hub: the token must not go there.
         location = f"{self.hub.url.replace('127.0.0.1', 'localhost')}/storage/{digest}?of={quote(path)}"
         linked = {"X-Linked-ETag": f'"{digest}"', "X-Linked-Size": str(len(body)), "Location": location}
-        self._answer(302, b"", headers | linked)
+        self.say(302, b"", headers | linked)
 
     def _storage(self, digest: str) -> None:
         self.hub.tokens_of_storage += self.headers.get_all("authorization", [])
@@ -167,18 +180,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.hub.ranges.append((path, self.headers.get("range")))
         if self.hub.cut.get(path):
             self.hub.cut[path] -= 1
-            self.close_connection = True
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body[: len(body) // 2])
-            return
+            self.is_half = True
         status, size = 200, len(body)
         if match := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("range", "")):
             start, end = int(match[1]), int(match[2] or size - 1)
             status, body = 206, body[start : end + 1]
             headers |= {"Content-Range": f"bytes {start}-{end}/{size}"}
-        self._answer(status, body, headers | {"Accept-Ranges": "bytes"}, held=path in self.hub.held)
+        self.say(status, body, headers | {"Accept-Ranges": "bytes"}, held=path in self.hub.held)
 
     def _commit(self, revision: str) -> str | None:
         commit = self.hub.main if revision == "main" else revision
@@ -192,13 +200,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._error(status, "GatedRepo", f"Access to model {self.hub.model_id} is restricted.")
 
     def _json(self, content: Any, headers: Mapping[str, str] = {}) -> None:
-        self._answer(200, json.dumps(content).encode(), {"Content-Type": "application/json", **headers})
+        self.say(200, json.dumps(content).encode(), {"Content-Type": "application/json", **headers})
 
     def _error(self, status: int, code: str, message: str) -> None:
         body = json.dumps({"error": message}).encode()
-        self._answer(status, body, {"X-Error-Code": code, "X-Error-Message": message})
+        self.say(status, body, {"X-Error-Code": code, "X-Error-Message": message})
 
-    def _answer(self, status: int, body: bytes, headers: Mapping[str, str], *, held: bool = False) -> None:
+    def say(self, status: int, body: bytes, headers: Mapping[str, str] = {}, *, held: bool = False) -> None:
+        """One answer. held: it stops half-way."""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -206,14 +215,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "HEAD":
             return
+        half = len(body) // 2
+        self.wfile.write(body[:half])
+        if self.is_half:
+            self.close_connection = True
+            return
         if held:
-            half = len(body) // 2
-            self.wfile.write(body[:half])
-            self.wfile.flush()
             self.hub.held_now.set()
             self.hub.release.wait(60)
-            body = body[half:]
-        self.wfile.write(body)
+        self.wfile.write(body[half:])
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

@@ -16,7 +16,8 @@ from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from slipway.staging.hub_repository import HubError, checksum
+from slipway.staging.hub_errors import HubError
+from slipway.staging.hub_repository import checksum
 from slipway.staging.manifest import Manifest, StagedFile
 from slipway.staging.progress import StagingProgress
 from slipway.staging.transfer import Task, Transfer, TransferError

@@ -1,0 +1,75 @@
+"""What can go wrong between here and a Hub, each as one sentence."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from httpx2 import HTTPError, InvalidURL  # huggingface_hub passes the errors of its HTTP client on
+from huggingface_hub.errors import (
+    DisabledRepoError,
+    EntryNotFoundError,
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+
+from slipway.staging.hub_client import asked_wait
+
+_TOKEN = "HF_TOKEN or model.hub_token_secret_arn"
+_UNASKED = "{hub} could not be asked: {why}"
+_SENTENCES: Mapping[type[Exception], str] = {  # the first that fits
+    GatedRepoError: "{model} is gated: accept its terms at {page}, and give a token of that account with {token}.",
+    RevisionNotFoundError: "model.revision: {model} has no {revision!r}; see {page}/commits.",
+    RepositoryNotFoundError: "model.id: {hub} has no {model}, or it is private; then give a token with {token}.",
+    DisabledRepoError: "{model} was disabled by the Hub; see {page}.",
+    OfflineModeIsEnabled: "{hub} is not asked, as HF_HUB_OFFLINE (or TRANSFORMERS_OFFLINE) is set; unset it.",
+    **dict.fromkeys((HTTPError, InvalidURL, EntryNotFoundError, HFValidationError), _UNASKED),
+    RuntimeError: _UNASKED,  # from the client, which another thread has closed as it got no connection
+    # From a proxy that asks for a login, for example.
+    **dict.fromkeys((AttributeError, LookupError, TypeError, ValueError), "{hub} did not answer as a Hub does: {why}"),
+}
+_SENTENCES_BY_STATUS = {
+    401: "{hub} does not know the token; give another with {token}.",
+    429: "{hub} was asked too often: {later}, or give a token with {token}, which raises the limit.",
+    **dict.fromkeys((408, 500, 502, 503, 504), f"{_UNASKED}; {{later}}."),
+}
+
+
+class HubError(Exception):
+    """The Hub refused a request or sent a corrupt file; the message is one sentence."""
+
+
+class CutError(HubError):
+    """The connection ended within an answer, or with that of another thread."""
+
+
+@contextmanager
+def explained(hub: str, model: str, revision: str = "") -> Iterator[None]:
+    """Turns errors of huggingface_hub into HubError. hub: its URL. model: its id."""
+    try:
+        yield
+    except tuple(_SENTENCES) as error:
+        is_of_head = isinstance(error, LocalEntryNotFoundError)  # raised where the HEAD request of a file failed
+        cause = (is_of_head and error.__cause__) or error
+        sentence, why, later = _sentence(cause)
+        page = f"{hub}/{model}"
+        said = sentence.format(hub=hub, model=model, page=page, token=_TOKEN, revision=revision, why=why, later=later)
+        raise (CutError if isinstance(cause, RuntimeError) else HubError)(said) from None
+
+
+def _sentence(error: BaseException) -> tuple[str, str, str]:
+    """A sentence, what the error says, and when to try again."""
+    sentence = next((text for kind, text in _SENTENCES.items() if isinstance(error, kind)), _UNASKED)
+    if type(error) is not HfHubHTTPError:
+        return sentence, _short(str(error)) or type(error).__name__, ""
+    answer, wait = error.response, asked_wait(error.response)
+    said = _short(f"it answers {answer.status_code} {answer.reason_phrase} {error.server_message or ''}")
+    later = f"try again in {wait} seconds" if wait else "try again later"
+    return _SENTENCES_BY_STATUS.get(answer.status_code, sentence), said, later
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:300]
