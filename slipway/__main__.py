@@ -32,6 +32,7 @@ def main() -> None:
     try:
         status = arguments.run(arguments)
     except KeyboardInterrupt:
+        sys.stdout.flush()
         print("\nstopped", file=sys.stderr, flush=True)
         os._exit(130)  # else Python waits for threads that read from the network
     sys.exit(status)
