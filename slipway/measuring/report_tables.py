@@ -65,7 +65,7 @@ def _published(results: Results, found: list[Level]) -> Table:
         (
             name_of(results),
             level.name,
-            f"{results.batch} x {number((level.tokens_of_a_request or 0) / results.batch or results.answer_tokens)}",
+            f"{results.batch} x {_tokens((level.tokens_of_a_request or 0) / results.batch or results.answer_tokens)}",
             load_time,
             *(milliseconds(level.percentile("total", each)) for each in SHOWN),
             number(level.published_token_rate),
@@ -77,6 +77,10 @@ def _published(results: Results, found: list[Level]) -> Table:
     heading = ("Model, engine, type, degree", "Load", "Batch x tokens", "Time to load (s)", *times)
     note = "Tokens/s of a request: batch x output tokens / P50."
     return Table("Result", (*heading, "Tokens/s of a request", "Errors"), rows, f"{note} {_few(found)}".strip(), left=2)
+
+
+def _tokens(of_a_sequence: float | None) -> str:
+    return NOTHING if of_a_sequence is None else f"{round(of_a_sequence, 1):,g}"
 
 
 def _few(found: list[Level]) -> str:

@@ -23,7 +23,7 @@ def results(*loads: Load, **changed: Any) -> Results:
         "prompt_tokens": 512,
         "answer_tokens": 128,
         "usd_per_hour": 1.408,
-        "versions": {"slipway": "1.0.0", "llmeter": "0.2.0"},
+        "versions": {"slipway": "1.0.0", "urllib3": "2.8.0"},
         "region": "eu-west-1",
     }
     return Results(**(given | {"loads": loads} | changed))

@@ -120,11 +120,11 @@ def test_unlike_runs_are_refused_in_a_sentence(other: Results, said: str) -> Non
 
 def test_what_was_changed_and_what_weakens_the_comparison_is_said() -> None:
     one_round = results(*rounds(20)[:1], streamed(1, 20, clients=8), version="0.12.0", instance_type="ml.g6.xlarge")
-    found = compare(BEFORE, replace(one_round, prompt_tokens=1024, interrupted="Ctrl-C", versions={"llmeter": "0.2.1"}))
+    found = compare(BEFORE, replace(one_round, prompt_tokens=1024, interrupted="Ctrl-C", versions={"urllib3": "2.8.1"}))
     assert found.settings == (
         ("version", "0.11.0", "0.12.0"),
         ("instance type", "ml.g5.xlarge", "ml.g6.xlarge"),
-        ("llmeter", "0.2.0", "0.2.1"),
+        ("urllib3", "2.8.0", "2.8.1"),
         ("slipway", "1.0.0", "-"),
     )
     said = " ".join(found.warnings)

@@ -51,7 +51,7 @@ def test_tokens_that_the_server_counted_go_before_those_that_were_asked_for() ->
     """A model may end before its limit; 4 sequences of 64 tokens in 2 s are 128 tokens per second."""
     (level,) = levels(results(load([2.0] * 5, answer_tokens=256), batch=4, answer_tokens=256))
     assert level.published_token_rate == 128
-    assert "| 4 x 64.0 |" in markdown(results(load([2.0], answer_tokens=256), batch=4))
+    assert "| 4 x 64 |" in markdown(results(load([2.0], answer_tokens=256), batch=4))
 
 
 def test_times_of_a_stream_and_of_a_job() -> None:
@@ -173,7 +173,14 @@ def test_the_terminal_shows_the_results_and_names_the_stand_in(
     measured = results(streamed(1, 20, clients=4, failing=10), stand_in=True, slo="ttft_p90<1s", interrupted="Ctrl-C")
     show(measured, tmp_path / "report.html")
     printed = capsys.readouterr().out
-    for words in (STAND_IN, "LOAD (STAND-IN)", "Interrupted: Ctrl-C.", "held at no rate", f"report {tmp_path}"):
+    for words in (
+        STAND_IN,
+        "LOAD (STAND-IN)",
+        "Interrupted: Ctrl-C.",
+        "failed: 2 x ",
+        "held at no rate",
+        f"report {tmp_path}",
+    ):
         assert words in printed
     assert re.search(r"4 clients +18 of 20 +1\d\d +1,\d{3} +\d,\d{3} +\d,\d{3} +\d{3}\n", printed)
     show(replace(measured, stand_in=False), tmp_path / "report.html")
