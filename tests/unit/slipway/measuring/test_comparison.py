@@ -124,8 +124,8 @@ def test_what_was_changed_and_what_weakens_the_comparison_is_said() -> None:
     assert found.settings == (
         ("version", "0.11.0", "0.12.0"),
         ("instance type", "ml.g5.xlarge", "ml.g6.xlarge"),
-        ("urllib3", "2.8.0", "2.8.1"),
         ("slipway", "1.0.0", "-"),
+        ("urllib3", "2.8.0", "2.8.1"),
     )
     said = " ".join(found.warnings)
     for words in ("tokens in is 512 in A and 1024 in B", "B was interrupted: Ctrl-C", "8 clients", "one round"):
