@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 Config = Mapping[str, Any]
 
@@ -154,7 +154,7 @@ def _number(config: Config, *names: str) -> int | None:
     return next((each for each in given if isinstance(each, int) and not isinstance(each, bool) and each > 0), None)
 
 
-def _is_uniform(value: Any) -> bool:
+def _is_uniform(value: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and bool(value) and all(each == value[0] for each in value)
 
 
@@ -208,8 +208,8 @@ def _layers_with_cache(text: Config) -> int | None:
         return sum(kind not in _WITHOUT_CACHE for kind in kinds)
     if total is None or text.get("state_size") or str(text.get("model_type")).startswith("rwkv"):  # or Mamba
         return None
-    if blocks := _attention_blocks(text):
-        return len(blocks)
+    if attentions := _attention_blocks(text):
+        return len(attentions)
     if isinstance(types := text.get("attn_type_list"), list) and types:  # MiniMax: 0 = linear attention
         return types.count(1)
     if pattern := text.get("hybrid_override_pattern"):  # Nemotron-H
