@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 Config = Mapping[str, Any]
 
@@ -65,14 +65,14 @@ def quantization_of(config: Config) -> tuple[str | None, int | None, str | None]
     group = next(filter(None, groups), {})
     sizes = quantized.get("weight_block_size")
     block = _number({"block": sizes[0] if isinstance(sizes, list) and sizes else None}, "block")
-    block = block or _number(quantized, "group_size") or _number(group, "group_size")
+    block = block or _number(quantized, "group_size", "q_group_size") or _number(group, "group_size")
     if method == "bitsandbytes":
         known = "bitsandbytes4" if quantized.get("load_in_4bit") else "bitsandbytes8"
     elif method in ("compressed-tensors", "modelopt"):
         known = _of_groups(quantized, group)
     else:
         known = _PLAIN_METHODS.get(method, "")
-    bits = quantized.get("bits")
+    bits = _first(quantized, "bits", "w_bit")
     if known in ("awq", "gptq") and bits not in (None, 4):
         known = ""
     return (known, block, None) if known else (None, block, method or "unnamed")
@@ -148,9 +148,14 @@ def _first(config: Config, *names: str) -> Any:
 
 
 def _number(config: Config, *names: str) -> int | None:
-    """The first that is a positive whole number."""
-    given = (config.get(name) for name in names)
+    """The first that is a positive whole number, or a list of one for each layer that are all the same."""
+    values = (config.get(name) for name in names)
+    given = (value[0] if _is_uniform(value) else value for value in values)
     return next((each for each in given if isinstance(each, int) and not isinstance(each, bool) and each > 0), None)
+
+
+def _is_uniform(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list) and bool(value) and all(each == value[0] for each in value)
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -176,8 +181,20 @@ def _kv_heads(text: Config, heads: int | None) -> int | None:
         return _number(text, "multi_query_group_num") or 1
     if text.get("multi_query") and not text.get("new_decoder_architecture"):  # Falcon 7B, StarCoder
         return 1
-    given = _number(text, "num_key_value_heads", "num_kv_heads", "n_head_kv") or _number(inner, "kv_n_heads")
-    return given or heads
+    if isinstance(each := text.get("num_key_value_heads_per_layer"), list):  # DeciLM, padded to the most
+        return max((count for count in each if isinstance(count, int) and count > 0), default=heads)
+    groups = [_number(attention, "n_heads_in_group") for attention in _attention_blocks(text)]
+    if heads and (known := [group for group in groups if group]):  # Nemotron-NAS
+        return max(1, heads // min(known))
+    given = _number(text, "num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups")
+    return given or _number(inner, "kv_n_heads") or heads
+
+
+def _attention_blocks(text: Config) -> list[Config]:
+    """Of Nemotron-NAS, which leaves attention out of some layers."""
+    blocks = text.get("block_configs")
+    attentions = [_mapping(_mapping(block).get("attention")) for block in blocks] if isinstance(blocks, list) else []
+    return [each for each in attentions if each and not each.get("no_op") and not each.get("replace_with_linear")]
 
 
 def _layers_with_cache(text: Config) -> int | None:
@@ -186,16 +203,26 @@ def _layers_with_cache(text: Config) -> int | None:
         text, "num_decoder_layers", "decoder_layers", "num_hidden_layers", "n_layer", "num_layers", "n_layers", "layers"
     )
     if kinds := _kinds(text):
+        # Gemma 3n: its last layers use the keys and values of earlier ones.
+        kinds = kinds[: len(kinds) - (_number(text, "num_kv_shared_layers") or 0)]
         return sum(kind not in _WITHOUT_CACHE for kind in kinds)
-    if total is None or text.get("state_size"):  # Mamba
+    if total is None or text.get("state_size") or str(text.get("model_type")).startswith("rwkv"):  # or Mamba
         return None
+    if attentions := _attention_blocks(text):
+        return len(attentions)
+    if isinstance(types := text.get("attn_type_list"), list) and types:  # MiniMax: 0 = linear attention
+        return types.count(1)
     if pattern := text.get("hybrid_override_pattern"):  # Nemotron-H
         return str(pattern).count("*")
-    if isinstance(chosen := text.get("attn_layer_indices"), list):  # Bamba
+    linear = _mapping(text.get("linear_attn_config"))  # Kimi Linear; below, Bamba and LFM2
+    chosen = _first({**text, **linear}, "full_attn_layers", "attn_layer_indices", "full_attn_idxs")
+    if isinstance(chosen, list):
         return len(chosen)
     if isinstance(blocks := text.get("block_types"), list) and "attention" in blocks:  # RecurrentGemma
         return [blocks[layer % len(blocks)] for layer in range(min(total, _MOST_LAYERS))].count("attention")
-    if period := _number(text, "attn_layer_period", "full_attention_interval"):  # Jamba, Qwen3-Next
+    if period := _number(
+        text, "attn_layer_period", "full_attention_interval", "mamba_step"
+    ):  # Jamba, Qwen3-Next, PLaMo 2
         return total // period
     return 2 * total if text.get("model_type") in _TWO_ATTENTIONS_EACH else total
 
@@ -236,6 +263,7 @@ def _narrowest(text: Config, hidden: int | None) -> int | None:
     widths = [
         _number(text, "moe_intermediate_size"),
         _number(text, "shared_expert_intermediate_size"),
+        _number(text, "expert_ffn_hidden_size"),
         _number(inner, "ffn_hidden_size"),
     ]
     if found := [width for width in widths if width]:

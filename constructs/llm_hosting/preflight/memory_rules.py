@@ -187,7 +187,7 @@ def _too_large(placement: Placement) -> str:
     container, need = placement.container, placement.memory
     shared = f" on each of {placement.degree} accelerators" if placement.degree > 1 else ""
     default = container.version.default_dtype if container.version else None
-    kind = container.quantization or container.dtype or default or "16-bit"
+    kind = container.unknown_format or container.quantization or container.dtype or default or "16-bit"
     return (
         f"{placement.instance.type!r} gives the engine {in_gb(need.available)}{shared}; the {kind} weights of "
         f"{container.model_id} need {in_gb(need.weights or 0)} there and the engine {in_gb(need.overhead)} "

@@ -65,6 +65,12 @@ def model_is_known(resolution: Resolution) -> Iterator[Finding]:
     library, architecture = container.library, container.shape.architecture if container.shape else ""
     if container.shape is None:
         yield _unknown_model(container)
+    elif container.lock and container.lock.packing and container.shape.weights_in_gb:
+        problem = (
+            f"the form of {container.lock.packing!r} in its files is not in the catalog, so memory is that of the "
+        )
+        problem += f"files, and whether {container.engine} runs it is not checked"
+        yield Finding("model.quantization", problem, f"look at the files of {name}")
     elif container.parameters_in_billions is None:
         problem = f"is not known for {name}, so memory, disk and start-up are not checked"
         yield Finding("model.parameters_in_billions", problem, "set it")

@@ -39,6 +39,22 @@ def test_the_hub_is_asked_and_nothing_is_written(
     assert [each.name for each in deployment.parent.iterdir()] == [deployment.name]
 
 
+def test_weights_in_a_format_without_a_name_need_the_memory_of_their_files(
+    hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.push(files({**CONFIG, "quantization_config": {"quant_method": "gptq", "bits": 8}}))
+    assert lock.run(str(deployment), deployment.parent) == 0
+    file = deployment.with_suffix(".lock.json")
+    content = json.loads(file.read_text())
+    content["facts"]["weights_in_gb"] = 70.0
+    file.write_text(json.dumps(content))
+    capsys.readouterr()
+    found = reported(deployment.parent, str(deployment), capsys)
+    problems = {each["rule"]: each["problem"] for each in found["findings"]}
+    assert "the gptq weights of my-org/tuned-gptq need 70.0 GB" in problems["weights-fit-memory"]
+    assert "the form of 'gptq' in its files is not in the catalog" in problems["model-is-known"]
+
+
 def test_what_has_changed_since_the_lock_is_said(
     hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

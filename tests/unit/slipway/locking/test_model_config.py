@@ -20,6 +20,15 @@ HYBRIDS: dict[str, dict[str, Any]] = {
     "interval": {"num_hidden_layers": 4, "full_attention_interval": 4},
     "pattern": {"num_hidden_layers": 4, "hybrid_override_pattern": "M-M*"},
     "indices": {"num_hidden_layers": 4, "attn_layer_indices": [2]},
+    "Kimi Linear": {"num_hidden_layers": 4, "linear_attn_config": {"full_attn_layers": [4], "kda_layers": [1, 2, 3]}},
+    "MiniMax": {"num_hidden_layers": 4, "attn_type_list": [0, 0, 0, 1]},
+    "LFM2": {"num_hidden_layers": 4, "full_attn_idxs": [2]},
+    "PLaMo 2": {"num_hidden_layers": 2, "mamba_step": 2},
+    "Nemotron-NAS": {
+        "num_hidden_layers": 2,
+        "block_configs": [{"attention": {"n_heads_in_group": 4}}, {"attention": {"no_op": True}}],
+    },
+    "Gemma 3n": {"layer_types": ["full_attention"] * 2, "num_kv_shared_layers": 1},
 }
 
 
@@ -59,6 +68,28 @@ def test_a_token_passes_the_parameters_that_the_catalog_says(model_id: str) -> N
 @pytest.mark.parametrize("form", HYBRIDS)
 def test_of_a_hybrid_only_layers_with_attention_have_a_cache(form: str) -> None:
     assert facts_of({"num_attention_heads": 8, "hidden_size": 64, **HYBRIDS[form]})["layers"] == 1
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"num_key_value_heads": None, "block_configs": [{"attention": {"n_heads_in_group": 4}}]},
+        {"num_key_value_heads_per_layer": [2, 1, 1]},
+        {"num_attention_groups": 2},
+    ],
+    ids=["Nemotron-NAS", "DeciLM", "Step3"],
+)
+def test_keys_and_values_have_fewer_heads_by_any_name(config: dict[str, Any]) -> None:
+    assert facts_of({"num_attention_heads": 8, "hidden_size": 64, **config})["kv_heads"] == 2
+
+
+def test_a_model_without_attention_has_no_cache() -> None:
+    assert facts_of({"model_type": "rwkv7", "num_hidden_layers": 24, "num_heads": 32})["layers"] is None
+
+
+def test_settings_for_each_layer_that_are_all_the_same_are_one() -> None:
+    hunyuan = {"num_hidden_layers": 2, "hidden_size": 8, "num_experts": 64, "moe_topk": [8, 8]}
+    assert active_share({**hunyuan, "moe_intermediate_size": [4, 4]}) == (2 * 3 * 8 * 4 * 64, 2 * 3 * 8 * 4 * 8)
 
 
 def test_a_scaled_context_is_the_scaled_one() -> None:
