@@ -510,7 +510,8 @@ def _types(text: str) -> list[str]:
 
     types, known = [each.strip() for each in text.split(",")], types_for("realtime") | types_for("ec2")
     if other := [each for each in types if each not in known]:
-        raise argparse.ArgumentTypeError(f"{other[0]!r} is no instance type; use {nearest(other[0], known)}")
+        alike = {each for each in known if each.startswith("ml.") == other[0].startswith("ml.")}
+        raise argparse.ArgumentTypeError(f"{other[0]!r} is no instance type; use {nearest(other[0], alike)}")
     if len(types) > _MOST_TYPES:
         raise argparse.ArgumentTypeError(f"{len(types)} types are too many; name at most {_MOST_TYPES}")
     return types

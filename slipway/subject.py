@@ -70,7 +70,9 @@ def _of_model(path: Path, *, hub: bool) -> Subject:
     try:
         return Subject(path, _asked(deployment), is_written=False)
     except UnaskedError as error:
-        if hub or model_shape(deployment.model.id) is None:
+        if model_shape(deployment.model.id) is None:
+            raise UnaskedError(f"The catalog has no row of {deployment.model.id}, and {error}") from None
+        if hub:
             raise
         return Subject(path, note=f"; {error}", is_written=False)
 

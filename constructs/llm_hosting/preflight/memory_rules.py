@@ -185,18 +185,31 @@ def _with_more(what: str, resolution: Resolution, placement: Placement) -> str:
 
 def _too_large(placement: Placement) -> str:
     container, need = placement.container, placement.memory
-    shared = f" on each of {placement.degree} accelerators" if placement.degree > 1 else ""
     default = container.version.default_dtype if container.version else None
     kind = container.unknown_format or container.quantization or container.dtype or default or "16-bit"
     return (
-        f"{placement.instance.type!r} gives the engine {in_gb(need.available)}{shared}; the {kind} weights of "
-        f"{container.model_id} need {in_gb(need.weights or 0)} there and the engine {in_gb(need.overhead)} "
-        "beside"
+        f"{placement.instance.type!r} gives the engine {in_gb(need.available)}{_shared(placement)}; the {kind} weights "
+        f"of {container.model_id} need {in_gb(need.weights or 0)} there and the engine {in_gb(need.overhead)} beside"
     )
 
 
+def _shared(placement: Placement) -> str:
+    """Over how many accelerators of several, and why not over more."""
+    degree, devices, shape = placement.degree, placement.devices, placement.container.shape
+    if devices <= 1:
+        return ""
+    of_all = "" if degree == devices else f" of {devices}"
+    on = f" on each of {degree}{of_all} accelerators" if degree > 1 else f" on one of {devices} accelerators"
+    if degree == devices or shape is None or any(heads_divide(shape, more) for more in range(degree + 1, devices + 1)):
+        return on
+    groups = f" ({shape.kv_heads} for keys and values)" if shape.kv_heads != shape.heads else ""
+    return f"{on}, as the model's {shape.heads} heads{groups} do not divide into more"
+
+
 def _larger(resolution: Resolution, placement: Placement) -> str:
-    quantized = "" if resolution.deployment.hosting.mode == "ec2" else ", or quantized weights"
+    container = placement.container
+    is_plain = not (container.quantization or container.unknown_format)
+    quantized = ", or quantized weights" if is_plain and resolution.deployment.hosting.mode != "ec2" else ""
     return f"use {_more_degree(placement)}{_with_more('memory', resolution, placement)}{quantized}"
 
 

@@ -99,7 +99,8 @@ def test_a_hub_that_is_away_leaves_the_catalog(
     monkeypatch.setenv("HF_ENDPOINT", AWAY)
     facts = reported(tmp_path, "Qwen/Qwen3-8B", capsys, on=["ml.g6.12xlarge"])["facts"]
     assert facts.startswith(f"the catalog; {AWAY} could not be asked")
-    assert f"{AWAY} could not be asked" in refused(tmp_path, "my-org/unheard-of", capsys, on=["ml.g6.xlarge"])
+    said = refused(tmp_path, "my-org/unheard-of", capsys, on=["ml.g6.xlarge"])
+    assert f"The catalog has no row of my-org/unheard-of, and {AWAY} could not be asked" in said
 
 
 def test_a_hub_that_is_away_can_not_be_asked(
