@@ -49,6 +49,7 @@ def facts_of(config: Config) -> dict[str, Any]:
         or _number(config, "vocab_size"),
         "context": _context(text),
         "sliding_window": _window(text),
+        "layers_with_window": _layers_with_window(text),
         "latent_size": _latent(text),
         "dtype": _DTYPES.get(str(_first(config, "torch_dtype", "dtype") or _first(text, "torch_dtype", "dtype"))),
     }
@@ -203,9 +204,7 @@ def _layers_with_cache(text: Config) -> int | None:
         text, "num_decoder_layers", "decoder_layers", "num_hidden_layers", "n_layer", "num_layers", "n_layers", "layers"
     )
     if kinds := _kinds(text):
-        # Gemma 3n: its last layers use the keys and values of earlier ones.
-        kinds = kinds[: len(kinds) - (_number(text, "num_kv_shared_layers") or 0)]
-        return sum(kind not in _WITHOUT_CACHE for kind in kinds)
+        return sum(kind not in _WITHOUT_CACHE for kind in _with_own_cache(kinds, text))
     if total is None or text.get("state_size") or str(text.get("model_type")).startswith("rwkv"):  # or Mamba
         return None
     if attentions := _attention_blocks(text):
@@ -251,6 +250,20 @@ def _window(text: Config) -> int | None:
     if text.get("use_sliding_window") is False or (kinds and not any(_WINDOWED.search(kind) for kind in kinds)):
         return None
     return _number(text, "sliding_window", "attention_chunk_size", "attention_window_size")
+
+
+def _layers_with_window(text: Config) -> int | None:
+    layers, period = _layers_with_cache(text), _number(text, "sliding_window_pattern")
+    if layers is None or _window(text) is None:
+        return None
+    if kinds := _kinds(text):
+        return sum(bool(_WINDOWED.search(kind)) for kind in _with_own_cache(kinds, text))
+    return layers - layers // period if period else None
+
+
+def _with_own_cache(kinds: list[str], text: Config) -> list[str]:
+    """Without the last layers of Gemma 3n, which use the keys and values of earlier ones."""
+    return kinds[: len(kinds) - (_number(text, "num_kv_shared_layers") or 0)]
 
 
 def _latent(text: Config) -> int | None:

@@ -28,6 +28,7 @@ class ModelShape:
     weights_in_gb: decimal GB of the files that a container loads.
     gated: a download needs a token whose account has accepted the licence.
     sliding_window: tokens that some or all layers look back; other layers keep the whole context.
+    layers_with_window: of `layers`, those that look back no further; None = by the architecture's usual pattern.
     intermediate_size: width of the MLP; in a mixture that of the narrowest expert, the shared one included.
     vocabulary: rows of the embeddings (vocab_size).
     latent_size: cached values per token of latent attention (kv_lora_rank + qk_rope_head_dim); None = no latent
@@ -59,6 +60,7 @@ class ModelShape:
     intermediate_size: int | None = None
     vocabulary: int | None = None
     latent_size: int | None = None
+    layers_with_window: int | None = None
     quantization_block: int | None = None
     quant_method: str | None = None
     rope: str | None = None

@@ -38,7 +38,7 @@ _LATENT = ("DeepseekV2", "DeepseekV3", "GlmMoeDsa", "Glm4MoeLite", "KimiK25", "K
 _LATENT_SIZE = 512 + 64  # multi-head latent attention: one compressed vector and one rotary key per token
 _MAKES_FP8_BY_LAYER_FROM = "0.15"  # vllm#31914
 _KEEPS_LATENT_FROM = "0.7.1"  # vllm#12601; before, whole keys and values
-# Share of the layers that keep no more than their window, by the pattern in config.json.
+# Share of the layers that keep no more than their window, where the model itself does not say.
 _SHARE_WITH_WINDOW = {
     "Cohere2": 3 / 4,
     "Exaone4": 3 / 4,
@@ -261,5 +261,7 @@ def _share_kept(container: Container, shape: ModelShape) -> float | None:
     """Of the keys and values of a request of the whole context; None = not known, for want of the model's pattern."""
     if not container.context or not has_windows(container):
         return 1
-    share = next((share for name, share in _SHARE_WITH_WINDOW.items() if shape.architecture.startswith(name)), None)
-    return share and 1 - share * max(0.0, 1 - (shape.sliding_window or 0) / container.context)
+    usual = next((share for name, share in _SHARE_WITH_WINDOW.items() if shape.architecture.startswith(name)), None)
+    counted = shape.layers_with_window
+    share = counted / shape.layers if counted is not None and shape.layers else usual
+    return None if share is None else 1 - share * max(0.0, 1 - (shape.sliding_window or 0) / container.context)

@@ -38,10 +38,13 @@ def test_a_configuration_has_the_facts_of_the_catalog(model_id: str) -> None:
     assert shape, f"{model_id} is not in the catalog"
     found = facts_of(CONFIGS[model_id])
     compared = {name: value for name, value in found.items() if value is not None}
-    if shape.latent_size is None:  # then memory takes that of the architecture
-        compared.pop("latent_size", None)
+    for name in ("latent_size", "layers_with_window"):  # without one, memory takes that of the architecture
+        if getattr(shape, name) is None:
+            compared.pop(name, None)
     assert compared == {name: getattr(shape, name) for name in compared}
-    assert found.keys() - compared.keys() <= {"latent_size", "sliding_window", "dtype", "intermediate_size"}
+    assert found.keys() - compared.keys() <= {
+        *("latent_size", "sliding_window", "layers_with_window", "dtype", "intermediate_size")
+    }
 
 
 @pytest.mark.parametrize("model_id", CONFIGS)
@@ -63,6 +66,21 @@ def test_a_token_passes_the_parameters_that_the_catalog_says(model_id: str) -> N
     assert active == pytest.approx(
         shape.active_parameters_in_billions, rel=0.2
     )  # some publishers count embeddings, some do not
+
+
+@pytest.mark.parametrize(
+    ("more", "layers"),
+    [
+        ({"layer_types": ["sliding_attention"] * 3 + ["full_attention"]}, 3),
+        ({"layer_types": ["sliding_attention", "full_attention"] * 2, "num_kv_shared_layers": 1}, 2),
+        ({"layer_types": ["full_attention"] * 4}, None),
+        ({"sliding_window_pattern": 4}, 3),
+        ({"sliding_window_pattern": 4, "use_sliding_window": False}, None),
+        ({}, None),
+    ],
+)
+def test_layers_with_a_window_are_counted_where_the_model_says(more: dict[str, Any], layers: int | None) -> None:
+    assert facts_of({"num_hidden_layers": 4, "sliding_window": 128, **more})["layers_with_window"] == layers
 
 
 @pytest.mark.parametrize("form", HYBRIDS)
