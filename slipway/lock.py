@@ -31,9 +31,8 @@ def run(name: str, root: Path, folder: Path | None = None) -> int:
         print(f"{error.filename or 'The disk'} can't be used: {error.strerror or error}.", file=sys.stderr)
         return 2
     facts, commit = content["facts"], content["commit"]
-    size = (
-        f"{facts['parameters_in_billions']} billion parameters" if facts["parameters_in_billions"] else "size unknown"
-    )
+    parameters = facts["parameters_in_billions"]
+    size = f"{parameters} billion parameters" if parameters else f"{facts['weights_in_gb']:g} GB of weights"
     place = f"{source_of(content)}, commit {commit[:7]}" if commit else source_of(content)
     if content["source"] == HUB and deployment.model.weights:
         place += f", as {deployment.model.weights} holds nothing that is whole"

@@ -2,18 +2,21 @@
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from llm_hosting.model_lock import HUB
+from llm_hosting.resolution.memory import GB
 from slipway.staging.hub_repository import HubRepository, checksum
 from slipway.staging.manifest import Manifest
 from slipway.staging.weight_files import HubFile
 from slipway.staging.weights_prefix import WeightsPrefix
 
 _LARGEST_JSON_IN_BYTES = 64 * 1024 * 1024  # a tokenizer's; anything longer is no file of settings
+_READ_SOON_IN_BYTES = 10 * GB
 _UNKNOWN = {"renamed_to": None, "gated": False, "license": None, "library": None, "pipeline_tag": None}
 
 
@@ -114,6 +117,8 @@ class FolderFiles:
 
     def with_checksums(self, files: Sequence[HubFile]) -> Sequence[HubFile]:
         """Those of git and of Git LFS."""
+        if (size := sum(file.size for file in files)) > _READ_SOON_IN_BYTES:
+            print(f"reading {size / GB:,.0f} GB in {self.place} for their checksums ...", file=sys.stderr, flush=True)
         return [replace(file, checksum=checksum(self._folder / file.path, _algorithm(file.path))) for file in files]
 
 

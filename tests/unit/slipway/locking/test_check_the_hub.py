@@ -46,9 +46,9 @@ def test_weights_in_a_format_without_a_name_need_the_memory_of_their_files(
     assert lock.run(str(deployment), deployment.parent) == 0
     file = deployment.with_suffix(".lock.json")
     content = json.loads(file.read_text())
+    assert capsys.readouterr().out.endswith(f"{content['facts']['weights_in_gb']:g} GB of weights\n")
     content["facts"]["weights_in_gb"] = 70.0
     file.write_text(json.dumps(content))
-    capsys.readouterr()
     found = reported(deployment.parent, str(deployment), capsys)
     problems = {each["rule"]: each["problem"] for each in found["findings"]}
     assert "the gptq weights of my-org/tuned-gptq need 70.0 GB" in problems["weights-fit-memory"]

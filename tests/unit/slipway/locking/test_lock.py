@@ -10,6 +10,7 @@ from llm_hosting.preflight.validation import validate_file
 from llm_hosting.resolution import Resolution
 from slipway import lock
 from slipway.check import check
+from slipway.locking import model_files
 from support.hub_models import CONFIG, GPTQ, MODEL, files, gguf, safetensors
 from support.hub_server import HubServer
 
@@ -150,13 +151,21 @@ def test_check_says_where_its_facts_come_from(hub: HubServer, deployment: Path) 
     assert check(deployment, []).report.facts == f"tuned.lock.json, commit {hub.main[:7]}"
 
 
-def test_a_folder_says_the_same_but_for_the_commit(hub: HubServer, deployment: Path, tmp_path: Path) -> None:
+def test_a_folder_says_the_same_but_for_the_commit(
+    hub: HubServer,
+    deployment: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     from_hub = locked(deployment)
     folder = tmp_path / "model"
     folder.mkdir()
     for path, body in files().items():
         (folder / path).write_bytes(body)
+    monkeypatch.setattr(model_files, "_READ_SOON_IN_BYTES", 0)
     assert lock.run(str(deployment), tmp_path, folder) == 0
+    assert f"reading 0 GB in {folder} for their checksums ...\n" == capsys.readouterr().err
     found = json.loads(deployment.with_suffix(".lock.json").read_text())
     assert {name for name in found if found[name] != from_hub[name]} == {"source", "commit"}
     assert found["commit"] is None
