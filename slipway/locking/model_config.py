@@ -201,7 +201,15 @@ def _attention_blocks(text: Config) -> list[Config]:
 def _layers_with_cache(text: Config) -> int | None:
     """Of a hybrid those with attention: the others keep a state of fixed size."""
     total = _number(
-        text, "num_decoder_layers", "decoder_layers", "num_hidden_layers", "n_layer", "num_layers", "n_layers", "layers"
+        text,
+        "num_decoder_layers",
+        "decoder_layers",
+        "num_hidden_layers",
+        "n_layer",
+        "num_layers",
+        "n_layers",
+        "layers",
+        "num_transformer_layers",
     )
     if kinds := _kinds(text):
         return sum(kind not in _WITHOUT_CACHE for kind in _with_own_cache(kinds, text))
@@ -235,7 +243,7 @@ def _kinds(text: Config) -> list[str]:
 
 def _context(text: Config) -> int | None:
     names = ("max_position_embeddings", "n_positions", "max_sequence_length", "max_seq_len", "seq_length", "n_ctx")
-    found = _number(text, *names, "model_max_length", "max_target_positions")
+    found = _number(text, *names, "max_context_length", "context_length", "model_max_length", "max_target_positions")
     rope = _mapping(text.get("rope_scaling") or text.get("rope_parameters"))
     kind, factor = rope.get("rope_type", rope.get("type", "default")), rope.get("factor")
     is_scaled = isinstance(factor, int | float) and 0 < factor < _LARGEST_FACTOR
