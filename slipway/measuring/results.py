@@ -19,7 +19,8 @@ class Answer:
     The start of a request of an open loop is the moment when it was due: a late client is waiting, too.
     first_token_in_s: None where the answer came as a whole. last_token_in_s: end of the answer; None after an error.
     prompt_tokens, answer_tokens: of all sequences of the request; None = the server did not count them.
-    error: None = answered; else a short code: an HTTP status, `timeout`, `connection`, or a job's state.
+    error: None = answered; else a short code: an HTTP status, `timeout`, `connection`, `credentials`,
+    AWS's code, or a job's state.
     queued_in_s, attempts: of a job: until its run began; runs that it took. delivered_in_s: when its caller had the
     result; the job itself ended at last_token_in_s.
     """

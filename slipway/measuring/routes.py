@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
-from botocore.exceptions import BotoCoreError, HTTPClientError, ReadTimeoutError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as BotoConnectionError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from llm_hosting.resolution import Resolution
 from slipway.deployed_api import OPEN_JOB, DeployedApi, answer_of
@@ -181,12 +183,17 @@ def body_of(prompt: Prompt, bodies: Collection[str], *, counts: bool = False) ->
 
 
 def _safely(send: Callable[[], Answer]) -> Answer:
+    """botocore's errors before the answer begins, urllib3's while it is read; a timeout is both."""
     try:
         return send()
     except ReadTimeoutError:
         return Answer(0, error="timeout")
-    except (BotoCoreError, HTTPClientError, OSError):
+    except (BotoConnectionError, HTTPClientError, HTTPError, OSError):
         return Answer(0, error="connection")
+    except BotoCoreError:
+        return Answer(0, error="credentials")
+    except ClientError as error:
+        return Answer(0, error=error.response["Error"]["Code"])
     except (ValueError, LookupError, TypeError, AttributeError):
         return Answer(0, error="unreadable")
 
