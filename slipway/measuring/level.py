@@ -42,7 +42,7 @@ class Level:
     @property
     def name(self) -> str:
         if self.clients is None:
-            return f"{self.rate:g} requests/s"
+            return f"{self.rate:g} request{'' if self.rate == 1 else 's'}/s"
         return f"{self.clients} client{'' if self.clients == 1 else 's'}"
 
     @cached_property

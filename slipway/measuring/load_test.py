@@ -18,6 +18,7 @@ from slipway.deployed_stack import DeployedStack
 from slipway.hosting.hosting import hosting_of
 from slipway.measuring import report, slo, starts
 from slipway.measuring.loads import Stop, closed, open_loop
+from slipway.measuring.measured import STAND_IN_NOT_KEPT
 from slipway.measuring.progress import Tell, progress
 from slipway.measuring.prompts import Prompt, Prompts
 from slipway.measuring.results import Load, Results
@@ -25,7 +26,8 @@ from slipway.measuring.routes import route_of
 
 BY_HAND = "Ctrl-C"
 _LOOPBACK = ("127.0.0.1", "localhost")
-_MOST_CLIENTS, _MOST_LOADS_OF_SEARCH = 512, 12
+_MOST_CLIENTS, _MOST_LOADS_OF_SEARCH = 512, 24
+_FEWEST_REQUESTS_OF_SEARCH = 10  # in each load: fewer tell nothing of a percentile
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class LoadTest:
         self._folder = options.output / stack.name / f"{started:%Y-%m-%dT%H-%M-%SZ}"
         self._seed = options.seed
         self._results = self._empty(stack, resolution, started)
+        if options.keep and self._results.stand_in:
+            raise LoadTestError(STAND_IN_NOT_KEPT)
         if options.budget is not None:
             if (price := self._results.usd_per_hour) is None:
                 problem = f"the catalog has no price of {self._results.instance_type}"
@@ -109,7 +113,10 @@ class LoadTest:
         )
 
     def run(self, objective: slo.Slo | None) -> tuple[Results, Path]:
-        """The results, and the page of their report. Raises AwakeError, and LoadTestError: nothing was measured."""
+        """The results, and the page of their report.
+
+        Raises AwakeError, and where nothing was measured LoadTestError, or KeyboardInterrupt after Ctrl-C.
+        """
         try:
             with progress() as tell:
                 self._start(tell)
@@ -121,7 +128,10 @@ class LoadTest:
         if self._stop.reason:
             self._results = replace(self._results, interrupted=self._stop.reason)
         if not self._results.loads and not (self._options.from_zero and self._results.start):
-            raise LoadTestError(f"Nothing was measured: {self._stop.reason or 'no load was asked for'}.")
+            if self._stop.reason == BY_HAND:
+                raise KeyboardInterrupt
+            reason = self._stop.reason or f"no request was due within {self._options.seconds:g} s; give more --seconds"
+            raise LoadTestError(f"Nothing was measured: {reason}.")
         return self._results, report.write(self._results, self._folder)
 
     def _start(self, tell: Tell) -> None:
@@ -141,7 +151,8 @@ class LoadTest:
             for rate in options.rates:
                 self._add(self._open(rate, tell))
         for _ in range(_MOST_LOADS_OF_SEARCH if objective else 0):
-            sought = slo.next_rate(objective, self._results) if objective and not self._stop.is_set else None
+            slowest = _FEWEST_REQUESTS_OF_SEARCH / options.seconds
+            sought = slo.next_rate(objective, self._results, slowest) if objective and not self._stop.is_set else None
             if sought is None:
                 break
             self._add(self._open(sought, tell))
@@ -199,14 +210,8 @@ def _hardware(stack: DeployedStack, resolution: Resolution) -> tuple[Placement, 
 
 @contextmanager
 def _ended_by_hand(stop: Stop) -> Iterator[None]:
-    """Ctrl-C ends the load, whose answers count; the second one raises KeyboardInterrupt."""
-    before = signal.getsignal(signal.SIGINT)
-
-    def end(*_: object) -> None:
-        signal.signal(signal.SIGINT, before)
-        stop(BY_HAND)
-
-    signal.signal(signal.SIGINT, end)
+    """Ctrl-C ends the load, whose answers count: at once, so a second one has nothing to hurry."""
+    before = signal.signal(signal.SIGINT, lambda *_: stop(BY_HAND))
     try:
         yield
     finally:

@@ -7,7 +7,7 @@ from slipway.measuring.level import METRICS, Level, levels, open_levels
 from slipway.measuring.percentiles import SHOWN
 from slipway.measuring.results import Results
 from slipway.measuring.shown import NOTHING, dollars, milliseconds, number, seconds, share
-from slipway.measuring.slo import bracket, parse
+from slipway.measuring.slo import bracket, next_rate, parse
 
 STAND_IN = (
     "Figures of the stand-in: the local cloud's model server computes nothing, so they say nothing about "
@@ -76,13 +76,25 @@ def _published(results: Results, found: list[Level]) -> Table:
     times = (f"P{each} (ms)" for each in SHOWN)
     heading = ("Model, engine, type, degree", "Load", "Batch x tokens", "Time to load (s)", *times)
     note = "Tokens/s of a request: batch x output tokens / P50."
-    return Table("Result", (*heading, "Tokens/s of a request", "Errors"), rows, f"{note} {_few(found)}".strip(), left=2)
+    notes = " ".join(filter(None, (note, _few(found), _uncounted(found))))
+    return Table("Result", (*heading, "Tokens/s of a request", "Errors"), rows, notes, left=2)
 
 
 def _few(found: list[Level]) -> str:
     if any(len(level.answered) < 100 for level in found):
         return "A P99 of fewer than 100 answers is nearly its slowest."
     return ""
+
+
+def _uncounted(found: list[Level]) -> str:
+    answers = [answer for level in found if level.asked_tokens for answer in level.answered]
+    missing = sum(answer.answer_tokens is None for answer in answers)
+    if not missing:
+        return ""
+    return (
+        f"Output tokens of {missing:,} of {len(answers):,} answers were not counted by the server: "
+        "they are taken to be as many as were asked for, the most that there can be."
+    )
 
 
 def _latencies(found: list[Level]) -> Table:
@@ -172,11 +184,13 @@ def objective_sentence(results: Results) -> str:
     """Empty without an objective."""
     if not results.slo:
         return ""
-    held, broken = bracket(parse(results.slo), open_levels(results))
+    slo = parse(results.slo)
+    held, broken = bracket(slo, open_levels(results))
+    unsure = "" if next_rate(slo, results) is None else " The search was not finished: the rate is uncertain."
     if held is None:
-        return f"{results.slo} held at no rate that was measured."
+        return f"{results.slo} held at no rate that was measured.{unsure}"
     end = f"it did not at {broken.name}" if broken else "no rate that was measured broke it"
-    return f"{results.slo} holds at {held.name}; {end}."
+    return f"{results.slo} holds at {held.name}; {end}.{unsure}"
 
 
 def _start(results: Results) -> Table | None:

@@ -31,6 +31,10 @@ def show(results: Results, page: Path) -> None:
     ]
     heading = (f"LOAD{mark}", "ANSWERED", "TTFT P50 MS", *percentiles, "TOKENS/S")
     print_table(heading, rows, right=heading[1:])
+    for level in levels(results):
+        if level.errors:
+            codes = ", ".join(level.errors)
+            print(f"Failed at {level.name}: {sum(level.errors.values())} of {len(level.requests)} ({codes}).")
     if results.slo:
         print(objective_sentence(results))
     print(f"report {page}")

@@ -93,5 +93,5 @@ def test_a_file_without_prompts_is_one_sentence(tmp_path: Path, content: str) ->
     path.write_text(content)
     with pytest.raises(PromptsError, match=r"^--prompts: .*\.$"):
         from_file(path, 10)
-    path.write_text('{"prompt": "one"}\n\n{"prompt": "two", "max_tokens": 5}')
-    assert from_file(path, 10).given == [Prompt("one", 10), Prompt("two", 5)]
+    path.write_text('\ufeff{"prompt": "one\u2028\x85"}\r\n\n{"prompt": "two", "max_tokens": 5}', encoding="utf-8")
+    assert from_file(path, 10).given == [Prompt("one\u2028\x85", 10), Prompt("two", 5)]

@@ -138,6 +138,20 @@ def test_the_slo_is_answered_in_a_sentence_and_a_table() -> None:
     text = markdown(results(*rates, slo="ttft_p90<200ms,errors<1%"))
     assert "ttft_p90&lt;200ms,errors&lt;1% holds at 2 requests/s; it did not at 4 requests/s." in text
     assert re.search(r"\| 8 requests/s \| 3\d\d ms \| 0 % \| no \|", text)
+    assert "The search was not finished" in text
+    found = [streamed(seed, 60, rate=rate, slower=slower) for rate, slower in ((2, 1), (2.1, 3)) for seed in (1, 2)]
+    assert "not finished" not in markdown(results(*found, slo="ttft_p90<200ms"))
+
+
+def test_tokens_that_no_server_counted_are_told() -> None:
+    told = "were not counted by the server"
+    assert told not in markdown(results(load([1.0], answer_tokens=100)))
+    assert f"Output tokens of 1 of 2 answers {told}" in markdown(results(load([1.0], answer_tokens=100), load([1.0])))
+
+
+def test_failed_requests_are_told_with_their_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    show(results(streamed(1, 20, clients=4, failing=10)), Path("report.html"))
+    assert "Failed at 4 clients: 2 of 20 (503)." in capsys.readouterr().out
 
 
 def test_names_are_text() -> None:
