@@ -10,6 +10,7 @@ from typing import Literal
 from slipway.measuring.bootstrap import Interval, flat, ratio
 from slipway.measuring.level import METRICS, Level, Metric, levels, open_levels, total_in_s
 from slipway.measuring.percentiles import percentile
+from slipway.measuring.report_tables import remarks
 from slipway.measuring.results import Answer, Results
 from slipway.measuring.shown import milliseconds, number, share
 from slipway.measuring.slo import bracket, parse
@@ -110,8 +111,7 @@ def _warnings(a: Results, b: Results, of_a: dict[_Load, Level], of_b: dict[_Load
     for name, value_a, value_b in _differing(a, b, _WORK):
         yield f"The prompts differ: {name} is {value_a} in A and {value_b} in B, so the work is not the same."
     for name, results in (("A", a), ("B", b)):
-        if results.interrupted:
-            yield f"{name} was interrupted: {results.interrupted}."
+        yield from (f"{name}: {remark}" for remark in remarks(results))
     alone = [
         level.name
         for level in [*of_a.values(), *of_b.values()]

@@ -11,6 +11,8 @@ from itertools import count, islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from llm_hosting.resolution import Placement, Resolution
 from slipway.call import refusal
 from slipway.deployed_api import DeployedApi
@@ -122,7 +124,11 @@ class LoadTest:
                 self._start(tell)
                 self._warm_up(tell)
                 with _ended_by_hand(self._stop):
+                    before = self._instances()
                     self._measure(objective, tell)
+                    after = self._instances()
+                    if before != after and before is not None and after is not None:
+                        self._results = replace(self._results, instances=(before, after))
         except KeyboardInterrupt:
             self._stop(BY_HAND)
         if self._stop.reason:
@@ -133,6 +139,13 @@ class LoadTest:
             reason = self._stop.reason or f"no request was due within {self._options.seconds:g} s; give more --seconds"
             raise LoadTestError(f"Nothing was measured: {reason}.")
         return self._results, report.write(self._results, self._folder)
+
+    def _instances(self) -> int | None:
+        """That run now; None = not to be had, as where credentials have expired by the end."""
+        try:
+            return hosting_of(DeployedStack(self._stack.described, self._stack.clients)).running.total()
+        except (BotoCoreError, ClientError):
+            return None
 
     def _start(self, tell: Tell) -> None:
         if not self._options.from_zero:

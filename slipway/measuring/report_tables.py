@@ -1,5 +1,6 @@
 """The tables of a report, the same for Markdown, HTML and the terminal."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ STAND_IN = (
     "Figures of the stand-in: the local cloud's model server computes nothing, so they say nothing about "
     "the model, the instance or its price on AWS."
 )
+_BUSY = 0.5  # cores; from there on a process of Python is late to read what comes
 _PARTS = {
     "capacity": "until there is an instance",
     "image": "container image",
@@ -50,6 +52,26 @@ def name_of(results: Results) -> str:
 def place(results: Results) -> str:
     """Where it was measured."""
     return "local cloud, stand-in" if results.stand_in else f"AWS, {results.region or 'region not known'}"
+
+
+def remarks(results: Results) -> Iterator[str]:
+    """Sentences without which the figures mislead."""
+    found = levels(results)
+    if results.interrupted:
+        open_ones = sum(load.unfinished for load in results.loads)
+        rest = f", without {open_ones} requests that were still open" if open_ones else ""
+        yield f"Interrupted: {results.interrupted}. The figures are those until then{rest}."
+    errors = sum((Counter(level.errors) for level in found), Counter[str]())
+    if errors:
+        codes = ", ".join(f"{code}: {count:,}" for code, count in errors.most_common())
+        asked = sum(len(level.requests) for level in found)
+        yield f"{errors.total():,} of {asked:,} requests failed ({codes}); latencies and rates are of the others."
+    if results.instances:
+        before, after = results.instances
+        yield f"The number of instances went from {before} to {after}: rates and prices are of no fixed number of them."
+    busy = [level.name for level in found if any((load.client_cores or 0) > _BUSY for load in level.rounds)]
+    if busy:
+        yield f"The measuring process itself was busy at {', '.join(busy)}: its own delays are in these times."
 
 
 def usd_per_million(results: Results, rate: float | None) -> float | None:

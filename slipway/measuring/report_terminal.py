@@ -4,7 +4,7 @@ from pathlib import Path
 
 from slipway.measuring.level import levels
 from slipway.measuring.percentiles import SHOWN
-from slipway.measuring.report_tables import STAND_IN, name_of, objective_sentence, place
+from slipway.measuring.report_tables import STAND_IN, name_of, objective_sentence, place, remarks
 from slipway.measuring.results import Results
 from slipway.measuring.shown import milliseconds, number
 from slipway.table import print_table
@@ -15,8 +15,8 @@ def show(results: Results, page: Path) -> None:
     print(f"{results.deployment}: {name_of(results)}; {place(results)}")
     if results.stand_in:
         print(STAND_IN)
-    if results.interrupted:
-        print(f"Interrupted: {results.interrupted}. The figures are those until then.")
+    for remark in remarks(results):
+        print(remark)
     mark = " (STAND-IN)" if results.stand_in else ""
     percentiles = tuple(f"P{share} MS" for share in SHOWN)
     rows = [
@@ -31,10 +31,6 @@ def show(results: Results, page: Path) -> None:
     ]
     heading = (f"LOAD{mark}", "ANSWERED", "TTFT P50 MS", *percentiles, "TOKENS/S")
     print_table(heading, rows, right=heading[1:])
-    for level in levels(results):
-        if level.errors:
-            codes = ", ".join(level.errors)
-            print(f"Failed at {level.name}: {sum(level.errors.values())} of {len(level.requests)} ({codes}).")
     if results.slo:
         print(objective_sentence(results))
     print(f"report {page}")

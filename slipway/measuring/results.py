@@ -42,12 +42,16 @@ class Load:
 
     clients: closed loop, each client sends its next request after an answer. rate: open loop, requests per second
     whatever the answers do. One of the two is None. seconds: from the first request's start to the last answer's end.
+    unfinished: requests that were still open when the load was ended by hand or by its budget; they are no answers.
+    client_cores: processor cores that the measuring process took; it can take little more than one.
     """
 
     clients: int | None
     rate: float | None
     seconds: float
     answers: tuple[Answer, ...]
+    unfinished: int = 0
+    client_cores: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class Results:
     prompts of a file. prompts: their origin; runs with different origins are not of the same work. usd_per_hour: of all
     instances together. versions: of Slipway and of the tools that measured, by name. interrupted: why the run ended
     early. region: None on the local cloud. context: tokens that a sequence may have. commit: of the model's lock.
-    slo: as given, `ttft_p90<1s,tpot_p90<60ms`.
+    slo: as given, `ttft_p90<1s,tpot_p90<60ms`. instances: that ran before and after, where these differ.
     """
 
     deployment: str
@@ -96,6 +100,7 @@ class Results:
     context: int | None = None
     commit: str | None = None
     slo: str | None = None
+    instances: tuple[int, int] | None = None
 
     def write(self, folder: Path) -> Path:
         """Replaces the folder's results in one step, so that no reader and no interruption sees half of them."""

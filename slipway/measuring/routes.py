@@ -136,7 +136,9 @@ class Jobs:
         return _safely(send)
 
     def _recorded(self, job_id: str, delivered: float) -> Answer:
-        """By the job's record, whose clock is the functions': only differences of its times are taken."""
+        """By the job's record, whose clock is the functions': only differences of its times are taken, which are
+        milliseconds.
+        """
         key = {"pk": {"S": f"job#{job_id}"}}
         item = self._dynamodb.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item", {})
         accepted, claimed, ended = (
@@ -145,8 +147,8 @@ class Jobs:
         attempts = int(item["attempts"]["N"]) if "attempts" in item else None
         return Answer(
             0,
-            last_token_in_s=min(delivered, ended - accepted) if ended and accepted else None,
-            queued_in_s=claimed - accepted if claimed and accepted else None,
+            last_token_in_s=min(delivered, round(ended - accepted, 3)) if ended and accepted else None,
+            queued_in_s=round(claimed - accepted, 3) if claimed and accepted else None,
             attempts=attempts,
             delivered_in_s=delivered,
         )

@@ -128,7 +128,7 @@ def test_what_was_changed_and_what_weakens_the_comparison_is_said() -> None:
         ("slipway", "1.0.0", "-"),
     )
     said = " ".join(found.warnings)
-    for words in ("tokens in is 512 in A and 1024 in B", "B was interrupted: Ctrl-C", "8 clients", "one round"):
+    for words in ("tokens in is 512 in A and 1024 in B", "B: Interrupted: Ctrl-C", "8 clients", "one round"):
         assert words in said
     assert compare(BEFORE, results(*rounds(20))).warnings == ()
 

@@ -69,7 +69,23 @@ def test_a_stopped_load_keeps_the_answers_so_far() -> None:
             stop("Ctrl-C")
 
     load = closed(Known(), prompts(), 1, 1000, stop, tell)
-    assert (len(load.answers), stop.reason) == (5, "Ctrl-C")
+    assert (len(load.answers), load.unfinished, stop.reason) == (5, 0, "Ctrl-C")
+
+
+def test_requests_that_a_stop_leaves_open_are_counted_apart() -> None:
+    stop, ended = Stop(), threading.Event()
+
+    class Slow(Known):
+        def ask(self, prompt: Prompt) -> Answer:
+            super().ask(prompt)
+            if len(self.prompts) == 2:
+                stop("Ctrl-C")
+                ended.wait(60)
+            return self.answer
+
+    load = closed(Slow(), prompts(), 1, 10, stop, nothing)
+    ended.set()
+    assert (len(load.answers), load.unfinished) == (1, 1)
 
 
 def test_a_spent_budget_ends_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
