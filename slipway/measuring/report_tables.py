@@ -174,7 +174,9 @@ def _errors(found: list[Level]) -> Table:
         for level in found
         for code, count in level.errors.items()
     )
-    return Table("Errors", ("Load", "Code", "Requests", "Share"), rows, left=2)
+    throttled = any("429" in level.errors for level in found)
+    note = "429: a limit of the API or of its key (api.throttle, api.keys), not of the model." if throttled else ""
+    return Table("Errors", ("Load", "Code", "Requests", "Share"), rows, note, left=2)
 
 
 def _objective(results: Results) -> Table | None:
