@@ -58,7 +58,7 @@ def test_rounds_that_differ_as_much_as_the_runs_are_no_change() -> None:
 def test_the_interval_holds_the_ratio_and_narrows_with_more_answers() -> None:
     def width(count: int) -> float:
         a, b = ([each.last_token_in_s or 0 for each in streamed(seed, count, clients=1).answers] for seed in (1, 2))
-        interval = ratio(lambda times: sum(times) / len(times), [a], [b], 0.01)
+        interval = ratio(lambda times: sum(times) / len(times), [a], [b], [], 0.01)
         assert interval is not None
         assert interval.low < 1 < interval.high
         return interval.high - interval.low
