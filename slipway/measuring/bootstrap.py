@@ -57,9 +57,8 @@ def ratio(
     within = pvariance(map(math.log, ratios))
     beyond = max(0.0, squares / freedom * (1 / len(a) + 1 / len(b)) - within) if freedom else 0.0
     rounds = student(error, freedom) * math.sqrt(beyond) if beyond else 0.0
-    below, above = (
-        math.hypot(min(0.0, side * math.log(each / whole)), rounds) for side, each in ((1, low), (-1, high))
-    )
+    below = math.hypot(max(0.0, math.log(whole / low)), rounds)
+    above = math.hypot(max(0.0, math.log(high / whole)), rounds)
     return Interval(whole, whole * math.exp(-below), whole * math.exp(above))
 
 

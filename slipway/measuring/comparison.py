@@ -88,11 +88,9 @@ def compare(a: Results, b: Results) -> Comparison:
         raise ComparisonError("The runs have no load in common: A has {}, B has {}.".format(*loads))
     pairs = [(level, of_b[load]) for load, level in of_a.items() if load in of_b]
     questions = len(pairs) * (len(_QUESTIONS) + 2)
-    rows = [row for pair in pairs for row in _rows(*pair, flat(pairs), _ERROR / questions)] + (
-        [objective] if objective else []
-    )
+    rows = [row for pair in pairs for row in _rows(*pair, flat(pairs), _ERROR / questions)]
     settings = (*_differing(a, b, _SETTINGS), *_versions(a, b))
-    return Comparison(a.stand_in, settings, tuple(_warnings(a, b, of_a, of_b)), tuple(rows))
+    return Comparison(a.stand_in, settings, tuple(_warnings(a, b, of_a, of_b)), (*rows, *filter(None, [objective])))
 
 
 def _differing(a: Results, b: Results, names: dict[str, str]) -> Iterator[tuple[str, str, str]]:
