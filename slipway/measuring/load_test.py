@@ -1,6 +1,8 @@
 """One load test of a deployed API: its start, its loads one after the other, its results."""
 
+import platform
 import signal
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -106,7 +108,7 @@ class LoadTest:
             answer_tokens=self._prompts.answer_tokens,
             loads=(),
             usd_per_hour=usd_per_hour,
-            versions={name: version(name) for name in ("boto3", "urllib3")},
+            versions=_versions(),
             region=None if is_stand_in else stack.region,
             prompts=self._prompts.origin,
             context=container.context,
@@ -206,6 +208,17 @@ class LoadTest:
         """Other prompts for each load, the same ones in each run with the same seed."""
         self._seed += 1
         return self._prompts.drawn(self._seed)
+
+
+def _versions() -> dict[str, str]:
+    """Slipway's is the commit of its checkout, left out where git does not know one."""
+    describe = ("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*")
+    try:
+        slipway = subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        slipway = ""
+    others = {name: version(name) for name in ("boto3", "urllib3")}
+    return ({"slipway": slipway} if slipway else {}) | {"python": platform.python_version()} | others
 
 
 def _hardware(stack: DeployedStack, resolution: Resolution) -> tuple[Placement, float | None]:

@@ -210,9 +210,9 @@ def objective_sentence(results: Results) -> str:
         return ""
     slo = parse(results.slo)
     held, broken = bracket(slo, open_levels(results))
-    unsure = "" if next_rate(slo, results) is None else " The search was not finished: the rate is uncertain."
     if held is None:
-        return f"{results.slo} held at no rate that was measured.{unsure}"
+        return f"{results.slo} held at no rate that was measured."
+    unsure = "" if next_rate(slo, results) is None else " The search was not finished: the rate is uncertain."
     end = f"it did not at {broken.name}" if broken else "no rate that was measured broke it"
     return f"{results.slo} holds at {held.name}; {end}.{unsure}"
 

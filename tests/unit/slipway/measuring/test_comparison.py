@@ -66,7 +66,7 @@ def test_rounds_that_are_slow_or_fast_as_a_whole_are_no_change_and_half_as_long_
         )
 
     def verdicts(slower: float) -> list[str]:
-        found = []
+        found = list[str]()
         for seed in range(5):
             chance = random.Random(seed)
             found += [row.verdict for row in compare(run(chance, 1.0), run(chance, slower)).rows]
