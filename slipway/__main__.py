@@ -206,6 +206,8 @@ def _add_fleet_options(verb: argparse.ArgumentParser) -> None:
 def _add_bench(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
         if given.compare:
+            if given.deployment:
+                bench.error("--compare takes two reports, and no deployment")
             from slipway.measuring import compare_command
 
             return compare_command.run(*given.compare)

@@ -159,18 +159,19 @@ class LoadTest:
         self._results = replace(self._results, start=start)
 
     def _measure(self, objective: slo.Slo | None, tell: Tell) -> None:
-        options = self._options
+        options, loads = self._options, count(1)
+        every = options.rounds * (len(options.clients) + len(options.rates))
         for _ in range(options.rounds):
             for clients in options.clients:
-                self._add(self._closed(clients, tell))
+                self._add(self._closed(clients, f"load {next(loads)} of {every}: {clients} at once", tell))
             for rate in options.rates:
-                self._add(self._open(rate, tell))
-        for _ in range(_MOST_LOADS_OF_SEARCH if objective else 0):
+                self._add(self._open(rate, f"load {next(loads)} of {every}: {rate:g}/s", tell))
+        for number in range(_MOST_LOADS_OF_SEARCH if objective else 0):
             slowest = _FEWEST_REQUESTS_OF_SEARCH / options.seconds
             sought = slo.next_rate(objective, self._results, slowest) if objective and not self._stop.is_set else None
             if sought is None:
                 break
-            self._add(self._open(sought, tell))
+            self._add(self._open(sought, f"search, load {number + 1}: {sought:g}/s", tell))
 
     def _add(self, load: Load) -> None:
         """Written at once: whatever ends this process, what was measured is there."""
@@ -188,20 +189,23 @@ class LoadTest:
                 self._stop(f"the first request by {self.route.name} was not answered: {said}")
                 return
 
-    def _closed(self, clients: int, tell: Tell) -> Load:
+    def _closed(self, clients: int, name: str, tell: Tell) -> Load:
         requests, done = self._options.requests or max(20, 10 * clients), count(1)
 
         def answered() -> None:
-            tell(f"{clients} clients", next(done), requests)
+            tell(name, next(done), requests)
 
+        tell(name, 0, requests)
         return closed(self.route, self._drawn(), clients, requests, self._stop, answered)
 
-    def _open(self, rate: float, tell: Tell) -> Load:
+    def _open(self, rate: float, name: str, tell: Tell) -> Load:
         drawn, seconds, done = self._drawn(), self._options.seconds, count(1)
+        expected = round(rate * seconds) or 1
 
         def answered() -> None:
-            tell(f"{rate:g} requests/s", next(done), round(rate * seconds) or 1)
+            tell(name, next(done), expected)
 
+        tell(name, 0, expected)
         return open_loop(self.route, drawn, rate, seconds, self._seed, self._stop, answered)
 
     def _drawn(self) -> Iterator[Prompt]:
