@@ -98,7 +98,7 @@ def _key_figures(results: Results, answered: list[Level]) -> Iterator[tuple[str,
         yield "Time to load", f"{seconds(results.start.parts.get('load'))} s", "the model, into memory"
     if not results.stand_in:
         rate = all_tokens_rate(most)
-        yield "USD per million tokens", dollars(usd_per_million(results, rate)), f"at {most.name}"
+        yield "USD per million tokens", dollars(usd_per_million(results, rate)), f"in + out, at {most.name}"
 
 
 def _plots(results: Results, found: list[Level]) -> Iterator[str]:
