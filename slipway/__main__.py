@@ -206,6 +206,8 @@ def _add_fleet_options(verb: argparse.ArgumentParser) -> None:
 def _add_bench(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
         if given.compare:
+            if given.deployment:
+                bench.error("--compare takes two reports, and no deployment")
             from slipway.measuring import compare_command
 
             return compare_command.run(*given.compare)
@@ -215,7 +217,7 @@ def _add_bench(commands: Any) -> None:
         from slipway.measuring.load_test import Options
 
         options = {name: getattr(given, name) for name in Options.__dataclass_fields__}
-        clients = given.clients or (() if given.rates or given.slo else Options.clients)
+        clients = given.clients or (() if given.rates or given.slo is not None else Options.clients)
         return verb.run(given.deployment, given.region, ROOT, Options(**options | {"clients": clients}))
 
     text = "latency, tokens per second and price under load, as a report; --compare: what changed between two of them"

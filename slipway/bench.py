@@ -26,7 +26,7 @@ def run(name: str, region: str | None, root: Path, options: Options) -> int:
     try:
         path = find(name, root / "deployments")
         resolution, _ = load_deployment(path, handler_folders(root / "model_src"))
-        objective = slo.parse(options.slo) if options.slo else None
+        objective = None if options.slo is None else slo.parse(options.slo)
         prompts = (
             from_file(options.prompts, options.answer_tokens)
             if options.prompts

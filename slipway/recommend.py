@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -86,14 +87,16 @@ def _recommendation(name: str, root: Path, folder: Path, question: Question) -> 
 def _with_measured(
     judged: Sequence[Alternative], resolution: Resolution, kept: Sequence[Measured], requests: int
 ) -> list[Alternative]:
-    """With the rates of `bench --keep`: of this model at this commit, this engine and the same degree."""
+    """With the rates of `bench --keep`: of this model at this commit, this engine, the same degree and one instance."""
     container = resolution.container
     commit = container.deployment.lock.commit if container.deployment.lock else None
+    prices = {each.instance.type: each.instance.usd_per_hour or each.instance.ec2_usd_per_hour for each in judged}
     rates = {
         (each.instance_type, each.degree): Rate(rate, is_measured=True)
         for each in kept
         if (each.model, each.engine) == (container.model_id, container.engine)
         and (each.commit is None or commit is None or each.commit == commit)
+        and (each.usd_per_hour or 0) < 1.5 * (prices.get(each.instance_type) or inf)
         and (rate := each.tokens_per_second(requests))
     }
     return [replace(each, rate=rates.get((each.instance.type, each.figures.degree), each.rate)) for each in judged]

@@ -10,6 +10,7 @@ from typing import Literal
 from slipway.measuring.bootstrap import Interval, flat, ratio
 from slipway.measuring.level import METRICS, Level, Metric, levels, open_levels, total_in_s
 from slipway.measuring.percentiles import percentile
+from slipway.measuring.report_tables import remarks
 from slipway.measuring.results import Answer, Results
 from slipway.measuring.shown import milliseconds, number, share
 from slipway.measuring.slo import bracket, parse
@@ -87,9 +88,9 @@ def compare(a: Results, b: Results) -> Comparison:
         raise ComparisonError("The runs have no load in common: A has {}, B has {}.".format(*loads))
     pairs = [(level, of_b[load]) for load, level in of_a.items() if load in of_b]
     questions = len(pairs) * (len(_QUESTIONS) + 2)
-    rows = [row for pair in pairs for row in _rows(*pair, _ERROR / questions)] + ([objective] if objective else [])
+    rows = [row for pair in pairs for row in _rows(*pair, flat(pairs), _ERROR / questions)]
     settings = (*_differing(a, b, _SETTINGS), *_versions(a, b))
-    return Comparison(a.stand_in, settings, tuple(_warnings(a, b, of_a, of_b)), tuple(rows))
+    return Comparison(a.stand_in, settings, tuple(_warnings(a, b, of_a, of_b)), (*rows, *filter(None, [objective])))
 
 
 def _differing(a: Results, b: Results, names: dict[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -110,8 +111,7 @@ def _warnings(a: Results, b: Results, of_a: dict[_Load, Level], of_b: dict[_Load
     for name, value_a, value_b in _differing(a, b, _WORK):
         yield f"The prompts differ: {name} is {value_a} in A and {value_b} in B, so the work is not the same."
     for name, results in (("A", a), ("B", b)):
-        if results.interrupted:
-            yield f"{name} was interrupted: {results.interrupted}."
+        yield from (f"{name}: {remark}" for remark in remarks(results))
     alone = [
         level.name
         for level in [*of_a.values(), *of_b.values()]
@@ -126,16 +126,18 @@ def _warnings(a: Results, b: Results, of_a: dict[_Load, Level], of_b: dict[_Load
         )
 
 
-def _rows(a: Level, b: Level, error: float) -> Iterator[Row]:
+def _rows(a: Level, b: Level, every: Sequence[Level], error: float) -> Iterator[Row]:
     for metric, percent in _QUESTIONS:
         of_a, of_b = _times(a, metric), _times(b, metric)
         if any(of_a) and any(of_b):
-            interval = ratio(partial(percentile, share=percent), of_a, of_b, error) if _are_enough(of_a, of_b) else None
+            at, alike = partial(percentile, share=percent), [_times(level, metric) for level in every]
+            interval = ratio(at, of_a, of_b, alike, error) if _are_enough(of_a, of_b) else None
             value_a, value_b = (milliseconds(level.percentile(metric, percent)) for level in (a, b))
             yield _row(a, f"{METRICS[metric]} P{percent}, ms", value_a, value_b, interval, less_is_better=True)
     if a.clients and None not in (a.token_rate, b.token_rate):
         work_a, work_b = _work(a), _work(b)
-        interval = ratio(_speed, work_a, work_b, error) if _are_enough(work_a, work_b) else None
+        alike_work = [_work(level) for level in every if level.clients]
+        interval = ratio(_speed, work_a, work_b, alike_work, error) if _are_enough(work_a, work_b) else None
         # Not the level's own rate: clients lose time with failures, too, and those are a row of their own.
         rate_a, rate_b = (number(a.clients * (_speed(flat(work)) or 0)) for work in (work_a, work_b))
         yield _row(a, "tokens out/s while answering", rate_a, rate_b, interval, less_is_better=False)

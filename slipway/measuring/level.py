@@ -42,7 +42,7 @@ class Level:
     @property
     def name(self) -> str:
         if self.clients is None:
-            return f"{self.rate:g} requests/s"
+            return f"{self.rate:g} request{'' if self.rate == 1 else 's'}/s"
         return f"{self.clients} client{'' if self.clients == 1 else 's'}"
 
     @cached_property
@@ -76,7 +76,8 @@ class Level:
         if metric == "queued":
             return answer.queued_in_s
         if metric == "delivery":
-            return None if answer.delivered_in_s is None else answer.delivered_in_s - (answer.last_token_in_s or 0)
+            delivered, end = answer.delivered_in_s, answer.last_token_in_s
+            return None if delivered is None or end is None else delivered - end
         rest = (self.tokens(answer) or 0) / self.batch - 1
         if answer.first_token_in_s is None or rest <= 0:
             return None

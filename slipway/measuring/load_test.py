@@ -1,6 +1,8 @@
 """One load test of a deployed API: its start, its loads one after the other, its results."""
 
+import platform
 import signal
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +13,8 @@ from itertools import count, islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from llm_hosting.resolution import Placement, Resolution
 from slipway.call import refusal
 from slipway.deployed_api import DeployedApi
@@ -18,6 +22,7 @@ from slipway.deployed_stack import DeployedStack
 from slipway.hosting.hosting import hosting_of
 from slipway.measuring import report, slo, starts
 from slipway.measuring.loads import Stop, closed, open_loop
+from slipway.measuring.measured import STAND_IN_NOT_KEPT
 from slipway.measuring.progress import Tell, progress
 from slipway.measuring.prompts import Prompt, Prompts
 from slipway.measuring.results import Load, Results
@@ -25,7 +30,8 @@ from slipway.measuring.routes import route_of
 
 BY_HAND = "Ctrl-C"
 _LOOPBACK = ("127.0.0.1", "localhost")
-_MOST_CLIENTS, _MOST_LOADS_OF_SEARCH = 512, 12
+_MOST_CLIENTS, _MOST_LOADS_OF_SEARCH = 512, 24
+_FEWEST_REQUESTS_OF_SEARCH = 10  # in each load: fewer tell nothing of a percentile
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,8 @@ class LoadTest:
         self._folder = options.output / stack.name / f"{started:%Y-%m-%dT%H-%M-%SZ}"
         self._seed = options.seed
         self._results = self._empty(stack, resolution, started)
+        if options.keep and self._results.stand_in:
+            raise LoadTestError(STAND_IN_NOT_KEPT)
         if options.budget is not None:
             if (price := self._results.usd_per_hour) is None:
                 problem = f"the catalog has no price of {self._results.instance_type}"
@@ -100,7 +108,7 @@ class LoadTest:
             answer_tokens=self._prompts.answer_tokens,
             loads=(),
             usd_per_hour=usd_per_hour,
-            versions={name: version(name) for name in ("boto3", "urllib3")},
+            versions=_versions(),
             region=None if is_stand_in else stack.region,
             prompts=self._prompts.origin,
             context=container.context,
@@ -109,20 +117,37 @@ class LoadTest:
         )
 
     def run(self, objective: slo.Slo | None) -> tuple[Results, Path]:
-        """The results, and the page of their report. Raises AwakeError, and LoadTestError: nothing was measured."""
+        """The results, and the page of their report.
+
+        Raises AwakeError, and where nothing was measured LoadTestError, or KeyboardInterrupt after Ctrl-C.
+        """
         try:
             with progress() as tell:
                 self._start(tell)
                 self._warm_up(tell)
                 with _ended_by_hand(self._stop):
+                    before = self._instances()
                     self._measure(objective, tell)
+                    after = self._instances()
+                    if before != after and before is not None and after is not None:
+                        self._results = replace(self._results, instances=(before, after))
         except KeyboardInterrupt:
             self._stop(BY_HAND)
         if self._stop.reason:
             self._results = replace(self._results, interrupted=self._stop.reason)
         if not self._results.loads and not (self._options.from_zero and self._results.start):
-            raise LoadTestError(f"Nothing was measured: {self._stop.reason or 'no load was asked for'}.")
+            if self._stop.reason == BY_HAND:
+                raise KeyboardInterrupt
+            reason = self._stop.reason or f"no request was due within {self._options.seconds:g} s; give more --seconds"
+            raise LoadTestError(f"Nothing was measured: {reason}.")
         return self._results, report.write(self._results, self._folder)
+
+    def _instances(self) -> int | None:
+        """That run now; None = not to be had, as where credentials have expired by the end."""
+        try:
+            return hosting_of(DeployedStack(self._stack.described, self._stack.clients)).running.total()
+        except (BotoCoreError, ClientError):
+            return None
 
     def _start(self, tell: Tell) -> None:
         if not self._options.from_zero:
@@ -134,17 +159,19 @@ class LoadTest:
         self._results = replace(self._results, start=start)
 
     def _measure(self, objective: slo.Slo | None, tell: Tell) -> None:
-        options = self._options
+        options, loads = self._options, count(1)
+        every = options.rounds * (len(options.clients) + len(options.rates))
         for _ in range(options.rounds):
             for clients in options.clients:
-                self._add(self._closed(clients, tell))
+                self._add(self._closed(clients, f"load {next(loads)} of {every}: {clients} at once", tell))
             for rate in options.rates:
-                self._add(self._open(rate, tell))
-        for _ in range(_MOST_LOADS_OF_SEARCH if objective else 0):
-            sought = slo.next_rate(objective, self._results) if objective and not self._stop.is_set else None
+                self._add(self._open(rate, f"load {next(loads)} of {every}: {rate:g}/s", tell))
+        for number in range(_MOST_LOADS_OF_SEARCH if objective else 0):
+            slowest = _FEWEST_REQUESTS_OF_SEARCH / options.seconds
+            sought = slo.next_rate(objective, self._results, slowest) if objective and not self._stop.is_set else None
             if sought is None:
                 break
-            self._add(self._open(sought, tell))
+            self._add(self._open(sought, f"search, load {number + 1}: {sought:g}/s", tell))
 
     def _add(self, load: Load) -> None:
         """Written at once: whatever ends this process, what was measured is there."""
@@ -162,26 +189,40 @@ class LoadTest:
                 self._stop(f"the first request by {self.route.name} was not answered: {said}")
                 return
 
-    def _closed(self, clients: int, tell: Tell) -> Load:
+    def _closed(self, clients: int, name: str, tell: Tell) -> Load:
         requests, done = self._options.requests or max(20, 10 * clients), count(1)
 
         def answered() -> None:
-            tell(f"{clients} clients", next(done), requests)
+            tell(name, next(done), requests)
 
+        tell(name, 0, requests)
         return closed(self.route, self._drawn(), clients, requests, self._stop, answered)
 
-    def _open(self, rate: float, tell: Tell) -> Load:
+    def _open(self, rate: float, name: str, tell: Tell) -> Load:
         drawn, seconds, done = self._drawn(), self._options.seconds, count(1)
+        expected = round(rate * seconds) or 1
 
         def answered() -> None:
-            tell(f"{rate:g} requests/s", next(done), round(rate * seconds) or 1)
+            tell(name, next(done), expected)
 
+        tell(name, 0, expected)
         return open_loop(self.route, drawn, rate, seconds, self._seed, self._stop, answered)
 
     def _drawn(self) -> Iterator[Prompt]:
         """Other prompts for each load, the same ones in each run with the same seed."""
         self._seed += 1
         return self._prompts.drawn(self._seed)
+
+
+def _versions() -> dict[str, str]:
+    """Slipway's is the commit of its checkout, left out where git does not know one."""
+    describe = ("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*")
+    try:
+        slipway = subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        slipway = ""
+    others = {name: version(name) for name in ("boto3", "urllib3")}
+    return ({"slipway": slipway} if slipway else {}) | {"python": platform.python_version()} | others
 
 
 def _hardware(stack: DeployedStack, resolution: Resolution) -> tuple[Placement, float | None]:
@@ -199,14 +240,8 @@ def _hardware(stack: DeployedStack, resolution: Resolution) -> tuple[Placement, 
 
 @contextmanager
 def _ended_by_hand(stop: Stop) -> Iterator[None]:
-    """Ctrl-C ends the load, whose answers count; the second one raises KeyboardInterrupt."""
-    before = signal.getsignal(signal.SIGINT)
-
-    def end(*_: object) -> None:
-        signal.signal(signal.SIGINT, before)
-        stop(BY_HAND)
-
-    signal.signal(signal.SIGINT, end)
+    """Ctrl-C ends the load, whose answers count: at once, so a second one has nothing to hurry."""
+    before = signal.signal(signal.SIGINT, lambda *_: stop(BY_HAND))
     try:
         yield
     finally:

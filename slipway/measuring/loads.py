@@ -93,8 +93,8 @@ def _wait(threads: Sequence[threading.Thread], stop: Stop) -> None:
 class _Run:
     def __init__(self, route: Route, tell: Callable[[], None]) -> None:
         self._route, self._tell = route, tell
-        self._answers: list[Answer] = []
-        self._begin = time.monotonic()
+        self._asked, self._answers = list[float](), list[Answer]()
+        self._begin, self._cpu = time.monotonic(), time.process_time()
         self._end = 0.0
 
     def elapsed(self) -> float:
@@ -102,6 +102,7 @@ class _Run:
 
     def ask(self, prompt: Prompt, due: float) -> None:
         """due: when the request starts for whoever measures; what it has waited for a free client counts."""
+        self._asked.append(due)
         late = self.elapsed() - due
         answer = self._route.ask(prompt)
         self._answers.append(replace(_later(answer, late), started_in_s=due))
@@ -109,7 +110,9 @@ class _Run:
         self._tell()
 
     def load(self, *, clients: int | None = None, rate: float | None = None) -> Load:
-        return Load(clients, rate, self._end, tuple(sorted(self._answers, key=lambda answer: answer.started_in_s)))
+        answers = tuple(sorted(self._answers, key=lambda answer: answer.started_in_s))
+        cores = (time.process_time() - self._cpu) / (self.elapsed() or 1)
+        return Load(clients, rate, self._end, answers, len(self._asked) - len(answers), round(cores, 3))
 
 
 def _later(answer: Answer, seconds: float) -> Answer:

@@ -10,6 +10,8 @@ from slipway.measuring.level import Level, levels, open_levels
 from slipway.measuring.results import Results
 from slipway.measuring.slo import bracket, parse
 
+STAND_IN_NOT_KEPT = "--keep: the figures are the stand-in's and are not kept; leave it out, or measure on AWS."
+
 
 class MeasuredError(Exception):
     """One sentence on figures that can't be kept, or read."""
@@ -86,7 +88,7 @@ def keep(results: Results, deployment: Path) -> Path:
     Raises MeasuredError for figures of the stand-in, and where no request was answered.
     """
     if results.stand_in:
-        raise MeasuredError("The figures are the stand-in's and are not kept: --keep takes what was measured on AWS.")
+        raise MeasuredError(STAND_IN_NOT_KEPT)
     new = _summary(results)
     if not new.levels:
         raise MeasuredError("No request was answered, so there is nothing to keep.")

@@ -1,5 +1,6 @@
 """How far a load test is, on a terminal."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -11,15 +12,22 @@ Tell = Callable[[str, int | None, int | None], None]  # what is measured, and ho
 
 @contextmanager
 def progress() -> Iterator[Tell]:
-    """A bar with the time left on the terminal's error stream; nothing where that is a file."""
+    """A bar with the time left of what is measured now, on the terminal's error stream; nothing where that is a file.
+
+    Clients tell of their answers from their threads.
+    """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        tasks: dict[str, TaskID] = {}
+        shown, lock = dict[str, TaskID](), threading.Lock()
 
         def tell(what: str, done: int | None, whole: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=whole)
-            bars.update(tasks[what], completed=done or 0, total=whole)
+            with lock:
+                if what not in shown:
+                    for task in shown.values():
+                        bars.remove_task(task)
+                    shown.clear()
+                    shown[what] = bars.add_task(what, total=whole)
+                bars.update(shown[what], completed=done or 0, total=whole)
 
         yield tell

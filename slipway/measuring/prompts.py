@@ -51,7 +51,7 @@ class Prompts:
 def from_file(path: Path, answer_tokens: int) -> Prompts:
     """JSON lines with `prompt`, and `max_tokens` where the answer's length is another. Raises PromptsError."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # a text may hold other ends of lines
     except (OSError, UnicodeDecodeError) as error:
         raise PromptsError(f"--prompts: {path} can't be read: {getattr(error, 'strerror', None) or error}.") from None
     given = [_prompt(path, number, line, answer_tokens) for number, line in enumerate(lines, 1) if line.strip()]

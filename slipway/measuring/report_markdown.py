@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from slipway.measuring.report_tables import STAND_IN, Table, name_of, objective_sentence, place, tables
+from slipway.measuring.report_tables import STAND_IN, Table, name_of, objective_sentence, place, remarks, tables
 from slipway.measuring.results import Results
 
 
@@ -11,8 +11,8 @@ def markdown(results: Results) -> str:
     lines = [f"# {_plain(results.deployment)}: {_plain(name_of(results))}", "", f"Measured on {place(results)}."]
     if results.stand_in:
         lines += ["", f"> **{STAND_IN}**"]
-    if results.interrupted:
-        lines += ["", f"> **Interrupted: {_plain(results.interrupted)}.** The figures are those until then."]
+    for remark in remarks(results):
+        lines += ["", f"> {_plain(remark)}"]
     if results.slo:
         lines += ["", _plain(objective_sentence(results))]
     for table in tables(results):

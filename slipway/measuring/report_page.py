@@ -15,6 +15,7 @@ from slipway.measuring.report_tables import (
     all_tokens_rate,
     objective_sentence,
     place,
+    remarks,
     tables,
     usd_per_million,
 )
@@ -68,9 +69,7 @@ def _header(results: Results) -> Iterator[str]:
 def _banners(results: Results) -> Iterator[str]:
     if results.stand_in:
         yield f'<p class="banner stand-in">{STAND_IN}</p>'
-    if results.interrupted:
-        why = f"Interrupted: {results.interrupted}."
-        yield f'<p class="banner"><b>{escape(why)}</b> The figures are those until then.</p>'
+    yield from (f'<p class="banner">{escape(remark)}</p>' for remark in remarks(results))
 
 
 def _tiles(results: Results, found: list[Level]) -> Iterator[str]:
@@ -99,7 +98,7 @@ def _key_figures(results: Results, answered: list[Level]) -> Iterator[tuple[str,
         yield "Time to load", f"{seconds(results.start.parts.get('load'))} s", "the model, into memory"
     if not results.stand_in:
         rate = all_tokens_rate(most)
-        yield "USD per million tokens", dollars(usd_per_million(results, rate)), f"at {most.name}"
+        yield "USD per million tokens", dollars(usd_per_million(results, rate)), f"in + out, at {most.name}"
 
 
 def _plots(results: Results, found: list[Level]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The tables of a report, the same for Markdown, HTML and the terminal."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -7,12 +8,13 @@ from slipway.measuring.level import METRICS, Level, levels, open_levels
 from slipway.measuring.percentiles import SHOWN
 from slipway.measuring.results import Results
 from slipway.measuring.shown import NOTHING, dollars, milliseconds, number, seconds, share
-from slipway.measuring.slo import bracket, parse
+from slipway.measuring.slo import bracket, next_rate, parse
 
 STAND_IN = (
     "Figures of the stand-in: the local cloud's model server computes nothing, so they say nothing about "
     "the model, the instance or its price on AWS."
 )
+_BUSY = 0.5  # cores; from there on a process of Python is late to read what comes
 _PARTS = {
     "capacity": "until there is an instance",
     "image": "container image",
@@ -52,6 +54,26 @@ def place(results: Results) -> str:
     return "local cloud, stand-in" if results.stand_in else f"AWS, {results.region or 'region not known'}"
 
 
+def remarks(results: Results) -> Iterator[str]:
+    """Sentences without which the figures mislead."""
+    found = levels(results)
+    if results.interrupted:
+        open_ones = sum(load.unfinished for load in results.loads)
+        rest = f", without {open_ones} requests that were still open" if open_ones else ""
+        yield f"Interrupted: {results.interrupted}. The figures are those until then{rest}."
+    errors = sum((Counter(level.errors) for level in found), Counter[str]())
+    if errors:
+        codes = ", ".join(f"{code}: {count:,}" for code, count in errors.most_common())
+        asked = sum(len(level.requests) for level in found)
+        yield f"{errors.total():,} of {asked:,} requests failed ({codes}); latencies and rates are of the others."
+    if results.instances:
+        before, after = results.instances
+        yield f"The number of instances went from {before} to {after}: rates and prices are of no fixed number of them."
+    busy = [level.name for level in found if any((load.client_cores or 0) > _BUSY for load in level.rounds)]
+    if busy:
+        yield f"The measuring process itself was busy at {', '.join(busy)}: its own delays are in these times."
+
+
 def usd_per_million(results: Results, rate: float | None) -> float | None:
     """Of so many tokens per second, at the price of all instances for the whole time."""
     if not rate or results.usd_per_hour is None:
@@ -76,7 +98,8 @@ def _published(results: Results, found: list[Level]) -> Table:
     times = (f"P{each} (ms)" for each in SHOWN)
     heading = ("Model, engine, type, degree", "Load", "Batch x tokens", "Time to load (s)", *times)
     note = "Tokens/s of a request: batch x output tokens / P50."
-    return Table("Result", (*heading, "Tokens/s of a request", "Errors"), rows, f"{note} {_few(found)}".strip(), left=2)
+    notes = " ".join(filter(None, (note, _few(found), _uncounted(found))))
+    return Table("Result", (*heading, "Tokens/s of a request", "Errors"), rows, notes, left=2)
 
 
 def _tokens(of_a_sequence: float | None) -> str:
@@ -87,6 +110,17 @@ def _few(found: list[Level]) -> str:
     if any(len(level.answered) < 100 for level in found):
         return "A P99 of fewer than 100 answers is nearly its slowest."
     return ""
+
+
+def _uncounted(found: list[Level]) -> str:
+    answers = [answer for level in found if level.asked_tokens for answer in level.answered]
+    missing = sum(answer.answer_tokens is None for answer in answers)
+    if not missing:
+        return ""
+    return (
+        f"Output tokens of {missing:,} of {len(answers):,} answers were not counted by the server: "
+        "they are taken to be as many as were asked for, the most that there can be."
+    )
 
 
 def _latencies(found: list[Level]) -> Table:
@@ -144,7 +178,9 @@ def _errors(found: list[Level]) -> Table:
         for level in found
         for code, count in level.errors.items()
     )
-    return Table("Errors", ("Load", "Code", "Requests", "Share"), rows, left=2)
+    throttled = any("429" in level.errors for level in found)
+    note = "429: a limit of the API or of its key (api.throttle, api.keys), not of the model." if throttled else ""
+    return Table("Errors", ("Load", "Code", "Requests", "Share"), rows, note, left=2)
 
 
 def _objective(results: Results) -> Table | None:
@@ -176,11 +212,13 @@ def objective_sentence(results: Results) -> str:
     """Empty without an objective."""
     if not results.slo:
         return ""
-    held, broken = bracket(parse(results.slo), open_levels(results))
+    slo = parse(results.slo)
+    held, broken = bracket(slo, open_levels(results))
     if held is None:
         return f"{results.slo} held at no rate that was measured."
+    unsure = "" if next_rate(slo, results) is None else " The search was not finished: the rate is uncertain."
     end = f"it did not at {broken.name}" if broken else "no rate that was measured broke it"
-    return f"{results.slo} holds at {held.name}; {end}."
+    return f"{results.slo} holds at {held.name}; {end}.{unsure}"
 
 
 def _start(results: Results) -> Table | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from slipway.measuring.level import levels
 from slipway.measuring.percentiles import SHOWN
-from slipway.measuring.report_tables import STAND_IN, name_of, objective_sentence, place
+from slipway.measuring.report_tables import STAND_IN, name_of, objective_sentence, place, remarks
 from slipway.measuring.results import Results
 from slipway.measuring.shown import milliseconds, number
 from slipway.table import print_table
@@ -16,8 +16,8 @@ def show(results: Results, page: Path) -> None:
     print(f"{results.deployment}: {name_of(results)}; {place(results)}")
     if results.stand_in:
         print(STAND_IN)
-    if results.interrupted:
-        print(f"Interrupted: {results.interrupted}. The figures are those until then.")
+    for remark in remarks(results):
+        print(remark)
     mark = " (STAND-IN)" if results.stand_in else ""
     percentiles = tuple(f"P{share} MS" for share in SHOWN)
     rows = [

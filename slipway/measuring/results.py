@@ -19,7 +19,8 @@ class Answer:
     The start of a request of an open loop is the moment when it was due: a late client is waiting, too.
     first_token_in_s: None where the answer came as a whole. last_token_in_s: end of the answer; None after an error.
     prompt_tokens, answer_tokens: of all sequences of the request; None = the server did not count them.
-    error: None = answered; else a short code: an HTTP status, `timeout`, `connection`, or a job's state.
+    error: None = answered; else a short code: an HTTP status, `timeout`, `connection`, `credentials`,
+    AWS's code, or a job's state.
     queued_in_s, attempts: of a job: until its run began; runs that it took. delivered_in_s: when its caller had the
     result; the job itself ended at last_token_in_s.
     """
@@ -41,12 +42,16 @@ class Load:
 
     clients: closed loop, each client sends its next request after an answer. rate: open loop, requests per second
     whatever the answers do. One of the two is None. seconds: from the first request's start to the last answer's end.
+    unfinished: requests that were still open when the load was ended by hand or by its budget; they are no answers.
+    client_cores: processor cores that the measuring process took; it can take little more than one.
     """
 
     clients: int | None
     rate: float | None
     seconds: float
     answers: tuple[Answer, ...]
+    unfinished: int = 0
+    client_cores: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class Results:
     prompts of a file. prompts: their origin; runs with different origins are not of the same work. usd_per_hour: of all
     instances together. versions: of Slipway and of the tools that measured, by name. interrupted: why the run ended
     early. region: None on the local cloud. context: tokens that a sequence may have. commit: of the model's lock.
-    slo: as given, `ttft_p90<1s,tpot_p90<60ms`.
+    slo: as given, `ttft_p90<1s,tpot_p90<60ms`. instances: that ran before and after, where these differ.
     """
 
     deployment: str
@@ -95,6 +100,7 @@ class Results:
     context: int | None = None
     commit: str | None = None
     slo: str | None = None
+    instances: tuple[int, int] | None = None
 
     def write(self, folder: Path) -> Path:
         """Replaces the folder's results in one step, so that no reader and no interruption sees half of them."""

@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
-from botocore.exceptions import BotoCoreError, HTTPClientError, ReadTimeoutError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as BotoConnectionError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from llm_hosting.resolution import Resolution
 from slipway.deployed_api import OPEN_JOB, DeployedApi, answer_of
@@ -134,7 +136,9 @@ class Jobs:
         return _safely(send)
 
     def _recorded(self, job_id: str, delivered: float) -> Answer:
-        """By the job's record, whose clock is the functions': only differences of its times are taken."""
+        """By the job's record, whose clock is the functions': only differences of its times are taken, which are
+        milliseconds.
+        """
         key = {"pk": {"S": f"job#{job_id}"}}
         item = self._dynamodb.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item", {})
         accepted, claimed, ended = (
@@ -143,8 +147,8 @@ class Jobs:
         attempts = int(item["attempts"]["N"]) if "attempts" in item else None
         return Answer(
             0,
-            last_token_in_s=min(delivered, ended - accepted) if ended and accepted else None,
-            queued_in_s=claimed - accepted if claimed and accepted else None,
+            last_token_in_s=min(delivered, round(ended - accepted, 3)) if ended and accepted else None,
+            queued_in_s=round(claimed - accepted, 3) if claimed and accepted else None,
             attempts=attempts,
             delivered_in_s=delivered,
         )
@@ -181,12 +185,17 @@ def body_of(prompt: Prompt, bodies: Collection[str], *, counts: bool = False) ->
 
 
 def _safely(send: Callable[[], Answer]) -> Answer:
+    """botocore's errors before the answer begins, urllib3's while it is read; a timeout is both."""
     try:
         return send()
     except ReadTimeoutError:
         return Answer(0, error="timeout")
-    except (BotoCoreError, HTTPClientError, OSError):
+    except (BotoConnectionError, HTTPClientError, HTTPError, OSError):
         return Answer(0, error="connection")
+    except BotoCoreError:
+        return Answer(0, error="credentials")
+    except ClientError as error:
+        return Answer(0, error=error.response["Error"]["Code"])
     except (ValueError, LookupError, TypeError, AttributeError):
         return Answer(0, error="unreadable")
 

@@ -2,13 +2,13 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
 from slipway.measuring.level import Level, open_levels
 from slipway.measuring.percentiles import percentile
-from slipway.measuring.results import Load, Results
+from slipway.measuring.results import Results
 
 _Timed = Literal["ttft", "tpot", "total"]
 _FORM = re.compile(r"(\w+)<=?([0-9.]+)(ms|s|%)")
@@ -86,32 +86,18 @@ def _limit(text: str) -> Limit:
     return Limit(text, cast(_Timed, metric), int(share), most * _UNITS[unit])
 
 
-def search(
-    slo: Slo, results: Results, measure: Callable[[float], Load], *, first: float = 1.0, most: int = 12
-) -> Results:
-    """The results with the loads of the search for the highest rate that holds.
-
-    measure: runs an open loop of so many requests per second. most: loads at most.
-    """
-    for _ in range(most):
-        rate = next_rate(slo, results, first)
-        if rate is None:
-            break
-        results = replace(results, loads=(*results.loads, measure(rate)))
-    return results
-
-
-def next_rate(slo: Slo, results: Results, first: float = 1.0) -> float | None:
-    """The rate to measure next; None = the highest that holds is found.
+def next_rate(slo: Slo, results: Results, slowest: float = 0.0) -> float | None:
+    """The rate to measure next; None = the highest that holds is found, or below `slowest`.
 
     Doubles, then halves the space between held and broken. Both ends are measured twice before they are believed, so
     that one slow moment does not decide.
     """
     held, broken = bracket(slo, open_levels(results))
     if broken is None:
-        return _round(2 * (held.rate or 0)) if held else first
+        return _round(2 * (held.rate or 0) if held else max(1.0, 2 * slowest))
     if held is None:
-        return broken.rate if len(broken.rounds) == 1 else _round((broken.rate or 0) / 2)
+        lower = broken.rate if len(broken.rounds) == 1 else _round((broken.rate or 0) / 2)
+        return None if lower is None or lower < slowest else lower
     low, high = held.rate or 0, broken.rate or 0
     if high / low > _CLOSE:
         return _round(math.sqrt(low * high))

@@ -30,8 +30,14 @@ class Recommendation:
 
     @property
     def choices(self) -> list[Alternative]:
-        """Of those with the same accelerators, the first: more CPUs do not make a model faster."""
-        return _one_of_each(self.fitting)
+        """Of those with the same accelerators, the first: more CPUs do not make a model faster.
+
+        Measured ones are all among them, in place of the estimates of others with the same accelerators.
+        """
+        measured = [each for each in self.fitting if is_measured(each)]
+        known = {each.figures.accelerators for each in measured}
+        firsts = _one_of_each(each for each in self.fitting if each.figures.accelerators not in known)
+        return [each for each in self.fitting if each in measured or each in firsts]
 
     @property
     def hindrances(self) -> list[Finding]:
@@ -54,6 +60,11 @@ class Recommendation:
     @property
     def _of_right_kind(self) -> list[Alternative]:
         return [each for each in self.alternatives if OTHER_MACHINES not in {problem.rule for problem in each.problems}]
+
+
+def is_measured(alternative: Alternative) -> bool:
+    """Whether its rate is no estimate."""
+    return alternative.rate is not None and alternative.rate.is_measured
 
 
 def _one_of_each(alternatives: Iterable[Alternative]) -> list[Alternative]:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from llm_hosting.preflight.alternatives import REQUESTS_AT_ONCE, Alternative, left_out
 from slipway.report.memory_bar import memory_bar
-from slipway.report.recommendation import Recommendation
+from slipway.report.recommendation import Recommendation, is_measured
 
 _SHOWN, _SHOWN_FAILING = 6, 4
 _BAR = 10
@@ -39,7 +39,7 @@ def _recommendation(found: Recommendation, console: Console) -> RenderableType:
         Text(f"{found.requests:,} requests{length} at once; facts: {found.facts}"),
         Text(),
     ]
-    if fitting := found.choices[:_SHOWN]:
+    if fitting := [each for at, each in enumerate(found.choices) if at < _SHOWN or is_measured(each)]:
         parts += [_fitting(fitting, console)]
         if more := len(found.fitting) - len(fitting):
             parts.append(Text(f"{more} other types hold it, too; --json lists them.", "dim"))

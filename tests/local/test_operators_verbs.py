@@ -234,6 +234,7 @@ class TestBench:
         assert [len(each.answers) for each in results.loads[:2]] == [3, 3]
         answers = [answer for load in results.loads for answer in load.answers]
         assert {(each.error, each.answer_tokens) for each in answers} == {(None, 4)}
+        assert list(results.versions) == ["slipway", "python", "boto3", "urllib3"]
         assert results.start
         assert list(results.start.parts) == ["capacity and image, and weights that are staged", "load"]
 
@@ -269,7 +270,8 @@ class TestBench:
         ("wrong", "said"),
         [
             (("--from-zero",), f"--from-zero: {NAME} is InService, and 1 of its instances run"),
-            (("--keep", "--slo", "ttft_p90<1s", "--route", "generate"), "is measured on a stream only"),
+            (("--slo", "ttft_p90<1s", "--route", "generate"), "is measured on a stream only"),
+            (("--keep",), "--keep: the figures are the stand-in's"),
             (("--prompt-tokens", "90000"), "Nothing was measured: the first request by"),
         ],
     )

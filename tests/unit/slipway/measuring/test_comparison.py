@@ -1,5 +1,6 @@
 """`bench --compare`: a change beyond noise is told from noise, and unlike runs are not compared."""
 
+import random
 import re
 import sys
 from dataclasses import replace
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from slipway.__main__ import main
-from slipway.measuring.bootstrap import ratio
+from slipway.measuring.bootstrap import ratio, student
 from slipway.measuring.comparison import ComparisonError, compare
 from slipway.measuring.results import Load, Results
 from support.measured import load, results, streamed
@@ -55,10 +56,35 @@ def test_rounds_that_differ_as_much_as_the_runs_are_no_change() -> None:
     }
 
 
+def test_rounds_that_are_slow_or_fast_as_a_whole_are_no_change_and_half_as_long_again_is() -> None:
+    """Each round is some percent slower or faster, as on a shared machine."""
+
+    def run(chance: random.Random, slower: float) -> Results:
+        rounds = [(clients, slower * chance.lognormvariate(0, 0.04)) for _ in range(2) for clients in (1, 2, 4)]
+        return results(
+            *(load([slow * chance.lognormvariate(0, 0.03) for _ in range(12)], clients=n) for n, slow in rounds)
+        )
+
+    def verdicts(slower: float) -> list[str]:
+        found = list[str]()
+        for seed in range(5):
+            chance = random.Random(seed)
+            found += [row.verdict for row in compare(run(chance, 1.0), run(chance, slower)).rows]
+        return found
+
+    assert set(verdicts(1.0)) == {"no difference"}
+    assert verdicts(1.5).count("worse") > 40, "of 45"
+
+
+def test_students_t_is_that_of_the_tables() -> None:
+    for error, freedom, expected in ((0.05, 1, 12.706), (0.05, 4, 2.776), (0.01, 6, 3.707), (0.05, 30, 2.042)):
+        assert student(error, freedom) == pytest.approx(expected, abs=0.001)
+
+
 def test_the_interval_holds_the_ratio_and_narrows_with_more_answers() -> None:
     def width(count: int) -> float:
         a, b = ([each.last_token_in_s or 0 for each in streamed(seed, count, clients=1).answers] for seed in (1, 2))
-        interval = ratio(lambda times: sum(times) / len(times), [a], [b], 0.01)
+        interval = ratio(lambda times: sum(times) / len(times), [a], [b], [], 0.01)
         assert interval is not None
         assert interval.low < 1 < interval.high
         return interval.high - interval.low
@@ -128,7 +154,7 @@ def test_what_was_changed_and_what_weakens_the_comparison_is_said() -> None:
         ("urllib3", "2.8.0", "2.8.1"),
     )
     said = " ".join(found.warnings)
-    for words in ("tokens in is 512 in A and 1024 in B", "B was interrupted: Ctrl-C", "8 clients", "one round"):
+    for words in ("tokens in is 512 in A and 1024 in B", "B: Interrupted: Ctrl-C", "8 clients", "one round"):
         assert words in said
     assert compare(BEFORE, results(*rounds(20))).warnings == ()
 

@@ -69,7 +69,23 @@ def test_a_stopped_load_keeps_the_answers_so_far() -> None:
             stop("Ctrl-C")
 
     load = closed(Known(), prompts(), 1, 1000, stop, tell)
-    assert (len(load.answers), stop.reason) == (5, "Ctrl-C")
+    assert (len(load.answers), load.unfinished, stop.reason) == (5, 0, "Ctrl-C")
+
+
+def test_requests_that_a_stop_leaves_open_are_counted_apart() -> None:
+    stop, ended = Stop(), threading.Event()
+
+    class Slow(Known):
+        def ask(self, prompt: Prompt) -> Answer:
+            super().ask(prompt)
+            if len(self.prompts) == 2:
+                stop("Ctrl-C")
+                ended.wait(60)
+            return self.answer
+
+    load = closed(Slow(), prompts(), 1, 10, stop, nothing)
+    ended.set()
+    assert (len(load.answers), load.unfinished) == (1, 1)
 
 
 def test_a_spent_budget_ends_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,5 +109,5 @@ def test_a_file_without_prompts_is_one_sentence(tmp_path: Path, content: str) ->
     path.write_text(content)
     with pytest.raises(PromptsError, match=r"^--prompts: .*\.$"):
         from_file(path, 10)
-    path.write_text('{"prompt": "one"}\n\n{"prompt": "two", "max_tokens": 5}')
-    assert from_file(path, 10).given == [Prompt("one", 10), Prompt("two", 5)]
+    path.write_text('\ufeff{"prompt": "one\u2028\x85"}\r\n\n{"prompt": "two", "max_tokens": 5}', encoding="utf-8")
+    assert from_file(path, 10).given == [Prompt("one\u2028\x85", 10), Prompt("two", 5)]

@@ -67,6 +67,22 @@ def test_figures_of_something_else_are_left_alone(
     assert not recommended(deployment, capsys, 4)["ml.g5.xlarge"]["is_measured"], "with fewer requests than measured"
 
 
+def test_figures_of_several_instances_are_left_alone(deployment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keep(results(of_rate(160, 4), usd_per_hour=2 * 1.408), deployment)
+    assert not recommended(deployment, capsys, 4)["ml.g5.xlarge"]["is_measured"]
+
+
+def test_the_page_shows_a_measured_type_in_place_of_an_estimate_with_the_same_accelerators(
+    deployment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(results(of_rate(160, 4), instance_type="ml.g6.2xlarge", usd_per_hour=1.222), deployment)
+    question = recommend.Question((), None, hub=False, region=None, context=2048, requests=4, as_json=False)
+    assert recommend.run(["chat"], deployment.parent.parent, question) == 0
+    printed = capsys.readouterr().out
+    assert "\nml.g6.2xlarge " in printed
+    assert "\nml.g6.xlarge " not in printed
+
+
 def test_figures_of_another_commit_than_the_locks_are_left_alone(
     deployment: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

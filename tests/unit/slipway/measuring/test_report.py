@@ -8,12 +8,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from slipway.measuring.comparison import compare
 from slipway.measuring.level import levels
 from slipway.measuring.report import write
 from slipway.measuring.report_markdown import markdown
 from slipway.measuring.report_page import page
 from slipway.measuring.report_plots import plots, svg
-from slipway.measuring.report_tables import STAND_IN
+from slipway.measuring.report_tables import STAND_IN, remarks
 from slipway.measuring.report_terminal import show
 from slipway.measuring.results import Answer, Load, Results, Start, read
 from support.measured import load, results, streamed
@@ -138,6 +139,38 @@ def test_the_slo_is_answered_in_a_sentence_and_a_table() -> None:
     text = markdown(results(*rates, slo="ttft_p90<200ms,errors<1%"))
     assert "ttft_p90&lt;200ms,errors&lt;1% holds at 2 requests/s; it did not at 4 requests/s." in text
     assert re.search(r"\| 8 requests/s \| 3\d\d ms \| 0 % \| no \|", text)
+    assert "The search was not finished" in text
+    found = [streamed(seed, 60, rate=rate, slower=slower) for rate, slower in ((2, 1), (2.1, 3)) for seed in (1, 2)]
+    assert "not finished" not in markdown(results(*found, slo="ttft_p90<200ms"))
+
+
+def test_tokens_that_no_server_counted_are_told() -> None:
+    told = "were not counted by the server"
+    assert told not in markdown(results(load([1.0], answer_tokens=100)))
+    assert f"Output tokens of 1 of 2 answers {told}" in markdown(results(load([1.0], answer_tokens=100), load([1.0])))
+
+
+@pytest.mark.parametrize(
+    ("measured", "remark"),
+    [
+        (results(streamed(1, 60, clients=4, failing=10)), "6 of 60 requests failed (503: 6); latencies"),
+        (
+            results(replace(load([1.0]), unfinished=3), interrupted="Ctrl-C"),
+            "then, without 3 requests that were still",
+        ),
+        (results(load([1.0]), instances=(1, 3)), "instances went from 1 to 3: rates"),
+        (results(replace(load([1.0]), client_cores=0.9)), "process itself was busy at 1 client: its"),
+    ],
+)
+def test_a_remark_is_wherever_the_figures_are(
+    measured: Results, remark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(measured, tmp_path)
+    show(measured, tmp_path / "report.html")
+    for text in ((tmp_path / "report.md").read_text(), (tmp_path / "report.html").read_text(), capsys.readouterr().out):
+        assert remark in text
+    assert any(remark in warning for warning in compare(measured, measured).warnings)
+    assert not list(remarks(results(replace(load([1.0]), client_cores=0.1))))
 
 
 def test_names_are_text() -> None:

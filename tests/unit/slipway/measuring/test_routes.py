@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from botocore.credentials import Credentials
+from botocore.exceptions import ClientError, CredentialRetrievalError
 
 from slipway.deployed_api import DeployedApi
 from slipway.measuring.loads import Stop, closed
 from slipway.measuring.percentiles import percentile
 from slipway.measuring.prompts import Prompt, Prompts
-from slipway.measuring.routes import Chat, Generate, Route
+from slipway.measuring.routes import Chat, Generate, Jobs, Route
 
 PROMPT = Prompt("one two", 5)
 
@@ -95,11 +96,10 @@ def model() -> Iterator[Model]:
         yield model
 
 
-def route(model: Model, kind: Any = Chat) -> Route:
-    stack: Any = SimpleNamespace(
-        api_url=model.url, region="eu-west-1", outputs={}, bodies=("inputs",), serves="a on b", clients=None
-    )
-    made: Route = kind(stack, DeployedApi(stack, Credentials("key", "secret")))
+def route(model: Model, kind: Any = Chat, credentials: Any = None, **members: Any) -> Route:
+    known = {"api_url": model.url, "region": "eu-west-1", "outputs": {}, "bodies": ("inputs",), "serves": "a on b"}
+    stack: Any = SimpleNamespace(**(known | members))
+    made: Route = kind(stack, DeployedApi(stack, credentials or Credentials("key", "secret")))
     return made
 
 
@@ -137,6 +137,34 @@ def test_a_server_that_is_away_is_an_error_of_the_connection() -> None:
     with Model() as model:
         made = route(model, Generate)
     assert made.ask(PROMPT).error == "connection"
+
+
+@pytest.mark.parametrize("kind", [Chat, Generate])
+def test_an_answer_that_is_cut_is_an_error_of_the_connection(model: Model, kind: Any) -> None:
+    def behave(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("transfer-encoding", "chunked")
+        handler.end_headers()
+        handler.wfile.write(b"5\r\ndata:\r\n")
+        handler.close_connection = True
+
+    model.behave = behave
+    assert route(model, kind).ask(PROMPT).error == "connection"
+
+
+def test_credentials_that_can_not_be_renewed_and_refusals_by_aws_are_told_apart(model: Model) -> None:
+    class Record:
+        def get_item(self, **_: Any) -> Any:
+            raise ClientError({"Error": {"Code": "ExpiredTokenException"}}, "GetItem")
+
+    class Expired:
+        def get_frozen_credentials(self) -> Any:
+            raise CredentialRetrievalError(provider="sso", error_msg="expired")
+
+    model.behave = lambda handler: answer(handler, 202, {"id": "a", "status": "succeeded", "output": "b"})
+    outputs = {"JobTable": "jobs"}
+    assert route(model, Jobs, outputs=outputs, clients=lambda _: Record()).ask(PROMPT).error == "ExpiredTokenException"
+    assert route(model, Generate, Expired()).ask(PROMPT).error == "credentials"
 
 
 def test_a_whole_answer_is_counted_in_either_form(model: Model) -> None:

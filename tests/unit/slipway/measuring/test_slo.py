@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from slipway.measuring.level import levels, open_levels
-from slipway.measuring.results import Answer, Load
-from slipway.measuring.slo import SloError, bracket, parse, search
+from slipway.measuring.results import Answer, Load, Results
+from slipway.measuring.slo import SloError, bracket, next_rate, parse
 from support.measured import load, results
 
 TTFT = parse("ttft_p90<1s")
@@ -75,9 +76,17 @@ def server(most: float) -> Callable[[float], Load]:
     return measure
 
 
+def search(found: Results, measure: Callable[[float], Load], *, most: int) -> Results:
+    for _ in range(most):
+        if (rate := next_rate(TTFT, found)) is None:
+            break
+        found = replace(found, loads=(*found.loads, measure(rate)))
+    return found
+
+
 @pytest.mark.parametrize("most", [0.3, 1.0, 2.9, 7.3, 40.0])
 def test_the_search_finds_the_highest_rate_within_a_tenth(most: float) -> None:
-    found = search(TTFT, results(), server(most), most=20)
+    found = search(results(), server(most), most=20)
     held, broken = bracket(TTFT, open_levels(found))
     assert held is not None
     assert broken is not None
@@ -86,10 +95,17 @@ def test_the_search_finds_the_highest_rate_within_a_tenth(most: float) -> None:
 
 
 def test_the_search_ends_where_nothing_holds_and_where_everything_does() -> None:
-    assert bracket(TTFT, open_levels(search(TTFT, results(), server(0), most=6)))[0] is None
-    found = search(TTFT, results(), server(1e9), most=6)
+    assert bracket(TTFT, open_levels(search(results(), server(0), most=6)))[0] is None
+    found = search(results(), server(1e9), most=6)
     assert [each.rate for each in found.loads] == [1, 2, 4, 8, 16, 32]
     assert bracket(TTFT, open_levels(found))[1] is None
+
+
+def test_rates_with_too_few_requests_are_not_tried() -> None:
+    assert next_rate(TTFT, results(), slowest=2.5) == 5
+    found = results(*[server(0)(4)] * 2)
+    assert next_rate(TTFT, found, slowest=1.9) == 2
+    assert next_rate(TTFT, found, slowest=2.1) is None
 
 
 def test_a_slow_moment_does_not_decide() -> None:
@@ -103,7 +119,7 @@ def test_a_slow_moment_does_not_decide() -> None:
         measured.append(rate)
         return Load(None, rate, 20 / rate, answers)
 
-    held, _ = bracket(TTFT, open_levels(search(TTFT, results(), measure, most=20)))
+    held, _ = bracket(TTFT, open_levels(search(results(), measure, most=20)))
     assert measured[:4] == [1, 2, 4, 2.83]
     assert held is not None
     assert (held.rate or 0) > 27
@@ -117,12 +133,12 @@ def test_noise_leaves_the_found_rate_near() -> None:
         times = [0.1 * rate * chance.lognormvariate(0, 0.2) for _ in range(60)]
         return Load(None, rate, 60 / rate, tuple(Answer(i / rate, time, time + 1) for i, time in enumerate(times)))
 
-    held, _ = bracket(TTFT, open_levels(search(TTFT, results(), measure, most=16)))
+    held, _ = bracket(TTFT, open_levels(search(results(), measure, most=16)))
     assert held is not None
     assert (held.rate or 0) == pytest.approx(7.7, rel=0.2)  # P90 of the factor is 1.29
 
 
 def test_a_search_goes_on_where_an_interrupted_one_ended() -> None:
-    whole = search(TTFT, results(), server(5), most=20)
-    half = search(TTFT, results(), server(5), most=4)
-    assert search(TTFT, half, server(5), most=16).loads == whole.loads
+    whole = search(results(), server(5), most=20)
+    half = search(results(), server(5), most=4)
+    assert search(half, server(5), most=16).loads == whole.loads
