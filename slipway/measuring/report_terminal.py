@@ -1,6 +1,5 @@
 """The end of a load test on the terminal: the results in a few lines, and where the report is."""
 
-from collections import Counter
 from pathlib import Path
 
 from slipway.measuring.level import levels
@@ -32,9 +31,6 @@ def show(results: Results, page: Path) -> None:
     ]
     heading = (f"LOAD{mark}", "ANSWERED", "TTFT P50 MS", *percentiles, "TOKENS/S")
     print_table(heading, rows, right=heading[1:])
-    failed = Counter(answer.error for load in results.loads for answer in load.answers if answer.error)
-    if failed:
-        print(f"failed: {', '.join(f'{count:,} x {code}' for code, count in failed.most_common())}")
     if results.slo:
         print(objective_sentence(results))
     print(f"report {page}")

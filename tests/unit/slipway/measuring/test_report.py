@@ -210,7 +210,7 @@ def test_the_terminal_shows_the_results_and_names_the_stand_in(
         STAND_IN,
         "LOAD (STAND-IN)",
         "Interrupted: Ctrl-C.",
-        "failed: 2 x ",
+        "2 of 20 requests failed",
         "held at no rate",
         f"report {tmp_path}",
     ):
