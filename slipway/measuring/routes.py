@@ -56,7 +56,9 @@ class Generate:
             if reply.status != 200:
                 self.problem = reply.problem
                 return Answer(0, error=str(reply.status))
-            return _counted(Answer(0, last_token_in_s=time.monotonic() - start), reply.content)
+            answered = Answer(0, last_token_in_s=time.monotonic() - start)
+            is_whole = isinstance(reply.content, dict | list)  # text = no JSON, such as half of it
+            return _counted(answered, reply.content) if is_whole else Answer(0, error="unreadable")
 
         return _safely(send)
 

@@ -174,6 +174,17 @@ def test_a_whole_answer_is_counted_in_either_form(model: Model) -> None:
     assert model.bodies == [{"inputs": "one two", "parameters": {"max_new_tokens": 5}}]
 
 
+def test_half_an_answer_is_an_error(model: Model) -> None:
+    def half(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(b'{"generated_te')
+        handler.close_connection = True
+
+    model.behave = half
+    assert route(model, Generate).ask(PROMPT).error == "unreadable"
+
+
 def test_known_delays_come_out_within_five_percent(model: Model) -> None:
     """By the server's own clock, which has the machine's moods in it as the client's has."""
     model.streams(token("a"), token("b"), token("c"), USAGE, "[DONE]", first=0.8, each=0.1)
