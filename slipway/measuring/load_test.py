@@ -153,8 +153,9 @@ class LoadTest:
         if not self._options.from_zero:
             self._results = replace(self._results, start=starts.of_deploy(self._stack))
             return
+        stop, drawn = self._stop, self._drawn()
         start = starts.from_zero(
-            self._stack, self._api, next(self._drawn()), lambda status: tell(f"from zero: {status}", None, None)
+            self._stack, self._api, next(drawn), stop, lambda status: tell(f"from zero: {status}", None, None)
         )
         self._results = replace(self._results, start=start)
 

@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from slipway.deployed_api import OPEN_JOB, DeployedApi
 from slipway.deployed_stack import DeployedStack
 from slipway.hosting.hosting import hosting_of
+from slipway.measuring.loads import Stop
 from slipway.measuring.prompts import Prompt
 from slipway.measuring.results import Start
 from slipway.measuring.routes import body_of
@@ -33,8 +34,11 @@ class _Log:
     weights: float
 
 
-def from_zero(stack: DeployedStack, api: DeployedApi, prompt: Prompt, tell: Callable[[str], None]) -> Start:
-    """From the first request to its answer, by a job. tell: called with the endpoint's status. Raises AwakeError."""
+def from_zero(stack: DeployedStack, api: DeployedApi, prompt: Prompt, stop: Stop, tell: Callable[[str], None]) -> Start:
+    """From the first request to its answer, by a job. tell: called with the endpoint's status.
+
+    Raises AwakeError, also where the budget is spent before the answer.
+    """
     status = _status(api)
     running = hosting_of(stack).running.total()
     if running or status not in ("InService", "Stopped"):
@@ -49,6 +53,8 @@ def from_zero(stack: DeployedStack, api: DeployedApi, prompt: Prompt, tell: Call
     content = job.content
     while content["status"] in OPEN_JOB:
         time.sleep(_EVERY_IN_SECONDS)
+        if stop.is_set:
+            raise AwakeError(f"--from-zero: {stop.reason}, and the first request is not answered yet.")
         status = _status(api)
         if not ready and status == "InService" and hosting_of(DeployedStack(stack.described, stack.clients)).running:
             ready = time.monotonic() - begin
