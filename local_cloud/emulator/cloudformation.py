@@ -2,7 +2,9 @@
 
 import functools
 import secrets
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from local_cloud.emulator import ministack, stack_creation
@@ -14,7 +16,7 @@ _provisioners = ministack.internals(
     "_RESOURCE_HANDLERS",
     "_STACK_TAG_PROPERTY",
 )
-_stacks = ministack.internals("ministack.services.cloudformation.stacks", "_runs_on_worker_thread")
+_stacks = ministack.internals("ministack.services.cloudformation.stacks", "_runs_on_worker_thread", "now_iso")
 
 Properties = dict[str, Any]
 Provisioned = tuple[str, dict[str, Any]]
@@ -54,6 +56,13 @@ def register_resource_type(
     _provisioners._RESOURCE_HANDLERS[name] = {"create": create_stably, "update": update, "delete": delete}
     _provisioners._REPLACING_PROPERTIES[name] = replaced_by
     _own_types.add(name)
+
+
+def _now() -> str:
+    return datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+_stacks.now_iso = _now  # events are compared with lines of logs, which follow a clock that is put forward
 
 
 def _run_own_types_on_threads() -> None:
