@@ -59,6 +59,12 @@ def test_the_clock_is_ahead_of_the_machine(seen: dict[str, float]) -> None:
     assert seen["now"] > datetime.now(UTC).timestamp() + 3000
 
 
+def test_events_of_a_stack_are_on_the_same_clock(seen: dict[str, float], bare_cloud: LocalCloud) -> None:
+    create(bare_cloud, "later", {"Queue": resource("SQS::Queue")})
+    events = bare_cloud.client("cloudformation", region=REGION).describe_stack_events(StackName="later")["StackEvents"]
+    assert min(event["Timestamp"].timestamp() for event in events) > seen["now"]
+
+
 def test_a_fast_clock_is_fast_for_functions_too() -> None:
     source = "import time\ndef handler(event, context):\n    time.sleep(600)\n    return 1"
     with LocalCloud(port=free_port(), clock_speed=1000) as cloud:
