@@ -132,18 +132,20 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
 
 
 def _check(given: argparse.Namespace, *, account: bool) -> int:
-    from slipway import check, recommend
-
     if given.recommend and (account or given.strict or given.verbose):
         print("--recommend takes neither --account nor --strict nor --verbose.", file=sys.stderr)
         return 2
     if given.recommend:
+        from slipway import recommend
+
         requests = given.requests or REQUESTS
         asked = recommend.Question(given.on, given.engine, given.hub, given.region, given.context, requests, given.json)
         return recommend.run(given.deployments, ROOT, asked)
     if given.context or given.requests:
         print("--context and --requests belong to --recommend; a check takes serving.max_model_len.", file=sys.stderr)
         return 2
+    from slipway import check
+
     options = check.Options(
         account=account,
         hub=given.hub,
