@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..finding import Finding
 from ..resolution import Placement, Resolution
-from ..resolution.memory import GB, UTILIZATIONS, has_windows, in_gb, weights_in_files
+from ..resolution.memory import GB, UTILIZATIONS, has_windows, in_gb, type_in_memory, weights_in_files
 from ..resolution.parallelism import heads_divide
 from .rule import RULES, error, warning
 from .suitable_type import (
@@ -185,8 +185,8 @@ def _with_more(what: str, resolution: Resolution, placement: Placement) -> str:
 
 def _too_large(placement: Placement) -> str:
     container, need = placement.container, placement.memory
-    default = container.version.default_dtype if container.version else None
-    kind = container.unknown_format or container.quantization or container.dtype or default or "16-bit"
+    plain = type_in_memory(container, placement.instance)
+    kind = container.unknown_format or container.quantization or {"fp16": "16-bit"}.get(plain, plain)
     return (
         f"{placement.instance.type!r} gives the engine {in_gb(need.available)}{_shared(placement)}; the {kind} weights "
         f"of {container.model_id} need {in_gb(need.weights or 0)} there and the engine {in_gb(need.overhead)} beside"

@@ -204,7 +204,7 @@ def _weights_in_memory(container: Container, instance: Instance) -> float | None
     share = _share_on_gpus(container, instance)
     if share is None:
         return None
-    kind = asked or _type_in_memory(container, instance)
+    kind = asked or type_in_memory(container, instance)
     return container.parameters_in_billions * GB * _bytes_per_parameter(container, kind) * share
 
 
@@ -229,7 +229,7 @@ def _share_on_gpus(container: Container, instance: Instance) -> float | None:
     return min(1.0, kept / layers) if layers else {0: 0.0, _ALL_LAYERS: 1.0}.get(int(kept))
 
 
-def _type_in_memory(container: Container, instance: Instance) -> str:
+def type_in_memory(container: Container, instance: Instance) -> str:
     """16 bits unless the file or the image asks for 32.
 
     Our own server takes 32 but for weights stored as bfloat16 on a CPU that computes with it.
@@ -247,7 +247,7 @@ def _per_token(container: Container, instance: Instance, degree: int, stages: in
         return None
     size = 1.0 if container.kv_cache_type.startswith("fp8") else 2.0
     if container.server == "transformers":
-        size = BYTES_PER_PARAMETER[_type_in_memory(container, instance)]
+        size = BYTES_PER_PARAMETER[type_in_memory(container, instance)]
     latent = shape.latent_size or (_LATENT_SIZE if shape.architecture.startswith(_LATENT) else 0)
     if latent and not is_before(container.vllm, _KEEPS_LATENT_FROM):
         return shape.layers * latent * size / stages
