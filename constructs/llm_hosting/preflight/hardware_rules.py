@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ..catalog.instances import AMPERE, MAXWELL, TURING, VOLTA, Instance, instances
+from ..catalog.instances import AMPERE, BLACKWELL, HOPPER, MAXWELL, TURING, VOLTA, Instance, instances
 from ..catalog.versions import is_before
 from ..finding import Finding
 from ..resolution import Container, Placement, Resolution
@@ -13,6 +13,7 @@ from .rule import error, note, warning
 _REPLICAS = ("SM_VLLM_DATA_PARALLEL_SIZE", "SM_SGLANG_DP_SIZE", "OPTION_DATA_PARALLEL_SIZE")
 _PLATFORMS = {"gpu": "NVIDIA GPUs", "neuron": "AWS Neuron", "cpu": "CPUs"}
 _LEAST_BY_CUDA = {12: MAXWELL, 13: TURING}
+_FIRST_CUDA = {BLACKWELL: 12.8, HOPPER: 11.8}  # pytorch#153944; CUDA's release notes
 _LEAST_BY_ENGINE = {"vllm": VOLTA, "sglang": TURING}  # vllm#1284; SGLang's documentation
 _TGI_RUNS_ON_CPU_BEFORE = "3"  # its launcher falls back to CPUs
 _ONE_KIND = "types of one kind, since one image serves the whole pool"
@@ -140,6 +141,24 @@ def accelerator_is_new_enough(resolution: Resolution) -> Iterator[Finding]:
                 "hosting.instance_type",
                 f"{gpus}, which the CUDA {cuda} of this image no longer drives",
                 "use a newer type, or a serving.version with an older CUDA",
+            )
+
+
+@error
+def image_is_new_enough(resolution: Resolution) -> Iterator[Finding]:
+    """PyTorch has no code for GPUs that came after its CUDA ("no kernel image is available"); llama.cpp makes it."""
+    container, cuda = resolution.container, resolution.cuda
+    if container.version is None or cuda is None or container.server == "llama-cpp":
+        return
+    for instance in (placement.instance for placement in resolution.placements):
+        capability = instance.compute_capability or 0
+        first = next((version for least, version in _FIRST_CUDA.items() if capability >= least), 0)
+        if cuda < first:
+            yield Finding(
+                "hosting.instance_type",
+                f"{instance.type!r} has {instance.accelerator} GPUs (compute capability {capability}), for which the "
+                f"CUDA {cuda:g} of this image has no code; {first:g} is the first that has",
+                "use an older type, or a serving.version with a newer CUDA",
             )
 
 
