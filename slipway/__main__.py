@@ -1,9 +1,13 @@
 """Parses the command line and hands over to the command's module."""
 
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036  (what `python3` is on many machines)
+    sys.exit("Slipway needs Python 3.11 or newer: run `make setup`, then `source .venv/bin/activate`.")
+
 import argparse
 import os
 import re
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,11 +16,9 @@ from typing import Any, get_args
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
 
-try:
-    from llm_hosting import ACCOUNT_SETTINGS
-    from llm_hosting.catalog.models import CatalogError
-except ModuleNotFoundError as error:
-    sys.exit(f"This Python has no {error.name}: run `make setup`, then `source .venv/bin/activate`.")
+from llm_hosting import ACCOUNT_SETTINGS
+from llm_hosting.catalog.models import CatalogError
+from slipway.command_line import Parser, overview
 
 _FILE = "name or path of a deployment file"
 _MOST_TYPES = 5  # of one deployment
@@ -27,53 +29,69 @@ _TIMEOUT = "seconds to wait for a job, which may have to start an instance or a 
 
 
 def main() -> None:
-    """Run one command; each module is imported only when it is asked for."""
-    arguments = _parser().parse_args()
+    """Run one verb; its module is imported only when it is asked for."""
+    parser = _parser()
     try:
+        arguments = parser.parse_args()
+        if "run" not in arguments:
+            parser.print_help()
+            sys.exit()
         status = arguments.run(arguments)
     except KeyboardInterrupt:
         sys.stdout.flush()
         print("\nstopped", file=sys.stderr, flush=True)
         os._exit(130)  # else Python waits for threads that read from the network
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        if any((folder / package).exists() for folder in (ROOT, ROOT / "constructs")):
+            raise  # a module of ours
+        sys.exit(f"This Python has no {package}: run `make setup`, then `source .venv/bin/activate`.")
     sys.exit(status)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m slipway", description="Launch language models on AWS, or here.")
-    commands = parser.add_subparsers(required=True, metavar="command")
-    for add in (
-        _add_local,
-        _add_check,
-        _add_doctor,
-        _add_render,
-        _add_diff,
-        _add_fleet,
-        _add_bench,
-        _add_lock,
-        _add_stage,
-        _add_verify,
-        _add_status,
-        _add_call,
-        _add_playground,
-        _add_openapi,
-        _add_logs,
-        _add_keys,
-        _add_usage,
-        _add_list,
-        _add_purge,
-        _add_models,
-        _add_reference,
-    ):
-        add(commands)
+def _parser() -> Parser:
+    prog = "python -m slipway"
+    parser = Parser(
+        prog=prog, usage=f"{prog} [-h] [--version] VERB ...", formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="the commit and what it runs on")
+    verbs = parser.add_subparsers(prog=prog, metavar="VERB", help=argparse.SUPPRESS)
+    groups: dict[str, dict[str, str]] = {}
+    for heading, adding in {
+        "Before a deploy": (_add_check, _add_lock, _add_stage, _add_local),
+        "Deploy (npx cdk deploy -c deployment=NAME)": (_add_doctor, _add_diff, _add_verify, _add_render, _add_fleet),
+        "Run": (_add_call, _add_playground, _add_openapi, _add_list, _add_status, _add_logs),
+        "Measure": (_add_bench,),
+        "Keys": (_add_keys, _add_usage),
+        "Maintain": (_add_purge,),
+        "Work on Slipway itself": (_add_models, _add_reference),
+    }.items():
+        known = set(verbs.choices)
+        for add in adding:
+            add(verbs)
+        groups[heading] = {name: verb.summary for name, verb in verbs.choices.items() if name not in known}
+    parser.description = f"Launch language models on AWS, or on this machine.\n\n{overview(groups)}"
+    parser.epilog = f"{prog} VERB -h shows the options of a verb."
     return parser
 
 
-def _add(commands: Any, name: str, text: str, run: Callable[[argparse.Namespace], int], example: str = "") -> Any:
-    """example: what follows `python -m slipway <name>`."""
+class _Version(argparse.Action):
+    def __call__(self, *_: object) -> None:
+        from slipway import version
+
+        print(version.described(ROOT))
+        sys.exit()
+
+
+def _add(
+    verbs: Any, name: str, text: str, run: Callable[[argparse.Namespace], int], example: str = "", *, more: str = ""
+) -> Parser:
+    """text: a line of the overview. example: what follows `python -m slipway <name>`. more: for the verb's own page."""
     epilog = f"for example: python -m slipway {name} {example}" if example else None
-    command = commands.add_parser(name, help=text, description=text, epilog=epilog)
-    command.set_defaults(run=run)
-    return command
+    verb: Parser = verbs.add_parser(name, help=text, description=f"{text} ({more})" if more else text, epilog=epilog)
+    verb.summary = text
+    verb.set_defaults(run=run, parser=verb)
+    return verb
 
 
 def _add_local(commands: Any) -> None:
@@ -91,15 +109,18 @@ def _add_local(commands: Any) -> None:
 
 
 def _add_check(commands: Any) -> None:
-    text = "will it fit, start in time and be accepted by AWS? asked before the deploy"
+    text = "will it fit, start in time and be accepted by AWS?"
     check = _add(commands, "check", text, lambda given: _check(given, account=given.account), "qwen3-4b")
     check.add_argument("--account", action="store_true", help="also ask AWS, as `doctor` does")
     _add_check_options(check)
 
 
 def _add_doctor(commands: Any) -> None:
-    text = "check, and whether account and region are ready for it; asks AWS, changes nothing"
-    doctor = _add(commands, "doctor", text, lambda given: _check(given, account=True), "qwen3-4b --region eu-west-1")
+    def run(given: argparse.Namespace) -> int:
+        return _check(given, account=True)
+
+    text, example = "check, and are account and region ready for it?", "qwen3-4b --region eu-west-1"
+    doctor = _add(commands, "doctor", text, run, example, more="asks AWS, changes nothing")
     _add_check_options(doctor)
 
 
@@ -109,8 +130,8 @@ def _add_render(commands: Any) -> None:
 
         return render.run(given.deployment, ROOT, given.output)
 
-    text = "one template for any account and region, without the CDK: for StackSets, consoles, other pipelines"
-    render = _add(commands, "render", text, run, "qwen3-4b")
+    text = "one template for any account and region, without the CDK"
+    render = _add(commands, "render", text, run, "qwen3-4b", more="for StackSets, consoles, other pipelines")
     render.add_argument("deployment", help=f"{_FILE}, or {ACCOUNT_SETTINGS}")
     output = "folder for template, parameters and archives (default rendered/)"
     render.add_argument("-o", "--output", type=Path, metavar="DIR", default=Path("rendered"), help=output)
@@ -166,8 +187,8 @@ def _add_diff(commands: Any) -> None:
         form = "json" if given.json else "markdown" if given.markdown else "text"
         return diff.run(given.deployment, ROOT, diff.Options(given.against, given.region, given.accepted, form))
 
-    text = "what does the next deploy mean? exit status 1 where somebody has to acknowledge it"
-    diff = _add(commands, "diff", text, run, "qwen3-4b --against main")
+    more = "exit status 1 where somebody has to acknowledge it"
+    diff = _add(commands, "diff", "what does the next deploy mean?", run, "qwen3-4b --against main", more=more)
     diff.add_argument("deployment", help=_FILE)
     against = "a git ref, a template's file, or `stack`: what is deployed (default HEAD)"
     diff.add_argument("--against", default="HEAD", metavar="WHAT", help=against)
@@ -180,8 +201,10 @@ def _add_diff(commands: Any) -> None:
 
 
 def _add_fleet(commands: Any) -> None:
-    fleet = commands.add_parser("fleet", help="many accounts and regions: what a deploy would do, and what runs where")
-    verbs = fleet.add_subparsers(required=True, metavar="verb")
+    text = "many accounts and regions: plan a deploy, see what runs where"
+    fleet = commands.add_parser("fleet", description=text)
+    fleet.summary = text
+    verbs = fleet.add_subparsers(required=True, metavar="{plan,status}")
 
     def plan(given: argparse.Namespace) -> int:
         from slipway.fleet import plan_command
@@ -222,8 +245,8 @@ def _add_bench(commands: Any) -> None:
         clients = given.clients or (() if given.rates or given.slo is not None else Options.clients)
         return verb.run(given.deployment, given.region, ROOT, Options(**options | {"clients": clients}))
 
-    text = "latency, tokens per second and price under load, as a report; --compare: what changed between two of them"
-    bench = _add(commands, "bench", text, run, "qwen3-4b --clients 1,4,16 --answer-tokens 200")
+    text, more = "latency, tokens per second and price under load", "--compare: what changed between two reports"
+    bench = _add(commands, "bench", text, run, "qwen3-4b --clients 1,4,16 --answer-tokens 200", more=more)
     bench.add_argument("deployment", nargs="?", help=_FILE)
     bench.add_argument("--region", help=_REGION)
     route = "default: chat where the model streams it, else generate of a realtime endpoint, else jobs"
@@ -263,8 +286,8 @@ def _add_lock(commands: Any) -> None:
 
         return lock.run(given.deployment, ROOT, given.folder)
 
-    text = "write what the model says of itself, at one commit, into a file beside the deployment"
-    lock = _add(commands, "lock", text, run, "qwen3-4b")
+    text = "write what the model says of itself into a file"
+    lock = _add(commands, "lock", text, run, "qwen3-4b", more="at one commit, beside the deployment")
     lock.add_argument("deployment", type=_one_name, help=_FILE)
     folder = "folder with the model's files (default: model.weights if it holds any, else the Hub)"
     lock.add_argument("--folder", type=Path, metavar="PATH", help=folder)
@@ -276,8 +299,8 @@ def _add_stage(commands: Any) -> None:
 
         return stage.run(given.deployment, ROOT, given.folder, give_up=given.abandon)
 
-    text = "copy a model's weights from the Hub to S3, where a deployment reads them"
-    stage = _add(commands, "stage", text, run, "qwen3-4b")
+    text = "copy a model's weights from the Hub to S3"
+    stage = _add(commands, "stage", text, run, "qwen3-4b", more="where a deployment reads them")
     stage.add_argument("deployment", type=_one_name, help=_FILE)
     stage.add_argument("--folder", type=Path, help="for files on their way (default ~/.cache/slipway/staging)")
     stage.add_argument("--abandon", action="store_true", help="give up an unfinished staging, and remove its parts")
@@ -289,8 +312,8 @@ def _add_verify(commands: Any) -> None:
 
         return verify.run(given.deployment, given.region, verify.Options(timeout=given.timeout, as_json=given.json))
 
-    text = "did a deploy or update do what it says? looks, calls the model, runs a job; exit status 1 if not"
-    verify = _add_deployed(commands, "verify", text, run, "qwen3-4b")
+    more = "looks, calls the model, runs a job; exit status 1 if not"
+    verify = _add_deployed(commands, "verify", "did a deploy or update do what it says?", run, "qwen3-4b", more=more)
     verify.add_argument("--timeout", type=_whole_number, default=1800, help=_TIMEOUT)
     verify.add_argument("--json", action="store_true", help="one JSON object")
 
@@ -301,7 +324,7 @@ def _add_status(commands: Any) -> None:
 
         return status.run(given.deployment, given.region, as_json=given.json)
 
-    text = "endpoint or machines, cost, queue, open jobs, alarms, and why it failed last"
+    text = "endpoint or machines, cost, queue, jobs, alarms, last failure"
     status = _add_deployed(commands, "status", text, run, "qwen3-4b")
     status.add_argument("--json", action="store_true", help="one JSON object")
 
@@ -312,7 +335,7 @@ def _add_keys(commands: Any) -> None:
 
         return keys.run(given.action, given.deployment, given.key, given.region, as_json=given.json)
 
-    text = "the named keys of an API (api.keys): list them, make, rotate or revoke the value of one"
+    text = "list, create, rotate or revoke named keys of an API (api.keys)"
     keys = _add(commands, "keys", text, run, "create qwen3-4b alice")
     keys.add_argument("action", choices=("list", "create", "rotate", "revoke"))
     keys.add_argument("deployment", type=_stack_name, help="name of the deployment")
@@ -327,7 +350,7 @@ def _add_usage(commands: Any) -> None:
 
         return usage.run(given.deployment, given.month, given.region, given.usd, as_json=given.json)
 
-    text = "requests, tokens, errors and share of the cost of each named key in a month"
+    text = "requests, tokens, errors and cost of each named key in a month"
     usage = _add_deployed(commands, "usage", text, run, "qwen3-4b --month 2026-11")
     usage.add_argument("--month", type=_month, metavar="YYYY-MM", help="month in UTC (default this one)")
     usage.add_argument(
@@ -365,8 +388,8 @@ def _add_playground(commands: Any) -> None:
 
         return playground.run(given.deployment, given.region, given.port)
 
-    text = "a page to try the model, and a URL for any HTTP client: signs its calls, on this machine only"
-    page = _add_deployed(commands, "playground", text, run, "qwen3-4b")
+    text, more = "a page to try the model, and a URL for any HTTP client", "signs its calls, on this machine only"
+    page = _add_deployed(commands, "playground", text, run, "qwen3-4b", more=more)
     page.add_argument("--port", type=_port, default=0, help="port on 127.0.0.1 (default: a free one)")
 
 
@@ -419,7 +442,7 @@ def _add_purge(commands: Any) -> None:
         return purge.run(given.deployment, given.region, sure=given.yes)
 
     purge = _add_deployed(
-        commands, "purge", "remove what a destroyed deployment, or its updates, have left on AWS", run, "qwen3-4b"
+        commands, "purge", "remove what a destroyed deployment or an update left on AWS", run, "qwen3-4b"
     )
     purge.add_argument("--yes", action="store_true", help="remove without asking")
 
@@ -430,7 +453,7 @@ def _add_models(commands: Any) -> None:
 
         return models.run(given.locks)
 
-    text = "write the facts of lock files into the catalog, for every deployment"
+    text = "write the facts of lock files into the catalog"
     models = _add(commands, "models", text, run, "deployments/qwen3-4b.lock.json")
     models.add_argument("locks", nargs="+", type=Path, metavar="lock", help="file that `lock` has written")
 
@@ -442,14 +465,14 @@ def _add_reference(commands: Any) -> None:
         reference.run(ROOT)
         return 0
 
-    _add(commands, "reference", "write the schemas in deployments/ and the generated parts of docs/", run)
+    _add(commands, "reference", "write the schemas, and the generated parts of docs/", run)
 
 
 def _add_deployed(
-    commands: Any, name: str, text: str, run: Callable[[argparse.Namespace], int], example: str
-) -> argparse.ArgumentParser:
+    commands: Any, name: str, text: str, run: Callable[[argparse.Namespace], int], example: str, *, more: str = ""
+) -> Parser:
     """A command on a stack, which is named as its deployment."""
-    command: argparse.ArgumentParser = _add(commands, name, text, run, example)
+    command = _add(commands, name, text, run, example, more=more)
     command.add_argument("deployment", type=_stack_name, help="name of the deployment")
     command.add_argument("--region", help=_REGION)
     return command

@@ -1,0 +1,44 @@
+"""An argument parser that offers the nearest verb or option for a misspelt one, and the overview of all verbs."""
+
+import argparse
+import difflib
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_WIDTH = 80  # of a terminal that nobody made wider
+_TEXT_COLUMN = 14
+
+
+class Parser(argparse.ArgumentParser):
+    """The parsers of its verbs are of this class, too. summary: of a verb, its line in the overview."""
+
+    summary = ""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does it, but what a verb can't take is refused by its own parser, `parser` in its defaults."""
+        given, rest = self.parse_known_args(args, namespace)
+        if rest:
+            verb: Parser = getattr(given, "parser", self)
+            verb.error(verb._unknown(rest[0].partition("=")[0], verb._option_string_actions))
+        return given
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """A hook of argparse, for each word that has to be one of a few."""
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(action, self._unknown(value, action.choices))
+
+    def _unknown(self, word: str, known: Iterable[str]) -> str:
+        near = difflib.get_close_matches(word, list(known), n=1)
+        return f"{word!r} is not known; {f'did you mean {near[0]}?' if near else f'{self.prog} -h shows what is'}"
+
+
+def overview(groups: Mapping[str, Mapping[str, str]]) -> str:
+    """groups: heading -> verb -> what the verb does."""
+    lines = []
+    for heading, verbs in groups.items():
+        lines += ["", heading]
+        for verb, text in verbs.items():
+            name = f"  {verb}".ljust(_TEXT_COLUMN)
+            lines += textwrap.wrap(text, _WIDTH, initial_indent=name, subsequent_indent=" " * _TEXT_COLUMN)
+    return "\n".join(lines).strip("\n")

@@ -1,0 +1,40 @@
+"""`python -m slipway --version`: what a report of a defect has to name."""
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+
+def described(root: Path) -> str:
+    """The commit of the checkout, and what it runs on; root: of the checkout."""
+    packages = ", ".join(f"{name} {_installed(name)}" for name in ("aws-cdk-lib", "boto3"))
+    return f"Slipway {_commit(root)}\nPython {platform.python_version()}, {packages}\n{platform.platform()}"
+
+
+def _commit(root: Path) -> str:
+    """The commit, counted from the newest tag if there is one, its date, and whether tracked files differ from it."""
+    name = _git(root, "describe", "--tags", "--always", "--dirty= with changes")
+    return (
+        f"{name}, committed {_git(root, 'log', '-1', '--format=%cs')}"
+        if name
+        else "of an unknown commit (no git checkout)"
+    )
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """Empty where git, or the checkout, is missing. A repository around the checkout is not asked: it is another's."""
+    environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(root.parent)}
+    try:
+        done = subprocess.run(["git", *arguments], cwd=root, env=environment, capture_output=True, text=True)
+    except OSError:
+        return ""
+    return done.stdout.strip()
+
+
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "missing"
