@@ -1,11 +1,38 @@
-"""DynamoDB: time to live on the cloud's clock, and names and protection of tables."""
+"""DynamoDB: time to live on the cloud's clock, names and protection of tables, and repeated transactions."""
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
 from local_cloud.emulator import ministack
 from local_cloud.emulator.cloudformation import extend_resource_type, generate_unique_names, replace_when_changed
 
-_dynamodb = ministack.internals("ministack.services.dynamodb", "_tables", "_tags.pop", "_update_ttl", "time")
+_dynamodb = ministack.internals(
+    "ministack.services.dynamodb",
+    "_execute_transaction",
+    "_tables",
+    "_tags.pop",
+    "_transact_write_items",
+    "_update_ttl",
+    "time",
+)
+
+
+class _AsSent(dict[str, Any]):
+    """A request whose items stay as they were sent, whatever is done to the members."""
+
+    def items(self) -> Any:
+        return copy.deepcopy(dict(self)).items()
+
+
+def _compare_transactions_as_sent() -> None:
+    """MiniStack rewrites 1.120 to 1.12 in place, in the request that it keeps to compare a repeated one with."""
+    for name in ("_transact_write_items", "_execute_transaction"):
+        setattr(_dynamodb, name, _given_as_sent(getattr(_dynamodb, name)))
+
+
+def _given_as_sent(answer: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    return lambda request: answer(_AsSent(request))
 
 
 def _set_time_to_live(name: str, properties: dict[str, Any]) -> None:
@@ -25,6 +52,7 @@ def _forget_tags(name: str, _: dict[str, Any]) -> None:
 
 def install() -> None:
     ministack.follow_clock(_dynamodb)
+    _compare_transactions_as_sent()
     generate_unique_names("AWS::DynamoDB::Table")
     replace_when_changed("AWS::DynamoDB::Table", "KeySchema", "LocalSecondaryIndexes")
     extend_resource_type(

@@ -12,6 +12,7 @@ import operator
 import socket
 import time
 from collections.abc import Callable, Coroutine
+from email.utils import formatdate
 from typing import Any
 
 from local_cloud.emulator import clock
@@ -45,7 +46,7 @@ def internals(module: str, *names: str) -> Any:
     return imported
 
 
-_app = internals("ministack.app", "_handle_post_body_shortcuts", "_resolve_port", "app")
+_app = internals("ministack.app", "_handle_post_body_shortcuts", "_resolve_port", "app", "formatdate")
 _http1 = internals("hypercorn.protocol.h11", "H11Protocol._check_protocol")
 _connections = internals("hypercorn.asyncio.tcp_server", "TCPServer._read_data")
 _concurrency = internals("ministack.core.concurrency", "esm_wake", "run_reentrant", "spawn_background")
@@ -219,6 +220,12 @@ def _keep_credentials_on_the_clock_of_the_machine() -> None:
         internals(module, "time").time = clock.MACHINE
 
 
+def _date_answers_by_the_clock_of_the_machine() -> None:
+    """AWS's JavaScript SDK, with it the CDK's command, signs by the Date of the answers that it gets."""
+    _app.formatdate = lambda usegmt: formatdate(clock.MACHINE.time(), usegmt=usegmt)
+
+
 _keep_credentials_on_the_clock_of_the_machine()
+_date_answers_by_the_clock_of_the_machine()
 register_command("POST", "/_slipway/clock", _advance)
 register_view("/_slipway/clock", lambda: {"now": clock.now(), "is_awaited": clock.is_awaited()})

@@ -14,6 +14,7 @@ from local_cloud.emulator import (
     logs,
     s3,
     servicequotas,
+    signatures,
     sns,
     sqs,
     stack_creation,
@@ -33,6 +34,7 @@ def install(emulator_only: tuple[str, ...]) -> None:
     lambda_.install(emulator_only)
     for module in (
         iam,
+        signatures,
         change_sets,
         conditions,
         apigateway,

@@ -2,7 +2,9 @@
 
 import json
 import threading
+import urllib.request
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 import pytest
 
@@ -57,6 +59,13 @@ def test_the_time_that_is_left_counts_on_the_same_clock(seen: dict[str, float]) 
 
 def test_the_clock_is_ahead_of_the_machine(seen: dict[str, float]) -> None:
     assert seen["now"] > datetime.now(UTC).timestamp() + 3000
+
+
+def test_answers_are_dated_by_the_machine(seen: dict[str, float], bare_cloud: LocalCloud) -> None:
+    """SDKs that correct their clock by this header would sign for the future."""
+    with urllib.request.urlopen(f"{bare_cloud.url}/_ministack/health") as answer:
+        dated = parsedate_to_datetime(answer.headers["Date"])
+    assert dated.timestamp() < seen["now"] - 3000
 
 
 def test_events_of_a_stack_are_on_the_same_clock(seen: dict[str, float], bare_cloud: LocalCloud) -> None:

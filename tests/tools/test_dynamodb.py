@@ -1,4 +1,7 @@
-"""DynamoDB tables get the settings of their template that MiniStack leaves out."""
+"""DynamoDB tables get the settings of their template that MiniStack leaves out; transactions may be repeated."""
+
+import pytest
+from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
 from support.small_stacks import REGION, create, delete, resource
@@ -25,3 +28,19 @@ def test_a_deleted_table_is_not_found_by_its_tags(bare_cloud: LocalCloud) -> Non
     assert len(tagging.get_resources(**wanted)["ResourceTagMappingList"]) == 1
     delete(bare_cloud, "passing")
     assert tagging.get_resources(**wanted)["ResourceTagMappingList"] == []
+
+
+def test_a_repeated_transaction_is_compared_as_it_was_sent(bare_cloud: LocalCloud) -> None:
+    name = create(bare_cloud, "repeating", {"Table": resource("DynamoDB::Table", TABLE)})["Table"]
+    dynamodb = bare_cloud.client("dynamodb", region=REGION)
+
+    def put(number: str) -> int:
+        item = {"pk": {"S": "row"}, "value": {"N": number}, "values": {"NS": [number]}}
+        dynamodb.transact_write_items(
+            TransactItems=[{"Put": {"TableName": name, "Item": item}}], ClientRequestToken="same"
+        )
+        return 200
+
+    assert (put("1.120"), put("1.120")) == (200, 200)
+    with pytest.raises(ClientError, match="IdempotentParameterMismatch"):
+        put("1.130")
