@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,7 +13,7 @@ from typing import Any
 from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_file import DeploymentError, overlay_of, sets_over_base
 from llm_hosting.deployment_paths import UnknownDeploymentError, stack_name
-from llm_hosting.finding import LEVELS
+from llm_hosting.finding import Finding
 from llm_hosting.model_lock import ModelLock
 from llm_hosting.preflight.model_rules import gated_model_needs_token
 from llm_hosting.preflight.report import Report, build_report, unreadable
@@ -62,6 +63,7 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
             return 2
     if options.account:
         results = [_with_account(each) for each in results]
+    results = [each.named for each in results]
     reports = [each.report for each in results]
     if options.as_json:
         content = [_as_json(report) for report in reports]
@@ -82,19 +84,9 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
 def _checked(name: str, root: Path, handlers: Sequence[str], options: Options) -> CheckResult:
     with TemporaryDirectory() as folder:  # for a file that nobody wrote
         about = subject(name, root, Path(folder), types=options.on, engine=options.engine, hub=options.hub)
-        result = check(about.path, handlers, options.region, about.lock)
+        result = check(about.path, handlers, options.region, about.lock, is_written=about.is_written)
     report = replace(result.report, facts=f"{result.report.facts}{about.note}")
-    return replace(result, report=report if about.is_written else _of_model_alone(report))
-
-
-def _of_model_alone(report: Report) -> Report:
-    """The secret with a token is for a file to name: that it is missing refuses no type."""
-    findings = [
-        replace(each, level="warning") if each.rule == gated_model_needs_token.id else each for each in report.findings
-    ]
-    findings.sort(key=lambda each: LEVELS.index(each.level))
-    is_refused = any(each.level == "error" for each in findings)
-    return replace(report, findings=findings, verdict="refused" if is_refused else "ready")
+    return replace(result, report=report, command_name=shlex.quote(name) if about.is_written else "")
 
 
 def _with_account(result: CheckResult) -> CheckResult:
@@ -107,16 +99,24 @@ def _with_account(result: CheckResult) -> CheckResult:
     return replace(result, report=add_account_findings(result.deployment, result.report, account))
 
 
-def check(path: Path, handlers: Sequence[str], region: str | None = None, lock: ModelLock | None = None) -> CheckResult:
+def check(
+    path: Path,
+    handlers: Sequence[str],
+    region: str | None = None,
+    lock: ModelLock | None = None,
+    *,
+    is_written: bool = True,
+) -> CheckResult:
     """Every problem of a file: of its shape, and of every rule that can still be judged.
 
-    region: where, if the file names none. lock: taken for the lock file.
+    region: where, if the file names none. lock: taken for the lock file. is_written: as in `Subject`.
     """
     name, validation = stack_name(path), validate_file(path, handlers, region, lock)
     if validation.resolution is None:
         return CheckResult(unreadable(name, validation.findings), None)
     deployment = validation.resolution.deployment
-    report = build_report(name, validation.resolution, validation.findings)
+    findings = validation.findings if is_written else [_of_model_alone(each) for each in validation.findings]
+    report = build_report(name, validation.resolution, findings)
     not_checked = [line for line in report.not_checked if is_used(line.partition(":")[0], deployment)]
     report = replace(report, not_checked=not_checked)
     if overlay := overlay_of(path):
@@ -124,6 +124,11 @@ def check(path: Path, handlers: Sequence[str], region: str | None = None, lock: 
         sets = [each for each in sets_over_base(overlay, deployment) if each.field not in refused]
         report = replace(report, extends=overlay.base.stem, sets=sets)
     return CheckResult(report, deployment)
+
+
+def _of_model_alone(finding: Finding) -> Finding:
+    """The secret with a token is for a file to name: that it is missing refuses no type."""
+    return replace(finding, level="warning") if finding.rule == gated_model_needs_token.id else finding
 
 
 def _as_json(report: Report) -> dict[str, Any]:

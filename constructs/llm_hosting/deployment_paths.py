@@ -3,7 +3,10 @@
 import contextlib
 import difflib
 import os
+import shlex
 from pathlib import Path
+
+_OURS = Path(__file__).parents[2] / "deployments"
 
 
 class UnknownDeploymentError(Exception):
@@ -48,9 +51,9 @@ def stack_name(path: Path) -> str:
 
 
 def spoken_name(path: Path) -> str:
-    """As the command line takes it: `<base>/<overlay>` for an overlay."""
-    base = base_of(path)
-    return f"{base.stem}/{path.stem}" if base else path.stem
+    """As the command line takes it: `<base>/<overlay>` for an overlay, the path of a file that is not in our folder."""
+    own = Path(os.path.abspath(path))
+    return own.relative_to(_OURS).with_suffix("").as_posix() if own.is_relative_to(_OURS) else shlex.quote(str(path))
 
 
 def same_stack(path: Path, folder: Path) -> Path | None:

@@ -1,11 +1,12 @@
 """A problem of a deployment and its fix."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Level = Literal["error", "warning", "unknown", "note"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "unknown", "note")
 SCHEMA = "schema"  # the rule of findings about the file itself
+_NAME = "<name>"  # in the commands of a fix: rules do not know the deployment's name
 
 
 @dataclass(frozen=True)
@@ -34,3 +35,7 @@ class Finding:
     def message(self) -> str:
         """Problem and fix as one sentence."""
         return f"{self.problem}; {self.fix}." if self.fix else f"{self.problem}."
+
+    def named(self, name: str) -> "Finding":
+        """With the deployment's name in the commands of the fix, ready to be copied."""
+        return replace(self, fix=self.fix.replace(_NAME, name))

@@ -70,4 +70,4 @@ def _with(report: Report, found: Sequence[Finding]) -> Report:
     if any(finding.level == "error" for finding in findings):
         return replace(report, findings=findings, verdict="refused")
     is_answered = all(finding.field != NOT_ASKED for finding in findings)
-    return replace(report, findings=findings, verdict="ready" if is_answered else "not asked")
+    return replace(report, findings=findings, verdict=report.verdict if is_answered else "not asked")

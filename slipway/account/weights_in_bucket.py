@@ -49,7 +49,9 @@ def weights_in_bucket(deployment: Deployment, report: Report, account: Account) 
         yield from _copied(deployment, weights, objects)
     else:
         yield Finding(
-            _FIELD, f"{weights} holds no objects", "copy the weights there, by `python -m slipway stage` for example"
+            _FIELD,
+            f"{weights} holds no objects",
+            "copy the weights there, by `python -m slipway stage <name>` for example",
         )
     if deployment.lock and objects:
         yield from _other_than_locked(deployment.lock, weights, manifest, objects)
@@ -84,7 +86,7 @@ def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, in
         yield Finding(
             _FIELD,
             f"the staging of {manifest.model} to {manifest.weights} is not complete",
-            "run `python -m slipway stage` again, which goes on where it ended",
+            "run `python -m slipway stage <name>` again, which goes on where it ended",
         )
         return
     wanted = {file.path: file.size for file in manifest.files}

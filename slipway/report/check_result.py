@@ -1,6 +1,6 @@
 """The outcome of checking one deployment file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llm_hosting.deployment import Deployment
 from llm_hosting.preflight.report import Report
@@ -8,7 +8,20 @@ from llm_hosting.preflight.report import Report
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The report on one file; deployment: None = the file could not be read as one."""
+    """The report on one file.
+
+    deployment: None = the file could not be read as one. command_name: of the deployment in commands; empty = there is
+    no file.
+    """
 
     report: Report
     deployment: Deployment | None
+    command_name: str = ""
+
+    @property
+    def named(self) -> "CheckResult":
+        """With the commands of all fixes ready to be copied."""
+        if not self.command_name:
+            return self
+        findings = [each.named(self.command_name) for each in self.report.findings]
+        return replace(self, report=replace(self.report, findings=findings))

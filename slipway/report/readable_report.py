@@ -21,6 +21,7 @@ _LABELS = {"error": "refused", "warning": "warning", "unknown": "unknown", "note
 _VERDICT_STYLES = {
     "ready": "bold black on green",
     "refused": "bold white on red",
+    "not checked": "bold black on yellow",
     "not asked": "bold black on cyan",
 }
 _STYLES = {"error": "bold red", "warning": "bold yellow", "unknown": "bold cyan", "note": "dim", "ok": "green"}
@@ -172,13 +173,12 @@ def _rest(report: Report, *, verbose: bool) -> Iterator[tuple[Text, RenderableTy
 
 
 def _sum(results: Sequence[CheckResult]) -> Text:
-    names: dict[str, list[str]] = {"ready": [], "refused": [], "not asked": []}
+    names: dict[str, list[str]] = {verdict: [] for verdict in _VERDICT_STYLES}
     for result in results:
         names[result.report.verdict].append(result.report.name)
-    ready = f"{len(names['ready'])} ready, {len(names['refused'])} refused"
-    refused = f": {', '.join(names['refused'])}" if names["refused"] else ""
-    unasked = f"; {len(names['not asked'])} not asked: {', '.join(names['not asked'])}" if names["not asked"] else ""
-    return Text(f"{ready}{refused}{unasked}", "bold")
+    ready = f"{len(names.pop('ready'))} ready"
+    others = [f"{len(each)} {verdict} ({', '.join(each)})" for verdict, each in names.items() if each]
+    return Text(", ".join([ready, *others]), "bold")
 
 
 def _grid(lines: Iterable[tuple[Text, RenderableType]]) -> RenderableType:

@@ -56,7 +56,8 @@ ALLOWED: dict[str, set[str]] = {
     "llm_hosting.resolution": DECLARATIONS,
     "llm_hosting.preflight": {
         *(*DECLARATIONS, *RESOLVED),
-        *("llm_hosting.deployment_file", "llm_hosting.locked_deployment", "llm_hosting.overlay"),
+        *("llm_hosting.deployment_file", "llm_hosting.deployment_paths", "llm_hosting.locked_deployment"),
+        "llm_hosting.overlay",
     },
     "llm_hosting.portable": {*DECLARATIONS, *RESOLVED, "llm_hosting.archive", "llm_hosting.preflight"},
     "llm_hosting": {*DECLARATIONS, *CDK, *RESOLVED, "llm_hosting.archive"},  # the constructs

@@ -6,20 +6,18 @@ from functools import cache
 
 from .models import model_shapes
 
-_LIKE, _MISSPELT = 0.5, 0.85  # difflib's ratio, of whole names and of single words
+_MISSPELT = 0.85  # difflib's ratio, of single words
 
 
 @cache
 def nearest_known(hub_id: str) -> str | None:
-    """The catalog's id with the most similar name, word by word; None = none is similar."""
-    words = _words(hub_id)[1]
+    """The catalog's id whose whole name is a part of this one, the longest; None = there is none.
 
-    def likeness(known: str) -> tuple[float, bool]:
-        theirs = _words(known)[1]
-        return SequenceMatcher(None, words, theirs).ratio(), words[:1] == theirs[:1]
-
-    near = max(_known(), key=likeness)
-    return near if likeness(near)[0] >= _LIKE else None
+    A model that was made from another usually keeps its name and adds words of its own.
+    """
+    name = _bare_name(hub_id)
+    near = [known for known in _known() if f"-{_bare_name(known)}-" in f"-{name}-"]
+    return max(near, key=lambda known: len(_bare_name(known)), default=None)
 
 
 @cache
@@ -35,6 +33,11 @@ def probably_meant(hub_id: str) -> str | None:
 
 def _known() -> list[str]:
     return [known for shape in model_shapes() for known in shape.ids]
+
+
+def _bare_name(hub_id: str) -> str:
+    """Without the owner, in lower case, its words separated by hyphens."""
+    return hub_id.lower().rpartition("/")[2].replace("_", "-")
 
 
 def _is_near(given: str, known: str) -> bool:

@@ -60,26 +60,41 @@ def architecture_fits_engine(resolution: Resolution) -> Iterator[Finding]:
 
 @unknown
 def model_is_known(resolution: Resolution) -> Iterator[Finding]:
-    """A lock file says what a model is, or the catalog's row of its very id; a name like another's proves nothing."""
+    """A lock file says what a model is, or the catalog's row of its very id; a name like another's proves nothing.
+
+    Without either, or without the size of its weights, the verdict is "not checked".
+    """
     container, name = resolution.container, resolution.container.model_id
-    library, architecture = container.library, container.shape.architecture if container.shape else ""
     if container.shape is None:
         yield _unknown_model(container)
-    elif container.lock and container.lock.packing and container.shape.weights_in_gb:
-        problem = (
-            f"the form of {container.lock.packing!r} in its files is not in the catalog, so memory is that of the "
-        )
-        problem += f"files, and whether {container.engine} runs it is not checked"
-        yield Finding("model.quantization", problem, f"look at the files of {name}")
+    elif _has_packed_files(container):
+        return
     elif container.parameters_in_billions is None:
         problem = f"is not known for {name}, so memory, disk and start-up are not checked"
         yield Finding("model.parameters_in_billions", problem, "set it")
     elif container.unknown_format:
         problem = f"{container.unknown_format!r} is a format of unknown size, so memory is not checked"
         yield Finding("model.quantization", problem, f"look at the files of {name}")
-    elif library and architecture not in library.known and _reason_against(container) is None:
-        problem = f"whether {container.engine} runs {architecture} is not in the catalog"
+
+
+@unknown
+def support_is_known(resolution: Resolution) -> Iterator[Finding]:
+    """Engines run more architectures and formats than the catalog lists for them."""
+    container, library, shape = resolution.container, resolution.container.library, resolution.container.shape
+    if container.lock and _has_packed_files(container):
+        problem = f"the form of {container.lock.packing!r} in its files is not in the catalog, so memory is that of "
+        problem += f"the files, and whether {container.engine} runs it is not checked"
+        yield Finding("model.quantization", problem, f"look at the files of {container.model_id}")
+    elif library and shape and shape.architecture not in library.known and _reason_against(container) is None:
+        problem = f"whether {container.engine} runs {shape.architecture or 'a model that names no architecture'} is "
+        problem += "not in the catalog"
         yield Finding("serving.engine", problem, "look at its list of models")
+
+
+def _has_packed_files(container: Container) -> bool:
+    """Whether the lock finds a format that the catalog does not have, in files of known size."""
+    lock = container.lock
+    return lock is not None and lock.packing is not None and bool(lock.shape.weights_in_gb)
 
 
 def _unknown_model(container: Container) -> Finding:
@@ -87,8 +102,8 @@ def _unknown_model(container: Container) -> Finding:
     size, near = container.parameters_in_billions, nearest_known(container.model_id)
     kind = container.unknown_format or container.quantization or container.dtype or "16-bit"
     is_sized = size is not None and not container.unknown_format
-    like = f" and is only like {near}, which proves nothing" if near else ""
-    unchecked = "its KV cache" if is_sized else "memory, disk, start-up, formats"
+    like = f"; its name is like that of {near}, which proves nothing" if near else ""
+    unchecked = "its context" if is_sized else "its weights, memory, context"
     taken = f", its memory as that of {size:g} billion {kind} parameters" if is_sized else ""
     return Finding(
         "model.id",
@@ -225,8 +240,8 @@ def gated_model_needs_token(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(
             "model.hub_token_secret_arn",
             f"is missing, and {container.model_id} is gated on the Hub",
-            "copy the weights to S3 once (`python -m slipway stage`) and set model.weights, or name the secret that "
-            "holds a token",
+            "copy the weights to S3 once (`python -m slipway stage <name>`) and set model.weights, or name the secret "
+            "that holds a token",
         )
 
 
@@ -239,7 +254,7 @@ def token_is_readable(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(
             "model.hub_token_secret_arn",
             "puts the token into the container's environment, readable for everyone who may describe the model",
-            "stage the weights to S3 (`python -m slipway stage`), which needs no token",
+            "stage the weights to S3 (`python -m slipway stage <name>`), which needs no token",
         )
 
 

@@ -10,9 +10,11 @@ from ..overlay import SetOverBase
 from ..resolution import Placement, Resolution
 from ..resolution.memory import GB, weights_in_files
 from .estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
-from .model_rules import gated_model_needs_token
+from .model_rules import gated_model_needs_token, model_is_known
 from .rule import RULES
 from .suitable_type import OTHER_MACHINES, suitable_type
+
+Verdict = Literal["refused", "ready", "not checked", "not asked"]
 
 VCPU_QUOTA = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"  # L-1216C47A of EC2, in vCPUs
 COPIES_DURING_UPDATE = 2  # blue and green fleets run side by side until the old one ends
@@ -65,7 +67,8 @@ class Quota:
 
 @dataclass(frozen=True)
 class Report:
-    """verdict: `refused` = it cannot work, `ready` = no rule objects, `not asked` = nor did AWS answer every question.
+    """verdict: `refused` = it cannot work; else `not asked` = AWS did not answer every question, `not checked` = nobody
+    knows the model or the size of its weights, `ready` = no rule objects.
 
     passed: ids of the rules without a finding. not_checked: questions that only the account answers.
     facts: where those of the model come from. account: id, region and caller, once they were asked.
@@ -75,7 +78,7 @@ class Report:
     """
 
     name: str
-    verdict: Literal["refused", "ready", "not asked"]
+    verdict: Verdict
     findings: list[Finding]
     model: str = ""
     engine: str = ""
@@ -129,7 +132,7 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
         facts=facts_of(resolution),
         mode=deployment.hosting.mode,
         region=deployment.region,
-        verdict="refused" if any(finding.level == "error" for finding in findings) else "ready",
+        verdict=_verdict(resolution, findings),
         findings=sorted(findings, key=lambda finding: LEVELS.index(finding.level)),
         silenced=silenced,
         passed=[rule.id for rule in RULES if rule.id not in speaking and rule.id not in silenced],
@@ -138,6 +141,14 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
         not_checked=list(NOT_CHECKED),
         suitable_type=_suitable_type(resolution, speaking),
     )
+
+
+def _verdict(resolution: Resolution, findings: Collection[Finding]) -> Verdict:
+    if any(finding.level == "error" for finding in findings):
+        return "refused"
+    is_silenced = model_is_known.id in resolution.deployment.preflight.silenced  # which makes no model known
+    unknown = model_is_known.findings(resolution) if is_silenced else findings
+    return "not checked" if any(finding.rule == model_is_known.id for finding in unknown) else "ready"
 
 
 def _suitable_type(resolution: Resolution, speaking: Collection[str]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..deployment_file import DeploymentError, overlay_of, parse
+from ..deployment_paths import spoken_name
 from ..finding import Finding
 from ..locked_deployment import locked
 from ..model_lock import ModelLock
@@ -106,14 +107,16 @@ def _validated(path: Path, handlers: Collection[str], region: str | None, lock: 
 
 
 def load(path: Path, handlers: Collection[str]) -> tuple[Resolution, list[Finding]]:
-    """The resolution of a deployment file, and its findings.
+    """The resolution of a deployment file, and its findings, which name it.
 
     Raises DeploymentError with all problems.
     """
     validation = validate_file(path, handlers)
+    named = [each.named(spoken_name(path)) for each in validation.findings]
     if validation.errors or validation.resolution is None:
-        raise DeploymentError(path, [f"{each.place}: {each.message}" for each in validation.errors])
-    return validation.resolution, validation.findings
+        problems = [f"{each.place}: {each.message}" for each in named if each.level == "error"]
+        raise DeploymentError(path, problems)
+    return validation.resolution, named
 
 
 def _is_below(finding: Finding, refused: Collection[Finding]) -> bool:

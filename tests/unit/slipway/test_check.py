@@ -139,6 +139,22 @@ def test_warnings_change_the_exit_status_only_when_asked(write: Any) -> None:
     assert check(write(HEALTHY), strict=True) == 0, "a note is no doubt"
 
 
+def test_a_model_that_nobody_knows_is_not_ready(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write({"model": {"id": "nobody/knows-this"}, "hosting": {"instance_type": "ml.g6.xlarge"}})
+    assert check(path) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(" NOT CHECKED  mine: ")
+    assert "its weights, memory, context and whether lmi-vllm runs it are not checked" in words(said)
+    assert check(path, "qwen3-4b") == 0
+    assert capsys.readouterr().out.endswith("1 ready, 1 not checked (mine)\n")
+    assert check(path, as_json=True) == 0
+    report = json.loads(capsys.readouterr().out)
+    (finding,) = (each for each in report["findings"] if each["rule"] == "model-is-known")
+    assert report["verdict"] == "not checked"
+    assert finding["fix"].startswith(f"run `python -m slipway lock {path}`, ")
+    assert check(path, strict=True) == 1
+
+
 def test_a_misspelt_name_is_offered_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert check("qwen3-4B") == 2
     assert "There is no deployment 'qwen3-4B'. Did you mean qwen3-4b? Use " in capsys.readouterr().err
@@ -180,7 +196,7 @@ def test_several_are_reported_one_after_another_and_counted(write: Any, capsys: 
         "bad:",
         "qwen3-4b:",
     ]
-    assert said.endswith("2 ready, 1 refused: bad\n")
+    assert said.endswith("2 ready, 1 refused (bad)\n")
 
 
 def test_every_rule_is_listed_on_demand_with_its_sentence(write: Any, capsys: pytest.CaptureFixture[str]) -> None:

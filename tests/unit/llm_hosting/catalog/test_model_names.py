@@ -10,11 +10,15 @@ from llm_hosting.catalog.model_names import nearest_known, probably_meant
     [
         ("my-org/Qwen3-8B-tuned", "Qwen/Qwen3-8B"),
         ("my-org/meta-llama-3.1-8b-tuned", "meta-llama/Meta-Llama-3.1-8B"),
-        ("my-org/Mistral-7B-tuned-v1", "mistralai/Mistral-7B-v0.1"),
+        ("my-org/our_qwen2.5_7b_instruct", "Qwen/Qwen2.5-7B-Instruct"),
+        ("my-org/Qwen3-8B", "Qwen/Qwen3-8B"),
+        ("my-org/Qwen3-9B-tuned", None),  # another size
+        ("my-org/Qwen3-8B.5-tuned", None),  # of which the known name is no whole part
+        ("acme/unheard-V2", None),
         ("nobody/knows-this", None),
     ],
 )
-def test_the_most_similar_name_is_found(hub_id: str, near: str | None) -> None:
+def test_a_name_is_like_the_longest_known_one_that_it_holds_whole(hub_id: str, near: str | None) -> None:
     assert nearest_known(hub_id) == near
 
 

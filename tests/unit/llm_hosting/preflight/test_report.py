@@ -35,7 +35,26 @@ def test_a_deployment_that_no_rule_objects_to_is_ready() -> None:
 
 def test_neither_warnings_nor_unknowns_refuse() -> None:
     assert report({"api": {"auth": "api-key"}}).verdict == "ready"
-    assert report({"model": {"id": "nobody/knows-this"}}).verdict == "ready"
+    assert report({"model": {"id": "stabilityai/stablelm-zephyr-3b"}, "serving": {"engine": "tgi"}}).verdict == "ready"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model": {"id": "nobody/knows-this"}},
+        {"model": {"id": "nobody/knows-this", "parameters_in_billions": 7}},
+        {"model": {"id": "nobody/knows-this"}, "lock": {"architecture": "Qwen3ForCausalLM"}},
+        {"model": {"id": "nobody/knows-this"}, "preflight": {"silenced": {"model-is-known": "it is one of our own"}}},
+    ],
+    ids=["unknown", "of a size set by hand", "of unknown size", "silenced"],
+)
+def test_a_model_that_nobody_knows_is_not_checked(changes: Changes) -> None:
+    assert report(changes).verdict == "not checked"
+
+
+def test_an_error_of_an_unknown_model_refuses() -> None:
+    changes: Changes = {"model": {"id": "nobody/knows-this"}, "serving": {"tensor_parallel_degree": 2}}
+    assert report(changes).verdict == "refused"
 
 
 def test_one_error_refuses() -> None:

@@ -12,6 +12,7 @@ from llm_hosting.archive import handler_folders
 from llm_hosting.catalog.instances import instances
 from llm_hosting.deployment import Deployment
 from llm_hosting.deployment_file import DeploymentError
+from llm_hosting.deployment_paths import spoken_name
 from llm_hosting.preflight.rule import RULES
 from llm_hosting.preflight.validation import load, validate
 from llm_hosting.resolution import resolve
@@ -132,6 +133,15 @@ def test_an_own_handler_has_to_be_one_of_those_there_are(tmp_path: Path) -> None
         load(path, ["mini", "transformers"])
     with pytest.raises(DeploymentError, match="use one that exists"):
         load(path, [])
+
+
+def test_the_command_of_a_fix_names_the_deployment(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("model: {id: nobody/knows-this}\nhosting: {instance_type: ml.g6.xlarge}\n")
+    _, found = load(path, [])
+    (finding,) = (each for each in found if each.rule == "model-is-known")
+    assert f"run `python -m slipway lock {path}`" in finding.message
+    assert spoken_name(ROOT / "deployments/qwen3-4b/prod.yaml") == "qwen3-4b/prod"
 
 
 @given(any_deployment=deployments())

@@ -83,7 +83,7 @@ def test_a_format_of_unknown_size_stays_unknown(hub: HubServer, deployment: Path
     hub.push(files(CONFIG | {"quantization_config": {"quant_method": "hqq", "bits": 3}}))
     assert locked(deployment)["packing"] == "hqq"
     assert resolution(deployment).container.unknown_format == "hqq"
-    assert any(each.rule == "model-is-known" for each in validate_file(deployment, []).findings)
+    assert any(each.rule == "support-is-known" for each in validate_file(deployment, []).findings)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_lock_of_another_model_or_revision_is_an_error(
     deployment.write_text(deployment.read_text().replace(f"{{id: {MODEL}}}", model))
     (finding,) = validate_file(deployment, []).errors
     assert says in finding.message
-    assert "python -m slipway lock tuned" in finding.message
+    assert f"python -m slipway lock {deployment}" in finding.message
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"version": 9}', b'{"version": 1, "model": "a/b"}'])
@@ -105,7 +105,7 @@ def test_a_broken_lock_is_an_error(deployment: Path, content: bytes) -> None:
     deployment.with_suffix(".lock.json").write_bytes(content)
     (finding,) = validate_file(deployment, []).errors
     assert "tuned.lock.json" in finding.message
-    assert "python -m slipway lock tuned" in finding.message
+    assert f"python -m slipway lock {deployment}" in finding.message
 
 
 def test_a_gated_model_needs_a_token_and_nothing_is_written(
