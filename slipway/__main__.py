@@ -58,7 +58,7 @@ def _parser() -> Parser:
     verbs = parser.add_subparsers(prog=prog, metavar="VERB", help=argparse.SUPPRESS)
     groups: dict[str, dict[str, str]] = {}
     for heading, adding in {
-        "Before a deploy": (_add_check, _add_lock, _add_stage, _add_local),
+        "Before a deploy": (_add_check, _add_lock, _add_stage, _add_local, _add_env),
         "Deploy (npx cdk deploy -c deployment=NAME)": (_add_doctor, _add_diff, _add_verify, _add_render, _add_fleet),
         "Run": (_add_call, _add_playground, _add_openapi, _add_list, _add_status, _add_logs),
         "Measure": (_add_bench,),
@@ -106,6 +106,17 @@ def _add_local(commands: Any) -> None:
     local.add_argument("--clock-speed", type=_speed, default=1, help="the cloud's clock runs so many times as fast")
     weights = "folder with a Hugging Face model that really answers; for deployments with hosting.mode: ec2"
     local.add_argument("--weights", type=Path, metavar="PATH", help=weights)
+
+
+def _add_env(commands: Any) -> None:
+    def run(given: argparse.Namespace) -> int:
+        from slipway import env
+
+        return env.run(ROOT, given.port)
+
+    text = 'for a shell beside `local`: eval "$(python -m slipway env)"'
+    env = _add(commands, "env", text, run, more="prints what the operator's verbs, curl and the CDK need there")
+    env.add_argument("--port", type=_port, help="of the local cloud (default 4566, or the only one that runs)")
 
 
 def _add_check(commands: Any) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import signal
 import sys
 import time
@@ -31,6 +30,8 @@ from slipway.deployed_stack import existing_stack, find_stack
 from slipway.hosting.hosting import hosting_of
 from slipway.playground import SigningProxy
 from slipway.prompt import text_of
+from slipway.running_cloud import DEFAULT_PORT, announced
+from slipway.steps import Steps
 
 PROMPT = "A list of the functions that"
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -49,7 +50,7 @@ def run(deployment: str, port: int, clock_speed: float, weights: Path | None = N
 
     Returns the exit status: 0 after Ctrl-C, 1 after a problem, which was printed, 2 for an unknown deployment."""
     signal.signal(signal.SIGTERM, _interrupt)
-    progress = _Progress()
+    progress = Steps()
     try:
         path = find(deployment, ROOT / "deployments")
         resolution, findings = load(path, handler_folders(ROOT / "model_src"))
@@ -79,13 +80,11 @@ def run(deployment: str, port: int, clock_speed: float, weights: Path | None = N
             progress.end()
             print(f"\n  question  {PROMPT} ...")
             print(f"  answer    {status}: {text_of(answer) or answer}\n")
-            print(*_exports(cloud, client), "", sep="\n")
-            print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
-            print(f"\npython -m slipway verify {stacks[-1].name}\n")
-            with _playground(cloud, stacks[-1].name, region) as proxy:
-                print(f"playground  {proxy.url}")
+            with announced(ROOT, port, _variables(cloud, client)), _playground(cloud, stacks[-1].name, region) as proxy:
+                print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
+                print(f"\nplayground  {proxy.url}")
                 print(f"openapi     {proxy.url}openapi.json\n")
-                print(*proxy.for_openai, "", sep="\n")
+                print(*_other_shell(port, stacks[-1].name), *proxy.for_openai, "", sep="\n")
                 print("Ctrl-C stops it.", flush=True)
                 _stay(cloud)
     except KeyboardInterrupt:
@@ -107,7 +106,7 @@ def run(deployment: str, port: int, clock_speed: float, weights: Path | None = N
     return 0
 
 
-def _deploy(cloud: LocalCloud, stacks: list[Stack], progress: "_Progress") -> dict[str, str]:
+def _deploy(cloud: LocalCloud, stacks: list[Stack], progress: Steps) -> dict[str, str]:
     """Outputs of the last."""
     outputs: dict[str, str] = {}
     for stack in stacks:
@@ -119,29 +118,6 @@ def _deploy(cloud: LocalCloud, stacks: list[Stack], progress: "_Progress") -> di
             _show_last_lines(cloud, stack)
             raise
     return outputs
-
-
-class _Progress:
-    """The current step on one line; on a terminal the line is rewritten in place."""
-
-    def __init__(self) -> None:
-        self._start, self._terminal = time.monotonic(), sys.stderr.isatty()
-
-    def __call__(self, what: str) -> None:
-        line = f"[{time.monotonic() - self._start:5.1f} s] {what}"
-        if self._terminal:
-            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
-        else:
-            print(line, file=sys.stderr, flush=True)
-
-    def detail(self, what: str) -> None:
-        """A detail of the current step, on terminals only."""
-        if self._terminal:
-            self(what)
-
-    def end(self) -> None:
-        if self._terminal:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _question(stacks: list[Stack]) -> dict[str, Any]:
@@ -174,12 +150,12 @@ def _check_weights(weights: Path, mode: str) -> None:
         )
 
 
-def _exports(cloud: LocalCloud, client: ApiClient) -> list[str]:
-    """Lines to paste into a shell, after which the operator's commands and the calls in our documentation work there.
+def _variables(cloud: LocalCloud, client: ApiClient) -> dict[str, str]:
+    """With them the operator's commands, the CDK's, and the calls in our documentation work in another shell.
 
     The key is that of the user who deploys: it may do everything here, and call the API.
     """
-    variables = {
+    return {
         "API_URL": client.url,
         "AWS_ENDPOINT_URL": cloud.url,
         "AWS_REGION": client.region,
@@ -187,10 +163,21 @@ def _exports(cloud: LocalCloud, client: ApiClient) -> list[str]:
         "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
         "AWS_SECRET_ACCESS_KEY": cloud.deployer.secret_access_key,
         "AWS_SESSION_TOKEN": "",  # one of AWS's would make the signature wrong
+        "NO_PROXY": os.environ["NO_PROXY"],
+        "no_proxy": os.environ["no_proxy"],
+        **({"API_KEY": client.api_key} if client.api_key else {}),
     }
-    if client.api_key:
-        variables["API_KEY"] = client.api_key
-    return [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+
+
+def _other_shell(port: int, name: str) -> list[str]:
+    """Lines to paste into another shell."""
+    chosen = "" if port == DEFAULT_PORT else f" --port {port}"
+    return [
+        "In another shell, in this folder (npx cdk needs `make setup` first):\n",
+        "source .venv/bin/activate",
+        f'eval "$(python -m slipway env{chosen})"',
+        f"python -m slipway verify {name}",
+    ]
 
 
 def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> list[str]:

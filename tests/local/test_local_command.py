@@ -96,7 +96,7 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     assert answers[0][0]["generated_text"]
     assert answers[1]["output"][0]["generated_text"]
     assert answers[2]["status"] == "InService"
-    exports = [line for line in printed.splitlines() if line.startswith("export ")]
+    exports = [line for line in printed.splitlines() if line.startswith("eval ")]
     assert called_as_in_the_readme(exports)[0]["generated_text"]
     (verify,) = (line for line in printed.splitlines() if line.startswith("python -m slipway verify "))
     assert "FAILED" not in pasted(*exports, f"{verify} 2>&1")
@@ -285,7 +285,8 @@ def test_a_deployment_that_names_its_region_is_deployed_there(tmp_path: Path) ->
     (path := tmp_path / "european.yaml").write_text(f"{GPT2.read_text()}region: eu-west-1\n")
     with started(str(path)) as (_, printed):
         assert "answer    200" in printed
-        assert "export AWS_REGION=eu-west-1" in printed
+        (line,) = (line for line in printed.splitlines() if line.startswith("eval "))
+        assert pasted(line, "echo $AWS_REGION $AWS_DEFAULT_REGION") == "eu-west-1 eu-west-1\n"
 
 
 def test_an_unknown_deployment_is_offered_the_nearest() -> None:
