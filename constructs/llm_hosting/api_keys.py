@@ -17,6 +17,7 @@ _MEMORY_IN_MB = 128  # it hashes one key
 # expires, and limits of a new template, wait for this.
 _ANSWER_KEPT = cdk.Duration.minutes(5)
 _KEY = "[A-Za-z0-9]{20,128}"  # API Gateway makes keys of 40 characters and takes 20 to 128
+_BEARER = "[Bb][Ee][Aa][Rr][Ee][Rr]"  # a scheme has no case (RFC 9110, 11.1)
 _NO_RETRY = "Called synchronously by API Gateway only: it refuses the caller."
 
 
@@ -53,7 +54,7 @@ class ApiKeys(Construct):
     @cached_property
     def as_bearer(self) -> apigateway.IAuthorizer:
         """Takes `Authorization: Bearer`, as clients of OpenAI send it."""
-        return self._authorizer("BearerAuthorizer", "Authorization", f"^Bearer {_KEY}$")
+        return self._authorizer("BearerAuthorizer", "Authorization", f"^{_BEARER} +{_KEY}$")
 
     def _authorizer(self, construct_id: str, header: str, pattern: str) -> apigateway.IAuthorizer:
         return apigateway.TokenAuthorizer(

@@ -20,7 +20,7 @@ class NamedKey:
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> "NamedKey | None":
-        """context: the authorizer's, whose values API Gateway makes texts of. None: the key has no name."""
+        """context: the authorizer's, of texts. None: the key has no name."""
         if not context.get("key"):
             return None
         minute, month, expires = (context.get(name) for name in ("tokens_per_minute", "tokens_per_month", "expires"))

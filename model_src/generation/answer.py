@@ -20,8 +20,15 @@ def answer(request: Request, rows: Sequence[Row], model: LanguageModel) -> Any:
     for index, prompt in enumerate(request.prompts):
         own = rows[index * request.samples : (index + 1) * request.samples]
         before = prompt if request.full_text else ""
-        by_prompt.append([{"generated_text": before + row.text} for row in own])
+        by_prompt.append([{"generated_text": before + row.text} | _details(request, row) for row in own])
     return by_prompt if request.is_list else by_prompt[0]
+
+
+def _details(request: Request, row: Row) -> dict[str, Any]:
+    if not request.details:
+        return {}
+    counts = {"prompt_tokens": len(row.prompt), "generated_tokens": len(row.tokens)}
+    return {"details": {"finish_reason": row.ended, **counts}}
 
 
 def _chat_completion(rows: Sequence[Row], model_name: str) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Request:
     """form: the key that held the prompt. prompts: texts, or messages as the only one. is_list: answered by a list.
 
     length: the most tokens of an answer; None = the model's default. seed: of the first sample, the next has one more;
-    None = random. full_text: answers begin with their prompt.
+    None = random. full_text: answers begin with their prompt. details: answers say how they ended, and count tokens.
     """
 
     form: str
@@ -53,6 +53,7 @@ class Request:
     seed: int | None
     stop: tuple[str, ...]
     full_text: bool
+    details: bool
     template_arguments: Mapping[str, Any]
 
 
@@ -75,6 +76,7 @@ def parse(body: bytes, defaults: Sampling) -> Request:
         seed=reader.read(_whole(0, 2**62), "seed"),
         stop=reader.read(_stop, *(("stop", "stop_sequences") if form == "inputs" else ("stop",))) or (),
         full_text=form == "inputs" and bool(reader.read(_flag, "return_full_text")),
+        details=form == "inputs" and bool(reader.read(_flag, "details")),
         template_arguments=(reader.read(_arguments, "chat_template_kwargs") if form == "messages" else None) or {},
     )
     reader.demand_all_known(also=_IGNORED if form != "inputs" else set())

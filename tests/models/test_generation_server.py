@@ -68,6 +68,16 @@ def test_a_list_of_inputs_gets_a_list_of_answers(server: GenerationServer, weigh
     assert answer == (200, [[{"generated_text": greedy(weights, each, 6)}] * 2 for each in (PROMPT, "def")])
 
 
+def test_details_say_how_a_sample_ended_and_count_its_tokens(server: GenerationServer, weights: Path) -> None:
+    prompt = len(transformers.AutoTokenizer.from_pretrained(weights)(PROMPT)["input_ids"])
+    stop = greedy(weights, PROMPT, 8)[:1]
+    for more, reason, most in (({}, "length", 8), ({"stop": stop}, "stop", 7)):
+        _, (answer,) = server.generate({"inputs": PROMPT, "parameters": {"max_new_tokens": 8, "details": True, **more}})
+        details = answer["details"]
+        assert (details["finish_reason"], details["prompt_tokens"]) == (reason, prompt)
+        assert 0 < details["generated_tokens"] <= most
+
+
 def test_messages_get_a_chat_completion(server: GenerationServer, weights: Path) -> None:
     parts = [{"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}]
     chat = {"messages": [{"role": "user", "content": parts}], "max_tokens": 7, "temperature": 0, "model": "any", "n": 2}

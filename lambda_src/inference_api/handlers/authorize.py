@@ -20,7 +20,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
     The key's first characters tell its name. An expired key is denied, and not by an error, which would be an alarm.
     """
-    key = event["authorizationToken"].removeprefix("Bearer ")
+    key = event["authorizationToken"].rpartition(" ")[2]
     of_key = _named.get(key[:PREFIX_LENGTH], {})
     effect = "Deny" if of_key.get("expires", inf) <= time.time() else "Allow"
     every_route = "/".join(event["methodArn"].split("/")[:2]) + "/*"
@@ -28,6 +28,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return {
         "principalId": sha256(key.encode()).hexdigest()[:32],
         "policyDocument": {"Version": "2012-10-17", "Statement": [statement]},
-        "context": of_key,
+        # API Gateway makes texts of numbers in its own way, "1.0E12" for example.
+        "context": {name: str(value) for name, value in of_key.items()},
         "usageIdentifierKey": key,
     }

@@ -9,6 +9,7 @@ from inference_api.errors import ApiError, EngineRuleError
 from inference_api.generation_parameters import check_names, check_parameters
 from inference_api.openai.call import Form, OpenAICall
 from inference_api.openai.inputs import as_inputs
+from inference_api.openai.neutral import asks_for_nothing
 from inference_api.request_body import RequestRules, check_request_body
 from inference_api.settings import Settings, settings
 
@@ -33,16 +34,18 @@ def read_call(body: bytes, content_type: str | None, *, chat: bool) -> OpenAICal
             echo = of_engine["inputs"]
     else:
         of_engine = _in_the_words_of_engines(document, rules)
+    dropped = {"stream"} if facts.keeps_model else {"stream", "model"}
+    if form not in facts.asks_usage and not facts.keeps_model:
+        dropped.add("stream_options")
+    of_engine = {name: value for name, value in of_engine.items() if name not in dropped}
+    of_engine = _without_neutral(of_engine, form, rules)
     try:
         _check_engine_rules(document, of_engine, form, rules)
     except EngineRuleError:
         if deployed_engine.serves():
             raise
-    dropped = {"stream"} if facts.keeps_model else {"stream", "model"}
-    if form not in facts.asks_usage and not facts.keeps_model:
-        dropped.add("stream_options")
     return OpenAICall(
-        document={name: value for name, value in of_engine.items() if name not in dropped},
+        document=of_engine,
         form=form,
         chat=chat,
         model=deployed.model_id,
@@ -105,6 +108,17 @@ def _in_the_words_of_engines(document: dict[str, Any], rules: RequestRules) -> d
     if found.get("top_p") == 1 and "exclusive_maximum" in rules.ranges.get("top_p", {}):
         del found["top_p"]
     return found
+
+
+def _without_neutral(of_engine: dict[str, Any], form: str, rules: RequestRules) -> dict[str, Any]:
+    """An engine that refuses unknown names gets none whose value asks for nothing."""
+    if rules.names is None:
+        return of_engine
+    where = "parameters" if form == "inputs" else ""
+    known = {name for each in rules.names[form][where and f"{where}."] for name in each.split()}
+    fields = of_engine[where] if where else of_engine
+    kept = {name: value for name, value in fields.items() if name in known or not asks_for_nothing(name, value)}
+    return {**of_engine, where: kept} if where else kept
 
 
 def _check_engine_rules(

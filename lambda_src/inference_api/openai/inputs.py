@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from inference_api.errors import ApiError
+from inference_api.openai.neutral import asks_for_nothing
 
 # OpenAI's names -> those of each kind of engine. TGI: GenerateParameters of its router; a rolling batch of LMI:
 # djl_python/rolling_batch; plain: keywords of transformers' generate; transformers: model_src/generation.
@@ -19,19 +20,11 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     "plain": {},
     "transformers": {"stop": "stop", "seed": "seed", "n": "num_return_sequences"},
 }
-_WITH_DETAILS = ("tgi", "rolling-batch")
-# Values that ask for nothing, of what else OpenAI's request has.
-_NEUTRAL: Mapping[str, tuple[Any, ...]] = {
-    "n": (1,),
-    "best_of": (1,),
-    "echo": (False,),
-    "logprobs": (),
-    "suffix": ("",),
-    "logit_bias": ({},),
-    "stop": ([], ""),
-    "seed": (),
-    "frequency_penalty": (0,),
-    "presence_penalty": (0,),
+_WITH_DETAILS = ("tgi", "rolling-batch", "transformers")
+# Of a completion's request; other names are the engine's own.
+_OF_OPENAI = {
+    *("n", "best_of", "echo", "logprobs", "suffix", "logit_bias", "stop", "seed"),
+    *("frequency_penalty", "presence_penalty"),
 }
 _OF_THE_ROUTE = ("prompt", "model", "stream", "stream_options", "user")
 
@@ -43,9 +36,9 @@ def as_inputs(document: Mapping[str, Any], kind: str, engine: str) -> dict[str, 
     """
     words, parameters = _SHARED | dict(_WORDS[kind]), {}
     for name, value in document.items():
-        if name in _OF_THE_ROUTE or value is None or value in _NEUTRAL.get(name, ()):
+        if name in _OF_THE_ROUTE or value is None or (name in _OF_OPENAI and asks_for_nothing(name, value)):
             continue
-        if name not in words and name in _NEUTRAL:
+        if name not in words and name in _OF_OPENAI:
             message = f"{name}: {engine} has no such parameter beside inputs, to which prompt is translated; remove it."
             raise ApiError(400, "invalid_parameter", message, field=name)
         parameters[words.get(name, name)] = [value] if name == "stop" and isinstance(value, str) else value

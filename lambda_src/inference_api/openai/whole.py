@@ -44,7 +44,7 @@ def from_value(value: Any, call: OpenAICall) -> dict[str, Any]:
         }
         for index, each in enumerate(texts)
     ]
-    counted = usage_of_details(texts[0].get("details") or {})
+    counted = usage_of_details(*(each.get("details") or {} for each in texts))
     return whole | {"choices": choices} | ({"usage": counted} if counted else {})
 
 
@@ -74,13 +74,18 @@ def finish_reason(details: Mapping[str, Any]) -> str | None:
     return _FINISH_REASONS.get(reason, reason) if isinstance(reason, str) else None
 
 
-def usage_of_details(details: Mapping[str, Any]) -> dict[str, Any] | None:
-    """OpenAI's object of what TGI and LMI say; None unless they count prompt and answer."""
-    generated = details.get("generated_tokens")
+def usage_of_details(*samples: Mapping[str, Any]) -> dict[str, Any] | None:
+    """OpenAI's object of what TGI, LMI and our own server say of all samples; None unless they count prompt and answer.
+
+    The samples have one prompt.
+    """
+    details = samples[0]
     prompt = details.get("input_length") or details.get("prompt_tokens") or len(details.get("prefill") or [])
-    if not isinstance(generated, int) or not isinstance(prompt, int) or not prompt:
+    generated: list[Any] = [each.get("generated_tokens") for each in samples]
+    if not isinstance(prompt, int) or not prompt or not all(isinstance(each, int) for each in generated):
         return None
-    return {"prompt_tokens": prompt, "completion_tokens": generated, "total_tokens": prompt + generated}
+    completion = sum(generated)
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
 def tokens_of(value: Mapping[str, Any]) -> tuple[int, int] | None:

@@ -18,7 +18,7 @@ Authorize = Callable[[str], dict[str, Any]]
 @pytest.fixture
 def authorize(monkeypatch: pytest.MonkeyPatch) -> Authorize:
     """With a key that has limits, and one whose last day was in 2020."""
-    keys = {"alice": {"tokens_per_minute": 100, "models": "a,b"}, "late": {"expires": 1_600_000_000}}
+    keys = {"alice": {"tokens_per_minute": 10**12, "models": "a,b"}, "late": {"expires": 1_600_000_000}}
     monkeypatch.setenv("API_KEYS", json.dumps(keys))
     module = importlib.reload(importlib.import_module("inference_api.handlers.authorize"))
     return lambda token: module.handler({"authorizationToken": token, "methodArn": METHOD}, None)
@@ -29,7 +29,7 @@ def effect(answer: dict[str, Any]) -> str:
     return str(statement["Effect"])
 
 
-@pytest.mark.parametrize("token", [UNNAMED, f"Bearer {UNNAMED}"])
+@pytest.mark.parametrize("token", [UNNAMED, f"Bearer {UNNAMED}", f"bearer  {UNNAMED}"])
 def test_the_key_is_handed_to_the_usage_plans_from_either_header(authorize: Authorize, token: str) -> None:
     assert authorize(token)["usageIdentifierKey"] == UNNAMED
 
@@ -40,9 +40,13 @@ def test_the_policy_covers_every_route_as_it_is_kept_for_all(authorize: Authoriz
 
 
 def test_a_named_key_is_known_by_its_first_characters(authorize: Authorize) -> None:
-    key = NamedKey.from_context({name: str(value) for name, value in authorize(NAMED)["context"].items()})
-    assert key == NamedKey("alice", tokens_per_minute=100, models=("a", "b"))
+    key = NamedKey.from_context(authorize(NAMED)["context"])
+    assert key == NamedKey("alice", tokens_per_minute=10**12, models=("a", "b"))
     assert NamedKey.from_context(authorize(UNNAMED)["context"]) is None
+
+
+def test_limits_are_texts_which_api_gateway_leaves_as_they_are(authorize: Authorize) -> None:
+    assert authorize(NAMED)["context"] == {"key": "alice", "tokens_per_minute": "1000000000000", "models": "a,b"}
 
 
 def test_an_expired_key_is_denied_and_no_other(authorize: Authorize) -> None:

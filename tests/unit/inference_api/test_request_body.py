@@ -434,7 +434,8 @@ def test_what_a_strict_engine_always_refuses_is_refused_at_once(document: Any, f
 
 
 def test_the_door_and_the_engine_know_the_same_names() -> None:
-    values: dict[str, Any] = {"do_sample": True, "return_full_text": True, "stream": False, "stop_sequences": ["a"]}
+    values: dict[str, Any] = {"do_sample": True, "return_full_text": True, "details": True, "stream": False}
+    values |= {"stop_sequences": ["a"]}
     values |= {"stop": ["a"], "chat_template_kwargs": {}, "model": "m", "user": "u", "parameters": {}}
     for form, by_prefix in ROW.names.items():
         prompt = CHAT if form == "messages" else {form: ["a"] * 4}

@@ -31,6 +31,7 @@ def test_the_published_names() -> None:
         seed=None,
         stop=(),
         full_text=False,
+        details=False,
         template_arguments={},
     )
 

@@ -62,12 +62,20 @@ def _texts(request: Request) -> list[str]:
 def _outputs(request: Request, generations: list[Generation]) -> Any:
     by_prompt = [
         [
-            {"generated_text": (prompt if request.full_text else "") + each.text}
+            {"generated_text": (prompt if request.full_text else "") + each.text} | _details(request, prompt, each)
             for each in generations[place * request.samples : (place + 1) * request.samples]
         ]
         for place, prompt in enumerate(request.prompts)
     ]
     return by_prompt if request.is_list else by_prompt[0]
+
+
+def _details(request: Request, prompt: str, generation: Generation) -> dict[str, Any]:
+    if not request.details:
+        return {}
+    reason = "stop" if generation.complete or generation.stop is not None else "length"
+    counts = {"prompt_tokens": count_tokens(prompt), "generated_tokens": generation.tokens}
+    return {"details": {"finish_reason": reason, **counts}}
 
 
 def _chat_completion(request: Request, generations: list[Generation]) -> Any:

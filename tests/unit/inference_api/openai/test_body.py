@@ -253,10 +253,56 @@ def test_a_prompt_is_inputs_for_engines_without_prompts(
 def test_a_machines_server_gets_its_own_words(deploy: Deploy) -> None:
     deploy("transformers")
     call = read(PROMPT | {"max_tokens": 9, "n": 2, "temperature": 0, "stop": "END"}, chat=False)
-    parameters = {"max_new_tokens": 9, "num_return_sequences": 2, "temperature": 0, "stop": ["END"]}
+    parameters = {"max_new_tokens": 9, "num_return_sequences": 2, "temperature": 0, "stop": ["END"], "details": True}
     assert json.loads(call.unstreamed()) == {"inputs": "The sea is", "parameters": parameters}
     assert refusal(PROMPT | {"max_token": 9}, chat=False).field == "max_token"
     assert refusal(PROMPT | {"n": 17}, chat=False).field == "n"
+
+
+NEUTRAL: dict[str, Any] = {
+    "frequency_penalty": 0,
+    "presence_penalty": 0.0,
+    "logit_bias": {},
+    "n": 1,
+    "store": False,
+    "metadata": {"a": "b"},
+    "service_tier": "auto",
+    "safety_identifier": "u1",
+    "parallel_tool_calls": True,
+}
+OF_CHATS: dict[str, Any] = {
+    "logprobs": False,
+    "top_logprobs": 0,
+    "tools": [],
+    "tool_choice": "none",
+    "modalities": ["text"],
+    "response_format": {"type": "text"},
+    "repetition_penalty": 1.0,
+}
+
+
+def test_values_that_ask_for_nothing_pass_where_the_engine_refuses_unknown_names(deploy: Deploy) -> None:
+    deploy("transformers")
+    streamed = {"stream": True, "stream_options": {"include_usage": True}}
+    call = read(CHAT | NEUTRAL | OF_CHATS | streamed, chat=True)
+    assert json.loads(call.unstreamed()) == {"messages": MESSAGES, "n": 1}
+    assert call.with_usage
+    call = read(PROMPT | NEUTRAL | streamed | {"echo": False, "suffix": "", "best_of": 1}, chat=False)
+    assert json.loads(call.unstreamed()) == {"inputs": "The sea is", "parameters": {"details": True}}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        *({"frequency_penalty": 0.1}, {"logprobs": True}, {"top_logprobs": 2}, {"tools": [tool()]}, {"store": True}),
+        *({"tool_choice": "required"}, {"response_format": {"type": "json_object"}}, {"logit_bias": {"1": 1}}),
+        *({"reasoning_effort": "low"}, {"repetition_penalty": 1.2}, {"modalities": ["text", "audio"]}),
+    ],
+)
+def test_what_a_machines_server_cannot_do_is_refused_by_name(deploy: Deploy, more: dict[str, Any]) -> None:
+    deploy("transformers")
+    error = refusal(CHAT | more, chat=True)
+    assert (error.status, error.code, error.field) == (400, "invalid_parameter", *more)
 
 
 @pytest.mark.parametrize("engine", ["tgi", "lmi-deepspeed"])

@@ -166,6 +166,13 @@ def test_details_of_a_text_are_its_usage_and_its_reason() -> None:
     assert found["choices"][0]["finish_reason"] == "length"
 
 
+def test_the_tokens_of_all_samples_are_counted_and_their_prompt_once() -> None:
+    details = {"finish_reason": "stop", "prompt_tokens": 3}
+    texts = [{"generated_text": "a", "details": details | {"generated_tokens": each}} for each in (2, 4)]
+    found = openai_object(json.dumps(texts).encode(), call(chat=False))
+    assert found["usage"] == {"prompt_tokens": 3, "completion_tokens": 6, "total_tokens": 9}
+
+
 @pytest.mark.parametrize("answer", [b"[]", b"{}", b'"Hi"', b'{"generated_text": null}', b"<html>", b'{"a": "\xff"}'])
 def test_an_answer_of_another_kind_is_the_models_failure(answer: bytes) -> None:
     with pytest.raises(InvocationError) as caught:

@@ -1,0 +1,45 @@
+"""Values of a request's parameters that ask for what happens anyway, whether or not the engine knows the parameter."""
+
+from collections.abc import Mapping
+from typing import Any
+
+# By OpenAI's API reference; the last line is of what other servers take besides.
+_NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+    "n": (1,),
+    "best_of": (1,),
+    "echo": (False,),
+    "suffix": ("",),
+    "stop": ([], ""),
+    "logit_bias": ({},),
+    "frequency_penalty": (0,),
+    "presence_penalty": (0,),
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "tools": ([],),
+    "tool_choice": ("none", "auto"),  # a request with tools names them
+    "functions": ([],),
+    "function_call": ("none", "auto"),
+    "response_format": ({"type": "text"},),
+    "modalities": (["text"],),
+    "store": (False,),
+    "service_tier": ("auto", "default"),
+    "reasoning_effort": ("medium",),
+    "verbosity": ("medium",),
+    "repetition_penalty": (1,),
+    "min_p": (0,),
+    "typical_p": (1,),
+    "min_tokens": (0,),
+    "ignore_eos": (False,),
+}
+# Whatever they say, they change no answer: who asks, notes for a store, hints for speed, how tools are called.
+_WITHOUT_EFFECT = {
+    *("user", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "prediction"),
+    *("parallel_tool_calls",),
+}
+
+
+def asks_for_nothing(name: str, value: Any) -> bool:
+    """Whether an engine that does not know the parameter answers as asked."""
+    if value is None or name in _WITHOUT_EFFECT:
+        return True
+    return any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in _NEUTRAL.get(name, ()))
