@@ -11,6 +11,7 @@ KINDS = {
     "data-loss": "data may be lost",
     "public-exposure": "reachable by anybody, or nearer to it",
     "permission-widened": "somebody may do what nobody could before",
+    "callers-refused": "callers that are let in now are refused from then on",
     "interruption": "down, or restarted, during the update",
     "price": "costs more or less by the hour",
     "unknown": "nothing is known about the type or the value",

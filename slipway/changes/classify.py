@@ -5,6 +5,7 @@ from typing import Any
 
 from slipway.changes.beside_resources import beside_the_resources
 from slipway.changes.branches import with_both_branches
+from slipway.changes.callers import ADMITTING, readmitting, refusals
 from slipway.changes.change import RENAMED, Change, rank
 from slipway.changes.comparison import Difference
 from slipway.changes.data_loss import lost_settings
@@ -40,7 +41,16 @@ def classify(
     old = resources_of(before, before_values or {}, region)
     new = resources_of(after, after_values or {}, region)
     found = [*_found(old, new, region), *beside_the_resources(before, after)]
-    return sorted(dict.fromkeys(found), key=rank)
+    once = _without_repeated_routes(found, readmitting(with_both_branches(old), with_both_branches(new)))
+    return sorted(dict.fromkeys(once), key=rank)
+
+
+def _without_repeated_routes(found: list[Change], apis: dict[str, str]) -> Iterator[Change]:
+    """Without the routes of which their API has told whom they let in. apis: by route."""
+    told = {each.logical_id for each in found if each.kind in ("callers-refused", "public-exposure")}
+    for each in found:
+        if each.kind != "nothing" or each.property not in ADMITTING or apis.get(each.logical_id) not in told:
+            yield each
 
 
 def _found(old: Resources, new: Resources, region: str) -> Iterator[Change]:
@@ -74,6 +84,9 @@ def _found(old: Resources, new: Resources, region: str) -> Iterator[Change]:
         said = f"{name} is the one of {owner}, which has it until the end of the update: the name is taken"
         yield _change(resource, "refused", name, said, gated=True)
     possible = with_both_branches(old), with_both_branches(new)
+    for lost in refusals(*possible, [name for name, update in done.items() if update.is_replaced]):
+        resource = new.get(lost.logical_id) or old[lost.logical_id]
+        yield _change(resource, "callers-refused", lost.property, lost.sentence, gated=True)
     for each in widened(*possible):
         yield _change(each.resource, "permission-widened", each.property, each.sentence, gated=True)
     for door in opened(*possible):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slipway.changes.attachments import Resources, guarded, guarding
 from slipway.changes.grants import Grant
@@ -11,13 +11,18 @@ from slipway.changes.public_policies import public_grants
 from slipway.changes.public_rules import Rule, public_rules
 from slipway.changes.public_settings import public_settings
 from slipway.changes.resources import Resource, values_at
+from slipway.changes.routes import OPEN, ROUTE_TYPES, listed, route_of
 
 _BLOCKS = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
+_OPEN_ROUTE = "anybody may call it"
 
 
 @dataclass(frozen=True)
 class Door:
-    """One way in. scope: what it leads to, where that is another resource. extent: how wide it is; None = open."""
+    """One way in.
+
+    scope: what it leads to, where that is another resource, or the route. extent: how wide it is; None = open.
+    """
 
     logical_id: str
     type: str
@@ -51,8 +56,21 @@ def opened(before: Resources, after: Resources) -> list[Door]:
             found.append(door)
     for name in before.keys() & after.keys():
         found += _loosened(before[name], after[name])
-    one_each = {(each.logical_id, each.property, each.sentence): each for each in found}
+    one_each = {(each.logical_id, each.property, each.sentence): each for each in _together(found)}
     return [one_each[key] for key in sorted(one_each)]
+
+
+def _together(doors: list[Door]) -> Iterator[Door]:
+    """Of the open routes of an API one door for all."""
+    open_routes: dict[str, list[Door]] = {}
+    for each in doors:
+        if each.sentence == _OPEN_ROUTE:
+            open_routes.setdefault(each.logical_id, []).append(each)
+        else:
+            yield each
+    for first, *more in open_routes.values():
+        names = listed([first.scope, *(each.scope for each in more)])
+        yield replace(first, sentence=f"anybody may call {names}: no authorization and no API key")
 
 
 def _kind(door: Door, others: Resources) -> tuple[str, str, str, str]:
@@ -70,8 +88,8 @@ def _doors_of(resource: Resource, resources: Resources) -> Iterator[Door]:
     name, kind, properties = resource.logical_id, resource.type, resource.properties
     for path, sentence in public_settings(resource):
         yield Door(name, kind, path, sentence)
-    if kind in ("AWS::ApiGateway::Method", "AWS::ApiGatewayV2::Route"):
-        yield from _open_method(resource, resources)
+    if kind in ROUTE_TYPES:
+        yield from _open_route(resource, resources)
     if kind == "AWS::S3::Bucket" and "PublicAccessBlockConfiguration" in properties:
         blocks = as_list(properties["PublicAccessBlockConfiguration"])
         for key in _BLOCKS:
@@ -90,20 +108,15 @@ def _doors_of(resource: Resource, resources: Resources) -> Iterator[Door]:
                     yield Door(name, kind, path, said, scope, grant)
 
 
-def _open_method(resource: Resource, resources: Resources) -> Iterator[Door]:
-    properties = resource.properties
-    method = str(properties.get("HttpMethod") or properties.get("RouteKey"))
-    kinds = as_list(properties.get("AuthorizationType", "NONE"))
-    if not {"NONE", ""} & set(kinds) or method.startswith("OPTIONS"):  # which a browser asks beforehand
+def _open_route(resource: Resource, resources: Resources) -> Iterator[Door]:
+    kinds = as_list(resource.properties.get("AuthorizationType", OPEN))
+    if not {OPEN, ""} & set(kinds) or resource.properties.get("ApiKeyRequired") == "true":
         return
-    if properties.get("ApiKeyRequired") == "true":
+    route = route_of(resource, resources)
+    owner = resources.get(route.owner)
+    if route.name.startswith("OPTIONS") or (owner and (_is_private(owner) or _has_narrow_policy(owner))):
         return
-    api = logical_id_in(shown(properties.get("RestApiId") or properties.get("ApiId")))
-    owner = resources.get(api)
-    if owner and (_is_private(owner) or _has_narrow_policy(owner)):
-        return
-    said = f"anybody may call {method}: no authorization and no API key"
-    yield Door(resource.logical_id, resource.type, "AuthorizationType", said, shown(properties.get("ResourceId", "")))
+    yield Door(route.owner, resource.type, "AuthorizationType", _OPEN_ROUTE, route.name)
 
 
 def _is_private(api: Resource) -> bool:
@@ -121,7 +134,7 @@ def _loosened(before: Resource, after: Resource) -> Iterator[Door]:
     name, kind = after.logical_id, after.type
     if kind == "AWS::ApiGateway::RestApi" and _is_private(before) and not _is_private(after):
         yield Door(name, kind, "EndpointConfiguration.Types", "a private API gets an address on the internet")
-    if kind in ("AWS::ApiGateway::Method", "AWS::ApiGatewayV2::Route"):
+    if kind in ROUTE_TYPES:
         was, now = (as_list(each.properties.get("AuthorizationType", "NONE")) for each in (before, after))
         if "NONE" not in was and "NONE" in now and after.properties.get("ApiKeyRequired") == "true":
             yield Door(name, kind, "AuthorizationType", "an API key is enough, where there was authorization")

@@ -133,7 +133,7 @@ REPLACEMENT = [
     one("a key's spec", "KMS::Key", {"KeySpec": "RSA_2048"}, {"KeySpec": "RSA_4096"}, "refused"),
     one("a log group's class", "Logs::LogGroup", {"LogGroupName": "a"}, {"LogGroupName": "b"}, "replaced", "data-loss"),
     one("a model", "SageMaker::Model", {"PrimaryContainer": {"Image": "a"}}, {"PrimaryContainer": {"Image": "b"}}, "replaced"),
-    one("a method of an API", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "PUT", "AuthorizationType": "AWS_IAM"}, "replaced"),
+    one("a method of an API", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "PUT", "AuthorizationType": "AWS_IAM"}, "replaced", "callers-refused"),
     one("a stream's name", "Kinesis::Stream", {"Name": "a"}, {"Name": "b"}, "replaced", "data-loss"),
     one("a file system's encryption", "EFS::FileSystem", {"Encrypted": False}, {"Encrypted": True}, "replaced", "data-loss"),
     one("a user pool's aliases", "Cognito::UserPool", {"AliasAttributes": ["email"]}, {"AliasAttributes": ["phone_number"]}, "refused"),
@@ -413,7 +413,7 @@ def ingress(*cidrs: str) -> dict[str, Any]:
 ADDRESS = {"LaunchTemplateData": {"NetworkInterfaces": [{"AssociatePublicIpAddress": True}]}}
 EXPOSURE = [
     one("a method without authorization", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE"}, "public-exposure"),
-    one("a method with a key", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE", "ApiKeyRequired": True}, "public-exposure"),
+    one("a method with a key", "ApiGateway::Method", {"HttpMethod": "GET", "AuthorizationType": "AWS_IAM"}, {"HttpMethod": "GET", "AuthorizationType": "NONE", "ApiKeyRequired": True}, "public-exposure", "callers-refused"),
     Known("a function's URL for all", of(U=a("Lambda::Url", {"AuthType": "AWS_IAM"})), of(U=a("Lambda::Url", {"AuthType": "NONE"})), {"U public-exposure"}),
     one("no public access block", "S3::Bucket", {"PublicAccessBlockConfiguration": ALL_BLOCKED}, {}, "public-exposure"),
     one("half a public access block", "S3::Bucket", {"PublicAccessBlockConfiguration": ALL_BLOCKED}, {"PublicAccessBlockConfiguration": ALL_BLOCKED | {"BlockPublicPolicy": False}}, "public-exposure"),
@@ -461,4 +461,51 @@ EXPOSURE = [
     ),
 ]  # fmt: skip
 
-KNOWN = [*REPLACEMENT, *SPREADING, *THERE, *QUIET, *KEPT, *PERMISSION, *EXPOSURE]
+
+def api(**admission: Any) -> Template:
+    """Two routes of one API that let in the same callers."""
+    return of(A=a("ApiGateway::RestApi"), **{verb: route(verb, **admission) for verb in ("Get", "Post")})
+
+
+def route(verb: str, **admission: Any) -> dict[str, Any]:
+    return a("ApiGateway::Method", {"RestApiId": {"Ref": "A"}, "HttpMethod": verb.upper(), **admission})
+
+
+def authorizer(name: str, header: str = "x-api-key") -> Template:
+    """An API with keys whose authorizer has that logical id."""
+    resources = api(**KEY | {"AuthorizerId": {"Ref": name}})["Resources"]
+    return of(**resources, **{name: a("ApiGateway::Authorizer", {"Type": "TOKEN", "IdentitySource": header})})
+
+
+def planned(verb: str, **admission: Any) -> Template:
+    """An API with a usage plan."""
+    return of(A=a("ApiGateway::RestApi"), M=route(verb, **admission), P=a("ApiGateway::UsagePlan"))
+
+
+def letting_in(*accounts: str) -> dict[str, Any]:
+    return policy(allow("execute-api:Invoke", "execute-api:/v1/*", Principal={"AWS": [*accounts]}))
+
+
+IAM, NONE = {"AuthorizationType": "AWS_IAM"}, {"AuthorizationType": "NONE"}
+KEY = {"AuthorizationType": "CUSTOM", "ApiKeyRequired": True}
+CALLERS = [
+    Known("signed callers need keys", api(**IAM), api(**KEY), {"A callers-refused"}),
+    Known("callers with keys have to sign", api(**KEY), api(**IAM), {"A callers-refused"}),
+    Known("everybody has to sign", api(**NONE), api(**IAM), {"A callers-refused"}),
+    Known("everybody needs a key", api(**NONE), api(**KEY), {"A callers-refused"}),
+    Known("nobody has to sign", api(**IAM), api(**NONE), {"A public-exposure"}),
+    Known("nobody needs a key", api(**KEY), api(**NONE), {"A public-exposure"}),
+    Known("the same authorizer under another id", authorizer("B"), authorizer("C"), {"B removed", "C added", "Get nothing", "Post nothing"}),
+    Known("a key in another header", authorizer("B"), authorizer("B", "Authorization"), {"A callers-refused", "B nothing"}),
+    Known("fewer scopes", api(**IAM | {"AuthorizationScopes": ["a", "b"]}), api(**IAM | {"AuthorizationScopes": ["a"]}), {"A callers-refused"}),
+    Known("more scopes", api(**IAM | {"AuthorizationScopes": ["a"]}), api(**IAM | {"AuthorizationScopes": ["a", "b"]}), {"Get nothing", "Post nothing"}),
+    Known("a route goes", api(**IAM), of(A=a("ApiGateway::RestApi"), Get=route("Get", **IAM)), {"Post removed", "A callers-refused"}),
+    Known("a route under another id", of(A=a("ApiGateway::RestApi"), M=route("Get", **IAM)), of(A=a("ApiGateway::RestApi"), N=route("Get", **IAM)), {"M removed", "N added"}),
+    Known("an API goes", api(**IAM), of(), {"A removed", "A callers-refused", "Get removed", "Post removed"}),
+    Known("a plan goes", planned("Get", **KEY), of(A=a("ApiGateway::RestApi"), M=route("Get", **KEY)), {"P removed", "P callers-refused"}),
+    Known("a plan goes that no route needs", planned("Get", **IAM), of(A=a("ApiGateway::RestApi"), M=route("Get", **IAM)), {"P removed"}),
+    one("an API's policy names fewer", "ApiGateway::RestApi", {"Policy": letting_in("1", "2")}, {"Policy": letting_in("1")}, "callers-refused"),
+    one("a stage's name is in its URL", "ApiGateway::Stage", {"StageName": "v1"}, {"StageName": "v2"}, "replaced", "callers-refused"),
+]  # fmt: skip
+
+KNOWN = [*REPLACEMENT, *SPREADING, *THERE, *QUIET, *KEPT, *PERMISSION, *EXPOSURE, *CALLERS]

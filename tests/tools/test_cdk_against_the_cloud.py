@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -11,30 +12,37 @@ import pytest
 from local_cloud.api_client import connect
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import ACCOUNT, LocalCloud
+from support.command import command_on
 
 Cdk = Callable[..., subprocess.CompletedProcess[str]]
+DEPLOYMENT = "tests/deployments/jobs-off.yaml"
 
 
 @pytest.fixture
-def cdk(cloud: LocalCloud, assembly: Path) -> Cdk:
-    """Run `cdk` with the account's root key, as docs/local-cloud.md shows; the app is synthesized already."""
+def cdk(cloud: LocalCloud, tmp_path: Path) -> Cdk:
+    """Run `cdk` with the account's root key, as docs/local-cloud.md shows; it runs the app by cdk.json."""
     environment = os.environ | {
         "AWS_ENDPOINT_URL": cloud.url,
         "AWS_ACCESS_KEY_ID": ACCOUNT,
         "AWS_SECRET_ACCESS_KEY": "any",
         "AWS_REGION": "us-east-1",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # cdk.json says `python3 app.py`
     }
-    command = [str(ROOT / "node_modules" / ".bin" / "cdk"), "--app", str(assembly), "--no-notices"]
+    command = [str(ROOT / "node_modules" / ".bin" / "cdk"), "-c", f"deployment={DEPLOYMENT}", "-o", str(tmp_path)]
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         # Without CI in the environment `cdk` writes all but its results to stderr, with it to stdout.
-        return subprocess.run([*command, *arguments], env=environment, stdout=PIPE, stderr=STDOUT, text=True)
+        return subprocess.run([*command, *arguments], env=environment, cwd=ROOT, stdout=PIPE, stderr=STDOUT, text=True)
 
     return run
 
 
 def test_a_stack_is_deployed_compared_and_destroyed_whatever_the_clock_shows(
-    cloud: LocalCloud, stacks: dict[str, Stack], cdk: Cdk
+    cloud: LocalCloud,
+    stacks: dict[str, Stack],
+    cdk: Cdk,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     stack = stacks["jobs-off"]
     cloud.advance(3600)  # AWS's JavaScript SDK signs by the Date of answers once it differs by minutes from its own
@@ -44,6 +52,8 @@ def test_a_stack_is_deployed_compared_and_destroyed_whatever_the_clock_shows(
     (found,) = cloudformation.describe_stacks(StackName=stack.name)["Stacks"]
     outputs = {each["OutputKey"]: each["OutputValue"] for each in found["Outputs"]}
     assert connect(cloud, outputs, stack.region).call("POST", "/generate", {"inputs": "A list is"})[0] == 200
+    slipway = command_on(cloud, stack.region, monkeypatch, capsys)
+    assert slipway("diff", DEPLOYMENT, "--against", "stack").stdout.endswith(": nothing changes\n")
     compared = cdk("diff", stack.name, "--fail")
     assert compared.returncode == 0, compared.stdout
     assert "Number of stacks with differences: 0" in compared.stdout

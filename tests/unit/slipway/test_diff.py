@@ -13,7 +13,7 @@ from slipway.changes.gate import AcceptedChangesError, acknowledgements
 from slipway.changes.synthesis import synthesize
 from slipway.changes.template_file import TemplateError, parse_template
 from slipway.diff import Options, deployed_template, run
-from support.known_changes import OPEN, a, of, role
+from support.known_changes import IAM, KEY, OPEN, a, api, of, role
 
 APP = """
 import json, os, pathlib, sys
@@ -251,6 +251,21 @@ def test_a_synthesized_deployment_has_its_region(repository: Path) -> None:
     assert synthesize("one", repository).region == "eu-west-1"
     with pytest.raises(TemplateError, match="can't be synthesized"):
         synthesize("three", repository)
+
+
+def test_another_authorization_is_one_change_of_the_api(repository: Path, capsys: Any) -> None:
+    write(repository, api(**IAM))
+    commit(repository)
+    write(repository, api(**KEY))
+
+    assert run("one", repository, Options(form="json")) == 1
+
+    (change,) = json.loads(capsys.readouterr().out)["changes"]
+    assert (change["logical_id"], change["kind"], change["stops"]) == ("A", "callers-refused", True)
+    assert change["sentence"] == (
+        "AuthorizationType AWS_IAM -> CUSTOM on GET, POST: from then on only callers with an API key are let in, and "
+        "callers that sign with AWS credentials are refused"
+    )
 
 
 def test_secrets_are_not_shown(repository: Path, capsys: Any) -> None:

@@ -1,0 +1,90 @@
+"""Callers of an API that are let in before an update and refused after it."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from slipway.changes.policies import grants_of
+from slipway.changes.resources import Resource
+from slipway.changes.routes import Admission, Resources, listed, routes
+
+ADMITTING = ("AuthorizationType", "AuthorizerId", "ApiKeyRequired", "AuthorizationScopes")
+"""The properties of a route that say whom it lets in."""
+_ADDRESSES = (
+    "AWS::ApiGateway::RestApi",
+    "AWS::ApiGateway::Stage",
+    "AWS::ApiGatewayV2::Api",
+    "AWS::ApiGatewayV2::Stage",
+    "AWS::Lambda::Url",
+)
+_KEYS = {"AWS::ApiGateway::UsagePlan": "a key of this plan", "AWS::ApiGateway::ApiKey": "this key"}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Callers that lose their way in. logical_id: of the API, or of what lets them in."""
+
+    logical_id: str
+    property: str
+    sentence: str
+
+
+def refusals(before: Resources, after: Resources, replaced: Collection[str]) -> Iterator[Refusal]:
+    """One for all routes that change in the same way. replaced: logical ids."""
+    gone = {name: each for name, each in before.items() if name not in after or name in replaced}
+    lost = {name for name, each in gone.items() if each.type in _ADDRESSES}
+    for name in lost:
+        yield Refusal(name, "", "its URL goes, and whoever calls it is refused from then on")
+    yield from _by_route(before, after, lost)
+    if any(route.admission.needs_key for route in routes(after)):
+        for name, each in gone.items():
+            if each.type in _KEYS:
+                yield Refusal(name, "", f"whoever comes with {_KEYS[each.type]} is refused from then on")
+    for name in (before.keys() & after.keys()) - gone.keys():
+        yield from _by_policy(before[name], after[name])
+
+
+def readmitting(before: Resources, after: Resources) -> dict[str, str]:
+    """The logical ids of routes that let in others than before, with that of their API."""
+    old = {each.logical_id: each.admission for each in routes(before)}
+    found = [each for each in routes(after) if old.get(each.logical_id, each.admission) != each.admission]
+    return {each.logical_id: each.owner for each in found}
+
+
+def _by_route(before: Resources, after: Resources, lost: Collection[str]) -> Iterator[Refusal]:
+    now = {(each.owner, each.name): each.admission for each in routes(after)}
+    going: dict[str, list[str]] = defaultdict(list)
+    moving: dict[tuple[str, Admission, Admission], list[str]] = defaultdict(list)
+    for route in routes(before):
+        admission = now.get((route.owner, route.name))
+        if admission is None and route.owner not in lost:
+            going[route.owner].append(route.name)
+        elif admission and admission.refuses(route.admission):
+            moving[route.owner, route.admission, admission].append(route.name)
+    for owner, names in going.items():
+        yield Refusal(owner, "", f"no route any more for {listed(names)}: whoever calls it is refused from then on")
+    for (owner, was, is_now), names in moving.items():
+        changed, fate = _changed(was, is_now), f"from then on only {is_now.callers} are let in"
+        if was.callers == is_now.callers:
+            fate = f"some of the {was.callers} are refused from then on"
+        elif not was.is_open:
+            fate += f", and {was.callers} are refused"
+        yield Refusal(owner, changed.split()[0], f"{changed} on {listed(names)}: {fate}")
+
+
+def _changed(was: Admission, is_now: Admission) -> str:
+    if was.kinds != is_now.kinds:
+        return f"AuthorizationType {was.kind} -> {is_now.kind}"
+    if was.needs_key != is_now.needs_key:
+        return "ApiKeyRequired false -> true"
+    return "AuthorizerId changes" if was.authorizer != is_now.authorizer else "AuthorizationScopes change"
+
+
+def _by_policy(before: Resource, after: Resource) -> Iterator[Refusal]:
+    """Whom a resource policy no longer names."""
+    if before.type not in _ADDRESSES or "Policy" not in before.properties or "Policy" not in after.properties:
+        return
+    kept = grants_of(after.properties["Policy"])
+    gone = [each for each in grants_of(before.properties["Policy"]) if not any(one.covers(each) for one in kept)]
+    for who in sorted({each.principal for each in gone}):
+        yield Refusal(before.logical_id, "Policy", f"Policy lets {who} in no more")
