@@ -40,7 +40,7 @@ def written(content: dict[str, Any], rows: dict[str, Row]) -> str:
     """The text of models.json: a line for each shape, with all ids that share it, sorted."""
     shared: dict[str, list[str]] = {}
     for hub_id, row in rows.items():
-        names = [each.name for each in _COLUMNS if each.name not in _OPTIONAL or row.get(each.name)]
+        names = [each.name for each in _COLUMNS if each.name not in _OPTIONAL or row.get(each.name) not in (None, {})]
         kept = {name: row[name] for name in (*names, *(name for name in ("source",) if name in row))}
         shared.setdefault(json.dumps(kept, ensure_ascii=False), []).append(hub_id)
     lines = [f'    {{"ids": {json.dumps(sorted(ids, key=str.lower))}, {kept[1:]}' for kept, ids in shared.items()]

@@ -59,7 +59,7 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
     if commit is not None and not re.fullmatch(r"[\w.-]{1,64}", commit):
         raise LockError(f"names the commit {commit!r}, which is none")
     origin = f"{name}, commit {commit[:7]}" if commit else name if name == source else f"{name}, of {source}"
-    facts = {**_from_config(content), **content["facts"]}
+    facts = {**_beside_facts(content), **content["facts"]}
     for fact, value in facts.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if fact not in ModelShape.__dataclass_fields__ or (is_number and not 0 <= value < _LARGEST):
@@ -82,7 +82,11 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
         raise LockError(f"holds a fact that is none: {place}: {wrong['msg']}") from None
 
 
-def _from_config(content: dict[str, Any]) -> dict[str, Any]:
-    """Facts within parts of config.json that a lock holds whole."""
+def _beside_facts(content: dict[str, Any]) -> dict[str, Any]:
+    """Facts that a lock holds beside the others, or within parts of config.json."""
     quantized, rope = (content.get(name) or {} for name in ("quantization_config", "rope"))
-    return {"quant_method": quantized.get("quant_method"), "rope": rope.get("rope_type", rope.get("type"))}
+    return {
+        "quant_method": quantized.get("quant_method"),
+        "rope": rope.get("rope_type", rope.get("type")),
+        "chat_template": content.get("chat_template"),
+    }

@@ -37,6 +37,7 @@ class ModelShape:
     each tensor or channel.
     quant_method: as quantization_config has it; several write the same format, each in its own way.
     rope: the type of rope_scaling, which a library may not compute yet.
+    chat_template: whether the tokenizer's files say how a chat is written.
     needs: the first version that runs the model, by table of architectures.json, if later than for its
     architecture and its rope.
     """
@@ -64,6 +65,7 @@ class ModelShape:
     quantization_block: int | None = None
     quant_method: str | None = None
     rope: str | None = None
+    chat_template: bool | None = None
     needs: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -85,6 +85,7 @@ class Resolution:
             "asks_usage": [form for form in self.bodies if form in api.asks_usage],
             "inputs": None if takes_prompt or "inputs" not in self.bodies else api.inputs,
             "keeps_model": kind == "own",
+            "chat_template": bool(self.container.shape and self.container.shape.chat_template),
         }
         return {name: value for name, value in facts.items() if value}
 

@@ -13,6 +13,7 @@ class OpenAIFacts:
     inputs: the words that the engine has for parameters where its prompt is `inputs`: tgi, rolling-batch, plain or
     transformers; None = it takes OpenAI's own `prompt`.
     keeps_model: whether the engine gets `model` as it was sent: what an own image does with it is not known.
+    chat_template: whether the model is known to have one; the playground then begins with a chat.
     """
 
     names: Sequence[str] = ()
@@ -20,3 +21,4 @@ class OpenAIFacts:
     asks_usage: Sequence[str] = ()
     inputs: str | None = None
     keeps_model: bool = False
+    chat_template: bool = False

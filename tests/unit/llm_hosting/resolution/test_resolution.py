@@ -153,3 +153,11 @@ def test_a_machine_has_room_for_its_system_beside_the_weights() -> None:
     assert disk(id="openai-community/gpt2") == 16 + 1
     assert disk(id="Qwen/Qwen3-4B") == 16 + 9
     assert disk(id="nobody/knows-this") == 16 + 16
+
+
+@pytest.mark.parametrize(
+    ("model", "has_one"), [("Qwen/Qwen3-4B", True), ("openai-community/gpt2", False), ("my-org/unknown", False)]
+)
+def test_the_functions_know_of_a_chat_template_that_the_catalog_knows(model: str, has_one: bool) -> None:
+    facts = resolved_from({"model": {"id": model}}).openai_facts
+    assert facts.get("chat_template", False) is has_one

@@ -32,14 +32,15 @@ Locked = Callable[..., Path]
 
 @pytest.fixture
 def locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Locked:
-    """Locks a model, whose configuration differs in this from CONFIG."""
+    """Locks a model with a tokenizer, whose configuration differs in this from CONFIG."""
 
-    def run(model: str, **changed: Any) -> Path:
+    def run(model: str, tokenizer: str = "{}", **changed: Any) -> Path:
         header = json.dumps({"a": {"dtype": "F16", "shape": [1000, 1000], "data_offsets": [0, 2_000_000]}}).encode()
         weights = struct.pack("<Q", len(header)) + header + bytes(2_000_000)
         path = tmp_path / f"{model.rpartition('/')[2]}.yaml"
         path.write_text(f"model: {{id: {model}}}\nhosting: {{instance_type: ml.g6.2xlarge}}\n")
         files = {"config.json": json.dumps(CONFIG | changed).encode(), "model.safetensors": weights}
+        files["tokenizer_config.json"] = tokenizer.encode()
         with HubServer(model, files) as hub:
             monkeypatch.setenv("HF_ENDPOINT", hub.url)
             assert lock.run(str(path), tmp_path) == 0
@@ -86,6 +87,15 @@ def test_a_row_says_how_weights_are_packed_and_positions_scaled(locked: Locked, 
     models.run([locked("org/one", quantization_config=packed, rope_scaling={"rope_type": "llama3"})], catalog)
     found = shape(catalog, "org/one")
     assert (found.quantization, found.quant_method, found.rope) == ("gptq", "compressed-tensors", "llama3")
+
+
+@pytest.mark.parametrize(("tokenizer", "has_one"), [('{"chat_template": "{{ messages }}"}', True), ("{}", False)])
+def test_a_row_says_whether_there_is_a_chat_template(
+    locked: Locked, catalog: Path, tokenizer: str, has_one: bool
+) -> None:
+    models.run([locked("org/one", tokenizer)], catalog)
+    assert shape(catalog, "org/one").chat_template is has_one
+    assert shape(catalog, "org/two").chat_template is None
 
 
 def test_a_lock_that_says_too_little_writes_nothing(
