@@ -80,6 +80,8 @@ def facts_of_gguf(metadata: dict[str, Any]) -> dict[str, Any]:
         "sliding_window": of("attention.sliding_window"),
         "latent_size": None,
         "dtype": None,
+        "experts": of("expert_count"),
+        "experts_per_token": of("expert_used_count"),
     }
 
 

@@ -11,7 +11,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.deployment import Deployment, Model
-from llm_hosting.model_lock import VERSION, LockError, lock_of
+from llm_hosting.model_lock import HUB, VERSION, LockError, lock_of
 from llm_hosting.resolution.formats import BYTES_PER_PARAMETER
 from slipway.aws_errors import sentence
 from slipway.locking.file_summary import summary
@@ -25,6 +25,7 @@ from slipway.locking.model_files import (
     UnreadableModelError,
     read_json,
 )
+from slipway.locking.text_files import has_chat_template, has_tokenizer
 from slipway.locking.weights import Weights, header_of, weights_in
 from slipway.stage import hub_token
 from slipway.staging.hub_errors import HubError
@@ -36,7 +37,6 @@ from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_re
 
 _HEADERS_AT_ONCE = 8
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
-_TEMPLATES = ("chat_template.jinja", "chat_template.json")
 _GENERATION = ("eos_token_id", "do_sample", "temperature", "top_p", "top_k", "repetition_penalty", "max_new_tokens")
 _ADAPTER = ("base_model_name_or_path", "peft_type", "r", "target_modules")
 _ROPE = ("rope_scaling", "rope_parameters")
@@ -91,7 +91,9 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
     if adapter and not loaded:
         raise UnreadableModelError(_only_an_adapter(deployment, adapter))
     config, metadata = _config(model), dict[str, Any]()
-    tokenizer = read_json(model, "tokenizer_config.json")
+    will_be_staged = model.source == HUB and deployment.model.weights is not None
+    beside = [file.path for file in (files if will_be_staged else model.files)]
+    tokenizer = read_json(model, "tokenizer_config.json") if "tokenizer_config.json" in beside else {}
     if any(file.path.endswith(".gguf") for file in loaded):
         metadata, parameters = _of_gguf(model, [file for file in loaded if file.path.endswith(".gguf")])
         facts, packing, sizes = facts_of_gguf(metadata), None, None
@@ -116,9 +118,8 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
         "source": model.source,
         "commit": model.commit,
         **model.about,
-        "chat_template": "chat_template" in tokenizer
-        or "tokenizer.chat_template" in metadata
-        or any(name in listed for name in _TEMPLATES),
+        "tokenizer": has_tokenizer(beside, metadata),
+        "chat_template": has_chat_template(beside, tokenizer, metadata),
         "custom_code": "auto_map" in config or "auto_map" in tokenizer,
         "adapter": short({name: adapter[name] for name in _ADAPTER if name in adapter}) or None,
         "generation": {name: generation[name] for name in _GENERATION if generation.get(name) is not None},

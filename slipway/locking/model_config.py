@@ -37,6 +37,7 @@ def facts_of(config: Config) -> dict[str, Any]:
     text = _text(config)
     named = config.get("architectures") or text.get("architectures")
     heads, hidden = _heads(text), _number(text, "hidden_size", "n_embd", "d_model", "dim", "emb_dim", "embed_dim")
+    experts, used = _experts(text) or (None, None)
     return {
         "architecture": str(named[0]) if isinstance(named, list) and named else "",
         "layers": _layers_with_cache(text),
@@ -51,6 +52,8 @@ def facts_of(config: Config) -> dict[str, Any]:
         "sliding_window": _window(text),
         "layers_with_window": _layers_with_window(text),
         "latent_size": _latent(text),
+        "experts": experts,
+        "experts_per_token": used,
         "dtype": _DTYPES.get(str(_first(config, "torch_dtype", "dtype") or _first(text, "torch_dtype", "dtype"))),
     }
 
@@ -101,21 +104,28 @@ def active_share(config: Config) -> tuple[int, int] | None:
     """Parameters of all experts, and of those that a token passes; None = no mixture of experts."""
     text = _text(config)
     inner = {**text, **_mapping(text.get("ffn_config"))}
+    counts = _experts(text)
+    hidden = _number(text, "hidden_size", "d_model")
+    width = _number(inner, "moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size")
+    width = width or _number(inner, "ffn_hidden_size", "intermediate_size", "ffn_dim")
+    sparse = _sparse_layers(text)
+    if not (counts and hidden and width and sparse):
+        return None
+    matrices = 2 if str(_first(text, "mlp_hidden_act", "hidden_act")).startswith("relu") else 3
+    each = sparse * matrices * hidden * width
+    return counts[0] * each, counts[1] * each
+
+
+def _experts(text: Config) -> tuple[int, int] | None:
+    """Of each layer with a mixture: all, and those that a token passes; None = no mixture of experts."""
+    inner = {**text, **_mapping(text.get("ffn_config"))}
     experts = _number(
         inner, "num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_routed_experts"
     )
     used = _number(
         inner, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_top_k", "top_k_experts", "moe_k"
     )
-    hidden = _number(text, "hidden_size", "d_model")
-    width = _number(inner, "moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size")
-    width = width or _number(inner, "ffn_hidden_size", "intermediate_size", "ffn_dim")
-    sparse = _sparse_layers(text)
-    if not (experts and used and hidden and width and sparse) or experts == 1:
-        return None
-    matrices = 2 if str(_first(text, "mlp_hidden_act", "hidden_act")).startswith("relu") else 3
-    each = sparse * matrices * hidden * width
-    return experts * each, used * each
+    return (experts, used) if experts and experts > 1 and used else None
 
 
 def _sparse_layers(text: Config) -> int:

@@ -177,6 +177,13 @@ def test_a_lock_reads_the_hub_before_the_staging_and_the_prefix_after_it(
     assert f"is staged from {MODEL} at {staging.hub.main}, not from example/another" in staging.not_locked()
 
 
+@pytest.mark.parametrize("staging", [READABLE | {"tokenizer.json": b"{}"}], indirect=True, ids=["readable"])
+def test_a_tokenizer_that_is_not_staged_is_missing(staging: Staging) -> None:
+    assert staging.lock()["tokenizer"] is True
+    staging.write(files=["config.json", "*.safetensors"])
+    assert staging.lock()["tokenizer"] is False
+
+
 def test_a_lock_of_copied_objects_names_no_commit(staging: Staging) -> None:
     client = staging.cloud.client("s3", region=REGION)
     for path, body in READABLE.items():

@@ -28,7 +28,7 @@ GOOD: Changes = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": 
 def deployment(changes: Changes) -> Deployment:
     """The good deployment with these sections changed, setting by setting; a section that is no mapping is replaced.
 
-    `lock` is no section: facts of the model's lock file, which knows no other, and `custom_code`.
+    `lock` is no section: facts of the model's lock file, which knows no other, and what it says beside them.
     """
     merged = dict(GOOD)
     for section, value in changes.items():
@@ -43,7 +43,8 @@ def lock_with(model_id: str, facts: Changes) -> ModelLock:
     unknown = {each.name: None for each in fields(ModelShape) if each.default is each.default_factory is MISSING}
     del unknown["ids"], unknown["source"]
     given = {**unknown, "architecture": "", **facts}
-    content = {"custom_code": given.pop("custom_code", False), "commit": "0" * 40, "source": HUB, "facts": given}
+    beside: Changes = {name: given.pop(name) for name in ("custom_code", "tokenizer", "chat_template") if name in given}
+    content = {**beside, "commit": "0" * 40, "source": HUB, "facts": given}
     return read_lock(json.dumps({"version": VERSION, "model": model_id, **content}), "tuned.lock.json")
 
 

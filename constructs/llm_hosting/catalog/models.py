@@ -20,6 +20,8 @@ class ModelShape:
 
     ids: all repositories of this shape. architecture: the first of `architectures` in config.json.
     active_parameters_in_billions: used per token by a mixture of experts; None = all.
+    experts, experts_per_token: of each layer of a mixture that has some, without the shared; None = no mixture, or not
+    known.
     layers: layers with a KV cache over all tokens; the decoder's in an encoder-decoder model.
     kv_heads: heads of keys and values; fewer than `heads` with grouped-query attention.
     context: the longest sequence in tokens (max_position_embeddings).
@@ -58,6 +60,8 @@ class ModelShape:
     sliding_window: int | None
     source: str
     active_parameters_in_billions: float | None = None
+    experts: int | None = None
+    experts_per_token: int | None = None
     intermediate_size: int | None = None
     vocabulary: int | None = None
     latent_size: int | None = None

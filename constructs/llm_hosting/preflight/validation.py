@@ -25,6 +25,7 @@ from . import (  # noqa: F401  (registers the rules)
     quantization_rules,
     requirement_rules,
     timing_rules,
+    tokenizer_rules,
 )
 from .nearest import nearest
 from .rule import RULES, error, warning

@@ -228,7 +228,7 @@ class Container:
     @property
     def is_mixture(self) -> bool:
         """Whether the model is a mixture of experts."""
-        return self.shape is not None and self.shape.active_parameters_in_billions is not None
+        return self.shape is not None and bool(self.shape.active_parameters_in_billions or self.shape.experts)
 
     @cached_property
     def parameters_in_billions(self) -> float | None:

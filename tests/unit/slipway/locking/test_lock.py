@@ -191,7 +191,54 @@ def test_a_repository_of_gguf_files_says_what_their_header_holds(hub: HubServer,
     facts = found["facts"]
     assert (facts["layers"], facts["kv_heads"], facts["head_size"], facts["vocabulary"]) == (36, 8, 128, 5000)
     assert (facts["quantization"], facts["parameters_in_billions"]) == ("gguf", 0.0)
-    assert found["chat_template"]
+    assert (found["tokenizer"], found["chat_template"]) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("config", "more", "brings"),
+    [
+        (None, {}, (False, False)),
+        (b"{}", {}, (True, False)),
+        (b'{"chat_template": null}', {}, (True, False)),
+        (b'{"chat_template": "{{ messages }}"}', {}, (True, True)),
+        (b"{}", {"chat_template.jinja": b"{{ messages }}"}, (True, True)),
+        (None, {"tekken.json": b"{}"}, (True, True)),  # mistral-common writes chats by code
+        (None, {"spiece.model": b"\0"}, (True, False)),
+        (None, {"original/tokenizer.model": b"\0"}, (False, False)),
+    ],
+)
+def test_a_lock_says_whether_there_are_tokenizer_and_chat_template(
+    hub: HubServer, deployment: Path, config: bytes | None, more: dict[str, bytes], brings: tuple[bool, bool]
+) -> None:
+    model = {path: body for path, body in files().items() if path != "tokenizer_config.json"}
+    hub.push(model | ({"tokenizer_config.json": config} if config else {}) | more)
+    found = locked(deployment)
+    assert (found["tokenizer"], found["chat_template"]) == brings
+    lock = resolution(deployment).container.lock
+    assert lock
+    assert (lock.has_tokenizer, lock.has_chat_template) == brings
+
+
+def test_a_fine_tune_without_a_tokenizer_is_refused(hub: HubServer, deployment: Path) -> None:
+    model = {path: body for path, body in files().items() if path != "tokenizer_config.json"}
+    hub.push(model)
+    locked(deployment)
+    report = check(deployment, []).report
+    assert (report.verdict, report.findings[0].rule) == ("refused", "tokenizer-is-there")
+    hub.push(model | {"tokenizer.json": b"{}"})
+    locked(deployment)
+    report = check(deployment, []).report
+    assert (report.verdict, report.findings[0].rule) == ("ready", "chats-have-a-template")
+
+
+def test_a_lock_keeps_the_experts_of_a_mixture(hub: HubServer, deployment: Path) -> None:
+    hub.push(files(CONFIG | {"num_experts": 64, "num_experts_per_tok": 4, "moe_intermediate_size": 1}))
+    facts = locked(deployment)["facts"]
+    assert (facts["experts"], facts["experts_per_token"]) == (64, 4)
+    assert resolution(deployment).container.is_mixture
+    hub.push({"a.gguf": gguf({"general.architecture": "q", "q.expert_count": 8, "q.expert_used_count": 2}, {})})
+    facts = locked(deployment)["facts"]
+    assert (facts["experts"], facts["experts_per_token"]) == (8, 2)
 
 
 def test_of_several_gguf_files_the_named_one_is_read(hub: HubServer, deployment: Path, tmp_path: Path) -> None:

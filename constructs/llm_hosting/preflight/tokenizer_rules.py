@@ -1,0 +1,82 @@
+"""Rules over what turns texts and chats into tokens: the tokenizer and the chat template."""
+
+import re
+from collections.abc import Iterator
+
+from ..catalog.versions import is_before
+from ..finding import Finding
+from ..resolution import Container, Resolution
+from .rule import error, warning
+
+_NAMES_TOKENIZER = re.compile(r"(^|_)TOKENIZER(_PATH|_NAME)?$|(^|_)SKIP_TOKENIZER_INIT$")
+_NAMES_TEMPLATE = re.compile(r"CHAT_TEMPLATE(_FILE|_PATH)?$|^TOKENIZER_CONFIG_PATH$")  # the latter of TGI
+_MODES_OF_TRANSFORMERS = ("", "auto", "hf", "fast", "slow")  # of vLLM's tokenizer_mode; others write chats by code
+_WITHOUT_TEMPLATES = ("tgi", "sglang", "transformers")  # servers that bring none
+# Before, the library had a template for each class of tokenizers; the first vLLM that needs this version of it.
+_TRANSFORMERS_WITHOUT_TEMPLATES_FROM, _IN_VLLM_FROM = "4.44", "0.6"
+_TEXT = "text"  # how the toolkit's tasks begin that need a tokenizer
+
+
+@error
+def tokenizer_is_there(resolution: Resolution) -> Iterator[Finding]:
+    """An engine loads the tokenizer from beside the weights, and ends at its start where there is none."""
+    container, lock = resolution.container, resolution.container.lock
+    if lock is None or lock.has_tokenizer is not False or container.may_have_own_code:
+        return
+    is_of_text = container.server != "huggingface" or container.environment.get("HF_TASK", _TEXT).startswith(_TEXT)
+    if is_of_text and not _names_tokenizer(container):
+        yield Finding(
+            "model.id",
+            f"{lock.model_id!r} has no tokenizer beside its weights ({lock.shape.source}), without which "
+            f"{container.engine} ends at its start",
+            "add the tokenizer's files of the model that it was made from, such as tokenizer.json and "
+            "tokenizer_config.json, and run `python -m slipway lock <name>`",
+        )
+
+
+@warning
+def chats_have_a_template(resolution: Resolution) -> Iterator[Finding]:
+    """A model's chat template says how messages are to be written; without one, engines refuse them.
+
+    Not so llama.cpp, nor transformers before 4.44, which have templates of their own.
+    """
+    container, lock = resolution.container, resolution.container.lock
+    brings_none = lock is not None and lock.has_chat_template is False and not lock.has_own_code
+    if not brings_none or "messages" not in resolution.bodies or container.may_have_own_code:
+        return
+    if not _refuses_without(container) or _names_template(container) or _names_tokenizer(container):
+        return
+    others = " or ".join(f"`{body}`" for body in resolution.bodies if body != "messages")
+    template = "add `chat_template` to its tokenizer_config.json, such as that of the model it was made from, and run "
+    template += "`python -m slipway lock <name>`"
+    yield Finding(
+        "model.id",
+        f"{container.model_id!r} has no chat template, so {container.engine} refuses every chat (`messages`)"
+        f"{'' if others else ', and it takes nothing else'}",
+        f"{template}, or call it by {others} only" if others else template,
+    )
+
+
+def _names_tokenizer(container: Container) -> bool:
+    """Whether a variable names another tokenizer, or does without."""
+    return any(value and _NAMES_TOKENIZER.search(name) for name, value in container.environment.items())
+
+
+def _names_template(container: Container) -> bool:
+    """Whether a variable names a template, or a library that writes chats by code."""
+    return any(
+        value not in _MODES_OF_TRANSFORMERS
+        if name.endswith("TOKENIZER_MODE")
+        else value and _NAMES_TEMPLATE.search(name)
+        for name, value in container.environment.items()
+    )
+
+
+def _refuses_without(container: Container) -> bool:
+    """Whether the engine is known to have no template of its own."""
+    transformers = container.version.transformers if container.version else None
+    return (
+        container.server in _WITHOUT_TEMPLATES
+        or not is_before(transformers or "0", _TRANSFORMERS_WITHOUT_TEMPLATES_FROM)
+        or not is_before(container.vllm or "0", _IN_VLLM_FROM)
+    )
