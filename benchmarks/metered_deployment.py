@@ -17,7 +17,7 @@ from simulation.trial import Trial
 START = 1_795_219_200.0
 DYNAMODB_PAGE_IN_BYTES = 2**20
 # As in the templates; every other function has `api.memory_in_mb`, by default 512.
-_MEMORY_IN_GB = {"poll_job": 0.25, "sweep_jobs": 1.73}
+_MEMORY_IN_GB = {"poll_job": 0.25, "sweep_jobs": 1.73, "advance_batches": 1.73}
 _USUAL_MEMORY_IN_GB = 0.5
 # Calls billed by the request. Endpoint invocations are not; DynamoDB is billed by the unit.
 _BILLED = {

@@ -144,12 +144,15 @@ def _draw_footer(drawing: Drawing, template: dict[str, Any], y: int, right: int)
 
 
 def _functions(template: dict[str, Any]) -> Iterator[Function]:
-    causes: dict[str, str] = {}
+    routes: dict[str, list[str]] = {}
     for each in _all(template, "ApiGateway::Method"):
         if "Uri" in each["Integration"]:
             function, route = _function(template, each["Integration"]["Uri"]), _path(template, each["ResourceId"])
-            cause = f"{each['HttpMethod']} {route}"
-            causes[function] = min(causes.get(function, cause), cause, key=len)  # of several, the collection's
+            routes.setdefault(function, []).append(f"{each['HttpMethod']} {route}")
+    causes = {
+        function: min(each, key=len) + (f", +{len(each) - 1}" if len(each) > 1 else "")
+        for function, each in routes.items()
+    }
     for each in _all(template, "Events::Rule"):
         if "ScheduleExpression" in each:  # and not for an event
             causes[_function(template, each["Targets"])] = SCHEDULES[each["ScheduleExpression"]]

@@ -66,22 +66,20 @@ class InferenceStack(cdk.Stack):
             openai=bool(resolution.openai_routes),
             binary_media_types=("multipart/form-data",) if takes_batches else (),
         )
-        generate = api.add_function(
-            "POST", "/generate", handler=hosting.generate_handler, construct_id="Generate", streams=True
-        )
+        generate = api.add_function(handler=hosting.generate_handler, construct_id="Generate", streams=True)
+        api.add_route("POST", "/generate", generate)
         hosting.grant_generate(generate)
         if usage:
             usage.grant_count(generate)
         if resolution.openai_routes:
             for path in ("/chat/completions", "/completions"):
-                api.add_route("POST", path, generate, streams=True, takes_bearer=True)
-            models = api.add_function("GET", "/models", handler="models", takes_bearer=True)
-            api.add_route("GET", "/models/{id+}", models, takes_bearer=True)
-            hosting.grant_describe(models)
-        describe = api.add_function(
-            "GET", "/endpoint", handler=hosting.describe_handler, timeout=cdk.Duration.seconds(10)
-        )
-        hosting.grant_describe(describe)
+                api.add_route("POST", path, generate, takes_bearer=True)
+        short = api.add_function(handler="route")
+        hosting.grant_describe(short)
+        api.add_route("GET", "/endpoint", short)
+        if resolution.openai_routes:
+            for path in ("/models", "/models/{id+}"):
+                api.add_route("GET", path, short, takes_bearer=True)
         if deployment.api.playground:
             files = lambda_.Code.from_asset(str(sources.playground), exclude=["**/__pycache__"])
             Playground(self, "Playground", api=api, auth=deployment.api.auth, code=files, handlers=handlers)
@@ -99,9 +97,9 @@ class InferenceStack(cdk.Stack):
                 store=store,
                 hosting=hosting,
             )
-            jobs.add_routes(api)
+            jobs.add_routes(api, short)
             if takes_batches:
-                jobs.add_batches(api)
+                jobs.add_batches(api, short)
             outputs |= store.outputs | hosting.queue.outputs
         ApiAlarms(
             self,

@@ -10,7 +10,6 @@ from constructs import Construct
 from .alarm_group import AlarmGroup
 from .deployment import Alarms
 
-_MOST_METRICS = 10
 _MINUTE = Duration.minutes(1)
 
 
@@ -18,7 +17,7 @@ class ApiAlarms(AlarmGroup):
     """Each goes off when two of three minutes are above its threshold.
 
     server_errors: metric with 1 for each request answered with 5XX and 0 for each other.
-    functions: one alarm for ten of them, which are the metrics that it may have beside its expression.
+    functions: at most ten, which are the metrics that an alarm may have beside its expression.
     """
 
     def __init__(
@@ -32,10 +31,6 @@ class ApiAlarms(AlarmGroup):
     ) -> None:
         super().__init__(scope, construct_id, topic_arn=settings.topic_arn)
         self.add("ServerErrors", server_errors, settings.error_rate, periods=3, breaching=2)
-        for first in range(0, len(functions), _MOST_METRICS):
-            self._add_throttles(first, functions[first : first + _MOST_METRICS])
-
-    def _add_throttles(self, first: int, functions: Sequence[lambda_.Function]) -> None:
         throttles = {
             f"m{number}": function.metric_throttles(period=_MINUTE, statistic=cloudwatch.Stats.SUM)
             for number, function in enumerate(functions)
@@ -45,4 +40,4 @@ class ApiAlarms(AlarmGroup):
         throttled = cloudwatch.MathExpression(
             expression=f"SUM([{filled}])", using_metrics=throttles, period=_MINUTE, label="Throttled calls"
         )
-        self.add(f"Throttles{first // _MOST_METRICS or ''}", throttled, 0, periods=3, breaching=2)
+        self.add("Throttles", throttled, 0, periods=3, breaching=2)

@@ -5,6 +5,8 @@ from functools import cached_property
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from .deployment import Api, NamedKey, limits_of_keys
@@ -33,7 +35,7 @@ class ApiKeys(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._api, self._settings = api, settings
-        self._function = HandlerFunction(
+        function = HandlerFunction(
             self,
             "Authorize",
             handler="authorize",
@@ -42,6 +44,17 @@ class ApiKeys(Construct):
             handlers=replace(handlers, environment={"API_KEYS": limits_of_keys(settings.keys)}),
             memory_in_mb=_MEMORY_IN_MB,
         ).function
+        function.add_permission(
+            "FromApi",
+            principal=iam.ServicePrincipal("apigateway.amazonaws.com"),
+            source_arn=cdk.Stack.of(self).format_arn(
+                service="execute-api", resource=api.rest_api_id, resource_name="authorizers/*"
+            ),
+        )
+        # Each authorizer would add a permission of its own.
+        self._function = lambda_.Function.from_function_attributes(
+            self, "Permitted", function_arn=function.function_arn, skip_permissions=True
+        )
         self.own = self._add_own_key()
         for name, key in settings.keys.items():
             self._add_plan(name, key)

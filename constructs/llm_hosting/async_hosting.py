@@ -7,6 +7,7 @@ from constructs import Construct
 
 from .alarm_group import AlarmGroup
 from .async_endpoint import AsyncEndpoint
+from .every_minute import EveryMinute
 from .handler_function import HandlerFunction, Handlers
 from .job_events import grant_announce
 from .job_queue import FAILURES_GO_BACK, JobQueue
@@ -22,7 +23,6 @@ class AsyncHosting(Construct):
     """An AsyncEndpoint, a queue behind its topics, and the recorder that reads the queue."""
 
     generate_handler = "generate_by_job"
-    describe_handler = "describe_endpoint"
 
     def __init__(
         self,
@@ -60,7 +60,9 @@ class AsyncHosting(Construct):
         """Let the sweeper invoke the endpoint again."""
         self._endpoint.grant_invoke(grantee)
 
-    def add_functions(self, scope: Construct, handlers: Handlers, alarms: AlarmGroup) -> None:
+    def add_functions(
+        self, scope: Construct, handlers: Handlers, alarms: AlarmGroup, every_minute: EveryMinute
+    ) -> None:
         """The recorder, and an alarm on results that it does not read."""
         for topic in self._endpoint.topics:
             self.queue.subscribe(topic)

@@ -10,7 +10,7 @@ from .acknowledgement import acknowledge
 from .alarm_group import AlarmGroup
 from .every_minute import EveryMinute
 from .function_environment import function_environment
-from .handler_function import HandlerFunction, Handlers
+from .handler_function import Handlers
 from .job_queue import JobQueue
 from .job_store import JobStore
 from .log_group import LogGroup
@@ -23,11 +23,8 @@ from .unique_name import unique_name
 _HIDDEN = Duration.seconds(
     30
 )  # SQS hides a message six times as long; one that comes back while its job runs is deleted
-_TEND_TIMEOUT = Duration.seconds(50)
 _FIVE_MINUTES = Duration.minutes(5)
-_FAILED_TENDS = 2  # of five
 
-_NEXT_TEND = "The next call, a minute later, does the work of one that failed; an alarm counts them."
 _DESCRIBE_ANYWHERE = "ec2:DescribeInstances knows no narrower resource, and only reads."
 _THESE_MACHINES = (
     "Instances get their ids when they are launched, and new ones when they are replaced; the condition on their tag "
@@ -36,10 +33,9 @@ _THESE_MACHINES = (
 
 
 class Ec2Hosting(Construct):
-    """Machines with a worker each, the queue that they take jobs from, and the function that tends them."""
+    """Machines with a worker each, the queue that they take jobs from, and the task that tends them."""
 
     generate_handler = "generate_by_job"
-    describe_handler = "describe_machines"
 
     def __init__(
         self,
@@ -108,17 +104,12 @@ class Ec2Hosting(Construct):
         self.queue.grant_send(grantee)
         self.queue.grant_count(grantee)
 
-    def add_functions(self, scope: Construct, handlers: Handlers, alarms: AlarmGroup) -> None:
-        """The function that starts and stops machines where nobody else did, and alarms on what it finds."""
-        tend = HandlerFunction(
-            scope,
-            "TendMachines",
-            handler="tend_machines",
-            timeout=_TEND_TIMEOUT,
-            failures=_NEXT_TEND,
-            handlers=handlers,
-        ).function
-        EveryMinute(scope, "TendEveryMinute", function=tend)
+    def add_functions(
+        self, scope: Construct, handlers: Handlers, alarms: AlarmGroup, every_minute: EveryMinute
+    ) -> None:
+        """The tender, which starts and stops machines where nobody else did, and alarms on what it finds."""
+        every_minute.add_task(handler="tend_machines")
+        tend = every_minute.function
         self._store.grant_change(tend)
         self._store.grant_find_due(tend)
         self.queue.grant_count(tend)
@@ -127,8 +118,6 @@ class Ec2Hosting(Construct):
         self._allow_machines(tend, "ec2:StartInstances", "ec2:StopInstances")
         alarms.add("MachineStarts", _metric("MachineStartFailures"), 0)
         alarms.add("Machines", _metric("MachinesUnwell"), 0)
-        failed = tend.metric_errors(period=_FIVE_MINUTES, statistic=cloudwatch.Stats.SUM)
-        alarms.add("Tending", failed, _FAILED_TENDS)
 
     def create_endpoint_last(self) -> None:
         """Create the machines after all else in the stack."""

@@ -10,6 +10,7 @@ from constructs import Construct
 from .alarm_group import AlarmGroup
 from .async_hosting import AsyncHosting
 from .ec2_hosting import Ec2Hosting
+from .every_minute import EveryMinute
 from .handler_function import Handlers
 from .job_queue import JobQueue
 from .realtime_hosting import RealtimeHosting
@@ -18,13 +19,11 @@ from .realtime_hosting import RealtimeHosting
 class HostingMode(Protocol):
     """The model, and how requests and jobs reach it.
 
-    generate_handler: handler of POST /generate. describe_handler: of GET /endpoint. environment: variables of every
-    function. outputs: of the stack.
+    generate_handler: handler of POST /generate. environment: variables of every function. outputs: of the stack.
     queue: in front of the model or behind it; only where jobs are taken.
     """
 
     generate_handler: str
-    describe_handler: str
     environment: Mapping[str, str]
     outputs: Mapping[str, str]
 
@@ -43,8 +42,10 @@ class HostingMode(Protocol):
     def grant_tend(self, grantee: iam.IGrantable) -> None:
         """Let the sweeper find out whether a job must be handed over again, and do it."""
 
-    def add_functions(self, scope: Construct, handlers: Handlers, alarms: AlarmGroup) -> None:
-        """Add the functions and alarms that only this mode has."""
+    def add_functions(
+        self, scope: Construct, handlers: Handlers, alarms: AlarmGroup, every_minute: EveryMinute
+    ) -> None:
+        """Add the functions, tasks and alarms that only this mode has."""
 
     def create_endpoint_last(self) -> None:
         """Create the endpoint, which costs most and can't be deleted while it starts, after all else in the stack."""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
@@ -18,6 +19,9 @@ from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
 from .log_group import LogGroup
 
 HttpMethod = Literal["DELETE", "GET", "POST"]
+
+_STAGE = "v1"
+_PERMISSION = "FromApi"  # of a function, for all its routes
 
 # TLS 1.3 and, for OpenSSL before 1.1.1 or Java before 11, TLS 1.2 with forward secrecy. The default takes TLS 1.0.
 _SECURITY_POLICY = "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"
@@ -86,6 +90,7 @@ class InferenceApi(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._settings, self._log_settings, self._handlers = settings, log_settings, handlers
+        self._streaming: list[lambda_.Function] = []
         self._api = apigateway.RestApi(
             self,
             "RestApi",
@@ -133,48 +138,40 @@ class InferenceApi(Construct):
 
     def add_function(
         self,
-        method: HttpMethod,
-        path: str,
         *,
         handler: str,
-        timeout: cdk.Duration | None = None,
         memory_in_mb: int | None = None,
         construct_id: str | None = None,
         streams: bool = False,
-        takes_bearer: bool = False,
     ) -> lambda_.Function:
-        """Answer a route by a module in `inference_api.handlers`, whose name also gives the construct id unless set.
+        """A module in `inference_api.handlers` as a function; its name also gives the construct id unless set.
 
         streams: the module ends with `streaming_runtime.serve`, and its answer is passed on as it is written; the
-        timeout is then that of streams. takes_bearer: with `api-key`, the key comes as `Authorization: Bearer`, as from
-        clients of OpenAI, and not in `x-api-key`. Other routes of the function: `add_route`.
+        timeout is then that of streams.
         """
         longest = cdk.Duration.seconds(self._settings.function_timeout_in_seconds)
         function = HandlerFunction(
             self,
             construct_id or handler.title().replace("_", ""),
             handler=handler,
-            timeout=STREAM_FUNCTION_TIMEOUT if streams else timeout or longest,
+            timeout=STREAM_FUNCTION_TIMEOUT if streams else longest,
             failures=_NO_QUEUE,
             handlers=self._handlers,
             memory_in_mb=memory_in_mb,
             streams=streams,
         ).function
-        self.add_route(method, path, function, streams=streams, takes_bearer=takes_bearer)
+        if streams:
+            self._streaming.append(function)
         return function
 
     def add_route(
-        self,
-        method: HttpMethod,
-        path: str,
-        function: lambda_.Function,
-        *,
-        streams: bool = False,
-        takes_bearer: bool = False,
+        self, method: HttpMethod, path: str, function: lambda_.Function, *, takes_bearer: bool = False
     ) -> None:
-        """Answer another route by a function; streams: as it was added."""
+        """takes_bearer: with `api-key`, the key comes as `Authorization: Bearer`, as from clients of OpenAI, and not in
+        `x-api-key`.
+        """
         route = self._api.root.resource_for_path(path).add_method(
-            method, self._integration(function, streams=streams), **self._authorization(takes_bearer=takes_bearer)
+            method, self._integration(function), **self._authorization(takes_bearer=takes_bearer)
         )
         self._acknowledge_auth(route)
 
@@ -191,16 +188,24 @@ class InferenceApi(Construct):
         kinds = {"iam": apigateway.AuthorizationType.IAM, "none": apigateway.AuthorizationType.NONE}
         return {"authorization_type": kinds[self._settings.auth], "api_key_required": False}
 
-    def _integration(self, function: lambda_.Function, *, streams: bool = False) -> apigateway.LambdaIntegration:
-        if streams:
-            return apigateway.LambdaIntegration(
-                function,
-                timeout=STREAM_TIMEOUT,
-                allow_test_invoke=False,
-                response_transfer_mode=apigateway.ResponseTransferMode.STREAM,
+    def _integration(self, function: lambda_.Function) -> apigateway.AwsIntegration:
+        """As the CDK's LambdaIntegration, which adds a permission for each route, or one for every stage."""
+        arn, streams = function.function_arn, function in self._streaming
+        if function.node.try_find_child(_PERMISSION) is None:
+            function.add_permission(
+                _PERMISSION,
+                principal=iam.ServicePrincipal("apigateway.amazonaws.com"),
+                source_arn=self._api.arn_for_execute_api("*", "/*", _STAGE),
             )
-        timeout = cdk.Duration.seconds(self._settings.timeout_in_seconds)
-        return apigateway.LambdaIntegration(function, timeout=timeout, allow_test_invoke=False)
+        if streams:
+            options = apigateway.IntegrationOptions(
+                timeout=STREAM_TIMEOUT, response_transfer_mode=apigateway.ResponseTransferMode.STREAM
+            )
+            path = f"2021-11-15/functions/{arn}/response-streaming-invocations"
+        else:
+            timeout = cdk.Duration.seconds(self._settings.timeout_in_seconds)
+            options, path = apigateway.IntegrationOptions(timeout=timeout), f"2015-03-31/functions/{arn}/invocations"
+        return apigateway.AwsIntegration(service="lambda", proxy=True, path=path, options=options)
 
     def _stage_options(self) -> apigateway.StageOptions:
         destination = log_format = None
@@ -209,7 +214,7 @@ class InferenceApi(Construct):
             fields = {name: f"$context.{variable}" for name, variable in _LOGGED.items()}
             log_format = apigateway.AccessLogFormat.custom(json.dumps(fields))
         return apigateway.StageOptions(
-            stage_name="v1",
+            stage_name=_STAGE,
             throttling_rate_limit=self._settings.throttle.rate,
             throttling_burst_limit=self._settings.throttle.burst,
             tracing_enabled=self._settings.tracing,

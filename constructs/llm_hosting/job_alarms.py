@@ -1,15 +1,13 @@
-"""Alarms on jobs: dead letters, long waits, failures, jobs ended by the sweeper, failed sweeps."""
+"""Alarms on jobs: dead letters, long waits, failures, jobs ended by the sweeper."""
 
 from aws_cdk import Aws, Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
-from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from .alarm_group import AlarmGroup
 from .deployment import Alarms, Jobs
 
 _FIVE_MINUTES = Duration.minutes(5)
-_FAILED_SWEEPS = 2  # of five; the next sweep does the work of a single failed one
 
 
 class JobAlarms(AlarmGroup):
@@ -24,7 +22,6 @@ class JobAlarms(AlarmGroup):
         jobs: Jobs,
         oldest_job: cloudwatch.Metric,
         dead_letters: cloudwatch.Metric,
-        sweeper: lambda_.Function,
     ) -> None:
         super().__init__(scope, construct_id, topic_arn=settings.topic_arn)
         average, total = cloudwatch.Stats.AVERAGE, cloudwatch.Stats.SUM
@@ -33,7 +30,6 @@ class JobAlarms(AlarmGroup):
         self.add("Waiting", oldest_job, wait_in_seconds)
         self.add("EndedBySweeper", _metric("JobsEndedBySweeper", total), 0)
         self.add("Failed", _metric("JobFailed", average), settings.failed_job_rate, periods=3, breaching=2)
-        self.add("Sweeps", sweeper.metric_errors(period=_FIVE_MINUTES, statistic=total), _FAILED_SWEEPS)
 
 
 def _metric(name: str, statistic: str) -> cloudwatch.Metric:

@@ -1,24 +1,19 @@
-"""The functions of jobs: routes for callers, and the sweeper."""
+"""The functions of jobs: routes for callers, and what keeps jobs going."""
 
-import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from .batch_functions import BatchFunctions
+from .batches import Batches
 from .deployment import Alarms, Jobs
 from .every_minute import EveryMinute
-from .handler_function import HandlerFunction, Handlers
+from .handler_function import Handlers
 from .hosting_modes import HostingMode
 from .inference_api import InferenceApi
 from .job_alarms import JobAlarms
 from .job_events import grant_announce
 from .job_store import JobStore
 
-_SWEEP_TIMEOUT = cdk.Duration.seconds(60)
-_SWEEP_MEMORY_IN_MB = 1769  # Lambda gives one vCPU for it, and the threads of a Python process can use no more
 _HOLD_MEMORY_IN_MB = 256  # the function mostly waits, and a waiting function costs by its memory
-
-_NEXT_SWEEP = "The next sweep, a minute later, does the work of one that failed; an alarm counts them."
 
 
 class JobFunctions(Construct):
@@ -36,7 +31,8 @@ class JobFunctions(Construct):
         hosting: HostingMode,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._handlers, self._store, self._hosting, self._alarm_settings = handlers, store, hosting, alarms
+        self._store, self._hosting, self._alarm_settings = store, hosting, alarms
+        self._every_minute = EveryMinute(self, "EveryMinute", handlers=handlers)
         alarm_group = JobAlarms(
             self,
             "Alarms",
@@ -44,49 +40,35 @@ class JobFunctions(Construct):
             jobs=settings,
             oldest_job=hosting.metric_oldest_job(),
             dead_letters=hosting.queue.metric_dead_letters(),
-            sweeper=self._add_sweeper(),
         )
-        hosting.add_functions(self, handlers, alarm_group)
+        self._every_minute.add_alarm(alarm_group)
+        self._add_sweeper()
+        hosting.add_functions(self, handlers, alarm_group, self._every_minute)
 
-    def add_routes(self, api: InferenceApi) -> None:
-        """POST /jobs, GET /jobs, GET /jobs/{id} and DELETE /jobs/{id}."""
-        submit = api.add_function("POST", "/jobs", handler="submit_job")
-        self._store.grant_submit(submit)
-        self._hosting.grant_dispatch(submit)
-        self._hosting.grant_describe(submit)
-        poll = api.add_function("GET", "/jobs/{id}", handler="poll_job", memory_in_mb=_HOLD_MEMORY_IN_MB)
+    def add_routes(self, api: InferenceApi, short: lambda_.Function) -> None:
+        """Those of jobs; short: the function of the short routes."""
+        api.add_route("POST", "/jobs", short)
+        api.add_route("GET", "/jobs", short)
+        api.add_route("DELETE", "/jobs/{id}", short)
+        self._store.grant_submit(short)
+        self._hosting.grant_dispatch(short)
+        self._hosting.grant_describe(short)
+        self._store.grant_list(short)
+        grant_announce(short)
+        poll = api.add_function(handler="poll_job", memory_in_mb=_HOLD_MEMORY_IN_MB)
+        api.add_route("GET", "/jobs/{id}", poll)
         self._store.grant_wait(poll)
-        list_ = api.add_function("GET", "/jobs", handler="list_jobs")
-        self._store.grant_list(list_)
-        cancel = api.add_function("DELETE", "/jobs/{id}", handler="cancel_job")
-        self._store.grant_end(cancel)
-        grant_announce(cancel)
 
-    def add_batches(self, api: InferenceApi) -> None:
+    def add_batches(self, api: InferenceApi, short: lambda_.Function) -> None:
         """OpenAI's Files and Batch API."""
-        BatchFunctions(
-            self,
-            "Batches",
-            api=api,
-            alarms=self._alarm_settings,
-            handlers=self._handlers,
-            store=self._store,
-            hosting=self._hosting,
-        )
+        batches = Batches(self, "Batches", store=self._store, alarms=self._alarm_settings)
+        batches.add_routes(api, short)
+        batches.add_driver(self._every_minute, self._hosting)
 
-    def _add_sweeper(self) -> lambda_.Function:
-        sweep = HandlerFunction(
-            self,
-            "SweepJobs",
-            handler="sweep_jobs",
-            timeout=_SWEEP_TIMEOUT,
-            memory_in_mb=_SWEEP_MEMORY_IN_MB,
-            failures=_NEXT_SWEEP,
-            handlers=self._handlers,
-        ).function
+    def _add_sweeper(self) -> None:
+        self._every_minute.add_task(handler="sweep_jobs")
+        sweep = self._every_minute.function
         grant_announce(sweep)
-        EveryMinute(self, "EveryMinute", function=sweep)
         self._store.grant_find_due(sweep)
         self._store.grant_collect(sweep)
         self._hosting.grant_tend(sweep)
-        return sweep

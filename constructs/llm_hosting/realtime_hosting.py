@@ -6,6 +6,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from .alarm_group import AlarmGroup
+from .every_minute import EveryMinute
 from .handler_function import HandlerFunction, Handlers
 from .job_events import grant_announce
 from .job_queue import FAILURES_GO_BACK, JobQueue
@@ -21,7 +22,6 @@ class RealtimeHosting(Construct):
     """A RealtimeEndpoint; where the deployment takes jobs, a queue before it and the worker between the two."""
 
     generate_handler = "generate"
-    describe_handler = "describe_endpoint"
 
     def __init__(
         self,
@@ -70,7 +70,9 @@ class RealtimeHosting(Construct):
         self.queue.grant_send(grantee)
         self.queue.grant_count(grantee)
 
-    def add_functions(self, scope: Construct, handlers: Handlers, alarms: AlarmGroup) -> None:
+    def add_functions(
+        self, scope: Construct, handlers: Handlers, alarms: AlarmGroup, every_minute: EveryMinute
+    ) -> None:
         """The worker."""
         assert self._store
         work = HandlerFunction(

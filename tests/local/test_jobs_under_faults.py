@@ -36,8 +36,8 @@ MOST_MINUTES = 40  # the promise: the deadline, 30 minutes, and two sweeps; a lo
 # Faults between the parts, each so many times. None may stay unused.
 EVERYWHERE: list[dict[str, Any]] = [
     # submit is killed after its write, and after it has stored the input
-    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "kill", "function": "SubmitJob", "count": 2},
-    {"service": "s3", "operation": "PutObject", "fault": "kill", "function": "SubmitJob", "count": 2},
+    {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "kill", "function": "ApiRoute", "count": 2},
+    {"service": "s3", "operation": "PutObject", "fault": "kill", "function": "ApiRoute", "count": 2},
     {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "error_after", "count": 2},
     {"service": "dynamodb", "operation": "PutItem", "fault": "error_after", "count": 2},
     {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "throttle", "count": 2},
@@ -170,7 +170,7 @@ def is_busy(cloud: LocalCloud, stack: Stack) -> bool:
 
 def finish(callers: Callers, cloud: LocalCloud, stack: Stack) -> None:
     """Look at all jobs until they have ended; whenever nothing is at work, a minute passes with two sweepers."""
-    (sweeper,) = (name for name in resource_ids(cloud, stack, "AWS::Lambda::Function") if "SweepJobs" in name)
+    (sweeper,) = (name for name in resource_ids(cloud, stack, "AWS::Lambda::Function") if "EveryMinute" in name)
     functions, minutes = cloud.client("lambda", region=stack.region), 0
     while open_jobs := callers.history.open_jobs():
         for job_id in open_jobs:

@@ -302,9 +302,9 @@ class TestLogs:
         assert "  generate  " not in one, "there is no other source to tell it from"
 
     def test_a_source_that_is_not_there_names_the_nearest(self, slipway: Command) -> None:
-        outcome = slipway("logs", NAME, "genrate")
+        outcome = slipway("logs", NAME, "generat")
         assert outcome.status == 1
-        assert outcome.stderr == "genrate: gpt2 has no such log; did you mean generate?\n"
+        assert outcome.stderr == "generat: gpt2 has no such log; did you mean generate?\n"
 
     def test_it_follows(self, api: ApiClient, cloud: LocalCloud) -> None:
         api.call("POST", "/generate", BODY)

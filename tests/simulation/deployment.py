@@ -70,7 +70,7 @@ TIMEOUTS = {
     "sweep_jobs": 60,
     "record_result": 30,
     "run_job": 90,
-    "tend_machines": 50,
+    "tend_machines": 60,
     "files": 28,
     "batches": 28,
     "advance_batches": 60,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from inference_api.handlers import every_minute, route
 from simulation import deployment
 from simulation.trial import MODES
 from simulation.world import SWEEP_EVERY
@@ -19,12 +20,14 @@ NAMES = {"async": "qwen3-4b-async", "realtime": "qwen3-4b", "ec2": "gpt2-ec2"}
 def test_the_simulated_deployment_is_the_accepted_one(mode: str) -> None:
     template: Template
     template = json.loads((SNAPSHOTS / f"test_the_template_is_the_accepted_one[{NAMES[mode]}].json").read_text())
-    # The simulated route POST /generate has one function, whose handler depends on the mode.
+    # A handler is simulated with the time of its function. That of POST /generate depends on the mode.
     timeouts = {name.removesuffix("_by_job"): each["Timeout"] for name, each in functions(template).items()}
-    (described,) = {"describe_endpoint", "describe_machines"} & timeouts.keys()
-    del timeouts[described]  # no part of a job's life
-    timeouts.pop("models", None)
-    assert timeouts.items() <= deployment.TIMEOUTS.items()
+    modules = {"route": route.MODULES, "every_minute": every_minute.MODULES}
+    for name, handlers in modules.items():
+        timeouts |= {module.rpartition(".")[2]: timeouts[name] for module in handlers.values()}
+        del timeouts[name]
+    del timeouts["models"]  # no part of a job's life
+    assert timeouts == {name: deployment.TIMEOUTS[name] for name in timeouts}
 
     queue = _queue_of_machines(template) if mode == "ec2" else _queue_of_a_function(template, mode)
     assert queue["RedrivePolicy"]["maxReceiveCount"] == deployment.MAX_RECEIVES

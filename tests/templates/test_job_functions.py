@@ -1,10 +1,13 @@
 """The template's functions of jobs: their triggers, timeouts and alarms."""
 
 import json
+from importlib import import_module
 from typing import Any
 
 import pytest
 
+from inference_api.handlers import every_minute, route
+from inference_api.settings import settings
 from support.template_parts import Template, all_of, functions, logical_id, properties, referred, resources
 
 JOB_TYPES = ("DynamoDB::Table", "S3::Bucket", "SQS::Queue", "SNS::Topic", "Events::Rule", "Lambda::EventSourceMapping")
@@ -28,16 +31,52 @@ def handler_of(template: Template, method: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize(("name", "generate"), [("gpt2", "generate"), ("async", "generate_by_job")])
-def test_each_route_has_a_function_of_its_own(templates: dict[str, Template], name: str, generate: str) -> None:
+def test_streams_and_held_polls_have_functions_of_their_own(
+    templates: dict[str, Template], name: str, generate: str
+) -> None:
     template = templates[name]
     assert {route: handler_of(template, method) for route, method in routes(template).items()} == {
         ("POST", "/generate"): generate,
-        ("GET", "/endpoint"): "describe_endpoint",
-        ("POST", "/jobs"): "submit_job",
-        ("GET", "/jobs"): "list_jobs",
         ("GET", "/jobs/{id}"): "poll_job",
-        ("DELETE", "/jobs/{id}"): "cancel_job",
+        ("GET", "/endpoint"): "route",
+        ("POST", "/jobs"): "route",
+        ("GET", "/jobs"): "route",
+        ("DELETE", "/jobs/{id}"): "route",
     }
+
+
+@pytest.mark.parametrize("name", ["gpt2", "async", "qwen3-4b", "gpt2-ec2", "jobs-off"])
+def test_the_function_of_the_short_routes_knows_each_of_its_routes(templates: dict[str, Template], name: str) -> None:
+    variables = functions(templates[name])["route"]["Environment"]["Variables"]
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in variables.items():
+            patch.setenv(variable, value if isinstance(value, str) else "any")
+        settings.cache_clear()
+        for (method, path), each in routes(templates[name]).items():
+            if handler_of(templates[name], each) == "route":
+                module = route.module_of({"httpMethod": method, "resource": path})
+                assert callable(import_module(module).handler)
+    settings.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["qwen3-4b", "with-api-key", "playground", "gpt2-ec2"])
+def test_one_permission_lets_the_api_call_a_function(templates: dict[str, Template], name: str) -> None:
+    template = templates[name]
+    callers = [
+        logical_id(each["FunctionName"])
+        for each in all_of(template, "Lambda::Permission")
+        if each["Principal"] == "apigateway.amazonaws.com"
+    ]
+    called = {
+        logical_id(part)
+        for method in all_of(template, "ApiGateway::Method")
+        for part in method["Integration"]["Uri"]["Fn::Join"][1]
+        if "Fn::GetAtt" in part
+    }
+    authorizers = {each for each in callers if "Authorize" in each}
+    assert len(callers) == len(set(callers))
+    assert set(callers) == called | authorizers
+    assert authorizers or not all_of(template, "ApiGateway::Authorizer")
 
 
 def test_jobs_that_are_off_leave_nothing_in_the_template(templates: dict[str, Template]) -> None:
@@ -62,7 +101,7 @@ def test_functions_get_the_job_settings_of_the_deployment(
 
 
 def test_limits_are_in_seconds_and_tokens(templates: dict[str, Template]) -> None:
-    variables = functions(templates["small-limits"])["submit_job"]["Environment"]["Variables"]
+    variables = functions(templates["small-limits"])["route"]["Environment"]["Variables"]
     assert json.loads(variables["JOB_SETTINGS"]) == {
         "retention_in_seconds": 3600,
         "deadline_in_seconds": 420,
@@ -82,14 +121,11 @@ def test_each_function_has_its_timeout(templates: dict[str, Template]) -> None:
     assert timeouts == {
         "generate": 860,
         "generate_by_job": 860,
-        "describe_endpoint": 10,
-        "submit_job": 28,
+        "route": 28,
         "poll_job": 28,
-        "list_jobs": 28,
-        "cancel_job": 28,
         "run_job": 90,
         "record_result": 30,
-        "sweep_jobs": 60,
+        "every_minute": 60,
     }
 
 
@@ -152,22 +188,34 @@ def test_queues_take_tls_only(templates: dict[str, Template], name: str) -> None
     assert denied == queues
 
 
-def test_the_sweeper_is_called_each_minute_without_retries(templates: dict[str, Template]) -> None:
-    template = templates["gpt2"]
-    rule = properties(template, "Events::Rule")
+@pytest.mark.parametrize(
+    ("name", "tasks"),
+    [
+        ("gpt2", ["sweep_jobs"]),
+        ("qwen3-4b", ["sweep_jobs", "advance_batches"]),
+        ("gpt2-ec2", ["sweep_jobs", "tend_machines", "advance_batches"]),
+    ],
+)
+def test_each_task_is_called_each_minute_without_retries(
+    templates: dict[str, Template], name: str, tasks: list[str]
+) -> None:
+    template = templates[name]
+    (rule,) = (each for each in all_of(template, "Events::Rule") if "ScheduleExpression" in each)
     assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
-    (target,) = rule["Targets"]
-    assert referred(template, target["Arn"])["Handler"] == "inference_api.handlers.sweep_jobs.handler"
-    assert target["RetryPolicy"] == {"MaximumRetryAttempts": 0}
+    assert [json.loads(target["Input"]) for target in rule["Targets"]] == [{"task": task} for task in tasks]
+    assert set(tasks) <= set(every_minute.MODULES)
+    for target in rule["Targets"]:
+        assert referred(template, target["Arn"])["Handler"] == "inference_api.handlers.every_minute.handler"
+        assert target["RetryPolicy"] == {"MaximumRetryAttempts": 0}
     calls = properties(template, "Lambda::EventInvokeConfig")
-    assert calls["FunctionName"] == {"Ref": logical_id(target["Arn"])}
+    assert calls["FunctionName"] == {"Ref": logical_id(rule["Targets"][0]["Arn"])}
     assert (calls["MaximumRetryAttempts"], calls["MaximumEventAgeInSeconds"]) == (0, 60)
 
 
 COMMON_ALARMS = {
     ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum", 0),
     ("Slipway", "JobsEndedBySweeper", "Sum", 0),
-    ("AWS/Lambda", "Errors", "Sum", 2),
+    ("AWS/Lambda", "Errors", "Sum", 3),
 }
 
 

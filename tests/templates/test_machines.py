@@ -128,7 +128,7 @@ def test_the_machine_gets_the_variables_of_the_functions_and_its_own(templates: 
         template = templates[name]
         text = script(launched(template)[0]).partition("END_OF_ENVIRONMENT'\n")[2].partition("\nEND_OF_ENVIRONMENT")[0]
         given = dict(line.split("=", 1) for line in text.splitlines())
-        variables = functions(template)["submit_job"]["Environment"]["Variables"]
+        variables = functions(template)["route"]["Environment"]["Variables"]
         assert variables.keys() - given.keys() == {"OPENAI_FACTS", "OPENAI_ROUTES"}
         for variable in variables.keys() & given.keys():
             value = variables[variable]
@@ -216,7 +216,7 @@ def test_who_starts_a_machine_may_let_ec2_use_the_key_of_its_volume(templates: d
     ]
     starting = [each for each in statements if "ec2:StartInstances" in listed(each["Action"])]
     granting = [each for each in statements if each["Action"] == "kms:CreateGrant"]
-    assert len(granting) == len(starting) == 4  # submit, generate, tend, batches
+    assert len(granting) == len(starting) == 3  # generate, route, every_minute
     assert {each["Resource"] for each in granting} == {
         "arn:aws:kms:us-east-1:111122223333:key/1111abcd-0000-4000-8000-000000000002"
     }

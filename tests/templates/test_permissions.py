@@ -1,6 +1,7 @@
 """The exact permissions of each function and of the endpoint's role, by action and resource."""
 
 import json
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -34,18 +35,25 @@ INVOKE_ASYNC: Grants = {"sagemaker:InvokeEndpointAsync": {"endpoint"}}
 SUBMIT: Grants = CHANGE_ROWS | READ_RESULTS | DESCRIBE | {"s3:PutObject": {"bucket/input/*"}}
 SUBMIT_ASYNC: Grants = SUBMIT | INVOKE_ASYNC | {"s3:GetObject": {"bucket/input/*", "bucket/output/*"}}
 SWEEP: Grants = COLLECT | ANNOUNCE | {"dynamodb:Query": {"table/index/by_due"}}
+COUNT: Grants = {"sqs:GetQueueAttributes": {"queue"}}
+START: Grants = {"ec2:StartInstances": {"instance/*"}}
+POLL: Grants = READ_ROW | READ_RESULTS | {"dynamodb:UpdateItem": {"table"}}
+LIST: Grants = {"dynamodb:Query": {"table/index/by_owner"}, "dynamodb:BatchGetItem": {"table"}}
+SUBMIT_TO_MACHINES: Grants = CHANGE_ROWS | READ_RESULTS | {"s3:PutObject": {"bucket/input/*"}} | SEND | START
 
-IN_BOTH_MODES: dict[str, Grants] = {
-    "describe_endpoint": DESCRIBE,
-    "poll_job": READ_ROW | READ_RESULTS | {"dynamodb:UpdateItem": {"table"}},
-    "list_jobs": {"dynamodb:Query": {"table/index/by_owner"}, "dynamodb:BatchGetItem": {"table"}},
-    "cancel_job": CHANGE_ROWS | ANNOUNCE,
-}
-KEEP_BATCHES: Grants = IN_BOTH_MODES["list_jobs"] | READ_ROW | {"dynamodb:PutItem": {"table"}}
-ADVANCE: Grants = (
-    CHANGE_ROWS
-    | ANNOUNCE
-    | {
+
+def both(*parts: Grants) -> Grants:
+    """What any of them allows."""
+    return {action: set().union(*(part.get(action, set()) for part in parts)) for action in chain(*parts)}
+
+
+# The routes of the function `route`: submit, list, cancel and, with OpenAI's routes, files and batches.
+SHORT: Grants = both(SUBMIT, LIST, ANNOUNCE)
+FILES: Grants = {"s3:PutObject": {"bucket/file/*"}, "s3:GetObjectVersion": {"bucket/file/*"}}
+ADVANCE: Grants = both(
+    CHANGE_ROWS,
+    ANNOUNCE,
+    {
         "dynamodb:Query": {"table/index/by_due"},
         "dynamodb:BatchGetItem": {"table"},
         "s3:PutObject": {"bucket/input/*", "bucket/file/*", "bucket/batch/*"},
@@ -53,15 +61,12 @@ ADVANCE: Grants = (
         "s3:GetObjectVersion": {"bucket/output/*", "bucket/file/*"},
         "s3:ListMultipartUploadParts": {"bucket/file/*"},
         "s3:ListBucket": {"bucket"},
-    }
+    },
 )
-BATCHES: dict[str, Grants] = {
-    "files": KEEP_BATCHES | {"s3:PutObject": {"bucket/file/*"}, "s3:GetObjectVersion": {"bucket/file/*"}},
-    "batches": KEEP_BATCHES | ANNOUNCE,
-}
-REALTIME: dict[str, Grants] = IN_BOTH_MODES | {
+REALTIME: dict[str, Grants] = {
     "generate": STREAM | SUBMIT | SEND,  # TGI streams, and a job answers while it is not ready
-    "submit_job": SUBMIT | SEND,
+    "poll_job": POLL,
+    "route": both(SHORT, SEND),
     "run_job": CHANGE_ROWS
     | ANNOUNCE
     | HEAR
@@ -73,32 +78,29 @@ REALTIME: dict[str, Grants] = IN_BOTH_MODES | {
         "s3:GetObject": {"bucket/input/*"},
         "s3:PutObject": {"bucket/output/*"},
     },
-    "sweep_jobs": SWEEP | SEND | {"sqs:GetQueueAttributes": {"queue"}},
+    "every_minute": both(SWEEP, SEND, COUNT),
 }
-ASYNC: dict[str, Grants] = IN_BOTH_MODES | {
+FOR_OPENAI: dict[str, Grants] = REALTIME | {
+    "route": both(REALTIME["route"], FILES),
+    "every_minute": both(REALTIME["every_minute"], ADVANCE, DESCRIBE),
+}
+ASYNC: dict[str, Grants] = {
     "generate_by_job": SUBMIT_ASYNC,
-    "submit_job": SUBMIT_ASYNC,
+    "poll_job": POLL,
+    "route": both(SHORT, SUBMIT_ASYNC),
     "record_result": COLLECT | ANNOUNCE | HEAR | DESCRIBE,
-    "sweep_jobs": SWEEP | INVOKE_ASYNC | {"s3:GetObject": {"bucket/input/*", "bucket/output/*", "bucket/failure/*"}},
+    "every_minute": both(SWEEP, INVOKE_ASYNC, {"s3:GetObject": {"bucket/input/*"}}),
 }
-START: Grants = {"ec2:StartInstances": {"instance/*"}}
-SUBMIT_TO_MACHINES: Grants = CHANGE_ROWS | READ_RESULTS | {"s3:PutObject": {"bucket/input/*"}} | SEND | START
-EC2: dict[str, Grants] = {name: IN_BOTH_MODES[name] for name in ("poll_job", "list_jobs", "cancel_job")} | {
-    **BATCHES,
-    "advance_batches": ADVANCE | SEND | START,
-    "describe_machines": READ_ROW,
-    "models": READ_ROW,
+TEND: Grants = both(CHANGE_ROWS, START, COUNT) | {
+    "ec2:DescribeInstances": {"*"},
+    "ec2:StopInstances": {"instance/*"},
+    "dynamodb:Query": {"table/index/by_due"},
+}
+EC2: dict[str, Grants] = {
     "generate_by_job": SUBMIT_TO_MACHINES,
-    "submit_job": SUBMIT_TO_MACHINES,
-    "sweep_jobs": SWEEP | SEND | {"sqs:GetQueueAttributes": {"queue"}},
-    "tend_machines": CHANGE_ROWS
-    | START
-    | {
-        "ec2:DescribeInstances": {"*"},
-        "ec2:StopInstances": {"instance/*"},
-        "dynamodb:Query": {"table/index/by_due"},
-        "sqs:GetQueueAttributes": {"queue"},
-    },
+    "poll_job": POLL,
+    "route": both(SUBMIT_TO_MACHINES, LIST, ANNOUNCE, FILES),
+    "every_minute": both(SWEEP, SEND, COUNT, ADVANCE, START, TEND),
 }
 MACHINE: Grants = (
     CHANGE_ROWS
@@ -108,8 +110,7 @@ MACHINE: Grants = (
     | {"s3:PutObject": {"bucket/output/*"}, "ssm:UpdateInstanceInformation": {"*"}}
     | {f"ssmmessages:{verb}{end}Channel": {"*"} for verb in ("Create", "Open") for end in ("Control", "Data")}
 )
-FOR_OPENAI: dict[str, Grants] = REALTIME | BATCHES | {"models": DESCRIBE, "advance_batches": ADVANCE | DESCRIBE | SEND}
-WITHOUT_JOBS: dict[str, Grants] = {"generate": STREAM | DESCRIBE, "describe_endpoint": DESCRIBE}
+WITHOUT_JOBS: dict[str, Grants] = {"generate": STREAM | DESCRIBE, "route": DESCRIBE}
 
 
 def place(template: Template, resource: Any) -> str:
@@ -156,7 +157,7 @@ def grants(template: Template, role: str) -> tuple[Grants, set[str]]:
         ("jobs-off", WITHOUT_JOBS),
     ],
 )
-def test_each_function_has_exactly_the_permissions_of_its_handler(
+def test_each_function_has_exactly_the_permissions_of_its_handlers(
     templates: dict[str, Template], name: str, expected: dict[str, Grants]
 ) -> None:
     found_functions = functions(templates[name])

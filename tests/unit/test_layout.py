@@ -198,6 +198,7 @@ def test_every_handler_is_named_by_a_stack_or_construct_and_exists() -> None:
     sources = [*(ROOT / "stacks").glob("*.py"), *(ROOT / "constructs" / "llm_hosting").glob("*.py")]
     named = set(re.findall(r'handler ?= ?"(\w+)"', "".join(path.read_text() for path in sources)))
     folder = ROOT / "lambda_src" / "inference_api" / "handlers"
+    named |= set(re.findall(r'"inference_api.handlers.(\w+)"', (folder / "route.py").read_text()))
     handlers = {path.stem for path in folder.glob("*.py")} - {"__init__"}
     assert named == handlers | {"serve"}
     assert callable(importlib.import_module("playground.serve").handler)

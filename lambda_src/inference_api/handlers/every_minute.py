@@ -1,0 +1,22 @@
+"""The tasks of each minute, one in each call."""
+
+from importlib import import_module
+from typing import Any
+
+from inference_api.http import Event
+from inference_api.log import log
+
+MODULES = {
+    "sweep_jobs": "inference_api.handlers.sweep_jobs",
+    "advance_batches": "inference_api.handlers.advance_batches",
+    "tend_machines": "inference_api.handlers.tend_machines",
+}
+
+
+def handler(event: Event, context: Any) -> dict[str, int]:
+    """Run the task that the rule names; the event of a batch that waits names none."""
+    task = event.get("task", "advance_batches")
+    # First: what Lambda logs of a call that fails or times out has the request's id only.
+    log({"task": task, "request_id": context.aws_request_id})
+    done: dict[str, int] = import_module(MODULES[task]).handler(event, context)
+    return done

@@ -1,0 +1,32 @@
+"""The short routes in one function. The module of a route is imported at its first call, so that a start is quick."""
+
+from importlib import import_module
+from typing import Any
+
+from inference_api.http import Event
+from inference_api.settings import settings
+
+# By method and path, or by the path's first part. A module that is named here counts as imported (portable/closure.py).
+MODULES = {
+    "POST /jobs": "inference_api.handlers.submit_job",
+    "GET /jobs": "inference_api.handlers.list_jobs",
+    "DELETE /jobs/{id}": "inference_api.handlers.cancel_job",
+    "files": "inference_api.handlers.files",
+    "batches": "inference_api.handlers.batches",
+    "models": "inference_api.handlers.models",
+}
+_DESCRIBE = {"ec2": "inference_api.handlers.describe_machines"}
+
+
+def handler(event: Event, context: Any) -> dict[str, Any]:
+    """Answer by the handler of the route."""
+    answer: dict[str, Any] = import_module(module_of(event)).handler(event, context)
+    return answer
+
+
+def module_of(event: Event) -> str:
+    """The module whose handler answers."""
+    path = event["resource"]
+    if path == "/endpoint":
+        return _DESCRIBE.get(settings().hosting_mode, "inference_api.handlers.describe_endpoint")
+    return MODULES.get(f"{event['httpMethod']} {path}") or MODULES[path.split("/")[1]]
