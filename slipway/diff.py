@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting import ACCOUNT_SETTINGS
-from llm_hosting.deployment_paths import UnknownDeploymentError, find
+from llm_hosting.deployment_paths import UnknownDeploymentError, base_of, find
 from slipway.changes import classify
 from slipway.changes.gate import AcceptedChangesError, acknowledgements, judge
 from slipway.changes.report import Report, as_json, markdown, page
-from slipway.changes.synthesis import Synthesized, checked_out, synthesize
+from slipway.changes.synthesis import Synthesized, checked_out, repository_of, synthesize
 from slipway.changes.template_file import TemplateError, parse_template, read_template
+from slipway.steps import Steps
 
 _ANY_REGION = "us-east-1"  # whose schemas hold where no region is named
 
@@ -28,7 +29,7 @@ _ANY_REGION = "us-east-1"  # whose schemas hold where no region is named
 class Options:
     """against: `stack`, a template's file or a git ref.
 
-    accepted: None = accepted-changes/<name>.yaml, if there is one. form: text, json or markdown.
+    accepted: None = accepted-changes/<name>.yaml in the file's repository, if there. form: text, json or markdown.
     """
 
     against: str = "HEAD"
@@ -52,22 +53,25 @@ def run(name: str, root: Path, options: Options) -> int:
     root: the folder with `app.py` and `deployments/`. Returns the exit status: 0, 1 where a change has to be
     acknowledged and is not, 2 where there is nothing to compare.
     """
+    steps = Steps()
     try:
         with _ended_by_sigterm():
-            report = _report(name, root, options)
+            report = _report(name, root, options, steps)
     except KeyboardInterrupt:
         return 130
     except (TemplateError, AcceptedChangesError, UnknownDeploymentError) as error:
+        steps.end()
         print(error, file=sys.stderr)
         return 2
+    finally:
+        steps.end()
     shown = {"json": lambda: json.dumps(as_json(report), indent=2), "markdown": lambda: markdown(report)}
     try:
         print(shown.get(options.form, lambda: page(report))(), flush=True)
     except BrokenPipeError:  # whoever reads has read enough: `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if report.gate.stopping:
-        file = options.accepted or f"accepted-changes/{name}.yaml"
-        print(f"Acknowledge what is meant in {file}, by resource, kind and reason.", file=sys.stderr)
+        print(f"Acknowledge what is meant in {report.accepted}, by resource, kind and reason.", file=sys.stderr)
     return 1 if report.gate.stopping else 0
 
 
@@ -84,49 +88,81 @@ def _ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, usual)
 
 
-def _report(name: str, root: Path, options: Options) -> Report:
-    asked, path = _asked(name, root)
-    acknowledged = acknowledgements(accepted) if (accepted := _accepted(name, root, options)) else []
+def _report(name: str, root: Path, options: Options, steps: Steps) -> Report:
+    asked = _asked(name, root)
+    accepted = options.accepted or asked.accepted
+    acknowledged = acknowledgements(accepted) if options.accepted or accepted.is_file() else []
+    steps(f"synthesizing {name}" + ("" if _has_template(options.against) else f", now and at {options.against}"))
     if options.against == "stack":
-        after = synthesize(asked, root)
+        after = synthesize(asked.name, root)
+        steps(f"reading the stack {after.stack}")
         before = _of_stack(after, options.region)
     elif os.path.isfile(options.against):
         before = Before(read_template(Path(options.against)), options.against)
-        after = synthesize(asked, root)
+        after = synthesize(asked.name, root)
     else:
-        before, after = _of_commit(asked, path, root, options.against)
+        before, after = _of_commit(asked, root, options.against)
+    steps("comparing")
     kept = {key: value for key, value in before.values.items() if key in after.template.get("Parameters", {})}
     region = options.region or after.region or _ANY_REGION
     changes = classify(before.template, after.template, before_values=before.values, after_values=kept, region=region)
-    return Report(name, before.words, changes, judge(changes, acknowledged))
+    shown = accepted.relative_to(root) if accepted.is_relative_to(root) else accepted
+    return Report(name, before.words, changes, judge(changes, acknowledged), str(shown))
 
 
-def _asked(name: str, root: Path) -> tuple[str, Path | None]:
-    """How the app is asked for it, and its file relative to `root`; None for a stack without a file, or one outside."""
+def _has_template(against: str) -> bool:
+    return against == "stack" or os.path.isfile(against)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A deployment as the app is asked for it.
+
+    file: relative to `folder`; None = a stack without one. folder: `root`, or that of a file which `root`'s repository
+    does not have. accepted: where its acknowledgements are.
+    """
+
+    name: str
+    file: Path | None
+    folder: Path
+    accepted: Path
+
+
+def _asked(name: str, root: Path) -> _Asked:
     if name == ACCOUNT_SETTINGS:
-        return name, None
-    path = find(name, root / "deployments").resolve()
-    if not path.is_relative_to(root.resolve()):
-        return str(path), None
-    relative = path.relative_to(root.resolve())
-    return (
-        name if relative.parts[0] == "deployments" and not name.endswith((".yaml", ".yml")) else str(relative)
-    ), relative
+        return _Asked(name, None, root, root / "accepted-changes" / f"{name}.yaml")
+    found = find(name, root / "deployments")
+    path, base = found.resolve(), base_of(found.resolve())
+    folder = base.parent if base else path.parent
+    accepted = Path("accepted-changes") / path.relative_to(folder).with_suffix(".yaml")
+    if path.is_relative_to(root.resolve()) and repository_of(folder) == repository_of(root):
+        file = path.relative_to(root.resolve())
+        by_name = file.parts[0] == "deployments" and not name.endswith((".yaml", ".yml"))
+        return _Asked(name if by_name else str(file), file, root, root / accepted)
+    home = repository_of(folder) or folder
+    return _Asked(os.path.abspath(found), path.relative_to(folder), folder, home / accepted)
 
 
-def _accepted(name: str, root: Path, options: Options) -> Path | None:
-    usual = root / "accepted-changes" / f"{name}.yaml"
-    return options.accepted or (usual if usual.is_file() else None)
-
-
-def _of_commit(asked: str, path: Path | None, root: Path, ref: str) -> tuple[Before, Synthesized]:
-    """Both at once: each synth takes seconds."""
+def _of_commit(asked: _Asked, root: Path, ref: str) -> tuple[Before, Synthesized]:
+    """Both at once: each synth takes seconds. Raises TemplateError."""
     words = ref[:12] if re.fullmatch("[0-9a-f]{40}", ref) else ref
-    with checked_out(ref, root) as folder, ThreadPoolExecutor(2) as threads:
-        after = threads.submit(synthesize, asked, root)
-        if path is not None and not (folder / path).is_file():
+    with contextlib.ExitStack() as copies, ThreadPoolExecutor(2) as threads:
+        home = repository_of(asked.folder)
+        if home is None and asked.folder != root:
+            raise TemplateError(
+                f"{asked.name} is in no git repository, so it has no {ref}; use --against stack or a template's file, "
+                "or commit it to a repository."
+            )
+        app = root if home != repository_of(root) else copies.enter_context(checked_out(ref, root))
+        files = app if asked.folder == root else copies.enter_context(checked_out(ref, asked.folder))
+        after = threads.submit(synthesize, asked.name, root)
+        name = asked.name
+        if asked.file is not None and not (files / asked.file).is_file():
             return Before({"Resources": {}}, f"{words}, which does not have it"), after.result()
-        before = threads.submit(synthesize, asked, folder)
+        if asked.file is not None and files != app:
+            earlier = files / asked.file
+            name = str(earlier.rename(earlier.with_name(Path(name).name)))  # `asked` may be a link of another name
+        before = threads.submit(synthesize, name, app)
         result = after.result()
         try:
             return Before(before.result().template, words), result

@@ -15,12 +15,13 @@ _LONGEST_COMMENT = 60_000  # GitHub takes 65,536 characters; the rest is for oth
 
 @dataclass(frozen=True)
 class Report:
-    """name: of the deployment. against: what it is compared with, in words."""
+    """name: of the deployment. against: what it is compared with, in words. accepted: the file of acknowledgements."""
 
     name: str
     against: str
     changes: list[Change]
     gate: Gate
+    accepted: str = ""
 
     @property
     def verdict(self) -> str:
@@ -86,7 +87,7 @@ def markdown(report: Report) -> str:
     for each in report.gate.stale[:20]:
         text += f"\nStale: {_escaped(each.resource)} {each.kind} is acknowledged and does not happen.\n"
     if report.gate.stopping:
-        text += f"\nAcknowledge what is meant in `accepted-changes/{report.name}.yaml`, by resource, kind and reason.\n"
+        text += f"\nAcknowledge what is meant in `{report.accepted}`, by resource, kind and reason.\n"
     return text
 
 

@@ -58,27 +58,46 @@ def _only_stack(assembly: Path) -> Synthesized:
     raise TemplateError("The app has made no stack.")
 
 
+def repository_of(folder: Path) -> Path | None:
+    """The top of the git repository that the folder is in; None = it is in none."""
+    found = _git(folder, "rev-parse", "--show-toplevel")
+    return None if found.returncode else Path(found.stdout.decode().rstrip("\n"))
+
+
 @contextlib.contextmanager
-def checked_out(ref: str, root: Path) -> Iterator[Path]:
-    """The files of a commit in a folder that goes afterwards; the working tree stays as it is. Raises TemplateError."""
-    commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-    if commit.returncode:
-        said = commit.stderr.decode().strip().splitlines()
-        why = said[0].removeprefix("fatal: ") if said else "there is no such branch, tag or commit"
-        if not said and _git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
-            why += " in this shallow clone (actions/checkout: fetch-depth: 0)"
-        raise TemplateError(f"--against {ref}: {why}; use a git ref, `stack` or a template's file.")
-    archive = _git(root, "archive", "--format=tar", commit.stdout.decode().strip())
-    if archive.returncode:
-        raise TemplateError(f"--against {ref}: {archive.stderr.decode().strip().removeprefix('fatal: ')}.")
-    with tempfile.TemporaryDirectory(prefix="slipway-diff-") as folder:
-        with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
-            files.extractall(folder, filter="tar")  # links, too, as a checkout has them
-        yield Path(folder)
+def checked_out(ref: str, folder: Path) -> Iterator[Path]:
+    """What the folder holds at a commit of its repository, in another folder that goes afterwards; it may be empty.
+
+    The working tree stays as it is. Raises TemplateError.
+    """
+    commit = _commit(ref, folder)
+    with tempfile.TemporaryDirectory(prefix="slipway-diff-") as copy:
+        if not _git(folder, "cat-file", "-e", f"{commit}:./").returncode:
+            archive = _git(folder, "archive", "--format=tar", commit)
+            if archive.returncode:
+                raise TemplateError(f"--against {ref}: {archive.stderr.decode().strip().removeprefix('fatal: ')}.")
+            with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
+                files.extractall(copy, filter="tar")  # links, too, as a checkout has them
+        yield Path(copy)
 
 
-def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def _commit(ref: str, folder: Path) -> str:
+    commit = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    if not commit.returncode:
+        return commit.stdout.decode().strip()
+    said = commit.stderr.decode().strip().splitlines()
+    why = (
+        said[0].removeprefix("fatal: ")
+        if said
+        else f"there is no such branch, tag or commit in {repository_of(folder)}"
+    )
+    if not said and _git(folder, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
+        why += ", a shallow clone (actions/checkout: fetch-depth: 0)"
+    raise TemplateError(f"--against {ref}: {why}; use a git ref, `stack` or a template's file.")
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(["git", *arguments], cwd=root, capture_output=True, stdin=subprocess.DEVNULL)
+        return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL)
     except FileNotFoundError as error:
         raise TemplateError("There is no git on this machine.") from error

@@ -8,6 +8,8 @@ from slipway.changes.replacement import Update, causes, unmarked
 
 _CODE = {"AWS::Lambda::Function": ("Code",), "AWS::Lambda::LayerVersion": ("Content",)}
 
+_LONGEST, _CONTEXT = 60, 15  # characters of a value, and of what it shares with the other
+
 
 def quiet(difference: Difference, update: Update) -> str:
     """Of a difference that means nothing beyond itself."""
@@ -25,7 +27,7 @@ def said_of(difference: Difference, update: Update) -> str:
         return f"{difference.name} refers to {', '.join(names)}, which changes"
     if difference.path and _is_secret(difference, update):
         return f"{difference.name} changes"
-    return f"{difference.name} {_cut(difference.before)} -> {_cut(unmarked(difference.after))}"
+    return f"{difference.name} {_two(_text(difference.before), _text(unmarked(difference.after)))}"
 
 
 def _is_secret(difference: Difference, update: Update) -> bool:
@@ -39,6 +41,23 @@ def _is_secret(difference: Difference, update: Update) -> bool:
     )
 
 
-def _cut(value: Any) -> str:
-    text = " ".join((shown(value) if value != ABSENT else ABSENT).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _text(value: Any) -> str:
+    return " ".join((shown(value) if value != ABSENT else ABSENT).split())
+
+
+def _two(before: str, after: str) -> str:
+    """Both, and of long ones the part that differs, with a little of what they share."""
+    if max(len(before), len(after)) > _LONGEST:
+        shared = _shared(before, after)
+        if shared > _CONTEXT:
+            before, after = (f"...{each[shared - _CONTEXT :]}" for each in (before, after))
+        shared = _shared(before[::-1], after[::-1])
+        if shared > _CONTEXT:
+            before, after = (f"{each[: len(each) - shared + _CONTEXT]}..." for each in (before, after))
+    return " -> ".join(each if len(each) <= _LONGEST else f"{each[: _LONGEST - 3]}..." for each in (before, after))
+
+
+def _shared(one: str, other: str) -> int:
+    """The length of what both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (first, second) in pairs if first != second), min(len(one), len(other)))

@@ -330,7 +330,7 @@ def test_a_stack_that_slipway_has_not_made_is_left_alone(cloud: LocalCloud, stac
 
 def test_diff_finds_no_change_in_what_is_deployed(slipway: Command) -> None:
     outcome = slipway("diff", NAME, "--against", "stack")
-    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "gpt2 against the stack gpt2: nothing changes\n", "")
+    assert (outcome.status, outcome.stdout) == (0, "gpt2 against the stack gpt2: nothing changes\n")
 
 
 def test_list_shows_deployments_and_no_other_stack(slipway: Command) -> None:

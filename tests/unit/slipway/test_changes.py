@@ -11,6 +11,7 @@ from hypothesis import given
 from slipway.changes import KINDS, classify
 from support.known_changes import KNOWN, Known, a, allow, of, one, role
 
+URI = "111122223333.dkr.ecr.us-east-1.amazonaws.com/a-team-of-ours-deep/djl"
 templates = st.sampled_from([each for known in KNOWN for each in (known.before, known.after)])
 actions = st.sampled_from(["s3:*", "s3:Get*", "s3:GetObject", "s3:GetObjectTagging", "sqs:*", "sqs:SendMessage", "*"])
 resources = st.sampled_from(["*", "arn:aws:s3:::b/*", "arn:aws:s3:::b/a/*", "arn:aws:s3:::b/a/?", "arn:aws:sqs:::q"])
@@ -29,6 +30,24 @@ def test_an_update_means_what_is_known_of_it(known: Known) -> None:
 def test_every_update_is_told(known: Known) -> None:
     """Rows that mean nothing at all are those whose templates are two forms of the same."""
     assert bool(classify(known.before, known.after)) == bool(known.meaning)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("short", "shorter", "short -> shorter"),
+        (f"{URI}:0.36.0", f"{URI}:0.37.0", "...rs-deep/djl:0.36.0 -> ...rs-deep/djl:0.37.0"),
+        (f"{URI}:1", f"{URI}:2-cu130", "...-ours-deep/djl:1 -> ...-ours-deep/djl:2-cu130"),
+        (f"1{URI}", f"2{URI}", "1111122223333.dk... -> 2111122223333.dk..."),
+        ("a" * 70, "a" * 90, f"...{'a' * 15} -> ...{'a' * 35}"),
+        ("a" * 70, "b" * 70, f"{'a' * 57}... -> {'b' * 57}..."),
+    ],
+)
+def test_of_long_values_the_part_that_differs_is_told(before: str, after: str, told: str) -> None:
+    known = one("", "Lambda::Function", {"Description": before}, {"Description": after})
+
+    (change,) = classify(known.before, known.after)
+    assert change.sentence == f"Description {told}, in place"
 
 
 def test_every_kind_is_in_the_table() -> None:

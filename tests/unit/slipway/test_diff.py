@@ -20,7 +20,7 @@ import json, os, pathlib, sys
 context, out = json.loads(os.environ["CDK_CONTEXT_JSON"]), pathlib.Path(os.environ["CDK_OUTDIR"])
 name = context["deployment"]
 here = pathlib.Path(__file__).parent
-text = (here / "deployments" / f"{name}.yaml").read_text()
+text = (pathlib.Path(name) if name.endswith(".yaml") else here / "deployments" / f"{name}.yaml").read_text()
 if text.startswith("broken"):
     sys.exit("deployments/one.yaml: model.id is missing.")
 (out / "one.template.json").write_text(text)
@@ -44,7 +44,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def write(root: Path, template: Any, name: str = "one") -> None:
-    (root / "deployments").mkdir(exist_ok=True)
+    (root / "deployments").mkdir(exist_ok=True, parents=True)
     (root / "deployments" / f"{name}.yaml").write_text(template if isinstance(template, str) else json.dumps(template))
 
 
@@ -56,6 +56,11 @@ def git(root: Path, *arguments: str) -> str:
 def commit(root: Path) -> None:
     git(root, "add", "-A")
     git(root, "commit", "-qm", "x")
+
+
+def last_line(printed: str) -> str:
+    """What stands below the steps."""
+    return printed.splitlines()[-1]
 
 
 def test_the_working_tree_is_compared_with_its_last_commit(repository: Path, capsys: Any) -> None:
@@ -79,7 +84,7 @@ def test_nothing_changes_where_only_another_file_does(repository: Path, capsys: 
 
 
 def test_an_older_commit_is_synthesized_by_its_own_app(repository: Path, capsys: Any) -> None:
-    (repository / "app.py").write_text(APP.replace("text = (", "text = '' + ("))
+    (repository / "app.py").write_text(APP.replace("text = ", "text = '' + "))
     write(repository, OTHER_TABLE)
     commit(repository)
 
@@ -95,6 +100,63 @@ def test_a_deployment_that_is_new_adds_everything(repository: Path, capsys: Any)
 
     assert run("two", repository, Options(form="json")) == 0
     assert [each["kind"] for each in json.loads(capsys.readouterr().out)["changes"]] == ["added"]
+
+
+@pytest.fixture
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository of deployment files alone, with the deployment `two` in a folder."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    write(folder, TABLE, "two")
+    git(folder, "init", "-q", "-b", "main")
+    commit(folder)
+    return folder
+
+
+def test_a_file_of_another_repository_is_compared_with_that_repositorys_commit(
+    repository: Path, elsewhere: Path, capsys: Any
+) -> None:
+    write(elsewhere, OTHER_TABLE, "two")
+    file = elsewhere / "deployments" / "two.yaml"
+
+    assert run(str(file), repository, Options()) == 1
+    said = capsys.readouterr()
+    assert "TableName a -> b" in said.out
+    assert str(elsewhere / "accepted-changes" / "two.yaml") in said.err
+
+    commit(elsewhere)
+    assert run(str(file), repository, Options()) == 0
+    assert run(str(file), repository, Options(against="HEAD~1")) == 1
+
+
+def test_a_link_to_another_repository_is_compared_with_that_repositorys_commit(
+    repository: Path, elsewhere: Path, capsys: Any
+) -> None:
+    write(elsewhere, OTHER_TABLE, "two")
+    (repository / "deployments" / "three.yaml").symlink_to(elsewhere / "deployments" / "two.yaml")
+
+    assert run("three", repository, Options()) == 1
+    assert "TableName a -> b" in capsys.readouterr().out
+
+
+def test_a_file_that_its_repository_has_not_committed_adds_everything(
+    repository: Path, elsewhere: Path, capsys: Any
+) -> None:
+    write(elsewhere / "new", TABLE, "four")
+
+    assert run(str(elsewhere / "new" / "deployments" / "four.yaml"), repository, Options(form="json")) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [each["kind"] for each in said["changes"]] == ["added"]
+    assert said["against"] == "HEAD, which does not have it"
+
+
+def test_a_file_without_a_repository_has_nothing_to_be_compared_with(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("nowhere")
+    write(folder, TABLE, "two")
+
+    assert run(str(folder / "deployments" / "two.yaml"), repository, Options()) == 2
+    assert "two.yaml is in no git repository, so it has no HEAD; use --against stack" in capsys.readouterr().err
 
 
 def test_a_template_file_may_be_yaml(repository: Path, tmp_path: Path, capsys: Any) -> None:
@@ -129,7 +191,7 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(
     monkeypatch.chdir(repository)
 
     assert run("one", repository, options) == 2
-    assert capsys.readouterr().err.startswith(sentence)
+    assert last_line(capsys.readouterr().err).startswith(sentence)
 
 
 def test_a_commit_whose_app_fails_is_said_in_a_sentence(repository: Path, capsys: Any) -> None:
@@ -138,8 +200,8 @@ def test_a_commit_whose_app_fails_is_said_in_a_sentence(repository: Path, capsys
     write(repository, TABLE)
 
     assert run("one", repository, Options()) == 2
-    said = capsys.readouterr().err
-    assert said == "At HEAD, one can't be synthesized: deployments/one.yaml: model.id is missing.\n"
+    said = last_line(capsys.readouterr().err)
+    assert said == "At HEAD, one can't be synthesized: deployments/one.yaml: model.id is missing."
 
 
 def test_a_folder_without_git_has_no_commit(tmp_path: Path, capsys: Any) -> None:
