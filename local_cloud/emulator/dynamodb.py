@@ -25,14 +25,14 @@ class _AsSent(dict[str, Any]):
         return copy.deepcopy(dict(self)).items()
 
 
+def _as_sent(answer: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    return lambda request: answer(_AsSent(request))
+
+
 def _compare_transactions_as_sent() -> None:
     """MiniStack rewrites 1.120 to 1.12 in place, in the request that it keeps to compare a repeated one with."""
-    for name in ("_transact_write_items", "_execute_transaction"):
-        setattr(_dynamodb, name, _given_as_sent(getattr(_dynamodb, name)))
-
-
-def _given_as_sent(answer: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
-    return lambda request: answer(_AsSent(request))
+    _dynamodb._transact_write_items = _as_sent(_dynamodb._transact_write_items)
+    _dynamodb._execute_transaction = _as_sent(_dynamodb._execute_transaction)
 
 
 def _set_time_to_live(name: str, properties: dict[str, Any]) -> None:
