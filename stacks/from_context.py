@@ -1,28 +1,22 @@
-"""The CDK context's `deployment` or `fleet` -> stacks."""
+"""The CDK context's `deployment` -> stacks."""
 
 import sys
 from pathlib import Path
 
 import aws_cdk as cdk
 
-from llm_hosting import ACCOUNT_SETTINGS, FLEET_PREFIX, STAGING_PREFIX
-from llm_hosting.archive import ArchiveError, handler_folders
+from llm_hosting import ACCOUNT_SETTINGS, STAGING_PREFIX
+from llm_hosting.archive import handler_folders
 from llm_hosting.deployment import Deployment
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.finding import Finding
-from llm_hosting.fleets.file import find_fleet, load_fleet
-from llm_hosting.fleets.rules import judged
-from llm_hosting.portable.index_file import InlineCodeError
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
 from llm_hosting.sources import Sources
 from stacks.account_settings_stack import AccountSettingsStack
-from stacks.fleet_rendering import render_fleet
-from stacks.fleet_stack import FleetStack
 from stacks.inference_stack import InferenceStack
-from stacks.staging_stack import StagingStack
 
 Loaded = tuple[Resolution, list[Finding]]
 
@@ -48,29 +42,6 @@ def add_stacks(app: cdk.App, root: Path) -> None:
         _add_staging_stack(app, path, loaded[path][0].deployment, root)
     for name, path in zip(stacks, host_paths, strict=True):
         _add_inference_stack(app, name, loaded[path], root)
-
-
-def add_fleet(app: cdk.App, root: Path) -> None:
-    """Add the stack of the fleet that the context's `fleet` names, by name or path.
-
-    root: as of `add_stacks`. Raises SystemExit with every problem of the file.
-    """
-    if app.node.try_get_context("deployment"):
-        sys.exit("-c fleet=... and -c deployment=... make different stacks; name one of the two.")
-    try:
-        path = find_fleet(str(app.node.try_get_context("fleet")).strip(), root / "fleets")
-        rendered = render_fleet(app, path.stem, *load_fleet(path, root), Sources.below(root))
-        findings = judged(path, rendered)
-    except UnknownDeploymentError as error:
-        sys.exit(f"{error} Name it with -c fleet=<name>.")
-    except (DeploymentError, InlineCodeError, ArchiveError) as error:
-        sys.exit(str(error))
-    stack_sets = ", then ".join(each.name for each in rendered.stack_sets)
-    print(f"{path.stem}: {rendered.deployment} by the stack sets {stack_sets}", file=sys.stderr)
-    for each in findings:
-        if each.level != "note":
-            print(f"  {each.level:<9} {each.field}: {each.message}", file=sys.stderr)
-    FleetStack(app, f"{FLEET_PREFIX}{path.stem}", rendered=rendered)
 
 
 def _path(name: str, root: Path) -> Path:
@@ -105,6 +76,8 @@ def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded, root: Path) ->
 
 
 def _add_staging_stack(app: cdk.App, path: Path, deployment: Deployment, root: Path) -> None:
+    from stacks.staging_stack import StagingStack  # late: CodeBuild's part of the CDK
+
     if not deployment.model.weights:
         example = f"s3://my-bucket/{stack_name(path)}/"
         sys.exit(f"{path} names no prefix to stage to: set model.weights, such as {example}.")

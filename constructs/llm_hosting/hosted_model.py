@@ -111,10 +111,12 @@ class HostedModel(Construct):
         A failure elsewhere would else roll the stack back while the endpoint is `Creating`. SageMaker refuses to delete
         it then: the stack ends as ROLLBACK_FAILED, and the instances bill on.
         """
-        later = tuple(f"{each.node.path}/" for each in (self._endpoint, self._scaling) if each)
-        resources = [each for each in cdk.Stack.of(self).node.find_all() if isinstance(each, cdk.CfnResource)]
-        earlier = [each for each in resources if not f"{each.node.path}/".startswith(later)]
-        self._endpoint.node.add_dependency(*earlier)
+        scope, later = self, [self._endpoint, self._scaling]
+        while True:  # all that stands beside the endpoint, at each level up to the stack
+            self._endpoint.node.add_dependency(*(each for each in scope.node.children if each not in later))
+            if isinstance(scope, cdk.Stack):
+                return
+            scope, later = scope.node.scope, [scope]
 
     def grant(self, grantee: iam.IGrantable, action: str) -> None:
         """Let a principal do one action on this endpoint."""

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -42,7 +43,9 @@ class ModelLock:
     has_chat_template: bool | None
 
 
-_LOCK = TypeAdapter(ModelLock)
+@cache
+def _lock() -> TypeAdapter[ModelLock]:
+    return TypeAdapter(ModelLock)
 
 
 def read_lock(text: str, name: str) -> ModelLock:
@@ -80,7 +83,7 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
         "has_chat_template": content.get("chat_template"),
     }
     try:
-        return _LOCK.validate_json(json.dumps(lock), strict=True)
+        return _lock().validate_json(json.dumps(lock), strict=True)
     except ValidationError as error:
         wrong = error.errors()[0]
         place = ".".join(str(each) for each in wrong["loc"] if each != "shape")
