@@ -57,11 +57,12 @@ _NO_SUCH_ROUTE = {
     "api-key": "No such route: use {routes}, with a key in x-api-key or, on OpenAI's routes, as Authorization: Bearer.",
     "none": "No such route: use {routes}.",
 }
+UNKNOWN_ROUTE = "MISSING_AUTHENTICATION_TOKEN"  # its own text, "Missing Authentication Token", does not say so
 _UNAVAILABLE = "The service can't take the request at the moment: wait, then send it again."
 _SEND_A_KEY = (
     "Send a valid key of this API: as Authorization: Bearer on OpenAI's routes, in the header x-api-key on the others."
 )
-_RESPONSES = (
+_OF_SIGNATURES = (
     GatewayResponse(
         "INVALID_SIGNATURE",
         403,
@@ -69,6 +70,8 @@ _RESPONSES = (
         "The signature does not match: check secret key, region, service (execute-api), body and clock.",
     ),
     GatewayResponse("EXPIRED_TOKEN", 403, "expired_token", "The temporary credentials have expired: get new ones."),
+)
+_RESPONSES = (
     # A key that is missing or malformed, and one that no usage plan has.
     GatewayResponse("UNAUTHORIZED", 401, "invalid_api_key", _SEND_A_KEY),
     GatewayResponse("INVALID_API_KEY", 401, "invalid_api_key", _SEND_A_KEY),
@@ -104,14 +107,9 @@ def gateway_responses(settings: Api, *, takes_jobs: bool, openai: bool) -> tuple
     auth = settings.auth
     of_files = "; a file has at most 4.5 MB" if takes_jobs and openai else ""
     or_a_job = " or submit a job with POST /jobs" if takes_jobs else ""
+    routes = _routes(takes_jobs=takes_jobs, openai=openai)
     return (
-        # Also the answer to a misspelt path, which AWS's own text, "Missing Authentication Token", does not say.
-        GatewayResponse(
-            "MISSING_AUTHENTICATION_TOKEN",
-            403,
-            "no_such_route_or_not_signed" if auth == "iam" else "no_such_route",
-            _NO_SUCH_ROUTE[auth].format(routes=_routes(takes_jobs=takes_jobs, openai=openai)),
-        ),
+        *_unknown_route(auth, routes),
         _access_denied(auth),
         *(_AUTHORIZER_FAILED if auth == "api-key" else ()),
         GatewayResponse(
@@ -126,6 +124,16 @@ def gateway_responses(settings: Api, *, takes_jobs: bool, openai: bool) -> tuple
         ),
         *_RESPONSES,
     )
+
+
+def _unknown_route(auth: str, routes: str) -> tuple[GatewayResponse, ...]:
+    """Where nobody signs, a route catches the others (inference_api.py), and these are what passes by it."""
+    said = _NO_SUCH_ROUTE[auth].format(routes=routes)
+    if auth == "iam":
+        return (GatewayResponse(UNKNOWN_ROUTE, 403, "no_such_route_or_not_signed", said), *_OF_SIGNATURES)
+    # The known routes take every type of content: their functions judge it.
+    kinds = (UNKNOWN_ROUTE, "UNSUPPORTED_MEDIA_TYPE")
+    return tuple(GatewayResponse(kind, 404, "no_such_route", said) for kind in kinds)
 
 
 def _access_denied(auth: str) -> GatewayResponse:

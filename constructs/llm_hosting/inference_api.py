@@ -14,7 +14,7 @@ from constructs import Construct
 from .acknowledgement import acknowledge
 from .api_keys import ApiKeys
 from .deployment import Api, Logs
-from .gateway_responses import gateway_responses
+from .gateway_responses import UNKNOWN_ROUTE, GatewayResponse, gateway_responses
 from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
 from .log_group import LogGroup
 
@@ -62,6 +62,10 @@ _NO_EXECUTION_LOGS = (
     "Access logs hold every request. Execution logs would add parts of prompts, in a log group that no template owns "
     "and that never expires."
 )
+_REACHES_NOTHING = (
+    "A fixed 404 for paths that are no route: no function and no data stand behind it, and with an authorizer a "
+    "misspelt path would look like a wrong key."
+)
 _NO_QUEUE = "Called synchronously by API Gateway only: a failure goes back to the caller."
 _NO_USER_POOL = {
     "iam": "Callers sign with AWS credentials (AWS_IAM); a user pool would add a second identity store.",
@@ -106,7 +110,8 @@ class InferenceApi(Construct):
         resource.security_policy = _SECURITY_POLICY
         resource.endpoint_access_mode = "STRICT"  # the name in the TLS handshake must be the API's host
         self._api.node.try_remove_child("Endpoint")  # an output that repeats ApiUrl
-        for response in gateway_responses(settings, takes_jobs=takes_jobs, openai=openai):
+        responses = gateway_responses(settings, takes_jobs=takes_jobs, openai=openai)
+        for response in responses:
             self._api.add_gateway_response(
                 response.kind.title().replace("_", ""),
                 type=apigateway.ResponseType.of(response.kind),
@@ -117,6 +122,9 @@ class InferenceApi(Construct):
         self._keys: ApiKeys | None = None
         if settings.auth == "api-key":
             self._keys = ApiKeys(self, "Keys", api=self._api, settings=settings, handlers=handlers)
+        if settings.auth != "iam":
+            (unknown,) = (each for each in responses if each.kind == UNKNOWN_ROUTE)
+            self._answer_unknown_routes(unknown)
         self._acknowledge()
 
     @property
@@ -180,6 +188,35 @@ class InferenceApi(Construct):
         open_ = {"authorization_type": apigateway.AuthorizationType.NONE, "api_key_required": False}
         route = self._api.root.resource_for_path(path).add_method("GET", self._integration(function), **open_)
         acknowledge(route, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), reason))
+
+    def _answer_unknown_routes(self, answer: GatewayResponse) -> None:
+        """Make a fixed 404 of every path and method that no other route has.
+
+        Without it API Gateway takes a key in `Authorization` for a malformed signature where no route matches.
+        """
+        headers = {f"method.response.header.{name}": value for name, value in answer.headers.items()}
+        status = str(answer.status)
+        integration = apigateway.MockIntegration(
+            passthrough_behavior=apigateway.PassthroughBehavior.NEVER,  # other types of content: UNSUPPORTED_MEDIA_TYPE
+            request_templates={"application/json": json.dumps({"statusCode": answer.status})},
+            integration_responses=[
+                apigateway.IntegrationResponse(
+                    status_code=status,
+                    response_parameters=headers,
+                    response_templates={"application/json": answer.template},
+                )
+            ],
+        )
+        method = self._api.root.add_resource("{unknown+}").add_method(
+            "ANY",
+            integration,
+            authorization_type=apigateway.AuthorizationType.NONE,
+            api_key_required=False,
+            method_responses=[
+                apigateway.MethodResponse(status_code=status, response_parameters=dict.fromkeys(headers, False))
+            ],
+        )
+        acknowledge(method, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), _REACHES_NOTHING))
 
     def _authorization(self, *, takes_bearer: bool) -> dict[str, Any]:
         if self._keys:

@@ -111,8 +111,11 @@ def test_requests_beyond_the_throttle_are_refused_before_they_cost_anything(
 
 
 @pytest.mark.parametrize(("name", "said"), [("open", "GET /endpoint."), ("with-api-key", "x-api-key")])
-def test_an_unknown_route_says_what_this_api_asks_for(
+def test_an_unknown_route_is_not_found_whatever_the_request_carries(
     cloud: LocalCloud, stacks: dict[str, Stack], name: str, said: str
 ) -> None:
-    client = deployed(cloud, replace(stacks[name], name=f"lost-{name}"))
-    assert_refused(client.call("GET", "/nowhere"), 403, "no_such_route", said)
+    client = replace(deployed(cloud, replace(stacks[name], name=f"lost-{name}")), credentials=None)
+    bearer, form = {"authorization": "Bearer " + "x" * 40}, {"content-type": "multipart/form-data; boundary=x"}
+    for headers in ({}, bearer, bearer | {"authorization": "Basic eDp5"}, bearer | form):
+        for method, path in (("GET", "/nowhere"), ("POST", "/embeddings"), ("DELETE", "/jobs"), ("PUT", "/models/a/b")):
+            assert_refused(client.send(method, path, b"{", headers), 404, "no_such_route", said)

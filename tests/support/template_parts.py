@@ -61,7 +61,7 @@ def policies(template: Template, prefix: str) -> list[dict[str, Any]]:
 
 
 def routes(template: Template) -> dict[tuple[str, str], dict[str, Any]]:
-    """Methods by their verb and whole path."""
+    """Methods by their verb and whole path, without the one that answers what is no route."""
     resources = template["Resources"]
 
     def path(reference: dict[str, Any]) -> str:
@@ -73,4 +73,5 @@ def routes(template: Template) -> dict[tuple[str, str], dict[str, Any]]:
     return {
         (method["HttpMethod"], path(method["ResourceId"]) or "/"): method
         for method in all_of(template, "ApiGateway::Method")
+        if method["Integration"]["Type"] != "MOCK"
     }

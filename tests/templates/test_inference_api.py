@@ -21,7 +21,7 @@ def test_every_route_needs_a_signed_request_by_default(templates: dict[str, Temp
 
 def test_an_api_key_is_asked_for_on_every_route_and_counted(templates: dict[str, Template]) -> None:
     template = templates["with-api-key"]
-    methods = all_of(template, "ApiGateway::Method")
+    methods = routes(template).values()
     assert {(method["ApiKeyRequired"], method["AuthorizationType"]) for method in methods} == {(True, "CUSTOM")}
     assert properties(template, "ApiGateway::RestApi")["ApiKeySourceType"] == "AUTHORIZER"
     (plan,) = (each for each in all_of(template, "ApiGateway::UsagePlan") if "Tags" not in each)
@@ -67,6 +67,19 @@ def test_routes_of_openai_ask_for_what_the_other_routes_ask(
     assert {found[route]["AuthorizationType"] for route in OPENAI} == {kind}
 
 
+@pytest.mark.parametrize(("name", "is_caught"), [("qwen3-4b", False), ("with-api-key", True), ("open", True)])
+def test_what_is_no_route_is_caught_where_nobody_signs_and_reaches_nothing(
+    templates: dict[str, Template], name: str, is_caught: bool
+) -> None:
+    template = templates[name]
+    caught = [each for each in all_of(template, "ApiGateway::Method") if each["Integration"]["Type"] == "MOCK"]
+    assert bool(caught) is is_caught
+    for each in caught:
+        assert (each["HttpMethod"], each["AuthorizationType"], each["ApiKeyRequired"]) == ("ANY", "NONE", False)
+        assert referred(template, each["ResourceId"])["PathPart"] == "{unknown+}"
+        assert not each["Integration"].keys() & {"Uri", "Credentials"}
+
+
 def test_no_named_key_and_no_secret_is_in_a_template(templates: dict[str, Template]) -> None:
     template = templates["with-api-key"]
     keys = all_of(template, "ApiGateway::ApiKey")
@@ -83,7 +96,7 @@ def test_only_the_word_none_opens_the_api(templates: dict[str, Template]) -> Non
     opened = {
         name
         for name, template in templates.items()
-        for method in all_of(template, "ApiGateway::Method")
+        for method in routes(template).values()
         if method["AuthorizationType"] == "NONE"
         and not method["ApiKeyRequired"]
         and called_handler(template, method) != "serve"
@@ -102,7 +115,7 @@ def test_only_the_playgrounds_own_files_are_open_beside_routes_that_need_a_key(t
     paths = {name: each["Properties"].get("PathPart") for name, each in template["Resources"].items()}
     opened = {
         (method["HttpMethod"], called_handler(template, method), paths.get(method["ResourceId"].get("Ref", ""), "/"))
-        for method in all_of(template, "ApiGateway::Method")
+        for method in routes(template).values()
         if not method["ApiKeyRequired"]
     }
     assert opened == {("GET", "serve", "/"), ("GET", "serve", "{file}")}

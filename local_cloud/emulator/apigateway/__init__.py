@@ -10,6 +10,7 @@ from local_cloud.emulator.apigateway import (
     authorization,
     errors,
     integration,
+    mock_integration,
     response_stream,
     rest_call,
 )
@@ -103,6 +104,11 @@ def _check_account(properties: dict[str, Any]) -> None:
         )
 
 
+def _check_method(properties: dict[str, Any]) -> None:
+    response_stream.check_method(properties)
+    mock_integration.check_method(properties)
+
+
 def install() -> None:
     rest_call.answer_calls_with(_answer)
     rest_call.keep_escaped_slashes()
@@ -110,11 +116,10 @@ def install() -> None:
     errors.install()
     authorization.install()
     integration.install()
+    mock_integration.install()
     api_keys.install()
     extend_resource_type("AWS::ApiGateway::RestApi", check=_check_api, complete=api_keys.complete_api)
     extend_resource_type("AWS::ApiGateway::Stage", check=_check_stage, complete=_set_access_log)
     extend_resource_type("AWS::ApiGateway::Authorizer", check=api_keys.check_authorizer)
-    extend_resource_type(
-        "AWS::ApiGateway::Method", check=response_stream.check_method, complete=response_stream.complete_method
-    )
+    extend_resource_type("AWS::ApiGateway::Method", check=_check_method, complete=response_stream.complete_method)
     extend_resource_type("AWS::ApiGateway::Account", check=_check_account)

@@ -15,9 +15,13 @@ _gateway = ministack.internals(
     "_iam_caller_identity",
     "_match_resource_tree",
     "_resolve_api_key",
+    "authentication_error_response",
     "method_authorization_type",
 )
-_signatures = ministack.internals("ministack.core.sigv4", "parse_header_signature", "parse_query_signature")
+_signatures = ministack.internals(
+    "ministack.core.sigv4", "foreign_authorization_failure", "parse_header_signature", "parse_query_signature"
+)
+_evaluator = ministack.internals("ministack.core.iam_evaluator", "AuthError")
 
 _IDENTITY_FIELDS = ("accessKey", "accountId", "caller", "user", "userArn", "principalOrgId")
 
@@ -29,8 +33,11 @@ def _enforce(original: Any, api_id: str, stage: str, method: str, path: str, *re
         return decide()
     with ministack.scope(call.account, call.region):
         _match_resource(call)
-        if _gateway.method_authorization_type(api_id, stage, method, path) != "AWS_IAM":
-            return None  # an unknown route is refused when it is executed, whoever signed the request
+        kind = _gateway.method_authorization_type(api_id, stage, method, path)
+        if kind is None:
+            return _refuse_foreign_header(call)
+        if kind != "AWS_IAM":
+            return None
         return _refuse_wrong_scope(call) or _refuse_caller(call, decide())
 
 
@@ -41,6 +48,18 @@ def _match_resource(call: RestCall) -> None:
         call.resource_path = resource["path"]
         method = resource["resourceMethods"].get(call.method) or {}
         call.api_key = {"apiKey": key["value"], "apiKeyId": key["id"]} if key and method.get("apiKeyRequired") else {}
+
+
+def _refuse_foreign_header(call: RestCall) -> ministack.Answer | None:
+    """An unknown route takes `Authorization` for a signature, whatever the API's own routes ask for."""
+    header = call.headers.get("authorization", "")
+    if not header or header.startswith("AWS4-HMAC-SHA256"):
+        return None  # the route is refused when it is executed
+    failure = _evaluator.AuthError(*_signatures.foreign_authorization_failure(call.headers))
+    answer: ministack.Answer | None = _gateway.authentication_error_response(
+        call.api_id, call.stage_name, failure, call.headers, call.query
+    )
+    return answer
 
 
 def _signature_scope(call: RestCall) -> tuple[str, str] | None:
