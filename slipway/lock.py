@@ -6,6 +6,7 @@ from pathlib import Path
 
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
+from llm_hosting.file_errors import why
 from llm_hosting.locked_deployment import lock_path
 from llm_hosting.model_lock import HUB
 from slipway.locking.lock_content import lock_content, source_of
@@ -28,7 +29,7 @@ def run(name: str, root: Path, folder: Path | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"{error.filename or 'The disk'} can't be used: {error.strerror or error}.", file=sys.stderr)
+        print(f"{error.filename or 'The disk'} can't be used: {why(error)}.", file=sys.stderr)
         return 2
     facts, commit = content["facts"], content["commit"]
     parameters = facts["parameters_in_billions"]

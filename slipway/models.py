@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting.catalog.models import MODELS_FILE, ModelShape
+from llm_hosting.file_errors import why
 from llm_hosting.model_lock import LockError, read_lock
 
 Row = dict[str, Any]
@@ -25,7 +26,10 @@ def run(locks: Sequence[Path], catalog: Path = MODELS_FILE) -> int:
     for path in locks:
         try:
             hub_id, facts = _facts(path)
-        except (OSError, LockError) as error:
+        except (OSError, UnicodeError) as error:
+            print(f"{path} can't be read: {why(error)}.", file=sys.stderr)
+            return 2
+        except LockError as error:
             print(f"{path.name} {error}", file=sys.stderr)
             return 2
         known = next((each for each in rows if each.lower() == hub_id.lower()), hub_id)

@@ -15,6 +15,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from llm_hosting.file_errors import why
 from playground import serve
 from slipway.aws_errors import sentence
 from slipway.call import refusal
@@ -51,7 +52,7 @@ def _serve(stack: DeployedStack, port: int) -> int:
     try:
         proxy = SigningProxy(stack, DeployedApi(stack), port)
     except OSError as error:
-        print(f"Port {port} on 127.0.0.1 can't be used: {error.strerror}; name another with --port.", file=sys.stderr)
+        print(f"Port {port} on 127.0.0.1 can't be used: {why(error)}; name another with --port.", file=sys.stderr)
         return 2
     with proxy:
         print(f"{stack.name}: {proxy.url}\n")

@@ -12,6 +12,7 @@ from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.archive import ArchiveError, handler_folders
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
+from llm_hosting.file_errors import why
 from llm_hosting.portable.index_file import InlineCodeError
 from llm_hosting.portable.template import PortableTemplate
 from llm_hosting.preflight.validation import load
@@ -45,7 +46,7 @@ def run(name: str, root: Path, folder: Path) -> int:
         print(error, file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"{error.filename or folder}: {error.strerror}; name another folder with -o.", file=sys.stderr)
+        print(f"{error.filename or folder} can't be used: {why(error)}; name another folder with -o.", file=sys.stderr)
         return 2
     print(*files.advice(template), sep="\n")
     return 0

@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from llm_hosting.deployment import Deployment, Model
 from llm_hosting.deployment_file import DeploymentError, parse
 from llm_hosting.deployment_paths import UnknownDeploymentError, find
+from llm_hosting.file_errors import why
 from llm_hosting.locked_deployment import locked
 from slipway.aws_errors import sentence
 from slipway.staging.hub_errors import HubError
@@ -52,7 +53,7 @@ def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
     except (BotoCoreError, ClientError) as error:
         print(sentence(error), file=sys.stderr)
     except OSError as error:
-        print(f"{error.filename or 'The disk'} can't be used: {error.strerror or error}.", file=sys.stderr)
+        print(f"{error.filename or 'The disk'} can't be used: {why(error)}.", file=sys.stderr)
     return 1
 
 

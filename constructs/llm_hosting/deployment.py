@@ -16,6 +16,7 @@ _MOST_WORKERS_BY_DEFAULT = 4
 DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS = 29  # the most that API Gateway waits for a function, without a raised quota
 # Some of the values that CloudWatch Logs takes.
 LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]
+FREE_TEXTS = ("environment", "owner", "silenced")  # settings whose values, or those below, are any text
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)]
 EnvironmentValue = Annotated[str, Field(max_length=1024)]
 InstanceType = Annotated[str, Field(min_length=1, max_length=64)]

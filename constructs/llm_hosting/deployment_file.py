@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from . import ACCOUNT_SETTINGS, FLEET_PREFIX, STAGING_PREFIX
-from .deployment import Deployment
+from .deployment import FREE_TEXTS, Deployment
 from .deployment_paths import base_of, same_stack, stack_name
 from .finding import Finding
 from .overlay import EXTENDS, Overlay, SetOverBase, misplaced, read_overlay
@@ -59,7 +59,7 @@ def parse(path: Path) -> tuple[Deployment | None, list[Finding]]:
             return None, problems
         deployment, problems = _validate(overlay.merged)
         return deployment, overlay.located(problems)
-    content, problems = read(path)
+    content, problems = read(path, FREE_TEXTS)
     if problems:
         return None, problems
     if not isinstance(content, dict):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from .deployment import Deployment
 from .deployment_paths import base_of, spoken_name
+from .file_errors import why
 from .finding import Finding
 from .model_lock import LockError, read_lock
 
@@ -25,6 +26,8 @@ def locked(deployment: Deployment, path: Path) -> tuple[Deployment, list[Finding
     model, again = deployment.model, f"run python -m slipway lock {spoken_name(path)}, or remove {file.name}"
     try:
         lock = read_lock(file.read_text(errors="replace"), file.name)
+    except OSError as error:
+        return deployment, [Finding("model", f"has no facts: {file.name} can't be read: {why(error)}", again)]
     except LockError as error:
         return deployment, [Finding("model", f"has no facts: {file.name} {error}", again)]
     is_elsewhere = lock.source.startswith("s3://") and lock.source != model.weights

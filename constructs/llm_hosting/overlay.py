@@ -10,7 +10,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from .deployment import Deployment
+from .deployment import FREE_TEXTS, Deployment
 from .deployment_paths import base_of
 from .finding import Finding
 from .yaml_file import read
@@ -64,7 +64,7 @@ def read_overlay(path: Path, base: Path) -> tuple[Overlay | None, list[Finding]]
     """The overlay; None where one of the two files, or `extends`, is wrong."""
     contents, problems = [], []
     for file, name in ((base, base.name), (path, shown(path, base))):
-        content, found = read(file)
+        content, found = read(file, FREE_TEXTS)
         if not found and not isinstance(content, dict):
             found = [Finding("file", "must hold a mapping", "see deployments/qwen3-4b/prod.yaml")]
         contents.append(content)

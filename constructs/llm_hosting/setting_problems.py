@@ -1,6 +1,7 @@
 """What pydantic refuses in a file -> findings: the setting, the value, what is allowed."""
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import get_args
 
@@ -57,7 +58,7 @@ class SettingProblems:
         if kind == "missing":
             return "is missing", f"set it: {self._description(location)}"
         if kind == "literal_error":
-            return refused, f"use {error['ctx']['expected']}"
+            return refused, _one_of(error["input"], error["ctx"]["expected"])
         if location[-1] == "[key]" and "silenced" in location:
             return "is no id of a rule", "use lower-case letters, digits and hyphens"
         if location[-1] == "[key]" and location[:2] == ("api", "keys"):
@@ -123,6 +124,12 @@ class SettingProblems:
             if isinstance(candidate, type) and issubclass(candidate, BaseModel):
                 return candidate
         return None
+
+
+def _one_of(value: object, expected: str) -> str:
+    """expected: as pydantic names the allowed values, texts in quotes."""
+    near = difflib.get_close_matches(str(value).lower(), re.findall("'([^']*)'", expected), n=1)
+    return f"did you mean {near[0]}? Use {expected}" if near else f"use {expected}"
 
 
 def _allowed(error: ErrorDetails) -> str:

@@ -1,33 +1,41 @@
 """Reads a YAML file: the only reader of YAML. What is wrong with the file becomes findings."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from .file_errors import why
 from .finding import Finding
+from .look_alikes import look_alikes
 
 
-def read(path: Path) -> tuple[Any, list[Finding]]:
-    """The content, None where there are problems."""
+def read(path: Path, free_texts: Collection[str] = ()) -> tuple[Any, list[Finding]]:
+    """The content, None where there are problems.
+
+    free_texts: the keys below which any text is right. Elsewhere a character that only looks like ASCII is a problem.
+    """
+    text = ""
     try:
-        return _content(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        return _content(text, free_texts)
     except OSError as error:
-        return None, [Finding("file", f"can't be read: {error.strerror}")]
+        return None, [Finding("file", f"can't be read: {why(error)}")]
     except UnicodeDecodeError:
         return None, [Finding("file", "is not UTF-8 text", "save it as UTF-8")]
     except yaml.MarkedYAMLError as error:
-        return None, [Finding("file", f"is not valid YAML: {error.problem}{_place(error)}")]
+        problem = Finding("file", f"is not valid YAML: {error.problem}{_place(error)}")
+        return None, list(_causes(text, error)) or [problem]
     except (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError) as error:
         return None, [Finding("file", f"is not valid YAML: {' '.join(str(error).split())}")]
 
 
-def _content(text: str) -> tuple[Any, list[Finding]]:
-    """The content, or the problems of its keys."""
+def _content(text: str, free_texts: Collection[str]) -> tuple[Any, list[Finding]]:
+    """The content, or the problems of its keys and of its characters."""
     loader = yaml.SafeLoader(text)
     node = loader.get_single_node()
-    problems = list(_wrong_keys(node, set()))
+    problems = [*_wrong_keys(node, set()), *_wrong_characters(node, free_texts, set())]
     return (None, problems) if problems or node is None else (loader.construct_document(node), [])
 
 
@@ -57,6 +65,39 @@ def _wrong_keys(node: yaml.Node | None, seen: set[int]) -> Iterator[Finding]:
             times = "twice" if len(found) == 2 else f"{len(found)} times"
             places = f"{', '.join(found[:-1])} and {found[-1]}"
             yield Finding("file", f"the key {name!r} stands {times}, in lines {places}", "keep one of them")
+
+
+def _wrong_characters(node: yaml.Node | None, free_texts: Collection[str], seen: set[int]) -> Iterator[Finding]:
+    """seen: as above."""
+    if node is None or id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.ScalarNode):
+        yield from _look_alikes(node.value, node.start_mark.line + 1)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _wrong_characters(item, free_texts, seen)
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _wrong_characters(key, free_texts, seen)
+            if key.value not in free_texts:
+                yield from _wrong_characters(value, free_texts, seen)
+
+
+def _look_alikes(text: str, line: int) -> Iterator[Finding]:
+    for character, fix in look_alikes(text):
+        yield Finding("file", f"line {line} has the character {character} in {text.strip()!r:.60}", fix)
+
+
+def _causes(text: str, error: yaml.MarkedYAMLError) -> Iterator[Finding]:
+    """What an editor may not show in the lines where YAML lost its way: tabs, and characters that look like others."""
+    lines = text.splitlines()
+    marked = {mark.line for mark in (error.problem_mark, error.context_mark) if mark}
+    for index in sorted((marked | {min(marked, default=0) - 1}) & set(range(len(lines)))):
+        line = lines[index].partition(" #")[0]
+        if "\t" in line:
+            yield Finding("file", f"line {index + 1} has a tab, which YAML does not take there", "type spaces")
+        yield from _look_alikes(line, index + 1)
 
 
 def _place(error: yaml.MarkedYAMLError) -> str:

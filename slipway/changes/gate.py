@@ -53,9 +53,9 @@ def judge(changes: list[Change], acknowledged: list[Acknowledgement]) -> Gate:
 
 def acknowledgements(path: Path) -> list[Acknowledgement]:
     """Those of a YAML file, a list of `{resource, kind, reason}`. Raises AcceptedChangesError."""
-    content, problems = yaml_file.read(path)
+    content, problems = yaml_file.read(path, ("reason",))
     if problems:
-        raise AcceptedChangesError(f"{path} {problems[0].problem}")
+        raise AcceptedChangesError(f"{path} {problems[0].message}")
     if not isinstance(content, list | None):
         raise AcceptedChangesError(f"{path} has to be a list of {{resource, kind, reason}}.")
     return [_read(entry, f"{path}: entry {number}") for number, entry in enumerate(content or [], 1)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from llm_hosting.file_errors import why
 from slipway.changes.template_shape import faults
 
 
@@ -17,8 +18,8 @@ def read_template(path: Path) -> dict[str, Any]:
     """Of a file. Raises TemplateError."""
     try:
         return parse_template(path.read_text(), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise TemplateError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}") from error
+    except (OSError, UnicodeError) as error:
+        raise TemplateError(f"{path} can't be read: {why(error)}.") from error
 
 
 def parse_template(text: str, name: str) -> dict[str, Any]:

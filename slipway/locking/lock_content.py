@@ -11,6 +11,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.deployment import Deployment, Model
+from llm_hosting.file_errors import why
 from llm_hosting.model_lock import HUB, VERSION, LockError, lock_of
 from llm_hosting.resolution.formats import BYTES_PER_PARAMETER
 from slipway.aws_errors import sentence
@@ -66,7 +67,7 @@ def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str
     except (BotoCoreError, ClientError) as error:
         raise UnreadableModelError(sentence(error)) from None
     except OSError as error:
-        raise UnreadableModelError(f"{error.filename or folder} can't be read: {error.strerror or error}.") from None
+        raise UnreadableModelError(f"{error.filename or folder} can't be read: {why(error)}.") from None
     except LockError as error:
         raise UnreadableModelError(f"{deployment.model.id} {error}.") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # of its settings

@@ -11,10 +11,12 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import count, islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from llm_hosting.file_errors import why
 from llm_hosting.resolution import Placement, Resolution
 from slipway.call import refusal
 from slipway.deployed_api import DeployedApi
@@ -121,6 +123,7 @@ class LoadTest:
 
         Raises AwakeError, and where nothing was measured LoadTestError, or KeyboardInterrupt after Ctrl-C.
         """
+        _demand_writable(self._folder.parent)
         try:
             with progress() as tell:
                 self._start(tell)
@@ -213,6 +216,15 @@ class LoadTest:
         """Other prompts for each load, the same ones in each run with the same seed."""
         self._seed += 1
         return self._prompts.drawn(self._seed)
+
+
+def _demand_writable(folder: Path) -> None:
+    """Asked before the load, whose figures would be lost. Raises LoadTestError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise LoadTestError(f"-o: {folder} can't be used: {why(error)}; name another folder.") from error
 
 
 def _versions() -> dict[str, str]:

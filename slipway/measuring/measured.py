@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from llm_hosting.file_errors import why
 from slipway.measuring.level import Level, levels, open_levels
 from slipway.measuring.results import Results
 from slipway.measuring.slo import bracket, parse
@@ -76,6 +77,8 @@ def measured(deployment: Path) -> tuple[Measured, ...]:
         return TypeAdapter(tuple[Measured, ...]).validate_json(path.read_bytes(), strict=True)
     except FileNotFoundError:
         return ()
+    except OSError as error:
+        raise MeasuredError(f"{path} can't be read: {why(error)}; mend or remove it.") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
@@ -98,8 +101,11 @@ def keep(results: Results, deployment: Path) -> Path:
     path = measured_path(deployment)
     written = path.with_suffix(".json.part")
     content = [asdict(each) for each in sorted([*others, new], key=lambda each: (each.instance_type, each.degree))]
-    written.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    return written.replace(path)
+    try:
+        written.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        return written.replace(path)
+    except OSError as error:
+        raise MeasuredError(f"{path} can't be written: {why(error)}.") from error
 
 
 def _summary(results: Results) -> Measured:

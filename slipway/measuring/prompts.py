@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from llm_hosting.file_errors import why
+
 # Frequent English words, each of which is one token of every tokenizer that engines use.
 _WORDS = (
     "time year people way day man thing woman life child world school state family student group country problem "
@@ -52,8 +54,8 @@ def from_file(path: Path, answer_tokens: int) -> Prompts:
     """JSON lines with `prompt`, and `max_tokens` where the answer's length is another. Raises PromptsError."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")  # a text may hold other ends of lines
-    except (OSError, UnicodeDecodeError) as error:
-        raise PromptsError(f"--prompts: {path} can't be read: {getattr(error, 'strerror', None) or error}.") from None
+    except (OSError, UnicodeError) as error:
+        raise PromptsError(f"--prompts: {path} can't be read: {why(error)}.") from None
     given = [_prompt(path, number, line, answer_tokens) for number, line in enumerate(lines, 1) if line.strip()]
     if not given:
         raise PromptsError(f"--prompts: {path} holds no prompt; write one JSON object with `prompt` on each line.")

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from llm_hosting.file_errors import why
+
 FILE_NAME = "results.json"
 
 
@@ -120,7 +122,9 @@ def read(path: Path) -> Results:
     try:
         return TypeAdapter(Results).validate_json(file.read_bytes(), strict=True)
     except OSError as error:
-        raise ResultsError(f"{file}: {error.strerror}; give a folder below reports/, or its {FILE_NAME}.") from error
+        raise ResultsError(
+            f"{file} can't be read: {why(error)}; give a folder below reports/, or its {FILE_NAME}."
+        ) from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"

@@ -215,11 +215,20 @@ class TestPlayground:
             taken.listen()
             outcome = slipway("playground", NAME, "--port", str(taken.getsockname()[1]))
         assert outcome.status == 2
-        assert "can't be used: Address already in use; name another with --port." in outcome.stderr
+        assert "can't be used: another program uses it; name another with --port." in outcome.stderr
 
 
 class TestBench:
     SMALL = ("--clients", "1,2", "--requests", "3", "--rounds", "1", "--prompt-tokens", "8", "--answer-tokens", "4")
+
+    def test_a_folder_that_cannot_hold_the_report_is_refused_before_the_load(
+        self, slipway: Command, tmp_path: Path
+    ) -> None:
+        (file := tmp_path / "file").touch()
+        outcome = slipway("bench", NAME, *self.SMALL, "-o", str(file))
+        assert outcome.status == 2
+        assert outcome.stderr.startswith(f"-o: {file / NAME} can't be used: ")
+        assert outcome.stderr.count("\n") == 1
 
     def test_each_load_is_in_the_report_which_says_whose_figures_it_has(self, slipway: Command, tmp_path: Path) -> None:
         rate = ("--rate", "20", "--seconds", "1", "--route", "generate")

@@ -21,6 +21,7 @@ OF_FILES = {
         "archive",
         "deployment_file",
         "deployment_paths",
+        "file_errors",
         "locked_deployment",
         "overlay",
         "preflight",
@@ -32,8 +33,10 @@ ALLOWED: dict[str, set[str]] = {
     "llm_hosting.catalog": set(),
     "llm_hosting.model_lock": {"llm_hosting.catalog"},
     "llm_hosting.deployment": {"llm_hosting.model_lock"},
+    "llm_hosting.file_errors": set(),
     "llm_hosting.finding": set(),
-    "llm_hosting.yaml_file": {"llm_hosting.finding"},
+    "llm_hosting.look_alikes": set(),
+    "llm_hosting.yaml_file": {"llm_hosting.file_errors", "llm_hosting.finding", "llm_hosting.look_alikes"},
     "llm_hosting.setting_problems": {"llm_hosting.finding"},
     "llm_hosting.overlay": {
         *("llm_hosting.deployment", "llm_hosting.deployment_paths", "llm_hosting.finding", "llm_hosting.yaml_file")
@@ -51,7 +54,7 @@ ALLOWED: dict[str, set[str]] = {
         "llm_hosting.yaml_file",
     },
     "llm_hosting.deployment_paths": set(),
-    "llm_hosting.locked_deployment": {*DECLARATIONS, "llm_hosting.deployment_paths"},
+    "llm_hosting.locked_deployment": {*DECLARATIONS, "llm_hosting.deployment_paths", "llm_hosting.file_errors"},
     "llm_hosting.archive": set(),
     "llm_hosting.resolution": DECLARATIONS,
     "llm_hosting.preflight": {

@@ -38,7 +38,7 @@ def parse_fleet(path: Path) -> tuple[Fleet | None, list[Finding]]:
             f"{_LENGTH} characters, not {', '.join(prefixes)}..."
         )
         return None, [Finding("name", f"{path.stem!r} can't be a stack set's name", fix)]
-    content, problems = read(path)
+    content, problems = read(path, ("parameters",))
     if problems:
         return None, problems
     if not isinstance(content, dict):

@@ -53,7 +53,7 @@ def test_all_problems_are_reported_at_once_those_of_rules_too(tmp_path: Path) ->
     assert "6 problems" in text
     assert "model.id: 'two words' does not fit; use this form: Model id on the Hugging Face Hub" in text
     assert "model.weight: is not a known key; rename it to `weights`, or use one of id, " in text
-    assert "serving.engine: 'tgii' is not allowed; use 'lmi-vllm', 'lmi-deepspeed', " in text
+    assert "serving.engine: 'tgii' is not allowed; did you mean tgi? Use 'lmi-vllm', 'lmi-deepspeed', " in text
     assert "startup_timeout_in_seconds: 5 is not allowed; use a whole number, 60 or more, 3600 or less." in text
     assert "volume_size_in_gb: 64 is refused on ml.g5.xlarge, which has its own NVMe disk (250 GB)" in text
     assert "alarm: is not a known key; rename it to `alarms`, or use one of region, " in text
@@ -84,7 +84,7 @@ def test_settings_of_a_refused_mode_are_not_judged(tmp_path: Path) -> None:
     content = {**MINIMAL, "hosting": hosting, "jobs": {"invocation_timeout_in_seconds": 600}}
     text = problems(written(tmp_path, content))
     assert "1 problem" in text
-    assert "hosting.mode: 'asynch' is not allowed; use 'realtime', 'async' or 'ec2'." in text
+    assert "hosting.mode: 'asynch' is not allowed; did you mean async? Use 'realtime', 'async' or 'ec2'." in text
 
 
 def test_a_deadline_is_not_judged_by_a_refused_timeout(tmp_path: Path) -> None:
@@ -122,7 +122,8 @@ def test_a_missing_field_is_described(tmp_path: Path) -> None:
         ("- a\n- b\n", "file: must hold a mapping"),
         ("just text", "file: must hold a mapping"),
         ("model: {id: [", "expected the node content, but found '<stream end>' (line 1, column 14)."),
-        ("model:\n\tid: x\n", "file: is not valid YAML"),
+        ("model:\n\tid: x\n", "file: line 2 has a tab, which YAML does not take there; type spaces."),
+        ("model:\n  id:\tx\n  a: b\n", "file: line 2 has a tab, which YAML does not take there; type spaces."),
         ("model: {id: a/b}\nmodel: {id: c/d}\n", "the key 'model' stands twice, in lines 1 and 2; keep one of them."),
         ("a: 1\na: 2\nb:\n  - c: 1\n    c: 1\n    c: 2\n", "the key 'c' stands 3 times, in lines 4, 5 and 6"),
         ("model: !!python/object:os.system {}\n", "file: is not valid YAML"),

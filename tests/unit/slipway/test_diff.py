@@ -182,7 +182,7 @@ def test_the_short_forms_of_functions_are_the_long_ones() -> None:
         (Options(against="no-such-branch"), "--against no-such-branch: there is no such branch"),
         (Options(against="--output=x"), "--against --output=x: there is no such branch"),
         (Options(against="app.py"), "app.py is no template"),
-        (Options(accepted=Path("nowhere.yaml")), "nowhere.yaml can't be read: No such file"),
+        (Options(accepted=Path("nowhere.yaml")), "nowhere.yaml can't be read: there is no such file or folder."),
     ],
 )
 def test_what_cannot_be_compared_is_said_in_a_sentence(

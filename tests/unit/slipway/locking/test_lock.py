@@ -122,7 +122,7 @@ def test_a_lock_that_can_not_be_written_leaves_nothing(
 ) -> None:
     deployment.with_suffix(".lock.json").mkdir()
     assert lock.run(str(deployment), deployment.parent) == 2
-    assert capsys.readouterr().err.endswith("can't be used: Is a directory.\n")
+    assert capsys.readouterr().err.endswith("can't be used: it is a folder.\n")
     assert {each.name for each in deployment.parent.iterdir()} == {"tuned.yaml", "tuned.lock.json"}
 
 

@@ -1,0 +1,27 @@
+"""Why a file can't be read or written, in words that end a sentence; the system's own are for programmers."""
+
+import errno
+
+_WORDS = {
+    errno.ENOENT: "there is no such file or folder",
+    errno.EEXIST: "a file of that name is there already",
+    errno.EISDIR: "it is a folder",
+    errno.ENOTDIR: "its path leads through a file as if that were a folder",
+    errno.EACCES: "you are not allowed to",
+    errno.EPERM: "you are not allowed to",
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "your share of the disk is used up",
+    errno.EROFS: "the disk can only be read",
+    errno.ENAMETOOLONG: "its name is too long",
+    errno.ELOOP: "its link leads back to itself",
+    errno.EADDRINUSE: "another program uses it",
+    errno.EADDRNOTAVAIL: "this machine does not have it",
+}
+
+
+def why(error: OSError | UnicodeError) -> str:
+    """For example "it is a folder"; of what nobody foresaw the system's words."""
+    if isinstance(error, UnicodeError):
+        return "it is not UTF-8 text"
+    system = error.strerror or str(error)
+    return _WORDS.get(error.errno or 0, system[:1].lower() + system[1:])
