@@ -62,7 +62,7 @@ def last_failure(stack: DeployedStack) -> Failure | None:
     hosting = hosting_of(stack)
     reason = hosting.failure
     if not reason and ("ROLLBACK" in stack.status or "FAILED" in stack.status):
-        reason = next(_reasons(stack), stack.status)
+        reason = next(reasons(stack.name, stack.clients("cloudformation")), stack.status)
     if not reason:
         return None
     reason, _, sent = reason.partition(END_OF_LOG)
@@ -76,20 +76,20 @@ def cause_of(name: str, reason: str, lines: list[str]) -> str:
     return next((words.format(name=name) for pattern, words in _CAUSES if re.search(pattern, said, re.I)), "")
 
 
-def _reasons(stack: DeployedStack) -> Iterator[str]:
-    """Reasons of the stack's last operation, the first one first; those that only follow from it are left out."""
+def reasons(stack: str, client: Any) -> Iterator[str]:
+    """Reasons of the last operation on a stack, the first one first; those that only follow from it are left out."""
     failed = [
         f"{event['LogicalResourceId']} ({event['ResourceType']}): {event['ResourceStatusReason']}"
-        for event in _last_operation(stack)
+        for event in _last_operation(stack, client)
         if event["ResourceStatus"].endswith("FAILED") and event.get("ResourceStatusReason")
     ]
     yield from (reason for reason in reversed(failed) if "cancelled" not in reason)
 
 
-def _last_operation(stack: DeployedStack) -> Iterator[dict[str, Any]]:
+def _last_operation(stack: str, client: Any) -> Iterator[dict[str, Any]]:
     """Events back to the one that began it, the newest first."""
-    pages = stack.clients("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack.name)
+    pages = client.get_paginator("describe_stack_events").paginate(StackName=stack)
     for event in (event for page in pages for event in page["StackEvents"]):
         yield event
-        if event["LogicalResourceId"] == stack.name and event["ResourceStatus"] in _BEGINNINGS:
+        if event["LogicalResourceId"] == stack and event["ResourceStatus"] in _BEGINNINGS:
             return

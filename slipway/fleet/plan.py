@@ -16,7 +16,7 @@ from slipway.fleet.targets import Target, Targets
 
 @dataclass(frozen=True)
 class Plan:
-    """findings: of the rules that let the deploy go on. reports: what updates mean, one for each kind of update.
+    """findings: of the rules that let the synth go on, and of the account. reports: one for each kind of update.
 
     accepted: stack sets whose loss of stacks is acknowledged. remade: stack sets that have another permission model,
     which no update changes.
@@ -33,7 +33,8 @@ class Plan:
     @property
     def stops(self) -> bool:
         """Something has to be acknowledged, or mended, first."""
-        refused = self.targets.reached_twice or self.remade or self.removed
+        wrong = any(each.level == "error" for each in self.findings)
+        refused = wrong or self.targets.reached_twice or self.remade or self.removed
         return bool(refused) or any(each.gate.stopping for each in self.reports)
 
     @property

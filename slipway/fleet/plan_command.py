@@ -10,17 +10,19 @@ from botocore.exceptions import BotoCoreError, ClientError
 from llm_hosting.archive import ArchiveError
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError
-from llm_hosting.finding import Finding
+from llm_hosting.fleet import Fleet
 from llm_hosting.fleets.file import find_fleet, load_fleet
 from llm_hosting.fleets.rules import judged
 from llm_hosting.fleets.stack_sets import RenderedFleet
 from llm_hosting.portable.index_file import InlineCodeError
+from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
 from slipway.aws_clients import clients_in
 from slipway.aws_errors import sentence
 from slipway.changes.gate import AcceptedChangesError, Acknowledgement, acknowledgements
 from slipway.changes.template_file import TemplateError
 from slipway.fleet import plan_page
+from slipway.fleet.administration_role import role_findings
 from slipway.fleet.plan import make_plan
 from slipway.render import in_app
 
@@ -32,8 +34,12 @@ def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
     change has to be acknowledged first, 2 for a name that can't be meant or where AWS gave no answer.
     """
     try:
-        rendered, findings = _judged(find_fleet(name, root / "fleets"), root)
-        plan = make_plan(rendered, findings, _acknowledged(rendered, root), clients_in(region))
+        path, clients = find_fleet(name, root / "fleets"), clients_in(region)
+        read = load_fleet(path, root)
+        clients("sts").get_caller_identity()  # before the synth, which takes its time
+        rendered = _rendered(path, root, read)
+        findings = [*judged(path, rendered), *role_findings(rendered.fleet, clients("iam"))]
+        plan = make_plan(rendered, findings, _acknowledged(rendered, root), clients)
     except (DeploymentError, InlineCodeError, ArchiveError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -47,16 +53,15 @@ def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
     return 1 if plan.stops else 0
 
 
-def _judged(path: Path, root: Path) -> tuple[RenderedFleet, list[Finding]]:
-    fleet, deployment, resolution = load_fleet(path, root)
+def _rendered(path: Path, root: Path, read: tuple[Fleet, str, Resolution]) -> RenderedFleet:
+    fleet, deployment, resolution = read
 
     def make(app: Any) -> RenderedFleet:
         from stacks.fleet_rendering import render_fleet  # the CDK takes its time to import
 
         return render_fleet(app, path.stem, fleet, deployment, resolution, Sources.below(root))
 
-    rendered = in_app(root, make)
-    return rendered, judged(path, rendered)
+    return in_app(root, make)
 
 
 def _acknowledged(rendered: RenderedFleet, root: Path) -> list[Acknowledgement]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from llm_hosting import FLEET_PREFIX
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError
 from llm_hosting.fleet import Fleet
@@ -18,6 +19,7 @@ from slipway.aws_errors import sentence
 from slipway.changes.template_file import TemplateError
 from slipway.fleet.columns import columns
 from slipway.fleet.deployed_set import DeployedSet, call_as, deployed_set
+from slipway.last_failure import reasons
 
 _SUFFIXES = ("-account-settings", "-canary", "")
 _FAILED = ("FAILED", "FAILED_IMPORT", "INOPERABLE", "CANCELLED")
@@ -54,12 +56,27 @@ def state_of(name: str, fleet: Fleet, clients: Clients) -> dict[str, Any]:
     template: the version that a stack runs. Null where it is not CURRENT: StackSets keeps no version of each stack,
     and only its own account sees the stack. before: then the version that has not arrived, or not wholly; an update
     that failed is rolled back to what ran before, unless the reason says otherwise. last_operation: on the stack.
+    stack: the fleet's own, which makes the sets, and takes them back where its first deploy fails.
     """
     client, caller = clients("cloudformation"), call_as(fleet)
     names = [f"{name}{suffix}" for suffix in _SUFFIXES]
     deployed = {each: found for each in names if (found := deployed_set(each, client, caller))}
     sets = [_set_state(each, found) for each, found in deployed.items()]
-    return {"fleet": name, "failed": name not in deployed or any(map(_has_failed, sets)), "stack_sets": sets}
+    stack = _stack_state(f"{FLEET_PREFIX}{name}", client)
+    failed = name not in deployed or bool(stack and stack["reason"]) or any(map(_has_failed, sets))
+    return {"fleet": name, "failed": failed, "stack": stack, "stack_sets": sets}
+
+
+def _stack_state(name: str, client: Any) -> dict[str, Any] | None:
+    """Of the fleet's own stack; None = there is none. reason: empty unless its last operation failed."""
+    try:
+        status = client.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"]
+    except ClientError as error:
+        if "does not exist" in str(error):
+            return None
+        raise
+    failed = "ROLLBACK" in status or "FAILED" in status
+    return {"name": name, "status": status, "reason": next(reasons(name, client), status) if failed else ""}
 
 
 def _has_failed(found: dict[str, Any]) -> bool:
@@ -114,11 +131,18 @@ def _time(moment: datetime | None) -> str | None:
 
 def lines(found: dict[str, Any]) -> Iterator[str]:
     """The page."""
-    if not found["stack_sets"]:
+    stack = found["stack"]
+    if not found["stack_sets"] and not stack:
         yield f"{found['fleet']}: not deployed"
         return
     said = "something failed" if found["failed"] else "nothing failed"
     yield f"{found['fleet']}: {said}"
+    if stack:
+        because = f": {_line(stack['reason'])}" if stack["reason"] else ""
+        yield f"  {stack['name']}: {stack['status']}{because}"
+    if not found["stack_sets"]:
+        yield "  no stack set: nothing is deployed"
+        return
     for each in found["stack_sets"]:
         yield f"  {each['name']}: template {each['template']}, stacks: {len(each['targets'])}"
     targets = [(each["name"], target) for each in found["stack_sets"] for target in each["targets"]]

@@ -59,7 +59,8 @@ def rendered(changes: Changes, template: dict[str, Any] | None = None, *, archiv
 class StandInAws:
     """CloudFormation and Organizations of one administrator, every page the only one.
 
-    units: accounts and units below each. sets: as DescribeStackSet has them. instances: summaries by set.
+    units: accounts and units below each. sets: as DescribeStackSet has them. instances: summaries by set. own_stack:
+    status and reason of the fleet's. roles: of IAM.
     """
 
     def __init__(self) -> None:
@@ -72,12 +73,17 @@ class StandInAws:
         self.callers: set[str] = set()
         self.is_closed = False
         self.stacks: dict[str, dict[str, Any]] = {}
+        self.own_stack: tuple[str, str] | None = None
+        self.roles: list[str] = []
 
     def __call__(self, service: str) -> Any:
         return self
 
     def get_paginator(self, operation: str) -> Any:
         return SimpleNamespace(paginate=lambda **request: [getattr(self, operation)(**request)])
+
+    def get_caller_identity(self) -> Any:
+        return {"Account": FIRST}
 
     def describe_organization(self) -> Any:
         self._ask("DescribeOrganization")
@@ -95,6 +101,25 @@ class StandInAws:
         if StackName not in self.stacks:
             raise ClientError({"Error": {"Code": "ValidationError"}}, "GetTemplate")
         return {"TemplateBody": self.stacks[StackName]}
+
+    def get_role(self, RoleName: str) -> Any:
+        self._ask("GetRole")
+        if RoleName not in self.roles:
+            raise ClientError({"Error": {"Code": "NoSuchEntity"}}, "GetRole")
+        return {}
+
+    def describe_stacks(self, StackName: str) -> Any:
+        if not self.own_stack:
+            message = f"Stack with id {StackName} does not exist"
+            raise ClientError({"Error": {"Code": "ValidationError", "Message": message}}, "DescribeStacks")
+        return {"Stacks": [{"StackStatus": self.own_stack[0]}]}
+
+    def describe_stack_events(self, StackName: str) -> Any:
+        assert self.own_stack
+        failed = {"LogicalResourceId": "Service", "ResourceType": "AWS::CloudFormation::StackSet"}
+        why = {"ResourceStatus": "CREATE_FAILED", "ResourceStatusReason": self.own_stack[1]}
+        began = {"LogicalResourceId": StackName, "ResourceStatus": "CREATE_IN_PROGRESS"}
+        return {"StackEvents": [failed | why, began]}
 
     def describe_stack_set(self, StackSetName: str, CallAs: str) -> Any:
         self.callers.add(CallAs)

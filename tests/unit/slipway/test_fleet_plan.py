@@ -6,11 +6,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import NoCredentialsError
 
 from llm_hosting.fleets.rules import RULES
+from local_cloud.assembly import ROOT
 from slipway.__main__ import main
 from slipway.changes.gate import Acknowledgement
-from slipway.fleet import plan_page, status
+from slipway.fleet import plan_command, plan_page, status
+from slipway.fleet.administration_role import role_findings
 from slipway.fleet.plan import Plan, make_plan
 from support.fleets import (
     CANARY_UNIT,
@@ -263,6 +266,62 @@ def test_status_of_a_fleet_that_is_not_deployed() -> None:
     found = status.state_of("chat", fleet({}), StandInAws())
     assert found["failed"]
     assert list(status.lines(found)) == ["chat: not deployed"]
+
+
+def test_status_names_the_fleets_own_stack_where_its_deploy_was_rolled_back() -> None:
+    aws = StandInAws()
+    aws.own_stack = ("ROLLBACK_COMPLETE", "no account\nassumes the role")
+    found = status.state_of("chat", fleet({}), aws)
+    assert found["failed"]
+    assert list(status.lines(found)) == [
+        "chat: something failed",
+        "  slipway-fleet-chat: ROLLBACK_COMPLETE: Service (AWS::CloudFormation::StackSet): no account assumes the role",
+        "  no stack set: nothing is deployed",
+    ]
+
+
+def test_an_update_that_was_rolled_back_is_a_failure_although_each_stack_is_current() -> None:
+    aws = StandInAws()
+    aws.deploy(rendered({"account_settings": False}), *EVERYWHERE)
+    aws.own_stack = ("UPDATE_COMPLETE", "")
+    assert not status.state_of("chat", fleet({}), aws)["failed"]
+    aws.own_stack = ("UPDATE_ROLLBACK_COMPLETE", "not stable")
+    assert status.state_of("chat", fleet({}), aws)["failed"]
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({}, "AWSCloudFormationStackSetAdministrationRole"),
+        ({"administration_role_arn": "arn:aws:iam::111111111111:role/path/Sets"}, "Sets"),
+    ],
+)
+def test_a_self_managed_fleet_needs_the_administration_role(given: dict[str, str], name: str) -> None:
+    aws, asked = StandInAws(), fleet(SELF_MANAGED | given)
+    (finding,) = role_findings(asked, aws)
+    assert (finding.level, finding.problem) == ("error", f"the account that deploys has no role {name}")
+    made = rendered({"account_settings": False} | SELF_MANAGED)
+    assert make_plan(made, [finding], [], aws).stops
+    aws.roles = [name]
+    assert list(role_findings(asked, aws)) == []
+    aws.is_closed = True
+    assert [each.level for each in role_findings(asked, aws)] == ["unknown"]
+    assert list(role_findings(fleet({}), aws)) == []
+
+
+def test_credentials_are_asked_for_before_the_synth(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aws = StandInAws()
+
+    def refuse() -> None:
+        raise NoCredentialsError
+
+    monkeypatch.setattr(aws, "get_caller_identity", refuse)
+    monkeypatch.setattr("boto3.Session", lambda: SimpleNamespace(client=lambda service, region_name: aws))
+    monkeypatch.setattr(plan_command, "in_app", lambda *_: pytest.fail("synthesized"))
+    assert plan_command.run("qwen3-4b", ROOT, None, as_json=False) == 2
+    assert capsys.readouterr().err.startswith("There are no AWS credentials: ")
 
 
 def test_the_plan_of_the_example_by_the_command_line(
