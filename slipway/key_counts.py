@@ -1,4 +1,4 @@
-"""What the callers of a deployed API have used, as the functions count it (`inference_api.key_usage`)."""
+"""What the callers of a deployed API have used, as the functions count it (`inference_api.usage_row`)."""
 
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -7,17 +7,23 @@ from slipway.deployed_stack import DeployedStack
 
 
 class Counts(NamedTuple):
-    """Of one month. last_used: in seconds of the epoch, 0 = never."""
+    """Of one month. charged: the tokens that weigh on limits. last_used: in seconds of the epoch, 0 = never."""
 
     requests: int = 0
     errors: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    charged: int = 0
     last_used: int = 0
 
     @property
     def tokens(self) -> int:
         return self.tokens_in + self.tokens_out
+
+    @property
+    def open(self) -> int:
+        """Tokens charged for calls and jobs that have not been counted yet."""
+        return self.charged - self.tokens
 
     def plus(self, other: "Counts") -> "Counts":
         sums = Counts(*(one + more for one, more in zip(self, other, strict=True)))

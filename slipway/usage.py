@@ -11,7 +11,7 @@ from slipway.deployed_stack import DeployedStack, with_stack
 from slipway.hosting.hosting import hosting_of
 from slipway.key_counts import Counts, counts_of, owner_of
 
-_HEADER = ("key", "owner", "requests", "errors", "tokens in", "tokens out", "USD")
+_HEADER = ("key", "owner", "requests", "errors", "tokens in", "tokens out", "open", "USD")
 _OTHERS = "others"  # the stack's own key, keys made by hand, and names that the deployment has no more
 
 
@@ -65,12 +65,13 @@ def _row(name: str, owner: str | None, counts: Counts, cost: float | None, token
         "errors": counts.errors,
         "tokens_in": counts.tokens_in,
         "tokens_out": counts.tokens_out,
+        "tokens_open": counts.open,
         "usd": None if cost is None else round(cost * share, 2),
     }
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    numbers = [f"{row[name]:,}" for name in ("requests", "errors", "tokens_in", "tokens_out")]
+    numbers = [f"{row[name]:,}" for name in ("requests", "errors", "tokens_in", "tokens_out", "tokens_open")]
     return (row["key"], row["owner"] or "", *numbers, "" if row["usd"] is None else f"{row['usd']:.2f}")
 
 

@@ -7,12 +7,13 @@ from typing import Any
 from inference_api import errors
 from inference_api.errors import InvocationError
 from inference_api.http import Request
-from inference_api.key_usage import Charge, KeyUsage, key_usage
+from inference_api.key_usage import KeyUsage, key_usage
 from inference_api.not_ready import is_for_a_job
 from inference_api.openai.sse import DONE
 from inference_api.settings import settings
 from inference_api.streaming_runtime import close
 from inference_api.token_counts import most_tokens, tokens_by_length, tokens_of
+from inference_api.usage_row import Charge
 
 
 def admit(request: Request, document: Mapping[str, Any]) -> "MeteredCall":
@@ -24,13 +25,13 @@ def admit(request: Request, document: Mapping[str, Any]) -> "MeteredCall":
     usage = key_usage()
     if usage is None or request.caller is None:
         return MeteredCall(None, None)
-    tokens = most_tokens(request.body, document, settings().request_rules)
+    tokens = most_tokens(document, settings().request_rules)
     return MeteredCall(usage, usage.admit(request.caller, request.key, *tokens))
 
 
 def check_model(request: Request, document: Mapping[str, Any]) -> None:
     """Raises ApiError 404 for a model that the caller's key may not use."""
-    if request.key is None:
+    if request.key is None or request.key.models is None:
         return
     model = document.get("model") or settings().model_id
     if not request.key.may_ask_for(model, settings().model_names):

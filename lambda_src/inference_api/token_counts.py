@@ -12,13 +12,13 @@ _UNSAID_TOKENS = 256  # of an answer whose body sets no limit
 _MOST_TOKENS = 100_000_000  # a body may ask for more than models make, and than DynamoDB's numbers have digits for
 
 
-def most_tokens(body: bytes, document: Mapping[str, Any], rules: RequestRules) -> tuple[int, int]:
-    """Of the prompt, by its length, and of the answers that a checked body asks for."""
+def most_tokens(document: Mapping[str, Any], rules: RequestRules) -> tuple[int, int]:
+    """Of the prompt, by the length of its texts, and of the answers that a checked body asks for."""
     try:
         most = answer_tokens(document, rules.ranges)
     except ApiError:
         most = _UNSAID_TOKENS
-    return tokens_by_length(len(body)), min(most, _MOST_TOKENS)
+    return _prompt_tokens(document), min(most, _MOST_TOKENS)
 
 
 def tokens_of(answer: bytes) -> tuple[int | None, int] | None:
@@ -36,6 +36,29 @@ def tokens_of(answer: bytes) -> tuple[int | None, int] | None:
     details = [each.get("details") for each in texts if isinstance(each, dict)]
     counts: list[Any] = [each.get("generated_tokens") for each in details if isinstance(each, dict)]
     return (None, sum(counts)) if counts and all(map(_is_count, counts)) else None
+
+
+def _prompt_tokens(document: Mapping[str, Any]) -> int:
+    """At least 1. Images are left to the engine's own count."""
+    prompt = document.get("inputs") or document.get("prompt") or []
+    parts = prompt if isinstance(prompt, list) else [prompt]
+    given = sum(type(token) is int for part in parts for token in (part if isinstance(part, list) else [part]))
+    texts = [part for part in parts if isinstance(part, str)]
+    texts += [text for message in document.get("messages") or [] for text in _texts_of(message)]
+    texts += _as_json(document, "tools", "functions")
+    return max(1, given + tokens_by_length(sum(len(text.encode(errors="replace")) for text in texts)))
+
+
+def _texts_of(message: Mapping[str, Any]) -> list[str]:
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    said = [part.get("text") for part in parts if isinstance(part, dict)]
+    return [text for text in said if isinstance(text, str)] + _as_json(message, "tool_calls")
+
+
+def _as_json(holder: Mapping[str, Any], *names: str) -> list[str]:
+    """As chat templates put it into the prompt."""
+    return [json.dumps(holder[name], ensure_ascii=False) for name in names if holder.get(name)]
 
 
 def tokens_by_length(length_in_bytes: int) -> int:

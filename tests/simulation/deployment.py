@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 from botocore.config import Config
 
@@ -26,6 +27,7 @@ from inference_api.handlers import (
     sweep_jobs,
     tend_machines,
 )
+from inference_api.openai import routes
 from simulation.aws.async_endpoint import AsyncEndpoint, Request
 from simulation.aws.client import Client
 from simulation.aws.dynamodb import DynamoDb
@@ -92,13 +94,15 @@ class Deployment:
         self._random = random
         indexes = [TableIndex(name, *keys) for name, keys in INDEXES.items()]
         self.table = Table("jobs", indexes, scheduler, self._new_random())
-        self.database = DynamoDb(self.table, Transactions(scheduler, self._new_random()), trial.page_bytes)
+        self.usage = Table("usage", [], scheduler, self._new_random())
+        transactions = Transactions(scheduler, self._new_random())
+        self.database = DynamoDb(self.table, transactions, trial.page_bytes, others=(self.usage,))
         self.bucket = Bucket("job-files", scheduler, self._new_random())
         self.bus = EventBus(scheduler, faults, on_waiting_batch=self.advance_batches)
         self.functions = Functions(scheduler, self._new_random(), faults, trial.clock_skew)
         handlers = HANDLERS | ({} if trial.mode == "realtime" else {"generate": generate_by_job.handler})
         for name, handler in handlers.items():
-            limit = trial.answer_within if name in ROUTES.values() else TIMEOUTS[name]
+            limit = trial.answer_within if name in ROUTES.values() and handler != generate.handler else TIMEOUTS[name]
             self.functions.add(name, handler, limit)
         self.dead_letters = Queue("dead-letters", scheduler, self._new_random(), faults, visibility_timeout=30)
         consumer = "record_result" if trial.mode == "async" else "run_job"
@@ -129,6 +133,10 @@ class Deployment:
         )
         self.realtime_endpoint = RealtimeEndpoint(
             "model", scheduler, self._new_random(), faults, self.model, trial.capacity, self._invoked_attempt
+        )
+        # Apart from the jobs', so that every run of the model's is a job's.
+        self.endpoint_of_calls = RealtimeEndpoint(
+            "model", scheduler, self._new_random(), faults, self._new_model(), trial.capacity, lambda: ("", 0)
         )
         chance, timeout = Random(trial.seed), trial.invocation_timeout
         self.ec2 = Ec2(scheduler, chance, faults)
@@ -175,7 +183,8 @@ class Deployment:
         )
         clear_caches()
         try:
-            yield
+            with patch.object(generate, "opened", _without_beats), patch.object(routes, "opened", _without_beats):
+                yield
         finally:
             runtime.use(before)
             os.environ.clear()
@@ -185,13 +194,16 @@ class Deployment:
     def _client(self, service: str, config: Config) -> Any:
         if service == "sagemaker":
             return _ControlPlane()
+        endpoint: Any = self.async_endpoint if self.trial.mode == "async" else self.realtime_endpoint
+        if self.functions.current().function.handler == generate.handler:
+            endpoint = self.endpoint_of_calls
         services: dict[str, Any] = {
             "dynamodb": self.database,
             "s3": self.bucket,
             "events": self.bus,
             "sqs": self.messages,
             "ec2": self.ec2,
-            "sagemaker-runtime": self.async_endpoint if self.trial.mode == "async" else self.realtime_endpoint,
+            "sagemaker-runtime": endpoint,
         }
         return Client(service, services[service], config, self.functions, self._new_random(), self.faults)
 
@@ -220,11 +232,13 @@ class Deployment:
             "ENGINE_VERSION": "",
             "HOSTING_MODE": trial.mode,
             "LONGEST_WAIT_IN_SECONDS": "25",
+            "OPENAI_FACTS": json.dumps({"streams": ["inputs"]}),
             "OPENAI_ROUTES": "completions",
             "REQUEST_SCHEMA": json.dumps({"bodies": ["inputs", "prompt"], "parameters": {}, "model_aliases": []}),
             "MAX_BODY_BYTES": "131072",
             "DEPLOYMENT_NAME": "simulated",
             "JOB_TABLE": self.table.name,
+            "USAGE_TABLE": self.usage.name,
             "JOB_BUCKET": self.bucket.name,
             "JOB_QUEUE_URL": "" if trial.mode == "async" else self.messages.url,
             "JOB_SETTINGS": json.dumps(jobs),
@@ -240,6 +254,11 @@ class Deployment:
 
     def _new_random(self) -> Random:
         return Random(self._random.random())
+
+
+def _without_beats(pieces: Iterator[bytes], *_: Any, **__: Any) -> Iterator[bytes]:
+    """A beat needs a thread of Python's own."""
+    yield from pieces
 
 
 class _ControlPlane:

@@ -31,6 +31,7 @@ class Rates:
     model_refusal: float = 0.0
     model_crash: float = 0.0
     slow_answer: float = 0.0
+    death_in_stream: float = 0.0
     no_capacity: float = 0.0
     boot_hangs: float = 0.0
     worker_killed: float = 0.0
@@ -59,6 +60,7 @@ class Rates:
             model_refusal=0.03,
             model_crash=0.004,
             slow_answer=0.02,
+            death_in_stream=0.05,
             no_capacity=0.3,
             boot_hangs=0.15,
             worker_killed=0.02,

@@ -10,6 +10,8 @@ from simulation.functions import Functions
 from simulation.scheduler import Scheduler
 
 TIMEOUT_IN_SECONDS = 29
+# Of each caller's key; nobody reaches them.
+_LIMITS = {"key": "simulated", "tokens_per_minute": "1000000", "tokens_per_month": "1000000000"}
 ROUTES = {
     ("POST", "/jobs"): "submit_job",
     ("GET", "/jobs"): "list_jobs",
@@ -52,6 +54,7 @@ class Gateway:
             return Reply(503, {"retry-after": "2"}, {"error": {"code": "overloaded", "message": ""}})
         caller = f"{principal}:session-{self.random.randrange(1000)}"  # the session name must not matter
         event = http_event(method, resource, caller, f"{self.random.getrandbits(64):016x}", **request)
+        event["requestContext"]["authorizer"] = _LIMITS
         invocation = self.functions.by_name[ROUTES[method, resource]].start(event)
         in_time = invocation.finished.wait(TIMEOUT_IN_SECONDS)
         self.scheduler.sleep(self.random.uniform(0.01, 0.04))

@@ -1,6 +1,8 @@
 """The history of a trial: every committed write, every request and its response."""
 
+from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from simulation.aws.expressions import Item
@@ -79,6 +81,11 @@ class Row(NamedTuple):
         return self.item is not None and bool(self.item.get("holds_slot", {"BOOL": True})["BOOL"])
 
 
+def account_of(row: Row) -> str:
+    """The key of its owner's account in the table of usage."""
+    return f"{datetime.fromtimestamp(row.number('accepted_at'), UTC):%Y-%m}#{row.text('owner')}"
+
+
 @dataclass
 class History:
     """Written while the trial runs; the invariants read it afterwards. texts: copies of outputs, and errors, by key."""
@@ -87,6 +94,10 @@ class History:
     rows: dict[str, list[Row]] = field(default_factory=dict)
     texts: dict[str, list[tuple[float, Item | None]]] = field(default_factory=dict)
     writes_of_others: list[Write] = field(default_factory=list)
+    accounts: dict[str, Counter[str]] = field(default_factory=dict)
+    accounts_of_calls: set[str] = field(default_factory=set)
+    account_mismatches: list[str] = field(default_factory=list)
+    charges_of_jobs: Counter[str] = field(default_factory=Counter)
     slots: dict[str, int] = field(default_factory=dict)
     slot_mismatches: list[str] = field(default_factory=list)
     holders: dict[str, int] = field(default_factory=dict)
@@ -112,12 +123,28 @@ class History:
                 taken, held = self.slots.get(owner, 0), self.holders.get(owner, 0)
                 self.slot_mismatches.append(f"owner {owner} counts {taken} slots, {held} jobs hold one")
 
+    def observe_accounts(self, writes: list[Write]) -> None:
+        """Writes of the table of usage; those of the jobs in the same transaction are known."""
+        for account, item in ((write.pk, write.new) for write in writes if write.new):
+            counted = Counter({name: int(value["N"]) for name, value in item.items() if "N" in value})
+            texts = [value["S"] for name, value in item.items() if name.startswith("open:")]
+            calls = sum(int(tokens) for text in texts for tokens in text.split()[1:])
+            jobs = self.charges_of_jobs[account]
+            self.accounts[account] = counted
+            if texts:
+                self.accounts_of_calls.add(account)
+            if counted["charged"] != counted["tokens_in"] + counted["tokens_out"] + calls + jobs:
+                self.account_mismatches.append(f"{account}: {counted}; {calls} open for calls, {jobs} for jobs")
+
     def _observe_job(self, job: str, write: Write) -> set[str]:
         before, after = Row(write.at, write.old, 0), Row(write.at, write.new, write.size)
         self.rows.setdefault(job, []).append(after)
         self.latest_deadline = max(self.latest_deadline, after.number("deadline"))
         if write.new and job not in self._ends and not after.is_open:
             self._ends[job] = after
+        for row, sign in ((before, -1), (after, 1)):
+            if row.is_open:
+                self.charges_of_jobs[account_of(row)] += sign * int(row.number("tokens_in") + row.number("tokens_out"))
         owner = after.text("owner") or before.text("owner")
         self.holders[owner] = self.holders.get(owner, 0) + after.holds_slot - before.holds_slot
         return {owner}

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from inference_api import errors, http
+from inference_api import errors, http, usage_row
 from inference_api.batches import transitions as batch_transitions
 from inference_api.batches.batch import Batch
 from inference_api.batches.driver import Driver
@@ -24,6 +24,7 @@ from inference_api.jobs.service import JobService
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces
+from inference_api.key_usage import KeyUsage
 from inference_api.machine import tender_plan
 from inference_api.machine.resident_worker import ResidentWorker
 from simulation.callers import Habits
@@ -49,6 +50,8 @@ STOPS, STARTS = "i11_no_machine_runs_without_work", "i11_waiting_work_gets_a_mac
 ONCE, AT_REST = "i11_no_job_is_worked_on_twice_at_once", "i11_machines_stop_at_rest"
 LOGS, VALID = "texts_stay_out_of_logs_and_events", "requests_are_valid"
 
+CHARGED, COUNTED_ONCE = "i12_charged_is_counted_and_open", "i12_an_account_counts_each_job_once"
+CHARGE_ENDS = "i12_every_charge_ends"
 BATCHES_END, ONE_RESULT = "batches_end", "each_line_of_a_batch_has_one_result_in_order"
 RIGHT_RESULT, COUNTS_GROW = "results_of_a_batch_answer_their_lines", "counts_of_a_batch_never_go_back"
 RIGHT_LINE, ONE_BATCH = "the_model_is_asked_for_lines_of_batches_only", "an_idempotency_key_makes_one_batch"
@@ -78,6 +81,7 @@ REPEATED_BATCHES: dict[str, Any] = {
     "batch_lines": 2,
 }
 SLOW_BATCHES: dict[str, Any] = BATCHES | {"median": 40.0, "longest": 45.0, "capacity": 4}
+CALLS: dict[str, Any] = {"rates": Rates(unknown_outcome=0.3, death_in_stream=0.2), "calls": 60, "jobs": 1}
 CONFUSED_WORKERS: dict[str, Any] = {
     "rates": Rates(unknown_outcome=0.3, throttle=0.4, duplicate_message=1.0),
     "faulty_functions": ("run_job",),
@@ -199,7 +203,7 @@ EXPLORED = [
         "the row comes after the answer",
         EXISTS,
         JobTable.add,
-        "self._writes.together(list(writes.values()), token=job.id)",
+        "self._writes.together(list(writes.values()), token=self._runtime.new_id())",
         "[]",
         REALTIME,
     ),
@@ -551,6 +555,47 @@ TRIED = [
         "*self.seen.values()]",
         "*self.seen.values(), *self.seen.values()]",
         trial=SLOW_BATCHES,
+    ),
+    Mutant(
+        "a submission is charged before it is accepted",
+        CHARGED,
+        Submission._add,
+        "partial(self._table.add, job, limits, reservation)",
+        "lambda update: (self._usage._write(update), self._table.add(job, limits, reservation))",
+        trial=LOST_ANSWERS,
+    ),
+    Mutant(
+        "a repeated count counts again",
+        CHARGED,
+        usage_row._end,
+        'filter(None, ("attribute_exists(#charge)", condition))',
+        "filter(None, [condition])",
+        REALTIME,
+        CALLS,
+    ),
+    Mutant(
+        "a job is charged by the tokens of its answer alone",
+        CHARGED,
+        KeyUsage.settlements,
+        "tokens_in + tokens_out - charge.tokens",
+        "tokens_out - charge.tokens",
+    ),
+    Mutant(
+        "failed jobs are no errors",
+        COUNTED_ONCE,
+        Completion._account,
+        "failed=job.state in (FAILED, EXPIRED)",
+        "failed=False",
+        trial=MODEL_ERRORS,
+    ),
+    Mutant(
+        "the calls of functions that died are forgotten",
+        CHARGE_ENDS,
+        usage_row.abandoned,
+        "value in row.items()",
+        "value in ()",
+        REALTIME,
+        CALLS,
     ),
     Mutant(
         "a line runs with another prompt",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from itertools import count
-from typing import TypeVar, cast
+from typing import NoReturn, TypeVar, cast
 
 import greenlet
 
@@ -91,6 +91,11 @@ class Scheduler:
     def current(self) -> Task:
         """The task that is running."""
         return cast(Task, greenlet.getcurrent())
+
+    def die(self) -> NoReturn:
+        """End the calling task; calls in its `finally` fail, too."""
+        self.current().killed = True
+        raise Killed
 
     def sleep(self, seconds: float) -> None:
         """Let virtual time pass for the calling task."""

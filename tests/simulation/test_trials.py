@@ -27,7 +27,7 @@ FAULTS_OF_ALL = {
 }
 FAULTS_OF_MODE = {
     "async": {"output missing", "output written twice", "failure object missing"},
-    "realtime": {"queue counts wrong"},
+    "realtime": {"queue counts wrong", "function died in a stream"},
     "ec2": {
         *("no capacity", "boot hangs", "worker killed", "worker hangs", "two tenders at once"),
         *("machine stopped in a job", "machine vanished in a job", "machine replaced in a job"),

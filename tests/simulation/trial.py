@@ -7,6 +7,7 @@ from simulation.faults import Rates
 
 _SECONDS_BETWEEN_JOBS = 7.0
 _JOBS_FOR_A_BATCH = 300
+_JOBS_FOR_A_CALL = 5
 MODES = ("async", "realtime", "ec2")
 COMPOSITIONS = ("folder", "no slashes", "behind the name")
 
@@ -18,6 +19,7 @@ class Trial:
     answer_within: the timeout of functions that answer callers. composition: how the asynchronous endpoint makes an
     output's key of path, extension and name. machines: each takes four jobs at once, stops itself after `idle` seconds
     without work, and has `startup` seconds to begin. batches: beside the jobs, with up to `batch_lines` lines each.
+    calls: answered at once, by a real-time endpoint.
     """
 
     mode: str
@@ -53,11 +55,14 @@ class Trial:
     clock_skew: float = 0.0
     batches: int = 0
     batch_lines: int = 230
+    calls: int = 0
 
     @classmethod
     def harsh(cls, mode: str, *, seed: int = 1, jobs: int) -> "Trial":
         """A trial of `make chaos`: endpoints are kept busy, machines have time to sleep between jobs."""
         trial = cls(mode=mode, seed=seed, jobs=jobs, batches=jobs // _JOBS_FOR_A_BATCH)
+        if mode == "realtime":
+            trial = replace(trial, calls=jobs // _JOBS_FOR_A_CALL)
         if mode != "ec2":
             return trial
         return replace(trial, arrivals=_SECONDS_BETWEEN_JOBS * jobs, habits=Habits(follow=0.1))

@@ -6,10 +6,13 @@ from functools import partial
 from math import inf
 from random import Random
 
+from inference_api.usage_row import LONGEST_CALL_IN_SECONDS
 from simulation.aws.ec2 import STOPPED, TERMINATED
+from simulation.aws.realtime_endpoint import MAX_SECONDS
 from simulation.batch_callers import BatchCallers
 from simulation.callers import Callers
 from simulation.deployment import Deployment
+from simulation.direct_callers import DirectCallers
 from simulation.faults import Faults
 from simulation.functions import Invocation, Log
 from simulation.gateway import Gateway
@@ -39,11 +42,14 @@ class World:
         chance = Random(self.random.random())
         self.callers = Callers(self.scheduler, chance, gateway, self.history, trial.habits, trial.owners)
         self.batch_callers = BatchCallers(self.scheduler, chance, gateway, self.deployment.bucket)
+        self.direct_callers = DirectCallers(self.scheduler, Random(self.random.random()), gateway)
+        self.last_calls_at = START
         self.sweeps: list[Invocation] = []
         self.tends: list[Invocation] = []
         self.unknown_ids: list[str] = []
         self._quiet = False
         self.deployment.table.observers.append(self.history.observe)
+        self.deployment.usage.observers.append(self.history.observe_accounts)
         self.deployment.functions.observers.append(self._note_sweep)
         self.faults.observers.append(self._note_disturbance)
 
@@ -57,6 +63,7 @@ class World:
             if trial.batches:
                 self.batch_callers.begin(trial.batches, trial.arrivals, trial.batch_lines)
                 self.scheduler.spawn(self._advance_each_minute)
+            self.direct_callers.begin(trial.calls, trial.arrivals)
             self._plan_outages()
             self._send_unknown_messages()
             if trial.sweeps:
@@ -64,6 +71,8 @@ class World:
             if trial.redriven_every:
                 self.scheduler.spawn(self._redrive_now_and_then)
             self._run_until_quiet()
+            if trial.calls:
+                self._call_past_every_function()
             if trial.after_retention:
                 self._run_past_retention()
 
@@ -153,7 +162,7 @@ class World:
 
     def _is_quiet(self) -> bool:
         deployment = self.deployment
-        if self.callers.unfinished or self.batch_callers.unfinished:
+        if self.callers.unfinished or self.batch_callers.unfinished or self.direct_callers.unfinished:
             return False
         if self.trial.mode == "ec2":
             # A message of a job that has ended may lie in the queue while the machines sleep.
@@ -162,6 +171,14 @@ class World:
         elif deployment.functions.running or deployment.messages.size:
             return False
         return not any("due_at" in item for item in deployment.table.items.values())
+
+    def _call_past_every_function(self) -> None:
+        """When no function of before can live, each owner calls once more."""
+        self.faults.on = False
+        self.scheduler.run(LONGEST_CALL_IN_SECONDS)
+        self.last_calls_at = self.scheduler.now
+        self.direct_callers.call_once_more()
+        self.scheduler.run(2 * MAX_SECONDS)
 
     def _run_past_retention(self) -> None:
         """Callers read rows that have expired but are not deleted yet, then deleted rows."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from inference_api import errors
 from inference_api.batches.batch import Batch, Block, File
 from inference_api.jobs import items
-from inference_api.jobs.conditional_writes import MOST_TRIES, ConditionalWrites, TableBusyError
+from inference_api.jobs.conditional_writes import MOST_TRIES, ConditionalWrites, TableBusyError, pause
 from inference_api.jobs.items import number
 from inference_api.jobs.job import is_job_id
 from inference_api.runtime import Runtime
@@ -98,7 +98,7 @@ class BatchTable:
             try:
                 reason = self._writes.alone(self._writes.put(_to_item(wanted), "version = :version", held))
             except TableBusyError:
-                self._writes.pause(turn)
+                pause(self._runtime, turn)
                 current = self.batch(batch.id)
                 continue
             found = _from_item(Batch, reason["Item"]) if reason and reason.get("Item") else None
@@ -180,7 +180,7 @@ class BatchTable:
             if not keys:
                 return found
             if turn:
-                self._writes.pause(turn)
+                pause(self._runtime, turn)
             page = self._client.batch_get_item(RequestItems={self._name: {"Keys": keys, "ConsistentRead": True}})
             found += page["Responses"].get(self._name, [])
             keys = page.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])

@@ -12,11 +12,12 @@ from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import JobTable
-from inference_api.key_usage import Charge, KeyUsage
+from inference_api.key_usage import KeyUsage
 from inference_api.log import log
 from inference_api.metrics import emit
 from inference_api.runtime import Runtime
 from inference_api.token_counts import tokens_by_length, tokens_of
+from inference_api.usage_row import Charge, Update
 
 
 class Completion:
@@ -124,10 +125,9 @@ class Completion:
             was_open = row.is_open
             return decide(row)
 
-        job, changed = self._table.change(job, decide_and_look)
+        job, changed = self._table.change(job, decide_and_look, lambda row: self._account(row, answer))
         if changed and was_open and not job.is_open:
             self._count(job, by_sweeper)
-            self._count_tokens(job, answer)
             job = self.announce(job)
         return job, changed
 
@@ -141,17 +141,17 @@ class Completion:
         }
         emit(self._deployment, job.ended_at, values | ({"JobsEndedBySweeper": 1} if by_sweeper else {}))
 
-    def _count_tokens(self, job: Job, answer: Answer | None) -> None:
-        """On its owner's account, by whoever has ended the job: once, or not at all, and then the charge stays."""
+    def _account(self, job: Job, answer: Answer | None) -> list[Update]:
+        """What an ended job took, in the place of its charge; empty if nobody counts."""
         if self._usage is None or not job.tokens_in:
-            return
+            return []
         prompt, completion = (job.tokens_in if job.attempts and not job.refused else 0), 0
         if job.output:
             said = tokens_of(answer.body) if answer else None
             prompt = said[0] if said and said[0] is not None else job.tokens_in
             completion = said[1] if said else tokens_by_length(job.output.size)
         charge = Charge(job.owner, job.accepted_at, job.tokens_in, job.tokens_out)
-        self._usage.settle(charge, prompt, completion, failed=job.state in (FAILED, EXPIRED))
+        return self._usage.settlements(charge, prompt, completion, failed=job.state in (FAILED, EXPIRED))
 
     def _put_error(self, job: Job, attempt: int, failure: InvocationError) -> None:
         """Until the job's end, which sets the time to live to that of the row."""

@@ -97,11 +97,12 @@ class ConditionalWrites:
                     return [reason if reason["Code"] == "ConditionalCheckFailed" else None for reason in reasons]
                 if not codes & {*CONFLICTS, "ThrottlingError", "ProvisionedThroughputExceeded"}:
                     raise
-                self.pause(turn)
+                pause(self._runtime, turn)
             else:
                 return []
         raise TableBusyError
 
-    def pause(self, turn: int) -> None:
-        """Full jitter, so that two callers that collided do not collide again."""
-        self._runtime.sleep(self._runtime.random.uniform(0, min(0.02 * 2**turn, 1)))
+
+def pause(runtime: Runtime, turn: int) -> None:
+    """Full jitter, so that two callers that collided do not collide again."""
+    runtime.sleep(runtime.random.uniform(0, min(0.02 * 2**turn, 1)))

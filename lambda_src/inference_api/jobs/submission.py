@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -18,7 +19,6 @@ from inference_api.jobs.job import Job
 from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import Charge, JobExistsError, JobTable, KeyTakenError, LimitReachedError, Reservation
 from inference_api.jobs.transitions import accept
-from inference_api.key_usage import Charge as KeyCharge
 from inference_api.key_usage import KeyUsage
 from inference_api.log import log
 from inference_api.metered_call import check_model
@@ -29,6 +29,7 @@ from inference_api.request_body import RequestRules, answer_tokens, body_for_mod
 from inference_api.runtime import Runtime
 from inference_api.settings import Limits
 from inference_api.token_counts import most_tokens
+from inference_api.usage_row import Charge as KeyCharge
 
 _LONGEST_KEY = 255
 # No caller's hash.
@@ -72,20 +73,19 @@ class Submission:
         earlier, gone = self._earlier(owner, key, fingerprint)
         if earlier:
             return earlier
-        charge = self._admit(request, document)
-        now = charge.moment if charge else self._runtime.now()
+        check_model(request, document)
+        now = self._runtime.now()
         new_key = (key, fingerprint, gone) if key else None
         body = body_for_model(request.body, document, self._rules)
+        job = self._charged(accept(self._runtime.new_id(), owner, now, self._policy), document)
         try:
-            return self._accept(owner, body, tokens, now, new_key, charge)
+            return self._accept(job, body, tokens, new_key, request.key)
         except KeyTakenError:  # by the same caller, a moment ago
-            self._give_back(charge)
             earlier, _ = self._earlier(owner, key, fingerprint)
             if earlier is None:
                 raise errors.key_in_use() from None
             return earlier
         except LimitReachedError as reached:
-            self._give_back(charge)
             raise self._refusal(reached.limit, now) from None
 
     def submit_line(
@@ -95,24 +95,18 @@ class Submission:
 
         Batches leave half of their owner's open jobs to other work.
         """
-        tokens, body = self._tokens(call.document), call.unstreamed()
-        taken = self._usage.admit(owner, key, *most_tokens(body, call.document, self._rules)) if self._usage else None
-        now = taken.moment if taken else self._runtime.now()
-        job = accept(job_id, owner, now, self._policy)
-        if taken:
-            job = replace(job, tokens_in=taken.tokens_in, tokens_out=taken.tokens_out)
+        tokens, now = self._tokens(call.document), self._runtime.now()
+        job = self._charged(accept(job_id, owner, now, self._policy), call.document)
         writer = f"{self._runtime.random.getrandbits(32):08x}"  # tells this call's own write from another's
         job = replace(job, writer=writer, deadline=max(job.deadline, float(run_until)), keep_until=keep_until)
         job = self._backend.claim_at_acceptance(job)
-        self._files.put_input(job.id, body)
+        self._files.put_input(job.id, call.unstreamed())
         limits = self._limited(tokens, now)
         try:
-            self._table.add(job, replace(limits, open_jobs=max(1, limits.open_jobs // 2)), None)
+            self._add(job, replace(limits, open_jobs=max(1, limits.open_jobs // 2)), None, key)
         except JobExistsError:
-            self._give_back(taken)
             return
         except LimitReachedError as reached:
-            self._give_back(taken)
             raise self._refusal(reached.limit, now) from None
         self._hand_over(job)
 
@@ -129,27 +123,28 @@ class Submission:
             return
         # If another caller was quicker, or an attempt of the last one may still run, it is awake in a moment, too.
         with suppress(KeyTakenError, LimitReachedError):
-            self._accept(_NOBODY, body, 0, self._runtime.now(), (_NOBODY, "", last and last.job_id))
+            job = accept(self._runtime.new_id(), _NOBODY, self._runtime.now(), self._policy)
+            self._accept(job, body, 0, (_NOBODY, "", last and last.job_id))
 
     def _accept(
-        self,
-        owner: str,
-        body: bytes,
-        tokens: int,
-        now: float,
-        key: tuple[str, str, str | None] | None,
-        charge: KeyCharge | None = None,
+        self, job: Job, body: bytes, tokens: int, key: tuple[str, str, str | None] | None, named: NamedKey | None = None
     ) -> Job:
         """key: with the fingerprint, and the job that had it before. Raises KeyTakenError or LimitReachedError."""
-        job = self._backend.claim_at_acceptance(accept(self._runtime.new_id(), owner, now, self._policy))
-        if charge:
-            job = replace(job, tokens_in=charge.tokens_in, tokens_out=charge.tokens_out)
+        job = self._backend.claim_at_acceptance(job)
         self._files.put_input(job.id, body)
         keep_until = int(job.deadline) + self._policy.retention + _DAY_IN_SECONDS
         reservation = Reservation(key[0], key[1], keep_until, key[2]) if key else None
-        self._table.add(job, self._limited(tokens, now), reservation)
+        self._add(job, self._limited(tokens, job.accepted_at), reservation, named)
         self._hand_over(job)
         return job
+
+    def _add(self, job: Job, limits: Charge, reservation: Reservation | None, named: NamedKey | None) -> None:
+        """The job's row and the charge of its key's account, both or none."""
+        if not (self._usage and job.tokens_in):
+            self._table.add(job, limits, reservation)
+            return
+        charge = KeyCharge(job.owner, job.accepted_at, job.tokens_in, job.tokens_out)
+        self._usage.admit_job(charge, named, partial(self._table.add, job, limits, reservation))
 
     def _hand_over(self, job: Job) -> None:
         emit(self._deployment, job.accepted_at, {"JobsAccepted": 1})
@@ -159,15 +154,11 @@ class Submission:
             # The job is accepted: the sweeper hands it over later.
             log({"job": job.id, "cause": f"{type(error).__name__} at dispatch"})
 
-    def _admit(self, request: Request, document: Mapping[str, Any]) -> KeyCharge | None:
-        check_model(request, document)
+    def _charged(self, job: Job, document: Mapping[str, Any]) -> Job:
         if self._usage is None:
-            return None
-        return self._usage.admit(request.owner, request.key, *most_tokens(request.body, document, self._rules))
-
-    def _give_back(self, charge: KeyCharge | None) -> None:
-        if self._usage and charge:
-            self._usage.withdraw(charge)
+            return job
+        tokens_in, tokens_out = most_tokens(document, self._rules)
+        return replace(job, tokens_in=tokens_in, tokens_out=tokens_out)
 
     def _tokens(self, document: Mapping[str, Any]) -> int:
         most = self._limits.answer_tokens_per_day

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from inference_api.answer import Answer
 from inference_api.jobs import items
-from inference_api.jobs.conditional_writes import MOST_TRIES, ConditionalWrites, TableBusyError, Write
+from inference_api.jobs.conditional_writes import MOST_TRIES, ConditionalWrites, Reason, TableBusyError, Write, pause
 from inference_api.jobs.job import Job, Output
 from inference_api.runtime import Runtime
+from inference_api.usage_row import RefusedUpdateError, Update
 
 _DAY_IN_SECONDS = 86_400
 
@@ -68,8 +69,11 @@ class JobTable:
         item = self._get(items.job_key(job_id), consistent=consistent)
         return self._alive(items.from_item(item)) if item else None
 
-    def add(self, job: Job, charge: Charge, reservation: Reservation | None) -> None:
-        """Raises LimitReachedError, KeyTakenError or JobExistsError, and then nothing was written."""
+    def add(self, job: Job, charge: Charge, reservation: Reservation | None, account: Update | None = None) -> None:
+        """account: the charge of the owner's key, in another table.
+
+        Raises LimitReachedError, KeyTakenError, JobExistsError or RefusedUpdateError; then nothing was written.
+        """
         writes = {
             "job": self._writes.put(items.to_item(job), "attribute_not_exists(pk)"),
             "open_jobs": self._writes.add(items.slots_key(job.owner), "open", 1, most=charge.open_jobs),
@@ -78,17 +82,22 @@ class JobTable:
             writes["answer_tokens_per_day"] = self._charge_tokens(job, charge, charge.tokens_per_day)
         if reservation:
             writes["key"] = self._reserve(job, reservation)
-        refused = self._writes.together(list(writes.values()), token=job.id)
-        reasons = [name for name, reason in zip(writes, refused, strict=False) if reason]
+        if account:
+            writes["account"] = {"Update": account}
+        # A token of its own for each call: the same job may be tried with another account, or by another driver.
+        refused = self._writes.together(list(writes.values()), token=self._runtime.new_id())
+        reasons = {name: reason for name, reason in zip(writes, refused, strict=False) if reason}
         if "job" in reasons:
-            found = refused[0] and refused[0].get("Item")
+            found = reasons["job"].get("Item")
             if found and items.from_item(found).writer != job.writer:
                 raise JobExistsError
             return  # this call's own earlier try was written after all
         if "key" in reasons:
             raise KeyTakenError
+        if "account" in reasons:
+            raise RefusedUpdateError(reasons["account"].get("Item") or {})
         if reasons:
-            raise LimitReachedError(reasons[0])
+            raise LimitReachedError(next(iter(reasons)))
 
     def find_key(self, owner: str, key: str) -> Accepted | None:
         """The job that was accepted under the caller's idempotency key."""
@@ -97,8 +106,12 @@ class JobTable:
             return None
         return Accepted(item["job_id"]["S"], item["fingerprint"]["S"])
 
-    def change(self, job: Job, decide: Callable[[Job], Job | None]) -> tuple[Job, bool]:
+    def change(
+        self, job: Job, decide: Callable[[Job], Job | None], account: Callable[[Job], list[Update]] | None = None
+    ) -> tuple[Job, bool]:
         """Write `decide(row)` in place of the row; returns the row and whether this call has changed it.
+
+        account: updates for a job that ends, one of which is written with it: the first that is not refused.
 
         After a lost race, decide again on the winner's row. Raises TableBusyError.
         """
@@ -111,9 +124,10 @@ class JobTable:
                 return current, False
             wanted = replace(wanted, version=current.version + 1, writer=f"{self._runtime.random.getrandbits(32):08x}")
             try:
-                written, found = self._write(wanted, current)
+                ends = current.is_open and not wanted.is_open
+                written, found = self._write(wanted, current, account(wanted) if account and ends else [])
             except TableBusyError:
-                self._writes.pause(turn)
+                pause(self._runtime, turn)
                 found = self.get(job.id)
             else:
                 if written:
@@ -214,24 +228,35 @@ class JobTable:
         values = {":now": items.number(int(self._runtime.now())), ":gone": {"S": replaces or "none"}}
         return self._writes.put(item, free, values)
 
-    def _write(self, wanted: Job, current: Job) -> tuple[bool, Job | None]:
+    def _write(self, wanted: Job, current: Job, accounts: list[Update]) -> tuple[bool, Job | None]:
         """Whether `wanted` was written in place of `current`; if not, the row that was found. Raises TableBusyError."""
         held = {":version": items.number(current.version)}
-        put = self._writes.put(items.to_item(wanted), "version = :version", held)
+        writes = [self._writes.put(items.to_item(wanted), "version = :version", held)]
         if current.holds_slot and not wanted.holds_slot:
-            writes = [put, self._writes.add(items.slots_key(wanted.owner), "open", -1)]
+            writes.append(self._writes.add(items.slots_key(wanted.owner), "open", -1))
             if current.is_open and wanted.expires_at is not None:
                 # Texts of failed attempts go with the row. A key without an item gets an empty one, which goes, too.
                 keys = [items.error_key(wanted.id, attempt) for attempt in sorted(wanted.ended)]
                 writes += [self._writes.keep_until(key, wanted.expires_at) for key in keys]
-            reason = next(iter(self._writes.together(writes, token=f"{wanted.id}{wanted.writer}"[-36:])), None)
+        if accounts:
+            reason = self._with_account(writes, accounts)
+        elif len(writes) > 1:
+            reason = next(iter(self._writes.together(writes, token=self._runtime.new_id())), None)
         else:
-            reason = self._writes.alone(put)
+            reason = self._writes.alone(writes[0])
         if reason is None:
             return True, None
         found = items.from_item(reason["Item"]) if reason.get("Item") else None
         # A repeated request finds what its own first try wrote.
         return found is not None and found.writer == wanted.writer, found
+
+    def _with_account(self, writes: list[Write], accounts: list[Update]) -> Reason | None:
+        """Why the first of the writes is refused."""
+        for account in accounts:
+            reasons = self._writes.together([*writes, {"Update": account}], token=self._runtime.new_id())
+            if not reasons or reasons[0]:
+                return next(iter(reasons), None)
+        raise TableBusyError
 
     def _get(self, key: dict[str, Any], *, consistent: bool) -> dict[str, Any] | None:
         item: dict[str, Any] | None
@@ -245,7 +270,7 @@ class JobTable:
             if not wanted:
                 return found
             if turn:
-                self._writes.pause(turn)
+                pause(self._runtime, turn)
             page = self._client.batch_get_item(RequestItems={self._name: {"Keys": wanted, "ConsistentRead": True}})
             found += page["Responses"].get(self._name, [])
             wanted = page.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])

@@ -31,7 +31,6 @@ from inference_api.runtime import OutOfTimeError, time_for_a_try
 from simulation.aws.errors import Refusal
 from simulation.faults import CONFLICT, CRASH_AFTER, CRASH_BEFORE, ERROR, THROTTLED, UNKNOWN, Faults
 from simulation.functions import Functions
-from simulation.scheduler import Killed
 
 # Each service has its own error code for throttling.
 _THROTTLES = {
@@ -132,7 +131,7 @@ class Client:
         if fault == UNKNOWN:
             self._lose_the_answer(model)
         if fault == CRASH_AFTER:
-            raise Killed
+            self._scheduler.die()
         self._scheduler.sleep(latency / 2)
         return result
 
@@ -142,7 +141,7 @@ class Client:
 
     def _fail_before(self, fault: str | None, model: OperationModel) -> None:
         if fault == CRASH_BEFORE:
-            raise Killed
+            self._scheduler.die()
         if fault == THROTTLED:
             code, status = _THROTTLES[self._name]
             raise Refusal(code, "Rate exceeded", status).for_caller(model.name)

@@ -1,4 +1,4 @@
-"""DynamoDB's operations on one table, with their checks and errors."""
+"""DynamoDB's operations on tables, with their checks and errors."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ PAGE_BYTES = 1024 * 1024
 class _Change(NamedTuple):
     """A write to be made. refusal: the reason if its condition does not hold."""
 
+    table: Table
     pk: str
     new: Item
     size: int
@@ -27,28 +28,30 @@ class _Change(NamedTuple):
 
 @dataclass
 class DynamoDb:
-    """page_bytes: the most that a Query reads. unavailable_until: the end of an outage."""
+    """page_bytes: the most that a Query reads. unavailable_until: the end of an outage. others: written with it."""
 
     table: Table
     transactions: Transactions
     page_bytes: int = PAGE_BYTES
     unavailable_until: float = 0.0
+    others: tuple[Table, ...] = ()
 
     def get_item(self, **request: Any) -> dict[str, Any]:
-        self._check(request["TableName"])
-        item = self.table.read(_pk(request["Key"]), consistent=request.get("ConsistentRead", False))
+        item = self._named(request["TableName"]).read(
+            _pk(request["Key"]), consistent=request.get("ConsistentRead", False)
+        )
         return {"Item": dict(item)} if item else {}
 
     def batch_get_item(self, **request: Any) -> dict[str, Any]:
         """In random order; sometimes only a part of the items, as documented."""
         ((name, wanted),) = request["RequestItems"].items()
-        self._check(name)
+        table = self._named(name)
         keys, consistent = [_pk(key) for key in wanted["Keys"]], wanted.get("ConsistentRead", False)
         if not 1 <= len(keys) <= MAX_BATCH or len(set(keys)) != len(keys):
             raise invalid("No items, too many items, or keys that appear twice in a BatchGetItem call")
-        chance = self.table.random
+        chance = table.random
         read = len(keys) if chance.random() > 0.05 else chance.randrange(len(keys) + 1)
-        items = [self.table.read(pk, consistent=consistent) for pk in keys[:read]]
+        items = [table.read(pk, consistent=consistent) for pk in keys[:read]]
         found = [dict(item) for item in items if item]
         chance.shuffle(found)
         left = {"Keys": wanted["Keys"][read:], "ConsistentRead": consistent}
@@ -62,9 +65,9 @@ class DynamoDb:
 
     def transact_write_items(self, **request: Any) -> dict[str, Any]:
         writes = [next(iter(write.items())) for write in request["TransactItems"]]
-        for _, write in writes:
-            self._check(write["TableName"])
-        keys = [_pk({"pk": write["Item" if kind == "Put" else "Key"]["pk"]}) for kind, write in writes]
+        tables = [self._named(write["TableName"]) for _, write in writes]
+        pks = [_pk({"pk": write["Item" if kind == "Put" else "Key"]["pk"]}) for kind, write in writes]
+        keys = [f"{table.name}/{pk}" for table, pk in zip(tables, pks, strict=True)]
 
         def commit() -> list[dict[str, Any] | None]:
             changes = [self._put(write) if kind == "Put" else self._update(write) for kind, write in writes]
@@ -72,7 +75,9 @@ class DynamoDb:
                 self._bill(change, transaction=True)
             reasons = [change.refusal for change in changes]
             if not any(reasons):
-                self.table.commit([change[:3] for change in changes])
+                for table in (self.table, *self.others):
+                    if mine := [change[1:4] for change in changes if change.table is table]:
+                        table.commit(mine)
             return reasons
 
         self.transactions.run(request["ClientRequestToken"], repr(request["TransactItems"]), keys, commit)
@@ -80,8 +85,8 @@ class DynamoDb:
 
     def query(self, **request: Any) -> dict[str, Any]:
         """Of an index: a partition, with the sort key up to a value."""
-        self._check(request["TableName"])
-        index = next((index for index in self.table.indexes if index.name == request["IndexName"]), None)
+        table = self._named(request["TableName"])
+        index = next((index for index in table.indexes if index.name == request["IndexName"]), None)
         if index is None or request.get("ConsistentRead"):
             raise invalid("The table does not have the specified index, or a consistent read of one was asked for")
         parsed = expressions.condition(request["KeyConditionExpression"], _names(request))
@@ -122,15 +127,16 @@ class DynamoDb:
         return page | ({"LastEvaluatedKey": dict(found[-1])} if found and more else {})
 
     def _write_alone(self, request: Mapping[str, Any], change: _Change) -> dict[str, Any]:
-        self._check(request["TableName"])
-        if change.pk in self.transactions.held:
+        if f"{change.table.name}/{change.pk}" in self.transactions.held:
             raise Refusal("TransactionConflictException", "Transaction is ongoing for the item")
         self._bill(change)
         if change.refusal:
             members = {"Item": change.refusal["Item"]} if "Item" in change.refusal else {}
             raise Refusal("ConditionalCheckFailedException", "The conditional request failed", **members)
-        self.table.commit([change[:3]])
-        return {}
+        before = change.table.items.get(change.pk)
+        change.table.commit([change[1:4]])
+        shown = before and request.get("ReturnValues") == "ALL_OLD"
+        return {"Attributes": table_items.copied(before)} if before and shown else {}
 
     def _put(self, request: Mapping[str, Any]) -> _Change:
         item = table_items.copied(request["Item"])
@@ -139,10 +145,12 @@ class DynamoDb:
 
     def _update(self, request: Mapping[str, Any]) -> _Change:
         pk, values = _pk(request["Key"]), request.get("ExpressionAttributeValues", {})
-        new = table_items.copied(self.table.items.get(pk) or request["Key"])
+        new = table_items.copied(self._named(request["TableName"]).items.get(pk) or request["Key"])
         parsed = expressions.update(request["UpdateExpression"], _names(request))
         for verb, attribute, value in parsed.actions:
-            if verb == "SET":
+            if verb == "REMOVE":
+                new.pop(attribute, None)
+            elif verb == "SET":
                 new[attribute] = dict(values[value])
             elif "SS" in values[value]:
                 _change_set(new, verb, attribute, values[value]["SS"])
@@ -152,24 +160,29 @@ class DynamoDb:
         return self._change(request, pk, new, parsed.used)
 
     def _change(self, request: Mapping[str, Any], pk: str, new: Item, used: frozenset[str] = frozenset()) -> _Change:
-        size = table_items.checked_size(new)
-        old, text = self.table.items.get(pk), request.get("ConditionExpression")
+        size, table = table_items.checked_size(new), self._named(request["TableName"])
+        old, text = table.items.get(pk), request.get("ConditionExpression")
         condition = expressions.condition(text, _names(request)) if text else None
         _check_used(request, used | condition.used if condition else used)
         if condition is None or condition.holds(old or {}, request.get("ExpressionAttributeValues", {})):
-            return _Change(pk, new, size, None)
+            return _Change(table, pk, new, size, None)
         shown = old and request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
         found = {"Item": table_items.copied(old)} if old and shown else {}
-        return _Change(pk, new, size, {"Code": "ConditionalCheckFailed", "Message": "The condition failed"} | found)
+        return _Change(
+            table, pk, new, size, {"Code": "ConditionalCheckFailed", "Message": "The condition failed"} | found
+        )
 
     def _bill(self, change: _Change, *, transaction: bool = False) -> None:
-        self.table.units.write(max(self.table.size(change.pk), change.size), transaction=transaction)
+        table = change.table
+        table.units.write(max(table.size(change.pk), change.size), transaction=transaction)
 
-    def _check(self, name: str) -> None:
-        if name != self.table.name:
+    def _named(self, name: str) -> Table:
+        table = next((table for table in (self.table, *self.others) if table.name == name), None)
+        if table is None:
             raise Refusal("ResourceNotFoundException", "Requested resource not found")
-        if self.table.scheduler.now < self.unavailable_until:
+        if table.scheduler.now < self.unavailable_until:
             raise Refusal("ThrottlingException", "Throughput exceeds the current capacity of your table or index")
+        return table
 
 
 def _change_set(item: dict[str, Any], verb: str, attribute: str, texts: list[str]) -> None:

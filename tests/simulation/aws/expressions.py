@@ -14,17 +14,18 @@ Value = Mapping[str, Any]
 Item = Mapping[str, Value]
 Names = tuple[tuple[str, str], ...]  # placeholder and attribute
 
-ABSENT = "attribute_not_exists"
-_TERM = re.compile(rf"{ABSENT}\((\S+)\)|(\S+) (=|<=) (:\w+)|size\((\S+)\) (<) (:\w+)")
-_CLAUSE = re.compile(r"\s*(ADD|SET|DELETE) ")
+ABSENT, PRESENT = "attribute_not_exists", "attribute_exists"
+_TERM = re.compile(rf"({ABSENT}|{PRESENT})\((\S+)\)|(\S+) (=|<=) (:\w+)|size\((\S+)\) (<) (:\w+)")
+_CLAUSE = re.compile(r"\s*(ADD|SET|DELETE|REMOVE) ")
 _ACTION = re.compile(r"(\S+) (?:= )?(:\w+)(?:, )?")
+_REMOVAL = re.compile(r"([^\s,]+)(?:, )?")
 _RESERVED = frozenset(
     " ".join(json.loads((Path(__file__).parent / "reserved_words.json").read_text())["words"]).split()
 )
 
 
 class Term(NamedTuple):
-    """`attribute operator value`; ABSENT has no value, and `<` compares the size of a set."""
+    """`attribute operator value`; ABSENT and PRESENT have no value, and `<` compares the size of a set."""
 
     attribute: str
     operator: str
@@ -32,8 +33,8 @@ class Term(NamedTuple):
 
     def holds(self, item: Item, values: Mapping[str, Value]) -> bool:
         """A value compares only with one of its own type."""
-        if self.operator == ABSENT or self.attribute not in item:
-            return self.operator == ABSENT and self.attribute not in item
+        if self.operator in (ABSENT, PRESENT) or self.attribute not in item:
+            return self.operator == (PRESENT if self.attribute in item else ABSENT)
         if self.operator == "<":
             return len(item[self.attribute]["SS"]) < int(values[self.value]["N"])
         (kind, left), (other_kind, right) = comparable(item[self.attribute]), comparable(values[self.value])
@@ -51,7 +52,7 @@ class Condition(NamedTuple):
 
 
 class Action(NamedTuple):
-    """ADD a number to an attribute or texts to a set, DELETE texts from a set, or SET the attribute."""
+    """ADD a number to an attribute or texts to a set, DELETE texts from a set, SET or REMOVE the attribute."""
 
     verb: str
     attribute: str
@@ -89,11 +90,11 @@ def update(text: str, names: Names) -> Update:
     while position < len(text):
         if clause := _CLAUSE.match(text, position):
             verb, position = clause[1], clause.end()
-        found = _ACTION.match(text, position)
+        found = (_REMOVAL if verb == "REMOVE" else _ACTION).match(text, position)
         if not found or not verb:
             raise invalid(f"Invalid UpdateExpression: Syntax error; near: {text[position:]}")
-        attribute, value = found.groups()
-        used.add(value)
+        attribute, value = (found[1], "") if verb == "REMOVE" else found.groups()
+        used |= {value} - {""}
         actions.append(Action(verb, _attribute(attribute, dict(names), used), value))
         position = found.end()
     return Update(tuple(actions), frozenset(used))
@@ -103,9 +104,9 @@ def _term(text: str, names: Mapping[str, str], used: set[str]) -> Term:
     found = _TERM.fullmatch(text)
     if not found:
         raise invalid(f"Invalid expression: Syntax error; near: {text}")
-    absent, compared, operator, value, measured, less, limit = found.groups()
-    if absent:
-        return Term(_attribute(absent, names, used), ABSENT)
+    exists, named, compared, operator, value, measured, less, limit = found.groups()
+    if exists:
+        return Term(_attribute(named, names, used), exists)
     if measured:
         compared, operator, value = measured, less, limit
     used.add(value)

@@ -1,7 +1,8 @@
 """A real-time endpoint: the caller waits at most 60 seconds; requests beyond its capacity are refused at once."""
 
 import io
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -15,6 +16,33 @@ from simulation.model import Answer, Model
 from simulation.scheduler import Scheduler, Signal
 
 MAX_SECONDS = 60
+PIECES, SECONDS_BETWEEN_PIECES = 10, 0.5
+
+
+@dataclass(eq=False)
+class EventStream:
+    """An answer in parts, of which each is a value of the engine. The function that reads them may die."""
+
+    answer: bytes
+    scheduler: Scheduler
+    faults: Faults
+
+    def __post_init__(self) -> None:
+        self._raw_stream = self
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for piece in range(PIECES):
+            self.scheduler.sleep(SECONDS_BETWEEN_PIECES)
+            if self.faults.happens("function died in a stream", self.faults.rates.death_in_stream / PIECES):
+                self.scheduler.die()
+            yield _part({"token": {"text": "la "}, "generated_text": None if piece + 1 < PIECES else "la"})
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _part(value: dict[str, Any]) -> dict[str, Any]:
+    return {"PayloadPart": {"Bytes": f"data: {json.dumps(value)}\n\n".encode()}}
 
 
 @dataclass
@@ -46,6 +74,10 @@ class RealtimeEndpoint:
             status = self.random.choice((429, 503))
             raise Refusal("ModelError", "busy", 424, OriginalStatusCode=status, OriginalMessage="busy")
         return self._answer(self._ask(request["Body"], read_timeout))
+
+    def invoke_endpoint_with_response_stream(self, **request: Any) -> dict[str, Any]:
+        answer = self.invoke_endpoint(read_timeout=MAX_SECONDS, **request)["Body"].read()
+        return {"Body": EventStream(answer, self.scheduler, self.faults)}
 
     def _ask(self, body: bytes, read_timeout: float) -> Answer | None:
         """None if it took too long for SageMaker."""

@@ -7,7 +7,7 @@ from math import inf
 
 from simulation.aws.realtime_endpoint import MAX_SECONDS
 from simulation.history import Row
-from simulation.invariants import batches, callers, ends, limits, machines, messages, outputs, side_effects
+from simulation.invariants import accounts, batches, callers, ends, limits, machines, messages, outputs, side_effects
 from simulation.invariants.changes import (
     CHECKED_AT_CHANGES,
     Broken,
@@ -22,7 +22,7 @@ from simulation.world import World
 Busy = dict[str, list[tuple[int, float, float]]]  # of each job: attempt, begin and end
 
 # Importing them registers their invariants.
-MODULES = (batches, callers, ends, limits, machines, messages, outputs, side_effects)
+MODULES = (accounts, batches, callers, ends, limits, machines, messages, outputs, side_effects)
 NAMES = {*INVARIANTS, *CHECKED_AT_CHANGES}
 
 

@@ -70,9 +70,10 @@ class SageMaker:
         self.bodies: list[tuple[str, dict[str, Any]]] = []
         self.counts = Counter[str]()
 
-    def update_item(self, *, ExpressionAttributeValues: dict[str, Any], **_: Any) -> None:
+    def update_item(self, *, ExpressionAttributeValues: dict[str, Any], **_: Any) -> dict[str, Any]:
         for name in ("requests", "errors", "tokens_in", "tokens_out"):
             self.counts[name] += int(ExpressionAttributeValues.get(f":{name}", {"N": "0"})["N"])
+        return {}
 
     def invoke_endpoint_with_response_stream(self, *, Body: bytes, **_: Any) -> dict[str, Any]:
         self.bodies.append(("stream", json.loads(Body)))

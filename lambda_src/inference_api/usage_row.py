@@ -1,0 +1,173 @@
+"""What an owner uses in a month, as one row: updates of it that count once, however often they are sent.
+
+`charged` has the counted tokens and those of open charges. The charge of a call stands in the row until the call ends,
+so a repeated update finds its own work done. The charge of a job stands in the job's row, which changes in one
+transaction with this one.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from inference_api import errors
+from inference_api.named_key import NamedKey
+
+Row = Mapping[str, Mapping[str, Any]]
+Update = dict[str, Any]
+
+# Longer than any function runs (900 s), with time for clocks that differ.
+LONGEST_CALL_IN_SECONDS = 960
+_KEPT_IN_SECONDS = 400 * 86_400  # 13 months
+_OPEN = "open:"
+_SAME_MINUTE = "#minute = :minute"
+_NONE: Mapping[str, int] = {}
+
+
+class RefusedUpdateError(Exception):
+    """The condition of an update does not hold for `row`, empty if there is none; nothing was written."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__("refused")
+        self.row = row
+
+
+@dataclass(frozen=True)
+class Charge:
+    """The tokens that an admitted call or job may take. moment: of its admission, in seconds of the epoch.
+
+    id: of a call's charge; empty for a job's.
+    """
+
+    owner: str
+    moment: float
+    tokens_in: int
+    tokens_out: int
+    id: str = ""
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+    @property
+    def minute(self) -> int:
+        return int(self.moment // 60)
+
+
+def admission(table: str, charge: Charge, limits: NamedKey, minute: int, *, is_first: bool) -> Update:
+    """Count a request and charge its tokens, unless a limit is reached. is_first: of its minute."""
+    adds = {"requests": 1, "charged": charge.tokens}
+    sets = {"last_used": int(charge.moment), "expires_at": int(charge.moment) + _KEPT_IN_SECONDS}
+    values, room = {":minute": minute}, " AND attribute_not_exists(#charge)" if charge.id else ""
+    if limits.tokens_per_month is not None:
+        room += " AND charged <= :room_in_month"
+        values[":room_in_month"] = limits.tokens_per_month - 1
+    if is_first:
+        sets |= {"minute": minute, "minute_charged": charge.tokens}
+        values = values | {":minute_before": minute - 1}
+        condition = f"attribute_not_exists(pk) OR #minute <= :minute_before{room}"
+    else:
+        adds["minute_charged"] = charge.tokens
+        if limits.tokens_per_minute is not None:
+            room += " AND minute_charged <= :room_in_minute"
+            values[":room_in_minute"] = limits.tokens_per_minute - 1
+        condition = f"{_SAME_MINUTE}{room}"
+    update = _update(table, charge, adds, condition, values, sets)
+    if charge.id:
+        update["UpdateExpression"] += ", #charge = :charge"
+        update["ExpressionAttributeValues"][":charge"] = {"S": _text(charge)}
+    return update
+
+
+def settlements(table: str, charge: Charge, counts: Mapping[str, int], more: int, now: float) -> list[Update]:
+    """End a charge: the first of these updates that is not refused. more: tokens beyond those of the charge.
+
+    Tokens that were charged too much are free again in the minute of the charge, if that is not over.
+    """
+    in_minute, later = {**counts, "charged": more, "minute_charged": more}, {**counts, "charged": more}
+    if more >= 0:
+        return [_end(table, charge, in_minute)]
+    if int(now // 60) > charge.minute:
+        return [_end(table, charge, later)]
+    return [
+        _end(table, charge, in_minute, _SAME_MINUTE, {":minute": charge.minute}),
+        _end(table, charge, later),  # another function's clock is in the next minute
+    ]
+
+
+def is_open(row: Row, charge: Charge) -> bool:
+    """Whether the row has the charge of a call."""
+    return f"{_OPEN}{charge.id}" in row
+
+
+def abandoned(row: Row, owner: str, now: float) -> Iterator[Charge]:
+    """Charges of calls whose function has died."""
+    for name, value in row.items():
+        if name.startswith(_OPEN):
+            moment, tokens_in, tokens_out = map(int, value["S"].split())
+            if moment + LONGEST_CALL_IN_SECONDS <= now:
+                yield Charge(owner, moment, tokens_in, tokens_out, name.removeprefix(_OPEN))
+
+
+def refuse(row: Row, limits: NamedKey, now: float, minute: int) -> None:
+    """Raises ApiError 429 if the owner is at a limit."""
+    if limits.tokens_per_month is not None and number(row, "charged") >= limits.tokens_per_month:
+        raise errors.tokens_exceeded("month", limits.tokens_per_month, _next_month(_moment(now)), now)
+    last = number(row, "minute")
+    used_up = last >= minute and number(row, "minute_charged") >= (limits.tokens_per_minute or 0)
+    if limits.tokens_per_minute is not None and used_up:
+        raise errors.tokens_exceeded("minute", limits.tokens_per_minute, _moment(60 * (last + 1)), now)
+
+
+def number(row: Row, name: str) -> int:
+    return int(row[name]["N"]) if name in row else 0
+
+
+def _end(
+    table: str, charge: Charge, adds: Mapping[str, int], condition: str = "", values: Mapping[str, int] = _NONE
+) -> Update:
+    if not charge.id:
+        return _update(table, charge, adds, condition, values)
+    condition = " AND ".join(filter(None, ("attribute_exists(#charge)", condition)))
+    update = _update(table, charge, adds, condition, values)
+    update["UpdateExpression"] += " REMOVE #charge"
+    return update
+
+
+def _update(
+    table: str,
+    charge: Charge,
+    adds: Mapping[str, int],
+    condition: str,
+    values: Mapping[str, int],
+    sets: Mapping[str, int] = _NONE,
+) -> Update:
+    names = {f"#{name}": name for name in {*adds, *sets}} | ({"#minute": "minute"} if "#minute" in condition else {})
+    names |= {"#charge": f"{_OPEN}{charge.id}"} if charge.id else {}
+    numbers = {f":{name}": value for name, value in (*adds.items(), *sets.items())} | dict(values)
+    expression = "ADD " + ", ".join(f"#{name} :{name}" for name in adds)
+    if sets:
+        expression += " SET " + ", ".join(f"#{name} = :{name}" for name in sets)
+    update: Update = {
+        "TableName": table,
+        "Key": {"pk": {"S": f"{_moment(charge.moment):%Y-%m}#{charge.owner}"}},
+        "UpdateExpression": expression,
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": {name: {"N": str(value)} for name, value in numbers.items()},
+    }
+    if condition:
+        update |= {"ConditionExpression": condition, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    return update
+
+
+def _text(charge: Charge) -> str:
+    return f"{int(charge.moment)} {charge.tokens_in} {charge.tokens_out}"
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _next_month(moment: datetime) -> datetime:
+    later = moment.replace(day=28, hour=0, minute=0, second=0, microsecond=0)
+    return (later + timedelta(days=4)).replace(day=1)
