@@ -7,6 +7,10 @@ from typing import Any
 from slipway.aws_clients import clients_in
 from slipway.deployed_stack import DeployedStack, asking_aws, deployed_stacks
 from slipway.hosting.hosting import hosting_of
+from slipway.table import print_table
+
+_HEADER = ("NAME", "STATUS", "SERVES", "MODE", "USD/H NOW")
+_WIDTH = 100
 
 
 def run(region: str | None, *, as_json: bool) -> int:
@@ -23,21 +27,27 @@ def _list(region: str | None, *, as_json: bool) -> int:
     if not found:
         print(f"Slipway has deployed nothing in {clients('sts').meta.region_name}.", file=sys.stderr)
         return 0
-    rows = [[each["name"], each["status"], each["serves"], each["mode"] or "", each["cost"]] for each in found]
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    for row in rows:
-        print("  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip())
+    rows = [
+        (each["name"], each["status"], each["serves"], each["mode"] or "-", _dollars(each["usd_per_hour"]))
+        for each in found
+    ]
+    print_table(_HEADER, rows, right=_HEADER[-1:], width=_WIDTH)
     return 0
 
 
 def _content(stack: DeployedStack) -> dict[str, Any]:
-    """mode: None = nothing runs the model."""
+    """mode: None = nothing runs the model. usd_per_hour: of what runs now; None = not known."""
     hosting = hosting_of(stack)
-    cost = hosting.cost(hosting.state())
+    state = hosting.state()
     return {
         "name": stack.name,
         "status": stack.status,
         "serves": stack.serves,
         "mode": hosting.mode or None,
-        "cost": cost,
+        "cost": hosting.cost(state),
+        "usd_per_hour": state["usd_per_hour"],
     }
+
+
+def _dollars(amount: float | None) -> str:
+    return "-" if amount is None else f"{amount:.2f}"

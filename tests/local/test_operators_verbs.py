@@ -346,7 +346,10 @@ def test_list_shows_deployments_and_no_other_stack(slipway: Command) -> None:
     outcome = slipway("list")
     assert outcome.status == 0
     cost = "about 1.41 USD an hour for the instances that run now"
-    assert f"gpt2  CREATE_COMPLETE  openai-community/gpt2 on tgi  realtime  {cost}" in outcome.stdout.splitlines()
+    lines = outcome.stdout.splitlines()
+    assert lines[0].split() == ["NAME", "STATUS", "SERVES", "MODE", "USD/H", "NOW"]
+    assert "gpt2 CREATE_COMPLETE openai-community/gpt2 on tgi realtime 1.41" in map(" ".join, map(str.split, lines))
+    assert max(map(len, lines)) <= 100
     assert ACCOUNT_SETTINGS not in outcome.stdout
     (found,) = (each for each in json.loads(slipway("list", "--json").stdout) if each["name"] == NAME)
     assert found == {
@@ -355,4 +358,5 @@ def test_list_shows_deployments_and_no_other_stack(slipway: Command) -> None:
         "serves": "openai-community/gpt2 on tgi",
         "mode": "realtime",
         "cost": cost,
+        "usd_per_hour": 1.41,
     }
