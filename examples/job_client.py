@@ -52,7 +52,7 @@ class JobError(Exception):
 
 
 class JobFailedError(JobError):
-    """Every attempt failed; the code rejected_by_model means that the request is at fault."""
+    """Every attempt failed; the request is at fault if the code is rejected_by_model or context_length_exceeded."""
 
 
 class JobExpiredError(JobError):

@@ -38,8 +38,11 @@ def document_of(stack: DeployedStack) -> Schema:
                 paths.setdefault(path, {})[verb] = operation | {"security": security}
     longest = int(stack.variables["LONGEST_WAIT_IN_SECONDS"])
     whole["components"]["parameters"]["wait"]["schema"]["maximum"] = longest
+    schemas = whole["components"]["schemas"]
+    forms = schemas["Generate"]["oneOf"]
+    schemas["Generate"]["oneOf"] = [form for form in forms if form["required"][0] in stack.bodies]
     for name in ("Chat", "Complete"):
-        whole["components"]["schemas"][name]["properties"]["model"]["examples"] = [stack.variables["MODEL_ID"]]
+        schemas[name]["properties"]["model"]["examples"] = [stack.variables["MODEL_ID"]]
     info = whole["info"] | {"title": stack.name, "description": f"{stack.serves}. {whole['info']['description']}"}
     return whole | {"info": info, "servers": [{"url": str(stack.api_url).rstrip("/")}], "paths": paths}
 

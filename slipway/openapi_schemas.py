@@ -7,8 +7,16 @@ Schema = dict[str, Any]
 # Codes of errors by their status.
 CODES: dict[int, tuple[str, ...]] = {
     400: (
-        *("empty_body", "empty_input", "invalid_form", "invalid_idempotency_key", "invalid_input", "invalid_json"),
-        *("invalid_parameter", "rejected_by_model", "request_refused", "stream_not_supported", "unsupported_body"),
+        *("context_length_exceeded", "empty_body", "empty_input", "invalid_form", "invalid_idempotency_key"),
+        *(
+            "invalid_input",
+            "invalid_json",
+            "invalid_parameter",
+            "rejected_by_model",
+            "request_refused",
+            "stream_not_supported",
+            "unsupported_body",
+        ),
     ),
     401: ("invalid_api_key",),
     403: (*("access_denied", "expired_token", "invalid_signature", "no_such_route_or_not_signed", "request_refused"),),
@@ -23,8 +31,8 @@ CODES: dict[int, tuple[str, ...]] = {
     500: ("internal_error",),
     502: ("answer_not_text", "answer_too_large", "attempt_lost", "endpoint_refused", "model_error"),
     503: (
-        *("endpoint_not_deployed", "endpoint_not_ready", "endpoint_unreachable", "model_starting", "overloaded"),
-        *("service_unavailable", "status_unknown", "try_again"),
+        *("endpoint_not_deployed", "endpoint_not_ready", "endpoint_unreachable", "model_busy", "model_starting"),
+        *("overloaded", "service_unavailable", "status_unknown", "try_again"),
     ),
     504: ("deadline_exceeded", "gateway_timeout", "model_timeout", "still_running"),
 }

@@ -391,6 +391,12 @@ class Api(Section):
         "also /files and /batches. null = where the engine takes `messages`; true = also where it takes `inputs` only, "
         "which serves /completions and no chat.",
     )
+    other_models: Literal["accept", "refuse"] | None = Field(
+        None,
+        description="Names in `model`, on OpenAI's routes, that are not the deployment's. `accept`: they stand for its "
+        "one model, by whose id every answer goes. `refuse`: 404 `model_not_found`. null = as the engine does: vLLM "
+        "refuses them, the others take any. A key with `models` takes only those.",
+    )
     keys: dict[KeyName, NamedKey] = Field(
         default_factory=dict,
         description="Keys by their names, each with an owner and limits of its own, beside the stack's one; needs "

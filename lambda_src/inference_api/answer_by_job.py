@@ -25,7 +25,8 @@ from inference_api.time_budget import limit_whole_answer
 def by_job(request: Request, *, sleeps: bool = False) -> Response | StreamedResponse:
     """sleeps: whether the model has just refused the request as not ready."""
     if request.resource in ("/chat/completions", "/completions"):
-        call = read_call(request.body, request.content_type, chat=request.resource == "/chat/completions")
+        is_chat = request.resource == "/chat/completions"
+        call = read_call(request.body, request.content_type, chat=is_chat, key=request.key)
         if call.streams:
             return held_answer.stream(request, call.unstreamed(), lambda each: _chunks(each, call), sleeps=sleeps)
         return held_answer.whole(request, call.unstreamed(), lambda each: openai_object(each.body, call), sleeps=sleeps)

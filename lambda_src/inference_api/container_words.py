@@ -1,13 +1,30 @@
 """The words of a container's error: LMI hides in them whether its engine refused the request or failed."""
 
+import ast
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
 # vLLM's refusal as LMI 18 and later show it, with the status 500 (djl_python/lmi_vllm/request_response_utils.py).
-_VLLM_REFUSAL = re.compile(r"error=ErrorInfo\(message=.*, code=(\d{3})\)", re.DOTALL)
+_VLLM_REFUSAL = re.compile(r"error=ErrorInfo\(message=(.*), type=.*, code=(\d{3})\)", re.DOTALL)
 # LMI itself could not read the body: the first with a rolling batch (djl_python/input_parser.py), the second without.
 _LMI_REFUSAL = re.compile(r"Input [Pp]arsing failed[.:] ")
+# How engines say that a prompt is too long, alone or with its answer; the number is the most that both may have.
+_TOO_LONG = re.compile(
+    "|".join(
+        (
+            r"maximum context length(?: is| of)? \(?(\d+)",  # vLLM, SGLang
+            r"longer than the maximum model length of (\d+)",  # vLLM
+            r"longer than the model's context length \((\d+)",  # SGLang
+            r"exceeds the available context size(?: \((\d+) tokens\))?",  # llama.cpp
+            r"inputs`? must have less than \d+ tokens",  # TGI
+            r"inputs`? tokens \+ `?max_new_tokens`? must be <= (\d+)",  # TGI
+            r"exceeds maximum input length \(\d+",  # TensorRT-LLM
+            r"are more than the (\d+) that this machine takes",  # model_src/generation
+        )
+    )
+)
 # vLLM, and servers that copy it: "The model `x` does not exist."
 _UNKNOWN_MODEL = re.compile(r"\bmodel [`'\"].*[`'\"].*(does not exist|not found)", re.DOTALL | re.IGNORECASE)
 # SageMaker's words in place of a container whose process ended (aws/amazon-sagemaker-examples#2815); those for one that
@@ -23,10 +40,32 @@ def status_of_engine(status: int | None, words: str) -> int | None:
     document = _document(words)
     error = document.get("error") if status in (424, 500, None) else None
     if isinstance(error, str) and (refusal := _VLLM_REFUSAL.fullmatch(error)):
-        return int(refusal[1])
+        return int(refusal[2])
     if isinstance(error, str) and _LMI_REFUSAL.match(error):
         return 400
     return status or _status_in(document)
+
+
+def sentence_of(words: str) -> str:
+    """What the engine says, without the JSON around it; the words themselves if they have no such place."""
+    document = _document(words)
+    error = document.get("error")
+    inner = error.get("message") if isinstance(error, dict) else error
+    if isinstance(inner, str) and (refusal := _VLLM_REFUSAL.fullmatch(inner)):
+        with suppress(ValueError, SyntaxError):
+            inner = ast.literal_eval(refusal[1])
+    found = inner or document.get("message")
+    return found if isinstance(found, str) else words
+
+
+def too_long(sentence: str) -> str | None:
+    """A refusal of a prompt for its length, in the words of OpenAI, which clients look for; None for any other."""
+    found = _TOO_LONG.search(sentence)
+    if found is None or sentence.startswith("This model's maximum context length"):
+        return found and sentence
+    limit = next(filter(None, found.groups()), None)
+    known = f"is {limit} tokens. However, the request needs more" if limit else "is exceeded"
+    return f"This model's maximum context length {known}: {sentence}"
 
 
 def is_unknown_model(words: str) -> bool:

@@ -8,13 +8,16 @@ import math
 from datetime import datetime
 from typing import Any
 
-from inference_api.container_words import is_unknown_model, is_without_answer, status_of_engine
+from inference_api.container_words import is_unknown_model, is_without_answer, sentence_of, status_of_engine, too_long
 
 # Statuses of a container that do not depend on the request: who may call it, at which path, how soon it answers, and
 # the failures of DJL Serving and TGI.
 _NOT_ABOUT_THE_REQUEST = (401, 403, 404, 405, 408, 424)
 
 _MOST_WORDS_IN_BYTES = 1024
+
+# Codes of what the model refuses.
+_REFUSALS = ("rejected_by_model", "context_length_exceeded")
 
 
 class ApiError(Exception):
@@ -62,12 +65,12 @@ class InvocationError(ApiError):
     @property
     def refused(self) -> bool:
         """Whether the model would refuse the same request every time."""
-        return self.code == "rejected_by_model"
+        return self.code in _REFUSALS
 
     @property
     def failed(self) -> bool:
-        """Whether the model failed, or was not there."""
-        return self.code in ("model_error", "endpoint_not_ready")
+        """Whether the model failed, or was not there: LMI says 503 also where no worker is left."""
+        return self.code in ("model_error", "endpoint_not_ready") or (self.code, self.status) == ("model_busy", 503)
 
     @property
     def timed_out(self) -> bool:
@@ -93,16 +96,17 @@ def container_error(status: int | None, words: str) -> InvocationError:
         # SageMaker's own: it waits 60 s for a container, or finds that it is gone, and answers in its place.
         return container_exited(cause) if is_without_answer(words) else model_timeout(cause)
     status = status_of_engine(status, words)
-    unknown_model = status == 404 and is_unknown_model(words)
-    if status == 429:
+    unknown_model, words = status == 404 and is_unknown_model(words), sentence_of(words)
+    if status in (429, 503):  # LMI says 503 where its queue is full
         text = _said("The model is busy", words)
-        return InvocationError(429, "model_busy", text, ran=False, retry_after_in_seconds=2, cause=cause)
+        return InvocationError(status, "model_busy", text, ran=False, retry_after_in_seconds=2, cause=cause)
     # vLLM says 501 for what a request asks of it in vain.
     if unknown_model or status == 501 or (status and 400 <= status < 500 and status not in _NOT_ABOUT_THE_REQUEST):
+        if length := too_long(words):
+            return InvocationError(400, "context_length_exceeded", _cut(length), ran=True, cause=cause)
         text, field = _said("The model refused the request", words), "model" if unknown_model else None
         return InvocationError(400, "rejected_by_model", text, ran=True, cause=cause, field=field)
-    # A container whose queue is full says 503, as LMI does.
-    return InvocationError(502, "model_error", _said("The model failed", words), ran=status != 503, cause=cause)
+    return InvocationError(502, "model_error", _said("The model failed", words), ran=True, cause=cause)
 
 
 def key_expired() -> ApiError:
@@ -205,7 +209,7 @@ def endpoint_refused(cause: str) -> InvocationError:
 
 
 def container_exited(cause: str) -> InvocationError:
-    text = "The model's container ended, or lost the request, before it answered; send the request again."
+    text = "The model's container ended, or lost the request, before the end of its answer; send the request again."
     return InvocationError(502, "model_error", text, ran=True, cause=cause)
 
 
@@ -240,7 +244,7 @@ def attempt_lost() -> InvocationError:
 
 def job_failed(code: str, message: str, field: str | None = None) -> ApiError:
     """The failure of a job, to who waits for it."""
-    return ApiError(400 if code == "rejected_by_model" else 502, code, message, field=field, ran=True)
+    return ApiError(400 if code in _REFUSALS else 502, code, message, field=field, ran=True)
 
 
 def endpoint_not_deployed() -> ApiError:
@@ -265,7 +269,7 @@ def endpoint_not_ready(cause: str, *, ran: bool) -> InvocationError:
 
 
 def endpoint_unreachable(cause: str, *, ran: bool) -> InvocationError:
-    text = "The connection to the model failed before it answered; send the request again."
+    text = "The connection to the model failed before the end of its answer; send the request again."
     return InvocationError(503, "endpoint_unreachable", text, ran=ran, retry_after_in_seconds=10, cause=cause)
 
 
@@ -285,7 +289,7 @@ def status_unknown(cause: str) -> ApiError:
 
 
 def model_timeout(cause: str | None = None) -> InvocationError:
-    text = "The model did not answer in time; ask for fewer tokens or send a shorter prompt."
+    text = "The model did not end its answer in time; ask for fewer tokens or send a shorter prompt."
     return InvocationError(504, "model_timeout", text, ran=True, cause=cause)
 
 
@@ -301,5 +305,9 @@ def still_running(job_id: str) -> ApiError:
 
 def _said(text: str, words: str) -> str:
     """With the container's words: for the caller, who may need them to mend the request, and never for a log."""
-    cut = words.encode(errors="replace")[:_MOST_WORDS_IN_BYTES].decode(errors="ignore")
+    cut = _cut(words)
     return f"{text}: {cut}" if cut else f"{text}."
+
+
+def _cut(words: str) -> str:
+    return words.encode(errors="replace")[:_MOST_WORDS_IN_BYTES].decode(errors="ignore")

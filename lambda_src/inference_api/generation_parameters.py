@@ -47,6 +47,8 @@ def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: s
             wanted = f"a string or {kind}" if may_be_text else kind
             message = f"{field}: must be {wanted}, not {json.dumps(value)[:40]}."
             raise ApiError(400, "invalid_parameter", message, field=field)
+        if name == "max_tokens" and value == 0 and "prompt" in parameters and parameters.get("echo") is True:
+            continue  # the prompt again, and nothing after it
         for bound, limit in ranges.get(name, {}).items():
             words, holds = _BOUNDS[bound]
             if not holds(value, limit):

@@ -19,8 +19,6 @@ _LENGTHS = {
 }
 _COPIES = ("n", "best_of", "num_samples", "num_return_sequences")
 _OF_ONE_ENGINE = ("length", "num_samples", "num_return_sequences")
-# OpenAI's two places of JSON schemas, their predecessor, and vLLM's own.
-_SCHEMAS_IN = ("tools", "response_format", "functions", "structured_outputs", "guided_json")
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def _check(body: bytes, content_type: str | None, rules: RequestRules, may_strea
         raise ApiError(413, "body_too_large", message)
     if content_type is not None and content_type.partition(";")[0].strip().lower() != "application/json":
         raise ApiError(415, "unsupported_media_type", "Send the body with the header content-type: application/json.")
-    document = read_strict_json(body, _SCHEMAS_IN)
+    document = read_strict_json(body)
     if not isinstance(document, dict):
         raise ApiError(400, "invalid_json", f"The body must be a JSON object with {_one_of(rules.bodies)}.")
     key = _prompt_key(document, rules)

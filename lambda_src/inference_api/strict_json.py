@@ -2,21 +2,16 @@
 
 import json
 from codecs import BOM_UTF8
-from collections.abc import Collection
 from typing import Any, NoReturn
 
 from inference_api.errors import ApiError
 
-MAX_DEPTH = 8
-# Of JSON schemas; serde_json, which reads bodies in TGI, ends at 128.
-MAX_SCHEMA_DEPTH = 100
+# JSON schemas nest deep; serde_json, which reads bodies in TGI, ends at 128.
+MAX_DEPTH = 100
 
 
-def read_strict_json(raw: bytes, schemas_in: Collection[str] = (), max_depth: int = MAX_DEPTH) -> Any:
-    """schemas_in: keys of the document below which JSON schemas stand, which nest deeper than all else.
-
-    Raises ApiError 400 `invalid_json`, saying what to change.
-    """
+def read_strict_json(raw: bytes, max_depth: int = MAX_DEPTH) -> Any:
+    """Raises ApiError 400 `invalid_json`, saying what to change."""
     if raw.startswith(BOM_UTF8):
         _refuse("it starts with a byte order mark; send UTF-8 without one")
     try:
@@ -26,13 +21,11 @@ def read_strict_json(raw: bytes, schemas_in: Collection[str] = (), max_depth: in
     except json.JSONDecodeError as error:
         _refuse(f"{error.msg} at line {error.lineno}, column {error.colno}")
     except RecursionError:
-        _refuse_depth()
+        _refuse_depth(max_depth)
     except ValueError:
         # The one other ValueError of the decoder: Python refuses to convert integers past 4,300 digits.
         _refuse("a number has too many digits")
-    schemas = {name: document[name] for name in schemas_in if name in document} if isinstance(document, dict) else {}
-    _check_values({**document, **dict.fromkeys(schemas)} if schemas else document, max_depth)
-    _check_values(schemas, MAX_SCHEMA_DEPTH)
+    _check_values(document, max_depth)
     return document
 
 
@@ -75,8 +68,9 @@ def _refuse_constant(name: str) -> NoReturn:
     _refuse(f"{name} is not a JSON number; send a finite number or null")
 
 
-def _refuse_depth(most: int = MAX_DEPTH) -> NoReturn:
-    _refuse(f"it is nested more than {most} levels deep; make it flatter")
+def _refuse_depth(most: int) -> NoReturn:
+    message = f"The body is nested more than {most} levels deep; make it flatter."
+    raise ApiError(400, "invalid_json", message) from None
 
 
 def _refuse(reason: str) -> NoReturn:

@@ -8,8 +8,9 @@ from inference_api.settings import settings
 
 # SageMaker ends a streamed answer after 8 minutes.
 STREAM_READ = 480
-# API Gateway ends an answer whose next byte takes 5 minutes; proxies and clients are less patient.
-BEAT = 15
+# API Gateway ends an answer whose next byte takes 5 minutes; proxies and clients are less patient. A stream's status is
+# open until then: an error after it is an event.
+BEAT = 5
 # An answer that is one JSON object keeps its status open as long as that allows, and is then kept alive by spaces.
 SILENCE = 240
 # Of a caller who waits for a job that answers an OpenAI request, or a stream.

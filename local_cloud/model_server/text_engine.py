@@ -90,16 +90,31 @@ class TextEngine:
             wanted = request.most_tokens_in_all - prompt_tokens
         if wanted is not None and wanted < 1:
             raise EngineRefusedError(f"the answer must have at least 1 token, not {wanted}")
-        if prompt_tokens > self._most_prompt_tokens:
-            raise EngineRefusedError(
-                f"the prompt must have at most {self._most_prompt_tokens} tokens, not {prompt_tokens}"
-            )
-        if prompt_tokens + (wanted or 1) > self._most_tokens:
-            raise EngineRefusedError(
-                f"prompt tokens + max_new_tokens must be <= {self._most_tokens}. "
-                f"Given: {prompt_tokens} prompt tokens and {wanted or 1} max_new_tokens"
-            )
+        if prompt_tokens > self._most_prompt_tokens or prompt_tokens + (wanted or 1) > self._most_tokens:
+            raise EngineRefusedError(self._too_long(prompt_tokens, wanted or 1))
         return wanted
+
+    def _too_long(self, prompt: int, wanted: int) -> str:
+        """In the engine's own words."""
+        most, given = self._most_tokens, f"Given: {prompt} `inputs` tokens and {wanted} `max_new_tokens`"
+        match self._row.server:
+            case "tgi" if prompt > self._most_prompt_tokens:
+                return (
+                    f"Input validation error: `inputs` must have less than {self._most_prompt_tokens} tokens. {given}"
+                )
+            case "tgi":
+                return f"Input validation error: `inputs` tokens + `max_new_tokens` must be <= {most}. {given}"
+            case "sglang":
+                return (
+                    f"Requested token count exceeds the model's maximum context length of {most} tokens. You requested "
+                    f"a total of {prompt + wanted} tokens."
+                )
+            case "llama-cpp":
+                return f"request ({prompt + wanted} tokens) exceeds the available context size ({most} tokens)"
+        return (
+            f"This model's maximum context length is {most} tokens. However, you requested {prompt + wanted} tokens "
+            f"({prompt} in the messages, {wanted} in the completion)."
+        )
 
 
 def _demand_model(row: CatalogRow, settings: Mapping[str, str], model_folder: Path | None) -> None:

@@ -49,6 +49,26 @@ def test_a_bad_parameter_is_a_bad_request_with_its_name(lmi: Served, stream: boo
     assert (error["code"], error["param"]) == ("invalid_parameter", "temperature")
 
 
+@pytest.mark.parametrize("name", ["lmi", "tgi", "vllm", "sglang", "ec2"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_prompt_that_is_too_long_is_told_as_openai_does(
+    served: Mapping[str, Served], name: str, stream: bool
+) -> None:
+    client, asked = sdk(served[name]), ASKED | {"messages": [{"role": "user", "content": "word " * 9000}]}
+    assert list(client.chat.completions.create(**ASKED, stream=True)), "a machine of EC2 is awake"
+    with pytest.raises(openai.APIError) as raised:
+        list(client.chat.completions.create(**asked, stream=stream))
+    assert raised.value.code == "context_length_exceeded"
+    said = "exceeded: " if name == "tgi" else "8192 tokens"  # of a prompt alone TGI takes less
+    assert f"This model's maximum context length is {said}" in raised.value.message
+
+
+@pytest.mark.parametrize("name", ["tgi", "sglang", "ec2"])
+def test_an_engine_that_takes_any_name_of_a_model_does_so_here(served: Mapping[str, Served], name: str) -> None:
+    asked = ASKED | {"model": "dummy"}
+    assert {chunk.model for chunk in sdk(served[name]).chat.completions.create(**asked, stream=True)} == {MODEL}
+
+
 def test_a_model_without_chat_template_says_so(served: Mapping[str, Served]) -> None:
     asked = ASKED | {"model": "openai-community/gpt2"}
     error = refused(lambda: sdk(served["tgi-inputs"]).chat.completions.create(**asked), openai.BadRequestError)

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
@@ -59,6 +60,12 @@ def test_llm_answers_on_the_command_line(lmi: Served, tmp_path: Path) -> None:
     for option in ([], ["--no-stream"]):
         command = [str(BINARIES / "llm"), "-m", "ours", *option, QUESTION]
         assert subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout.strip()
+
+
+def test_huggingface_hub_names_no_model_unless_it_is_told(served: Mapping[str, Served]) -> None:
+    api = served["tgi"]
+    client = InferenceClient(base_url=api.url, api_key=api.key)
+    assert client.chat_completion([{"role": "user", "content": QUESTION}], max_tokens=6).model == MODEL
 
 
 def test_huggingface_hub_chats_and_streams(lmi: Served) -> None:

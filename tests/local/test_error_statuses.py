@@ -32,7 +32,7 @@ def raw(client: ApiClient, path: str, body: bytes, content_type: str = "applicat
         (b"hello", "invalid_json", ""),
         (b'{"inputs": NaN}', "invalid_json", "NaN"),
         (b'{"inputs": "a", "inputs": "b"}', "invalid_json", "inputs"),
-        (b'{"inputs": ' + b"[" * 9 + b"]" * 9 + b"}", "invalid_json", "8"),
+        (b'{"inputs": ' + b"[" * 101 + b"]" * 101 + b"}", "invalid_json", "100"),
         (b'["inputs"]', "invalid_json", "object"),
         (b"{}", "unsupported_body", "invalid"),
         (b'{"inputs": ""}', "empty_input", "invalid"),
@@ -43,7 +43,7 @@ def raw(client: ApiClient, path: str, body: bytes, content_type: str = "applicat
         (b'{"inputs": "a", "parameters": {"temperature": 0}}', "invalid_parameter", "greater than 0"),
         (b'{"inputs": "a", "parameters": {"max_new_tokens": true}}', "invalid_parameter", "whole number"),
         (b'{"inputs": "a", "parameters": {"top_p": "high"}}', "invalid_parameter", "number"),
-        (b'{"inputs": "a", "parameters": {"max_new_tokens": 999999}}', "rejected_by_model", "max_new_tokens"),
+        (b'{"inputs": "a", "parameters": {"max_new_tokens": 999999}}', "context_length_exceeded", "max_new_tokens"),
     ],
 )
 def test_a_bad_body_is_a_400_that_says_what_to_change(apis: Apis, body: bytes, code: str, said: str) -> None:
@@ -58,7 +58,7 @@ def test_a_bad_body_is_a_400_that_says_what_to_change(apis: Apis, body: bytes, c
         (b"hello", "invalid_json"),
         (b'{"model": NaN}', "invalid_json"),
         (b'{"n": 1, "n": 2}', "invalid_json"),
-        (b'{"metadata": ' + b"[" * 9 + b"]" * 9 + b"}", "invalid_json"),
+        (b'{"metadata": ' + b"[" * 101 + b"]" * 101 + b"}", "invalid_json"),
         (b'{"tools": ' + b"[" * 100_000, "invalid_json"),
         (b'["messages"]', "invalid_json"),
         (b"{}", "unsupported_body"),
@@ -79,7 +79,12 @@ def test_a_bad_body_of_an_openai_client_is_a_400(apis: Apis, path: str, body: by
         ({"stream": True, "model": "gpt-9"}, 404, "model_not_found", "model"),
         ({"stream": "yes"}, 400, "invalid_parameter", "stream"),
         ({"stream": True, "max_completion_tokens": 8192}, 400, "invalid_parameter", "max_completion_tokens"),
-        ({"stream": True, "messages": [{"role": "user", "content": "word " * 9000}]}, 400, "rejected_by_model", None),
+        (
+            {"stream": True, "messages": [{"role": "user", "content": "word " * 9000}]},
+            400,
+            "context_length_exceeded",
+            None,
+        ),
     ],
 )
 def test_a_refused_stream_has_a_status(
@@ -133,8 +138,8 @@ def test_another_content_type_is_a_415(apis: Apis) -> None:
     [
         ({"inputs": "a", "parameters": {"max_new_tokens": 8192}}, "invalid_parameter", "parameters.max_new_tokens"),
         ({**CHAT, "max_tokens": 8192}, "invalid_parameter", "max_tokens"),
-        ({"inputs": "word " * 9000}, "rejected_by_model", None),
-        ({"prompt": "word " * 8000, "max_tokens": 8000}, "rejected_by_model", None),
+        ({"inputs": "word " * 9000}, "context_length_exceeded", None),
+        ({"prompt": "word " * 8000, "max_tokens": 8000}, "context_length_exceeded", None),
         ({**CHAT, "model": "gpt-4"}, "rejected_by_model", "model"),
     ],
 )

@@ -101,8 +101,8 @@ def test_a_cancelled_job_is_listed_as_such_and_has_no_answer(apis: Apis, connect
 def test_a_refusal_by_the_model_fails_the_job_with_its_message(apis: Apis, connect: Connect) -> None:
     with pytest.raises(JobFailedError) as caught:
         connect(apis("gpt2")).run({"inputs": "word " * 1500})
-    assert caught.value.code == "rejected_by_model"
-    assert caught.value.job["error"]["message"].startswith("The model refused the request: ")
+    assert caught.value.code == "context_length_exceeded"
+    assert caught.value.job["error"]["message"].startswith("This model's maximum context length is exceeded: ")
 
 
 def test_a_list_of_many_jobs_is_read_to_its_end(apis: Apis, connect: Connect) -> None:

@@ -28,8 +28,9 @@ def test_the_document_has_every_code_of_an_error_and_no_other(templates: dict[st
         for name in ("qwen3-4b", "with-api-key", "open")
         for answer in all_of(templates[name], "ApiGateway::GatewayResponse")
     }
-    of_tokens = [errors.tokens_exceeded(period, 1, datetime.now(UTC), 0) for period in ("minute", "month")]
-    said = {*raised(), *gateway, *((each.status, each.code) for each in of_tokens)}
+    computed = [errors.tokens_exceeded(period, 1, datetime.now(UTC), 0) for period in ("minute", "month")]
+    computed += [errors.container_error(status, "") for status in (429, 503)]
+    said = {*raised(), *gateway, *((each.status, each.code) for each in computed)}
     documented = {(status, code) for status, codes in CODES.items() for code in codes}
     # A status without number is that of each kind: the document names those that callers have met.
     assert {each for each in documented if each[1] != "request_refused"} == {each for each in said if each[0]}
@@ -61,8 +62,9 @@ def test_generators_of_clients_find_a_name_for_each_method_and_a_text_for_each_p
     assert all(each["description"] for each in document()["components"]["parameters"].values())
 
 
-def test_the_document_of_an_api_says_how_long_its_own_callers_may_wait() -> None:
-    stack: Any = MagicMock(variables={"MODEL_ID": "a/b", "LONGEST_WAIT_IN_SECONDS": "56"})
+def test_the_document_of_an_api_says_how_long_its_own_callers_may_wait_and_what_its_engine_takes() -> None:
+    variables = {"MODEL_ID": "a/b", "LONGEST_WAIT_IN_SECONDS": "56"}
+    stack: Any = MagicMock(variables=variables, bodies=["inputs", "prompt"])
     stack.configure_mock(name="x", api_url="https://x/v1/", resources={"AWS::ApiGateway::RestApi": ["x"]})
     methods = {"GET": {"authorizationType": "AWS_IAM"}}
     pages = stack.clients.return_value.get_paginator.return_value.paginate
@@ -71,6 +73,8 @@ def test_the_document_of_an_api_says_how_long_its_own_callers_may_wait() -> None
     refs = [each["$ref"].rpartition("/")[2] for each in found["paths"]["/jobs/{id}"]["get"]["parameters"]]
     parameters = [found["components"]["parameters"][name] for name in refs]
     assert {each["name"]: each["schema"].get("maximum") for each in parameters} == {"id": None, "wait": 56}
+    prompts = [each["required"] for each in found["components"]["schemas"]["Generate"]["oneOf"]]
+    assert prompts == [["inputs"], ["prompt"]]
 
 
 def raised() -> set[tuple[object, object]]:

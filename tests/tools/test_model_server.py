@@ -134,7 +134,7 @@ CHAT_ANSWER = {
 COMPLETION = {**OBJECT, "object": "text_completion", "choices": [{"index": 0, "text": str, **ENDING}]}
 TOO_MANY = {"inputs": PROMPT, "parameters": {"max_new_tokens": 50_000}}
 UNPARSED = {"code": 424, "error": "Input parsing failed: "}
-TOO_LONG = {"code": 500, "error": "error=ErrorInfo(message='prompt tokens + max_new_tokens"}
+TOO_LONG = {"code": 500, "error": "error=ErrorInfo(message=\"This model's maximum context length is "}
 NO_SUCH_MODEL = "The model `lmi` does not exist."
 UNKNOWN_MODEL = {
     "code": 500,
@@ -293,7 +293,7 @@ def test_a_serving_properties_wins_over_the_environment(tmp_path: Path) -> None:
     with calling(environment) as caller:
         assert caller.post({"inputs": "a", "parameters": {"max_length": 8}})[0] == 200
         status, answer = caller.post({"inputs": "a", "parameters": {"max_length": 9}})
-        assert (status, "must be <= 8" in answer["error"]) == (424, True)
+        assert (status, "maximum context length is 8 tokens" in answer["error"]) == (424, True)
 
 
 def test_a_handler_in_the_model_data_is_run(tmp_path: Path) -> None:

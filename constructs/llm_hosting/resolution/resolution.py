@@ -81,6 +81,7 @@ class Resolution:
         takes_prompt = "prompt" in self.bodies and kind != "transformers"
         facts: dict[str, object] = {
             "names": self.container.model_names,
+            "any_model": self._takes_any_model,
             "streams": [form for form in self.bodies if form in api.streams],
             "asks_usage": [form for form in self.bodies if form in api.asks_usage],
             "inputs": None if takes_prompt or "inputs" not in self.bodies else api.inputs,
@@ -88,6 +89,12 @@ class Resolution:
             "chat_template": bool(self.container.shape and self.container.shape.chat_template),
         }
         return {name: value for name, value in facts.items() if value}
+
+    @property
+    def _takes_any_model(self) -> bool:
+        """vLLM refuses names that are not the model's, the other servers take any."""
+        wanted = self.deployment.api.other_models
+        return wanted == "accept" if wanted else not self.container.has_vllm_front_end
 
     @property
     def machine_batch_size(self) -> int:

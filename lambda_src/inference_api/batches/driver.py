@@ -1,6 +1,6 @@
 """The driver of batches: one step after the other, each repeatable, until a batch has ended."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from inference_api.answer import Answer
@@ -18,6 +18,7 @@ from inference_api.jobs.job import SUCCEEDED, Job
 from inference_api.jobs.service import JobService
 from inference_api.log import log
 from inference_api.metrics import emit
+from inference_api.named_key import NamedKey
 from inference_api.runtime import Runtime
 
 _AT_ONCE = 8  # calls to AWS; a client has ten connections
@@ -35,9 +36,13 @@ class AdvanceFailedError(Exception):
 
 
 class Settings(NamedTuple):
-    """models: names of the deployment's model. retention: in seconds, of batches that have ended."""
+    """models: names of the deployment's model. any_model: whether any other name stands for it, too.
+
+    retention: in seconds, of batches that have ended.
+    """
 
     models: tuple[str, ...]
+    any_model: bool
     most_body_bytes: int
     retention: int
     deployment: str
@@ -132,12 +137,16 @@ class Driver:
             return self._table.change(batch, lambda row: transitions.end(row, now(), retention))[0]
         return batch
 
+    def _models(self, key: NamedKey | None) -> Collection[str] | None:
+        """What lines may call the model; None = any name."""
+        names = self._settings.models
+        if key and key.models is not None:
+            return [name for name in names if key.may_ask_for(name, names)]
+        return None if self._settings.any_model else names
+
     def _validate(self, batch: Batch) -> Batch:
         chunks = self._storage.stream_input(batch)
-        key, models = batch.named_key, self._settings.models
-        if key:
-            models = tuple(model for model in models if key.may_ask_for(model, models))
-        checked = check_input(chunks, batch.endpoint, models, self._settings.most_body_bytes)
+        checked = check_input(chunks, batch.endpoint, self._models(batch.named_key), self._settings.most_body_bytes)
         now, retention = self._runtime.now, self._settings.retention
         if checked.problems:
             return self._table.change(batch, lambda row: transitions.refuse(row, checked.problems, now(), retention))[0]

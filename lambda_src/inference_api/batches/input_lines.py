@@ -1,12 +1,12 @@
 """The input of a batch: JSON lines, checked before any of them runs, with bounded memory."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from inference_api.batches.plan import BLOCK_BYTES, BLOCK_LINES
 from inference_api.errors import ApiError
-from inference_api.strict_json import MAX_SCHEMA_DEPTH, read_strict_json
+from inference_api.strict_json import MAX_DEPTH, read_strict_json
 
 MOST_LINES = 50_000
 LONGEST_CUSTOM_ID = 512
@@ -37,9 +37,11 @@ class _Problem(Exception):
         self.code, self.message, self.param = code, message, param
 
 
-def check_input(chunks: Iterable[bytes], endpoint: str, models: Iterable[str], most_body_bytes: int) -> Checked:
-    """Look at all lines. models: the names of the model that this deployment has."""
-    names, longest = set(models), most_body_bytes + _ENVELOPE_BYTES
+def check_input(
+    chunks: Iterable[bytes], endpoint: str, models: Collection[str] | None, most_body_bytes: int
+) -> Checked:
+    """Look at all lines. models: the names that a line may ask for; None = any."""
+    longest = most_body_bytes + _ENVELOPE_BYTES
     seen: set[bytes] = set()
     blocks: list[list[int]] = []
     problems: list[dict[str, Any]] = []
@@ -52,7 +54,7 @@ def check_input(chunks: Iterable[bytes], endpoint: str, models: Iterable[str], m
             problems.append(_problem("too_many_tasks", f"The file has more than {MOST_LINES} lines; send several."))
             break
         try:
-            _check(raw, endpoint, names, seen, longest)
+            _check(raw, endpoint, models, seen, longest)
         except _Problem as problem:
             problems.append(_problem(problem.code, problem.message, problem.param, number))
             if len(problems) == _MOST_PROBLEMS:
@@ -94,7 +96,7 @@ def split_lines(chunks: Iterable[bytes], longest: int) -> Iterator[tuple[int, in
         yield number, start, bytes(kept)
 
 
-def _check(raw: bytes, endpoint: str, models: set[str], seen: set[bytes], longest: int) -> None:
+def _check(raw: bytes, endpoint: str, models: Collection[str] | None, seen: set[bytes], longest: int) -> None:
     if len(raw) > longest:
         raise _Problem("line_too_large", f"This line has more than {longest} bytes; send a shorter request.")
     try:
@@ -118,7 +120,7 @@ def _check(raw: bytes, endpoint: str, models: set[str], seen: set[bytes], longes
         raise _Problem("url_mismatch", f"url: must be the batch's endpoint, {endpoint}.", "url")
     if not isinstance(body, dict):
         raise _Problem("invalid_body", "body: must be a JSON object, the body of the request.", "body")
-    if body.get("model") not in models:
+    if models is not None and body.get("model") not in models:
         message = f"body.model: this deployment has no such model; use one of {', '.join(sorted(models))}."
         raise _Problem("model_not_found", message, "body.model")
 
@@ -126,9 +128,9 @@ def _check(raw: bytes, endpoint: str, models: set[str], seen: set[bytes], longes
 def _read(raw: bytes) -> Any:
     """Editors on Windows begin a file with a byte order mark, and end lines with CR LF, which JSON takes.
 
-    Schemas in a body nest deep; what the route's rules refuse costs its own line only. Raises ApiError.
+    A line is a level deeper than its body. Raises ApiError.
     """
-    return read_strict_json(raw.removeprefix(b"\xef\xbb\xbf"), max_depth=MAX_SCHEMA_DEPTH)
+    return read_strict_json(raw.removeprefix(b"\xef\xbb\xbf"), MAX_DEPTH + 1)
 
 
 def _problem(code: str, message: str, param: str | None = None, line: int | None = None) -> dict[str, Any]:

@@ -49,7 +49,13 @@ def batch_service() -> BatchService:
 @cache
 def driver() -> Driver:
     batches, jobs, deployed, kept = batch_service(), job_service(), settings(), job_settings()
-    limits = Settings(deployed.model_names, deployed.request_rules.max_bytes, kept.policy.retention, kept.deployment)
+    limits = Settings(
+        models=deployed.model_names,
+        any_model=deployed.openai.any_model,
+        most_body_bytes=deployed.request_rules.max_bytes,
+        retention=kept.policy.retention,
+        deployment=kept.deployment,
+    )
     return Driver(batches.table, batches.storage, jobs, Lines(jobs, _read_call), limits, runtime())
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from inference_api import deployed_engine, errors
 from inference_api.errors import ApiError, EngineRuleError
 from inference_api.generation_parameters import check_names, check_parameters
+from inference_api.named_key import NamedKey
 from inference_api.openai.call import Form, OpenAICall
 from inference_api.openai.inputs import as_inputs
 from inference_api.openai.neutral import asks_for_nothing
@@ -14,8 +15,10 @@ from inference_api.request_body import RequestRules, check_request_body
 from inference_api.settings import Settings, settings
 
 
-def read_call(body: bytes, content_type: str | None, *, chat: bool) -> OpenAICall:
+def read_call(body: bytes, content_type: str | None, *, chat: bool, key: NamedKey | None = None) -> OpenAICall:
     """The request of POST /chat/completions, or of POST /completions, checked and in the engine's words.
+
+    key: the caller's, which may have a list of models.
 
     Raises ApiError 400, 404 `model_not_found`, 413 or 415.
     """
@@ -25,7 +28,7 @@ def read_call(body: bytes, content_type: str | None, *, chat: bool) -> OpenAICal
     _demand_route(deployed, chat)
     of_route = replace(rules, engine="this route", bodies=(form,), ranges={}, names=None, most_answers=None)
     document = check_request_body(body, content_type, of_route, lambda: True, may_stream=True)
-    _check_model(document, deployed)
+    _check_model(document.get("model"), deployed, key)
     with_usage = _check_stream_options(document)
     facts, echo = deployed.openai, ""
     if not chat and facts.inputs:
@@ -72,11 +75,12 @@ def _demand_route(deployed: Settings, chat: bool) -> None:
     raise ApiError(400, "unsupported_body", message, field="prompt")
 
 
-def _check_model(document: Mapping[str, Any], deployed: Settings) -> None:
-    name = document.get("model")
+def _check_model(name: Any, deployed: Settings, key: NamedKey | None) -> None:
+    """A key with a list of models is strict where the deployment is not."""
     if name is not None and not isinstance(name, str):
         raise ApiError(400, "invalid_parameter", "model: must be a string.", field="model")
-    if name and name not in deployed.model_names:
+    takes_any = deployed.openai.any_model and (key is None or key.models is None)
+    if name and name not in deployed.model_names and not takes_any:
         raise errors.model_not_found(name)
 
 

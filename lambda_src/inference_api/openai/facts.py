@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OpenAIFacts:
-    """names: what a caller may call the model, besides its id.
+    """names: what a caller may call the model, besides its id. any_model: whether every other name stands for it, too.
 
     streams: the forms of body, such as `messages`, that the engine streams. asks_usage: those in which it counts the
     tokens of a stream if `stream_options` ask for it.
@@ -17,6 +17,7 @@ class OpenAIFacts:
     """
 
     names: Sequence[str] = ()
+    any_model: bool = False
     streams: Sequence[str] = ()
     asks_usage: Sequence[str] = ()
     inputs: str | None = None

@@ -34,7 +34,7 @@ def completions(request: Request) -> StreamedResponse:
 def _answered(request: Request, *, chat: bool) -> StreamedResponse:
     """Raises ApiError before the model is asked; its errors come with the first piece."""
     deployed_engine.demand()
-    call = read_call(request.body, request.content_type, chat=chat)
+    call = read_call(request.body, request.content_type, chat=chat, key=request.key)
     with metered_call.admit(request, call.document) as meter:
         return _metered(call, meter)
 

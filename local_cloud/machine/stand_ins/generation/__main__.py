@@ -45,8 +45,11 @@ class Engine:
         found = []
         for prompt in _texts(request):
             length = request.length or DEFAULT_LENGTH
-            if count_tokens(prompt) + length > self._context:
-                raise RequestError(request.form, f"prompt and answer have more than {self._context} tokens")
+            if (tokens := count_tokens(prompt)) + length > self._context:
+                problem = (
+                    f"{tokens} tokens and an answer of {length} are more than the {self._context} that this machine"
+                )
+                raise RequestError(request.form, f"{problem} takes; shorten one")
             samples = range(request.samples)
             seeds = [0 if request.sampling.temperature == 0 else seed + sample for sample in samples]
             found += [generate(prompt, length, request.stop, each) for each in seeds]

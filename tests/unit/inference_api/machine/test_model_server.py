@@ -88,7 +88,7 @@ def test_an_answer_is_passed_on_as_it_came(server: _Server) -> None:
         (413, "rejected_by_model", True),
         (422, "rejected_by_model", True),
         (429, "model_busy", False),
-        (503, "model_error", False),
+        (503, "model_busy", False),
         (500, "model_error", True),
         (404, "model_error", True),
     ],

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from inference_api import deployed_engine
 from inference_api.errors import ApiError
+from inference_api.named_key import NamedKey
 from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
 from unit.inference_api.openai.conftest import MODEL, Deploy
@@ -173,6 +174,15 @@ def test_a_wrong_parameter_is_named_as_the_caller_has_it(deploy: Deploy, more: d
     assert (error.status, error.code, error.field) == (400, "invalid_parameter", field)
 
 
+@pytest.mark.parametrize("engine", ["lmi-vllm", "vllm"])
+def test_a_prompt_may_be_echoed_with_nothing_after_it(deploy: Deploy, engine: str) -> None:
+    deploy(engine)
+    asked = PROMPT | {"echo": True, "max_tokens": 0, "logprobs": 1}
+    assert read(asked, chat=False).document["max_tokens"] == 0
+    assert refusal(asked | {"echo": False}, chat=False).field == "max_tokens"
+    assert refusal(CHAT | {"echo": True, "max_tokens": 0}, chat=True).field == "max_tokens"
+
+
 @pytest.mark.parametrize("name", [MODEL, "lmi", "", None])
 def test_the_model_goes_by_its_id_and_the_containers_name(deploy: Deploy, name: str | None) -> None:
     deploy("lmi-vllm")
@@ -184,12 +194,31 @@ def test_the_model_goes_by_the_name_that_the_deployment_gives_it(deploy: Deploy)
     assert [read(CHAT | {"model": name}, chat=True).model for name in ("qwen", MODEL)] == [MODEL, MODEL]
 
 
-@pytest.mark.parametrize("engine", ["lmi-vllm", "tgi", "custom"])
-def test_an_unknown_model_is_openais_404(deploy: Deploy, engine: str) -> None:
-    deploy(engine)
+@pytest.mark.parametrize(
+    ("engine", "api"), [("lmi-vllm", {}), ("vllm", {}), ("tgi", {"other_models": "refuse"})], ids=["lmi", "vllm", "tgi"]
+)
+def test_an_unknown_model_is_openais_404(deploy: Deploy, engine: str, api: dict[str, Any]) -> None:
+    deploy(engine, api=api)
     error = refusal(CHAT | {"model": "gpt-9"}, chat=True)
     assert (error.status, error.code, error.field) == (404, "model_not_found", "model")
     assert error.message.startswith("The model `gpt-9` does not exist")
+
+
+@pytest.mark.parametrize("engine", ["tgi", "sglang", "llama-cpp", "transformers", "custom"])
+def test_where_the_engine_takes_any_name_so_do_we(deploy: Deploy, engine: str) -> None:
+    deploy(engine)
+    call = read(CHAT | {"model": "dummy"}, chat=True)
+    assert (call.model, call.document.get("model")) == (MODEL, "dummy" if engine == "custom" else None)
+    key = NamedKey("alice", models=(MODEL,))
+    with pytest.raises(ApiError) as caught:
+        read_call(json.dumps(CHAT | {"model": "dummy"}).encode(), None, chat=True, key=key)
+    assert caught.value.code == "model_not_found"
+
+
+def test_a_deployment_may_take_any_name_for_an_engine_that_does_not(deploy: Deploy) -> None:
+    deploy("lmi-vllm", api={"other_models": "accept"})
+    call = read(CHAT | {"model": "gpt-4o"}, chat=True)
+    assert (call.model, "model" in call.document) == (MODEL, False)
 
 
 @pytest.mark.parametrize("engine", WITH_MESSAGES)
@@ -381,7 +410,7 @@ def test_the_prompt_of_another_route_is_refused(deploy: Deploy, document: Any, c
 def test_schemas_nest_deep_but_not_without_end(deploy: Deploy) -> None:
     deploy("vllm")
     assert refusal(CHAT | {"tools": [tool(60)]}, chat=True).code == "invalid_json"
-    assert refusal(CHAT | {"metadata": schema(5)}, chat=True).code == "invalid_json"
+    assert read(CHAT | {"vllm_xargs": schema(20)}, chat=True)
 
 
 _near = st.dictionaries(
