@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting import ACCOUNT_SETTINGS
+from llm_hosting.archive import handler_folders
+from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, base_of, find
+from llm_hosting.preflight.estimates import start_in_seconds
+from llm_hosting.preflight.validation import load
 from slipway.changes import classify
 from slipway.changes.gate import AcceptedChangesError, acknowledgements, judge
 from slipway.changes.report import Report, as_json, markdown, page
@@ -105,9 +109,25 @@ def _report(name: str, root: Path, options: Options, steps: Steps) -> Report:
     steps("comparing")
     kept = {key: value for key, value in before.values.items() if key in after.template.get("Parameters", {})}
     region = options.region or after.region or _ANY_REGION
-    changes = classify(before.template, after.template, before_values=before.values, after_values=kept, region=region)
+    changes = classify(
+        before.template,
+        after.template,
+        before_values=before.values,
+        after_values=kept,
+        region=region,
+        start_in_seconds=None if name == ACCOUNT_SETTINGS else _usual_start(find(name, root / "deployments"), root),
+    )
     shown = accepted.relative_to(root) if accepted.is_relative_to(root) else accepted
     return Report(name, before.words, changes, judge(changes, acknowledged), str(shown))
+
+
+def _usual_start(path: Path, root: Path) -> float | None:
+    """Seconds, of the model's new instances; None = not known."""
+    try:
+        resolution, _ = load(path, handler_folders(root / "model_src"))
+    except DeploymentError:
+        return None
+    return start_in_seconds(resolution.placements[0]).likely
 
 
 def _has_template(against: str) -> bool:

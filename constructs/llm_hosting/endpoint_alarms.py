@@ -16,7 +16,7 @@ _NEARLY_ALL = 0.99
 class AlarmSpec(NamedTuple):
     """An alarm that goes off when `breaching` of the last three minutes are above the threshold.
 
-    rolls_back: whether it takes a bad update back, too; no for a metric that callers can raise.
+    rollback_threshold: above it, the alarm takes a bad update back, too; None for a metric that callers can raise.
     """
 
     construct_id: str
@@ -24,7 +24,7 @@ class AlarmSpec(NamedTuple):
     statistic: str
     threshold: float
     breaching: int = 2
-    rolls_back: bool = False
+    rollback_threshold: float | None = None
 
 
 class EndpointAlarms(AlarmGroup):

@@ -19,6 +19,7 @@ from .log_group import LogGroup
 from .model_archive import ModelArchive
 from .resolution import Resolution
 from .unique_name import unique_name
+from .variant_weight import variant_weight
 
 VARIANT_NAME = "AllTraffic"  # guardrails need the same variant name in the old and the new configuration
 _PROVISION_TIMEOUT_IN_SECONDS = 1800  # for an update, where the deployment names none
@@ -74,7 +75,7 @@ class HostedModel(Construct):
             told.add_idle(dimensions, deployment.alarms.idle_in_hours)
         # Bound to the new fleet: alarms on the whole endpoint would stop the update that heals it.
         new_fleet = {**dimensions, "EndpointConfigName": configuration_name}
-        guards = [alarm for alarm in alarms if alarm.rolls_back]
+        guards = [each._replace(threshold=each.rollback_threshold) for each in alarms if each.rollback_threshold]
         rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=guards, topic_arn=None)
         rollback.add_model_failures(configuration_name, deployment.alarms.error_rate)
         self._endpoint = self._create_endpoint(configuration, rollback.alarms)
@@ -180,7 +181,7 @@ class HostedModel(Construct):
                     instance_type=None if pools else hosting.instance_types[0],
                     instance_pools=pools,
                     initial_instance_count=max(hosting.instance_count.min, 1),  # no endpoint starts with none
-                    initial_variant_weight=1,
+                    initial_variant_weight=variant_weight(hosting),
                     volume_size_in_gb=hosting.volume_size_in_gb,
                     model_data_download_timeout_in_seconds=hosting.download_timeout_in_seconds,
                     container_startup_health_check_timeout_in_seconds=hosting.startup_timeout_in_seconds,

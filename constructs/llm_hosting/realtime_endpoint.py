@@ -11,6 +11,8 @@ from .endpoint_alarms import AlarmSpec
 from .hosted_model import HostedModel
 from .resolution import Resolution
 
+_LONGEST_CALL = 480 * 1_000_000  # microseconds: SageMaker ends a stream after 8 minutes
+
 
 class RealtimeEndpoint(Construct):
     """`environment` is for the functions that call the endpoint, `outputs` for the stack."""
@@ -60,8 +62,10 @@ def _alarms(settings: Alarms, *, takes_jobs: bool) -> tuple[AlarmSpec, ...]:
     """Share of 5XX answers, share of answers other than 2XX, 99th percentile of the model's latency.
 
     Each invocation counts 1 or 0, so the average is the share, without metric math. Jobs may take 60 s each, so that
-    the latency of a good update depends on them.
+    the latency of a good update depends on them: with jobs no latency rolls it back. The alarm is there all the same,
+    because a list of alarms that changes alone is an update of the endpoint, with new instances.
     """
+    latency = settings.latency_in_seconds * 1_000_000  # microseconds
     average, p99 = cloudwatch.Stats.AVERAGE, cloudwatch.Stats.percentile(99)
     return (
         AlarmSpec("Errors", "Invocation5XXErrors", average, settings.error_rate),
@@ -70,7 +74,7 @@ def _alarms(settings: Alarms, *, takes_jobs: bool) -> tuple[AlarmSpec, ...]:
             "Latency",
             "ModelLatency",
             p99,
-            settings.latency_in_seconds * 1_000_000,  # microseconds
-            rolls_back=not takes_jobs,
+            latency,
+            rollback_threshold=_LONGEST_CALL if takes_jobs else latency,
         ),
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 KINDS = {
-    "refused": "CloudFormation refuses the update",
+    "refused": "CloudFormation, or the service behind it, refuses the update",
     "retyped": "another type under the same logical id",
     "removed": "deleted, or left behind where a policy retains it",
     "replaced": "a new resource takes its place, the old one is deleted or left behind",
@@ -13,6 +13,7 @@ KINDS = {
     "permission-widened": "somebody may do what nobody could before",
     "callers-refused": "callers that are let in now are refused from then on",
     "interruption": "down, or restarted, during the update",
+    "new-instances": "new instances start beside those that run, which end afterwards",
     "price": "costs more or less by the hour",
     "unknown": "nothing is known about the type or the value",
     "added": "new",

@@ -9,6 +9,7 @@ from slipway.changes.callers import ADMITTING, readmitting, refusals
 from slipway.changes.change import RENAMED, Change, rank
 from slipway.changes.comparison import Difference
 from slipway.changes.data_loss import lost_settings
+from slipway.changes.endpoint_update import endpoint_updates
 from slipway.changes.exposure import opened
 from slipway.changes.interruption import interruptions
 from slipway.changes.permissions import widened
@@ -32,15 +33,16 @@ def classify(
     before_values: dict[str, str] | None = None,
     after_values: dict[str, str] | None = None,
     region: str = "us-east-1",
+    start_in_seconds: float | None = None,
 ) -> list[Change]:
     """Every change of an update, worst first; [] where nothing changes.
 
     before, after: templates as Python reads their JSON. before_values, after_values: parameters by name; their defaults
-    hold for the others. region: whose resource types hold.
+    hold for the others. region: whose resource types hold. start_in_seconds: of an endpoint's instances, usually.
     """
     old = resources_of(before, before_values or {}, region)
     new = resources_of(after, after_values or {}, region)
-    found = [*_found(old, new, region), *beside_the_resources(before, after)]
+    found = [*_found(old, new, region, start_in_seconds), *beside_the_resources(before, after)]
     once = _without_repeated_routes(found, readmitting(with_both_branches(old), with_both_branches(new)))
     return sorted(dict.fromkeys(once), key=rank)
 
@@ -53,7 +55,7 @@ def _without_repeated_routes(found: list[Change], apis: dict[str, str]) -> Itera
             yield each
 
 
-def _found(old: Resources, new: Resources, region: str) -> Iterator[Change]:
+def _found(old: Resources, new: Resources, region: str, start_in_seconds: float | None) -> Iterator[Change]:
     done = updates(old, new, region)
     renamed = _renamed(old, new)
     for name, resource in old.items():
@@ -80,6 +82,9 @@ def _found(old: Resources, new: Resources, region: str) -> Iterator[Change]:
             yield from _price_moved(old, new, name)
             for path, said in lost_settings(old[name], new[name], stateful=_is_stateful(old[name].type)):
                 yield _change(new[name], "data-loss", path, said)
+    for effect in endpoint_updates(old, new, done, start_in_seconds):
+        stops = effect.kind == "refused"
+        yield _change(new[effect.logical_id], effect.kind, effect.path, effect.sentence, gated=stops)
     for resource, owner, name in taken_names(old, new, done, region):
         said = f"{name} is the one of {owner}, which has it until the end of the update: the name is taken"
         yield _change(resource, "refused", name, said, gated=True)

@@ -28,8 +28,14 @@ def _of_variants(variants: list[Any]) -> float | None:
 
 def _of_variant(variant: dict[str, Any]) -> float | None:
     pools = values_at(variant, ["InstancePools", "*", "InstanceType"])
-    known = instances().get(str(variant.get("InstanceType") or next(iter(pools), "")))
-    return _times(known.usd_per_hour if known else None, variant.get("InitialInstanceCount", "1"))
+    price = usd_per_instance(str(variant.get("InstanceType") or next(iter(pools), "")))
+    return _times(price, variant.get("InitialInstanceCount", "1"))
+
+
+def usd_per_instance(endpoint_type: str) -> float | None:
+    """Of an endpoint's instance type."""
+    known = instances().get(endpoint_type)
+    return known.usd_per_hour if known else None
 
 
 def _type_of(properties: dict[str, Any], resources: dict[str, Resource]) -> Any:

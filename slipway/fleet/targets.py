@@ -6,6 +6,7 @@ from typing import Literal
 
 from llm_hosting.fleet import Group
 from llm_hosting.fleets.stack_sets import RenderedFleet, StackSet
+from llm_hosting.preflight.estimates import start_in_seconds
 from slipway.changes import Change, classify
 from slipway.fleet.deployed_set import DeployedSet, Place
 from slipway.fleet.organization import Organization
@@ -130,6 +131,7 @@ class Targets:
                 before_values=dict(before),
                 after_values=dict(given),
                 region=region,
+                start_in_seconds=start_in_seconds(self._rendered.resolution.placements[0]).likely,
             )
             self._classified[key] = tuple(found)
         return self._classified[key]

@@ -78,11 +78,24 @@ def variant(**settings: Any) -> dict[str, Any]:
     return {"ProductionVariants": [{"VariantName": "v", "ModelName": "m", "InitialInstanceCount": 1, **settings}]}
 
 
-def endpoint(instance_type: str) -> Template:
-    """An endpoint and its configuration."""
-    return of(
-        Config=a("SageMaker::EndpointConfig", variant(InstanceType=instance_type)),
-        Endpoint=a("SageMaker::Endpoint", {"EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]}}),
+def endpoint(instance_type: str, most: int = 1, *, asynchronous: bool = False, **properties: Any) -> Template:
+    """An endpoint and its configuration. most: its scalable target's, where that is above 1."""
+    properties = {
+        "EndpointName": "e",
+        "EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]},
+        **properties,
+    }
+    target = {"ResourceId": "endpoint/e/variant/v", "MinCapacity": 1, "MaxCapacity": most}
+    output: dict[str, Any] = {"AsyncInferenceConfig": {"OutputConfig": {}}} if asynchronous else {}
+    resources = of(
+        Config=a("SageMaker::EndpointConfig", variant(InstanceType=instance_type) | output),
+        Endpoint=a("SageMaker::Endpoint", properties),
+        Target=a("ApplicationAutoScaling::ScalableTarget", target),
+    )
+    return (
+        resources
+        if most > 1
+        else of(**{name: each for name, each in resources["Resources"].items() if name != "Target"})
     )
 
 
@@ -159,7 +172,13 @@ REPLACEMENT = [
 ]  # fmt: skip
 
 SPREADING = [
-    Known("a new configuration updates the endpoint", endpoint("ml.g5.xlarge"), endpoint("ml.g5.2xlarge"), {"Config replaced", "Config price"}),
+    Known("a new configuration updates the endpoint", endpoint("ml.g5.xlarge"), endpoint("ml.g5.2xlarge"), {"Config replaced", "Config price", "Endpoint new-instances"}),
+    Known("a scaled endpoint's type", endpoint("ml.g5.xlarge", most=4), endpoint("ml.g5.2xlarge", most=4), {"Config replaced", "Config price", "Endpoint refused", "Endpoint price"}),
+    Known("a scaled endpoint's type, and its scaling goes", endpoint("ml.g5.xlarge", most=4), endpoint("ml.g5.2xlarge"), {"Config replaced", "Config price", "Endpoint refused", "Endpoint price", "Target removed"}),
+    Known("an endpoint's type, and it is scaled from now on", endpoint("ml.g5.xlarge"), endpoint("ml.g5.2xlarge", most=4), {"Config replaced", "Config price", "Endpoint new-instances", "Endpoint price", "Target added"}),
+    Known("how far an endpoint scales", endpoint("ml.g5.xlarge", most=2), endpoint("ml.g5.xlarge", most=4), {"Endpoint price", "Target nothing"}),
+    Known("what an update heeds, alone", endpoint("ml.g5.xlarge"), endpoint("ml.g5.xlarge", RetainAllVariantProperties=True), {"Endpoint refused"}),
+    Known("a real-time endpoint becomes asynchronous", endpoint("ml.g5.xlarge"), endpoint("ml.g5.xlarge", asynchronous=True), {"Config replaced", "Endpoint refused"}),
     Known(
         "a replaced key replaces the volume that refers to it",
         of(K=a("SNS::Topic", {"TopicName": "a"}), S=a("SNS::Subscription", {"TopicArn": {"Ref": "K"}, "Protocol": "sqs"})),

@@ -10,6 +10,7 @@ import pytest
 from llm_hosting.portable.template import PortableTemplate, portable_template
 from llm_hosting.resolution import Resolution
 from local_cloud.assembly import Stack
+from slipway.changes import classify
 from support.deployments import KEY, OWN_REGISTRY, SECRET, Changes, resolved
 from support.known_deployments import SHIPPED, VARIANTS
 from support.portable_templates import comparable, portable, resolution, synthesized
@@ -261,6 +262,16 @@ def test_types_of_the_same_template_are_offered_and_no_other(stacks: dict[str, S
     assert "ml.g6.12xlarge" not in offered, "four GPUs: other variables of the container"
     assert "ml.t2.medium" not in offered, "no GPU: the check has errors"
     assert "InstanceType" not in portable(stacks["pools"]).content["Parameters"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("scaled", "refused"), ("qwen3-4b", "new-instances")])
+def test_another_type_is_refused_where_the_endpoint_scales(stacks: dict[str, Stack], name: str, kind: str) -> None:
+    made = portable(stacks[name]).content
+    types = made["Parameters"]["InstanceType"]["AllowedValues"][:2]
+    before, after = (with_switches(made, {"InstanceType": each}) for each in types)
+    told = {each.kind for each in classify(made, made, before_values=before, after_values=after)}
+    assert told & {"refused", "new-instances"} == {kind}
+    assert ("while the endpoint scales" in made["Parameters"]["InstanceType"]["Description"]) == (name == "scaled")
 
 
 def test_every_parameter_takes_its_default_and_the_deployments_own_value(stacks: dict[str, Stack]) -> None:

@@ -144,13 +144,26 @@ def test_nothing_is_scaled_that_no_policy_asks_to(bare_cloud: LocalCloud) -> Non
     assert counts == {"floored": 1, "unobserved": 1, "patient": 0, "muted": 0, "control": 0}
 
 
+def test_an_update_needs_another_configuration(bare_cloud: LocalCloud) -> None:
+    endpoint = DeployedEndpoint(bare_cloud, "same", endpoint_resources())
+    with pytest.raises(ClientError, match="already; an update needs a new one"):
+        endpoint.sagemaker.update_endpoint(
+            EndpointName="same", EndpointConfigName=endpoint.config()["EndpointConfigName"]
+        )
+
+
 def test_nothing_is_scaled_while_an_update_is_under_way(bare_cloud: LocalCloud) -> None:
     name = "updated"
     scaling = {"Target": scalable_target(name, 1, 3), "Backlog": tracking(name, 2)}
     endpoint = DeployedEndpoint(bare_cloud, name, endpoint_resources(environment=SLOW, concurrency=1) | scaling)
+    variants = endpoint.config()["ProductionVariants"]
+    asynchronous = endpoint.config()["AsyncInferenceConfig"]
+    endpoint.sagemaker.create_endpoint_config(
+        EndpointConfigName="newer", ProductionVariants=variants, AsyncInferenceConfig=asynchronous
+    )
     endpoint.sagemaker.update_endpoint(
         EndpointName=name,
-        EndpointConfigName=endpoint.config()["EndpointConfigName"],
+        EndpointConfigName="newer",
         DeploymentConfig={
             "BlueGreenUpdatePolicy": {
                 "TrafficRoutingConfiguration": {"Type": "ALL_AT_ONCE", "WaitIntervalInSeconds": 0},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import requests
 
-from llm_hosting.portable.code import without_assets
+from llm_hosting.portable.code import with_inline_code
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port
@@ -60,7 +60,7 @@ def reads(
     def change(template: Template) -> None:
         change_what_is_read_late(template, stacks["pools"].template)
         assets = {each.object_key: each.source for each in stacks["scaled"].assets}
-        template.update(without_assets(template, assets, "inline").content)
+        template.update(with_inline_code(template, assets).content)
 
     update(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change, "scaled"))
     assert clients["scaled"].call("GET", "/endpoint")[0] == 200, "the code in the template answers"
@@ -91,6 +91,7 @@ def use_a_stack_set(cloud: RecordingCloud) -> None:
 
 def change_what_is_read_late(template: Template, of_pools: Template) -> None:
     """Some properties are read by updates only, and scaling by several metrics saves a stack here."""
+    properties(template, "SageMaker::EndpointConfig")["ProductionVariants"][0]["InitialVariantWeight"] += 1
     endpoint = properties(template, "SageMaker::Endpoint")
     endpoint["DeploymentConfig"]["BlueGreenUpdatePolicy"]["TerminationWaitInSeconds"] += 1
     endpoint["ExcludeRetainedVariantProperties"] = [{"VariantPropertyType": "DesiredInstanceCount"}]

@@ -62,8 +62,15 @@ ALLOWED: dict[str, set[str]] = {
         *("llm_hosting.deployment_file", "llm_hosting.deployment_paths", "llm_hosting.locked_deployment"),
         "llm_hosting.overlay",
     },
-    "llm_hosting.portable": {*DECLARATIONS, *RESOLVED, "llm_hosting.archive", "llm_hosting.preflight"},
-    "llm_hosting": {*DECLARATIONS, *CDK, *RESOLVED, "llm_hosting.archive"},  # the constructs
+    "llm_hosting.portable": {
+        *(*DECLARATIONS, *RESOLVED),
+        *("llm_hosting.archive", "llm_hosting.preflight", "llm_hosting.variant_weight"),
+    },
+    "llm_hosting.variant_weight": {"llm_hosting.deployment"},
+    "llm_hosting": {  # the constructs
+        *(*DECLARATIONS, *CDK, *RESOLVED),
+        *("llm_hosting.archive", "llm_hosting.variant_weight"),
+    },
     "stacks": {
         *DECLARATIONS,
         *CDK,

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..deployment import Deployment
 from ..resolution import Resolution
+from ..variant_weight import awake_weight, variant_weight
 from . import own_image
 from .conditions import ENDPOINT, bind, only_if
 from .instance_types import exchangeable_types
@@ -53,12 +54,17 @@ def _instance_type(resolution: Resolution) -> Iterator[Parameter]:
     kind, path = _CONFIGURATION, "ProductionVariants.0.InstanceType"
     if resolution.deployment.hosting.mode == "ec2":
         kind, path = "AWS::EC2::LaunchTemplate", "LaunchTemplateData.InstanceType"
+    later = "Another one replaces the instances."
+    if kind == _CONFIGURATION and resolution.deployment.hosting.instance_count.is_scaled:
+        later = (
+            "Not to be changed while the endpoint scales: SageMaker refuses that. A template that was rendered with a "
+            "fixed count comes in between."
+        )
     if types := exchangeable_types(resolution):
         yield Parameter(
             "InstanceType",
             "String",
-            "Instance type: those for which the deployment's check has no error and nothing else changes. Another one "
-            "replaces the instances.",
+            "Instance type: those for which the deployment's check has no error and nothing else changes. " + later,
             default=types[0],
             allowed=types,
             places=(at(kind, path, {"Ref": "InstanceType"}),),
@@ -86,6 +92,7 @@ def _range_of_counts(deployment: Deployment) -> Iterator[Parameter]:
     above_zero = sorted({*_COUNTS, own.max, *filter(None, [own.min])})
     sleeps = own.min == 0
     initial = only_if(_ZERO, 1, least) if sleeps else least  # no endpoint starts with none
+    weights = variant_weight(deployment.hosting), awake_weight(deployment.hosting)
     zero = {"Fn::Equals": [least, "0"]}
     yield Parameter(
         "MinInstances",
@@ -96,7 +103,14 @@ def _range_of_counts(deployment: Deployment) -> Iterator[Parameter]:
         places=(
             at(_CONFIGURATION, "ProductionVariants.0.InitialInstanceCount", initial),
             at(_TARGET, "MinCapacity", least),
-            *([_wake_from_zero] if sleeps else []),
+            *(
+                [
+                    _wake_from_zero,
+                    at(_CONFIGURATION, "ProductionVariants.0.InitialVariantWeight", only_if(_ZERO, *weights)),
+                ]
+                if sleeps
+                else []
+            ),
         ),
         conditions={_ZERO: zero, _WAKES: {"Fn::And": [{"Condition": ENDPOINT}, zero]}} if sleeps else {},
     )

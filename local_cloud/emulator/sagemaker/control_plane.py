@@ -79,6 +79,13 @@ def create_endpoint(request: dict[str, Any]) -> dict[str, Any]:
 def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     endpoint = _find_idle_endpoint(request)
     config = find_endpoint_config(required(request, "EndpointConfigName"))
+    if config["EndpointConfigName"] == endpoint.config["EndpointConfigName"]:
+        # API reference: "To update an endpoint, you must create a new EndpointConfig." AWS may take it, and start a
+        # second fleet.
+        raise InvalidRequestError(
+            f'The endpoint "{endpoint.arn}" runs the configuration "{config["EndpointConfigName"]}" already; an update '
+            "needs a new one."
+        )
     deployment = request.get("DeploymentConfig") or {}
     _check_alarms(deployment)
     variant, old = config["ProductionVariants"][0], endpoint.variant
@@ -91,10 +98,9 @@ def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
             "before they can be removed or have their instance type updated."
         )
     if ("AsyncInferenceConfig" in config) != bool(endpoint.queue):
-        raise InvalidRequestError(
-            f'The local cloud does not change endpoint "{endpoint.arn}" between real-time and asynchronous inference; '
-            "create another one."
-        )
+        # "cannot be removed": sagemaker-python-sdk #3124; that it cannot be added either is assumed.
+        verb = "added to" if "AsyncInferenceConfig" in config else "removed from"
+        raise InvalidRequestError(f"The AsyncInferenceConfig parameter cannot be {verb} this endpoint {endpoint.name}.")
     excluded = [each["VariantPropertyType"] for each in request.get("ExcludeRetainedVariantProperties") or []]
     retained = kept and request.get("RetainAllVariantProperties") and "DesiredInstanceCount" not in excluded
     count = endpoint.desired_count if retained else int(variant["InitialInstanceCount"])

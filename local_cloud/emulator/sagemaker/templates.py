@@ -36,7 +36,7 @@ def _stabilize_endpoint(arn: str) -> None:
 def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
     """An update that SageMaker rolls back without a FailureReason passes for done: nobody knows better of AWS."""
     endpoint = next(endpoint for endpoint in endpoints.values() if endpoint.arn == arn)
-    if any(old.get(member) != new.get(member) for member in ("EndpointConfigName", "DeploymentConfig")):
+    if any(old.get(member) != new.get(member) for member in _UPDATE_MEMBERS):
         request = {member: new[member] for member in _UPDATE_MEMBERS if member in new}
         control_plane.update_endpoint(request | {"EndpointName": endpoint.name})
         endpoint.wait_until_settled()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from slipway.changes import KINDS, classify
-from support.known_changes import KNOWN, Known, a, allow, of, one, role
+from support.known_changes import KNOWN, Known, a, allow, endpoint, of, one, role
 
 URI = "111122223333.dkr.ecr.us-east-1.amazonaws.com/a-team-of-ours-deep/djl"
 templates = st.sampled_from([each for known in KNOWN for each in (known.before, known.after)])
@@ -48,6 +48,19 @@ def test_of_long_values_the_part_that_differs_is_told(before: str, after: str, t
 
     (change,) = classify(known.before, known.after)
     assert change.sentence == f"Description {told}, in place"
+
+
+def test_new_instances_are_told_with_quotas_price_and_minutes() -> None:
+    waits = {"TerminationWaitInSeconds": 300, "MaximumExecutionTimeoutInSeconds": 3900}
+    policy = {"BlueGreenUpdatePolicy": waits}
+    before, after = (endpoint(kind, DeploymentConfig=policy) for kind in ("ml.g6.2xlarge", "ml.p4d.24xlarge"))
+
+    (told,) = (each for each in classify(before, after, start_in_seconds=420) if each.kind == "new-instances")
+    assert told.sentence == (
+        "1 ml.p4d.24xlarge beside 1 ml.g6.2xlarge, quotas for both: 1 of 'ml.g6.2xlarge for endpoint usage', "
+        "1 of 'ml.p4d.24xlarge for endpoint usage'; about 38.91 USD an hour while both run; about 12 minutes, "
+        "the last 5 of them under watch, at most 65 minutes"
+    )
 
 
 def test_every_kind_is_in_the_table() -> None:

@@ -1,0 +1,22 @@
+"""The weight of an endpoint's only variant: a mark of how its updates go.
+
+SageMaker asks for a new configuration at each update of an endpoint (API reference, UpdateEndpoint), and may refuse the
+one that runs. So what an update heeds is part of the configuration: where that changes, there is a new one. A variant
+gets every request whatever its weight, as long as it is the only one.
+"""
+
+from .deployment import Hosting
+
+_FIXED, _SCALED, _SLEEPS = 0, 10_000, 20_000  # more than the longest wait
+
+
+def variant_weight(hosting: Hosting) -> int:
+    """Of the endpoint with the counts of `hosting`."""
+    count = hosting.instance_count
+    kind = _FIXED if not count.is_scaled else _SLEEPS if count.min == 0 else _SCALED
+    return 1 + kind + hosting.update_wait_in_seconds
+
+
+def awake_weight(hosting: Hosting) -> int:
+    """Of an endpoint that scales to zero, if its minimum were another."""
+    return variant_weight(hosting) - _SLEEPS + _SCALED

@@ -1,0 +1,181 @@
+"""An update of a SageMaker endpoint: what SageMaker refuses, and the new instances beside those that run."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from slipway.changes.policies import as_list, logical_id_in, shown
+from slipway.changes.price import usd_per_hour, usd_per_instance
+from slipway.changes.replacement import Update
+from slipway.changes.resources import Resource, values_at
+
+Resources = Mapping[str, Resource]
+
+_ENDPOINT, _TARGET = "AWS::SageMaker::Endpoint", "AWS::ApplicationAutoScaling::ScalableTarget"
+_OF_UPDATES = ("DeploymentConfig", "ExcludeRetainedVariantProperties", "RetainAllVariantProperties")
+_MINUTE = 60
+
+
+class Effect(NamedTuple):
+    """One thing that an update does to an endpoint."""
+
+    logical_id: str
+    kind: str
+    path: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """types: best first. least, most: instances; None = known only on AWS. is_scaled: by a scalable target."""
+
+    types: tuple[str, ...]
+    least: int | None
+    most: int | None
+    is_scaled: bool
+
+    def __str__(self) -> str:
+        counts = [str(each) for each in dict.fromkeys((self.least, self.most)) if each is not None]
+        return f"{' to '.join(counts) or 'some'} {' or '.join(self.types)}"
+
+    @property
+    def most_usd_per_hour(self) -> float | None:
+        """Of the dearest type, scaled out."""
+        prices = [usd_per_instance(each) for each in self.types]
+        if self.most is None or not prices or None in prices:
+            return None
+        return self.most * max(each for each in prices if each is not None)
+
+
+def endpoint_updates(
+    old: Resources, new: Resources, updates: Mapping[str, Update], start_in_seconds: float | None
+) -> Iterator[Effect]:
+    """start_in_seconds: what a start usually takes; None = not known."""
+    for name in [each for each in old if each in new and old[each].type == new[each].type == _ENDPOINT]:
+        before, after = _variants(old[name], old), _variants(new[name], new)
+        changed = {each.path[0] for each in updates[name].differences if each.path} if name in updates else set()
+        if "EndpointConfigName" in changed:
+            refusals = list(_refusals(name, old, new, before, after))
+            said = _beside(name, old, new, before, after) + _minutes(new[name], start_in_seconds)
+            yield from refusals or [Effect(name, "new-instances", "EndpointConfigName", said)]
+        elif alone := [each for each in _OF_UPDATES if each in changed]:
+            # API reference of UpdateEndpoint: "To update an endpoint, you must create a new EndpointConfig."
+            said = (
+                f"{', '.join(alone)} changes and the configuration stays: SageMaker asks for a new one at each update"
+            )
+            yield Effect(name, "refused", alone[0], said)
+        yield from _most(name, before, after)
+
+
+def _refusals(
+    name: str, old: Resources, new: Resources, before: dict[str, _Variant], after: dict[str, _Variant]
+) -> Iterator[Effect]:
+    for variant, was in before.items():
+        types = after[variant].types if variant in after else ()
+        if was.is_scaled and was.types != types:
+            said = (
+                f"InstanceType {' or '.join(was.types)} -> {' or '.join(types) or '(absent)'}: SageMaker refuses that "
+                "as long as the variant is a scalable target; deploy a fixed count with the old type first (equal "
+                "numbers in instance_count), then the new type and the range"
+            )
+            yield Effect(name, "refused", "InstanceType", said)
+    # "The AsyncInferenceConfig parameter cannot be removed from this endpoint": sagemaker-python-sdk #3124.
+    if len({"AsyncInferenceConfig" in each.properties for each in _configurations(name, old, new)}) > 1:
+        said = (
+            "AsyncInferenceConfig comes or goes: SageMaker refuses that on an endpoint that is there; destroy it first"
+        )
+        yield Effect(name, "refused", "AsyncInferenceConfig", said)
+
+
+def _beside(name: str, old: Resources, new: Resources, before: dict[str, _Variant], after: dict[str, _Variant]) -> str:
+    """Instances, quotas and price of the time in which both run."""
+    if not before or not after:
+        return "new instances start beside those that run"
+    said = f"{_sum(after)} beside {_sum(before)}, quotas for both: {', '.join(_quotas(before, after))}"
+    prices = [usd_per_hour(each, {}) for each in _configurations(name, old, new)]
+    known = [each for each in prices if each is not None]
+    return f"{said}; about {sum(known):.2f} USD an hour while both run" if len(known) == len(prices) else said
+
+
+def _sum(variants: dict[str, _Variant]) -> str:
+    return " and ".join(map(str, variants.values()))
+
+
+def _quotas(before: dict[str, _Variant], after: dict[str, _Variant]) -> list[str]:
+    """For every type that may run, as many as may run of it at once."""
+    needed: dict[str, int] = {}
+    for variants in (before, after):
+        for each in variants.values():
+            for kind in each.types:
+                needed[kind] = needed.get(kind, 0) + (each.most or 1)
+    return [f"{number} of '{kind} for endpoint usage'" for kind, number in needed.items()]
+
+
+def _minutes(endpoint: Resource, start_in_seconds: float | None) -> str:
+    policy = ["DeploymentConfig", "BlueGreenUpdatePolicy"]
+    watched = _number(next(iter(values_at(endpoint.properties, [*policy, "TerminationWaitInSeconds"])), None))
+    longest = _number(next(iter(values_at(endpoint.properties, [*policy, "MaximumExecutionTimeoutInSeconds"])), None))
+    said = []
+    if start_in_seconds is not None:
+        said.append(f"about {_rounded(start_in_seconds + (watched or 0))} minutes")
+        if watched:
+            said[-1] += f", the last {_rounded(watched)} of them under watch"
+    if longest:
+        said.append(f"at most {_rounded(longest)} minutes")
+    return f"; {', '.join(said)}" if said else ""
+
+
+def _rounded(seconds: float) -> int:
+    return max(1, round(seconds / _MINUTE))
+
+
+def _most(name: str, before: dict[str, _Variant], after: dict[str, _Variant]) -> Iterator[Effect]:
+    """What an endpoint that scales may cost, where that changes."""
+    if not any(each.is_scaled for each in [*before.values(), *after.values()]):
+        return
+    one, other = ([each.most_usd_per_hour for each in variants.values()] for variants in (before, after))
+    if None in one or None in other:
+        return
+    was, is_now = (sum(each for each in prices if each is not None) for prices in (one, other))
+    if was != is_now:
+        yield Effect(name, "price", "MaxCapacity", f"scaled out at most about {was:.2f} -> {is_now:.2f} USD an hour")
+
+
+def _configurations(name: str, old: Resources, new: Resources) -> list[Resource]:
+    """Before and after, where they are in the templates."""
+    return [found for each in (old, new) if (found := _configuration(each[name], each))]
+
+
+def _configuration(endpoint: Resource, resources: Resources) -> Resource | None:
+    """None where it is not in the template."""
+    return resources.get(logical_id_in(shown(endpoint.properties.get("EndpointConfigName", ""))))
+
+
+def _variants(endpoint: Resource, resources: Resources) -> dict[str, _Variant]:
+    """By name; empty where they are known only on AWS."""
+    configuration = _configuration(endpoint, resources)
+    names = {shown(endpoint.properties.get("EndpointName", "")), "${" + endpoint.logical_id + ".EndpointName}"}
+    targets = {
+        shown(each.properties.get("ResourceId", "")): each for each in resources.values() if each.type == _TARGET
+    }
+    found = {}
+    for each in values_at(configuration.properties, ["ProductionVariants", "*"]) if configuration else []:
+        if isinstance(each, dict) and "ServerlessConfig" not in each:
+            ids = [f"endpoint/{name}/variant/{shown(each.get('VariantName', ''))}" for name in names]
+            target = next((targets[one] for one in ids if one in targets), None)
+            found[shown(each.get("VariantName", ""))] = _variant(each, target)
+    return found
+
+
+def _variant(properties: dict[str, Any], target: Resource | None) -> _Variant:
+    pools = values_at(properties, ["InstancePools", "*", "InstanceType"])
+    types = tuple(map(shown, pools or as_list(properties.get("InstanceType", []))))
+    count = _number(properties.get("InitialInstanceCount"))
+    if target is None:
+        return _Variant(types, count, count, is_scaled=False)
+    least, most = (_number(target.properties.get(each)) for each in ("MinCapacity", "MaxCapacity"))
+    return _Variant(types, least, most, is_scaled=True)
+
+
+def _number(value: Any) -> int | None:
+    return int(value) if isinstance(value, str) and value.isdecimal() else None
