@@ -1,6 +1,5 @@
 """`python -m slipway local`: the app's real templates, deployed on this machine, answering real HTTP."""
 
-import json
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ from llm_hosting.archive import handler_folders
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.preflight.validation import load
+from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import ROOT, Stack, SynthesisError, read_stacks, synthesize
@@ -33,11 +33,11 @@ from slipway.prompt import text_of
 from slipway.running_cloud import DEFAULT_PORT, announced
 from slipway.steps import Steps
 
-PROMPT = "A list of the functions that"
+PROMPT, CHAT = "A list of the functions that", "What is a list?"
 QUESTIONS: dict[str, dict[str, Any]] = {
     "inputs": {"inputs": PROMPT, "parameters": {"temperature": 0.9, "max_new_tokens": 40}},
     "prompt": {"prompt": PROMPT, "num_samples": 2, "length": 40, "temperature": 0.9, "top_p": 0.9, "top_n": 40},
-    "messages": {"messages": [{"role": "user", "content": PROMPT}], "max_tokens": 40, "seed": 7},
+    "messages": {"messages": [{"role": "user", "content": CHAT}], "max_tokens": 40, "seed": 7},
 }
 
 
@@ -75,10 +75,11 @@ def run(deployment: str, port: int, clock_speed: float, weights: Path | None = N
             outputs = _deploy(cloud, stacks, progress)
             client = connect(cloud, outputs, region, caller=cloud.deployer)
             progress("asking the model")
-            question = _question(stacks)
+            kind = _question(resolution)
+            question = QUESTIONS[kind]
             status, _, answer = client.call("POST", "/generate", question)
             progress.end()
-            print(f"\n  question  {PROMPT} ...")
+            print(f"\n  question  {CHAT if kind == 'messages' else f'{PROMPT} ...'}")
             print(f"  answer    {status}: {text_of(answer) or answer}\n")
             with announced(ROOT, port, _variables(cloud, client)), _playground(cloud, stacks[-1].name, region) as proxy:
                 print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
@@ -120,18 +121,13 @@ def _deploy(cloud: LocalCloud, stacks: list[Stack], progress: Steps) -> dict[str
     return outputs
 
 
-def _question(stacks: list[Stack]) -> dict[str, Any]:
-    """A body that the engine takes, as the functions of the deployment know it."""
-    functions = (
-        resource["Properties"].get("Environment", {}).get("Variables", {})
-        for stack in stacks
-        for resource in stack.template["Resources"].values()
-        if resource["Type"] == "AWS::Lambda::Function"
-    )
-    schema = next(json.loads(names["REQUEST_SCHEMA"]) for names in functions if "REQUEST_SCHEMA" in names)
-    if "num_samples" in schema["parameters"]:
-        return QUESTIONS["prompt"]
-    return QUESTIONS["inputs" if "inputs" in schema["bodies"] else "messages"]
+def _question(resolution: Resolution) -> str:
+    """The key of a question that the engine takes: a chat where the model is known to have a template for it."""
+    if "messages" in resolution.bodies and resolution.openai_facts.get("chat_template"):
+        return "messages"
+    if "num_samples" in resolution.parameters:
+        return "prompt"
+    return "inputs" if "inputs" in resolution.bodies else "messages"
 
 
 def _check_weights(weights: Path, mode: str) -> None:

@@ -18,6 +18,8 @@ import psutil
 import pytest
 import requests
 
+from llm_hosting.archive import handler_folders
+from llm_hosting.preflight.validation import load
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import LocalCloud, LocalCloudError, free_port
 from slipway import local
@@ -152,6 +154,21 @@ def test_a_machine_of_ec2_answers_as_published_and_dies_with_the_command() -> No
         assert any("local_cloud.machine" in each.cmdline() for each in family)
         process.kill()
         assert_gone(family)
+
+
+@pytest.mark.parametrize(
+    ("deployment", "kind"),
+    [
+        ("qwen3-4b", "messages"),  # its engine takes text, too
+        ("qwen3-0-6b-ec2", "messages"),
+        ("gpt2", "inputs"),
+        ("gpt2-ec2", "prompt"),  # its engine takes chats, and GPT-2 has no template for them
+        ("flan-t5-xxl-tgi", "inputs"),
+    ],
+)
+def test_the_first_question_is_a_chat_where_the_model_takes_one(deployment: str, kind: str) -> None:
+    resolution, _ = load(ROOT / "deployments" / f"{deployment}.yaml", handler_folders(ROOT / "model_src"))
+    assert local._question(resolution) == kind
 
 
 @pytest.mark.parametrize(
