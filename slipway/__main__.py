@@ -139,13 +139,15 @@ def _add_render(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
         from slipway import render
 
-        return render.run(given.deployment, ROOT, given.output)
+        return render.run(given.deployment, ROOT, given.output, given.code)
 
     text = "one template for any account and region, without the CDK"
     render = _add(commands, "render", text, run, "qwen3-4b", more="for StackSets, consoles, other pipelines")
     render.add_argument("deployment", help=f"{_FILE}, or {ACCOUNT_SETTINGS}")
     output = "folder for template, parameters and archives (default rendered/)"
     render.add_argument("-o", "--output", type=Path, metavar="DIR", default=Path("rendered"), help=output)
+    code = "of functions: as text in the template (default), or as archives in a bucket of each region"
+    render.add_argument("--code", choices=("inline", "archive"), default="inline", help=code)
 
 
 def _add_check_options(check: argparse.ArgumentParser) -> None:

@@ -13,6 +13,7 @@ from llm_hosting.archive import ArchiveError, handler_folders
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.file_errors import why
+from llm_hosting.portable.code import Code
 from llm_hosting.portable.index_file import InlineCodeError
 from llm_hosting.portable.template import PortableTemplate
 from llm_hosting.preflight.validation import load
@@ -24,17 +25,18 @@ from slipway.rendered_files import ParametersFileError, RenderedFiles, TooLargeE
 Made = TypeVar("Made")
 
 
-def run(name: str, root: Path, folder: Path) -> int:
+def run(name: str, root: Path, folder: Path, code: Code = "inline") -> int:
     """Write template, parameters and archives into `folder`, and say how to deploy them.
 
-    root: the folder with `deployments/` and the code. Returns the exit status: 1 where the deployment is refused, 2 for
+    root: the folder with `deployments/` and the code. code: where that of functions stands.
+    Returns the exit status: 1 where the deployment is refused, 2 for
     a name, a folder or a file of parameters that can't be meant.
     """
     try:
         path = None if name == ACCOUNT_SETTINGS else find(name, root / "deployments")
         files = RenderedFiles(folder, stack_name(path) if path else ACCOUNT_SETTINGS)
         values = files.values()
-        template = _synthesized(files.name, _resolution(path, root) if path else None, values, root)
+        template = _synthesized(files.name, _resolution(path, root) if path else None, values, root, code)
         files.write(template, values)
     except (DeploymentError, InlineCodeError, TooLargeError, ArchiveError) as error:
         print(error, file=sys.stderr)
@@ -60,14 +62,16 @@ def _resolution(path: Path, root: Path) -> Resolution:
     return resolution
 
 
-def _synthesized(name: str, resolution: Resolution | None, values: Mapping[str, str], root: Path) -> PortableTemplate:
+def _synthesized(
+    name: str, resolution: Resolution | None, values: Mapping[str, str], root: Path, code: Code
+) -> PortableTemplate:
     """resolution: None for the account settings."""
     from stacks.portable_rendering import render, render_account_settings
 
     def make(app: Any) -> PortableTemplate:
         if resolution is None:
             return render_account_settings(app)
-        return render(app, name, resolution, Sources.below(root), values)
+        return render(app, name, resolution, Sources.below(root), values, code)
 
     return in_app(root, make)
 

@@ -8,6 +8,7 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from llm_hosting import ACCOUNT_SETTINGS
+from llm_hosting.portable.code import Code
 from llm_hosting.portable.template import PortableTemplate, portable_template, without_bootstrap
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
@@ -19,16 +20,21 @@ _STAGE = "Default"
 
 
 def render(
-    scope: Construct, name: str, resolution: Resolution, sources: Sources, values: Mapping[str, str] | None = None
+    scope: Construct,
+    name: str,
+    resolution: Resolution,
+    sources: Sources,
+    values: Mapping[str, str] | None = None,
+    code: Code = "inline",
 ) -> PortableTemplate:
     """The portable template of a deployment, made in a stage of its own below `scope`.
 
-    values: of parameters, where they are known. Raises InlineCodeError.
+    values: of parameters, where they are known. code: where that of functions stands. Raises InlineCodeError.
     """
     stage = cdk.Stage(scope, _STAGE)
     InferenceStack(stage, name, resolution=resolution, sources=sources, stack_name=name)
     path = _synthesized(stage, name)
-    return portable_template(json.loads(path.read_text()), name, resolution, _assets(path), values or {})
+    return portable_template(json.loads(path.read_text()), name, resolution, _assets(path), values or {}, code)
 
 
 def render_account_settings(scope: Construct) -> PortableTemplate:

@@ -30,6 +30,11 @@ class Interval:
     def is_noise(self) -> bool:
         return self.low <= 1 <= self.high
 
+    @property
+    def is_vague(self) -> bool:
+        """Noise, and what it leaves possible is more than a doubling or less than half."""
+        return self.is_noise and (self.low < 0.5 or self.high > 2)
+
 
 def ratio(
     statistic: Callable[[Sequence[_Item]], float | None],

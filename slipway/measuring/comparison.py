@@ -18,6 +18,7 @@ from slipway.measuring.slo import bracket, parse
 Verdict = Literal["better", "worse", "no difference", "too few answers"]
 _QUESTIONS: tuple[tuple[Metric, int], ...] = (("ttft", 50), ("ttft", 90), ("tpot", 50), ("total", 50), ("total", 90))
 _FEWEST = 10
+_VAGUE_SHARE = 0.25  # of failures: where noise leaves such a difference possible, nothing is known of it
 # Noise alone leads a whole comparison astray in one case of twenty, however many figures it compares.
 _ERROR = 0.05
 _Load = tuple[int | None, float | None]
@@ -192,7 +193,9 @@ def _row(level: Level, figure: str, a: str, b: str, interval: Interval | None, *
     if interval is None:
         return Row(level.name, figure, a, b, "", "too few answers")
     verdict: Verdict = "no difference"
-    if not interval.is_noise:
+    if interval.is_vague:
+        verdict = "too few answers"
+    elif not interval.is_noise:
         verdict = "better" if (interval.ratio < 1) == less_is_better else "worse"
     change = f"x {interval.ratio:.3f} ({interval.low:.3f} to {interval.high:.3f})"
     return Row(level.name, figure, a, b, change, verdict)
@@ -203,7 +206,8 @@ def _failures(a: Level, b: Level, error: float) -> Row:
     (p, low_p, high_p), (q, low_q, high_q) = (_wilson(level, error) for level in (a, b))
     low = q - p - math.hypot(q - low_q, high_p - p)
     high = q - p + math.hypot(high_q - q, p - low_p)
-    verdict: Verdict = "worse" if low > 0 else "better" if high < 0 else "no difference"
+    vague: Verdict = "too few answers" if max(-low, high) > _VAGUE_SHARE else "no difference"
+    verdict: Verdict = "worse" if low > 0 else "better" if high < 0 else vague
     change = f"{100 * (q - p):+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})"
     return Row(a.name, "failed requests", share(p), share(q), change, verdict)
 

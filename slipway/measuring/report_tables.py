@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from slipway.measuring.level import METRICS, Level, levels, open_levels
 from slipway.measuring.percentiles import SHOWN
-from slipway.measuring.results import Results
+from slipway.measuring.results import Results, Start
 from slipway.measuring.shown import NOTHING, dollars, milliseconds, number, seconds, share
 from slipway.measuring.slo import bracket, next_rate, parse
 
@@ -224,10 +224,14 @@ def objective_sentence(results: Results) -> str:
 def _start(results: Results) -> Table | None:
     if results.start is None:
         return None
-    parts = results.start.parts
-    rows = tuple((_PARTS.get(name, name), seconds(each)) for name, each in parts.items())
     title = "Time from zero" if results.start.kind == "zero" else "Start of the deployment"
-    return Table(title, ("Part", "Seconds"), (*rows, ("all of it", seconds(sum(parts.values())))) if rows else ())
+    return Table(title, ("Part", "Seconds"), start_rows(results.start))
+
+
+def start_rows(start: Start) -> tuple[tuple[str, str], ...]:
+    """Each part with its seconds, and their sum; empty where no part is known."""
+    rows = tuple((_PARTS.get(name, name), seconds(each)) for name, each in start.parts.items())
+    return (*rows, ("all of it", seconds(sum(start.parts.values())))) if rows else ()
 
 
 def _run(results: Results) -> Table:

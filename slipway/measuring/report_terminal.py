@@ -4,7 +4,7 @@ from pathlib import Path
 
 from slipway.measuring.level import levels
 from slipway.measuring.percentiles import SHOWN
-from slipway.measuring.report_tables import STAND_IN, name_of, objective_sentence, place, remarks
+from slipway.measuring.report_tables import STAND_IN, name_of, objective_sentence, place, remarks, start_rows
 from slipway.measuring.results import Results
 from slipway.measuring.shown import milliseconds, number
 from slipway.table import print_table
@@ -30,7 +30,10 @@ def show(results: Results, page: Path) -> None:
         for level in levels(results)
     ]
     heading = (f"LOAD{mark}", "ANSWERED", "TTFT P50 MS", *percentiles, "TOKENS/S")
-    print_table(heading, rows, right=heading[1:])
+    if results.start and results.start.kind == "zero":
+        print_table((f"FROM ZERO{mark}", "SECONDS"), start_rows(results.start), right=("SECONDS",))
+    if rows:
+        print_table(heading, rows, right=heading[1:])
     if results.slo:
         print(objective_sentence(results))
     print(f"report {page}")

@@ -59,6 +59,16 @@ def test_every_report_is_readable_and_narrow_enough(read_report: Callable[..., P
         assert violations(page) == []
 
 
+def test_plots_have_one_size_however_many_there_are(read_report: Callable[..., Page]) -> None:
+    """Whole answers have no time to the first token, so that their report has a plot less."""
+    widths = []
+    for measured in (results(streamed(1, 40, clients=1)), RUNS["one load"]):
+        plots = read_report(measured, viewport={"width": 1400, "height": 900}).locator("figure")
+        widths.append([box["width"] for each in plots.all() if (box := each.bounding_box())])
+    assert [len(each) for each in widths] == [3, 2]
+    assert len({width for each in widths for width in each}) == 1
+
+
 def test_a_name_stays_a_name(read_report: Callable[..., Page]) -> None:
     page = read_report(RUNS["evil"], bypass_csp=True)  # so that the policy is not what stops it
     expect(page).to_have_title(f"{EVIL}: load test")

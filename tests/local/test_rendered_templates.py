@@ -1,4 +1,4 @@
-"""A rendered template, deployed as it is: functions from the code in it, an archive from the bucket of the region."""
+"""A rendered template, deployed as it is: functions from the code in it or an archive, archives from a bucket."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,17 +12,17 @@ from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
-from support.small_stacks import REGION
+from support.small_stacks import REGION, delete
 
 NAME, PREFIX = "opt-30b", "shared-archives"
 BUCKET = f"{PREFIX}-{REGION}"
 
 
-@pytest.fixture(scope="module")
-def template(stacks: dict[str, Stack]) -> PortableTemplate:
+@pytest.fixture(scope="module", params=["inline", "archive"])
+def template(stacks: dict[str, Stack], request: pytest.FixtureRequest) -> PortableTemplate:
     resolution, _ = load(ROOT / "deployments" / f"{NAME}.yaml", handler_folders(ROOT / "model_src"))
     assets = {asset.object_key: asset.source for asset in stacks[NAME].assets}
-    return portable_template(stacks[NAME].template, NAME, resolution, assets, {})
+    return portable_template(stacks[NAME].template, NAME, resolution, assets, {}, request.param)
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +71,6 @@ def test_an_endpoint_with_an_own_handler_comes_with_its_parameter(
     assert api.call("GET", "jobs")[2]["jobs"] == []
     api = deployed(cloud, "update_stack", own | {"DeployEndpoint": "true"})
     assert api.call("POST", "generate", body)[0] == 200
+    job = api.call("POST", "jobs", body)[2]["id"]
+    wait_for(lambda: api.call("GET", f"jobs/{job}")[2]["status"] == "succeeded" or None, "the end of a job")
+    delete(cloud, NAME)

@@ -1,25 +1,30 @@
-"""Templates without assets: the functions' code in Mappings, archives in a bucket of each region."""
+"""Templates without assets: the functions' code in Mappings or as archives, archives in a bucket of each region."""
 
 import hashlib
 import io
 import json
+import os
+import re
+import subprocess
+import sys
 import zipfile
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from llm_hosting.portable.code import InlineTemplate, with_inline_code
-from llm_hosting.portable.index_file import index_file
+from llm_hosting.portable.code import Code, TemplateWithoutAssets, without_assets
 from local_cloud.assembly import ROOT, Stack
+from support.inline_code import index_of
 from support.known_deployments import SHIPPED, VARIANTS
 from support.template_parts import Template, all_of, resources
 
-INFERENCE = index_file(ROOT / "lambda_src", "inference_api.handlers.")
+MOST_BYTES_INLINE = 4 * 2**20  # of Code.ZipFile
 
 
-def inline(stack: Stack) -> InlineTemplate:
-    return with_inline_code(stack.template, {asset.object_key: asset.source for asset in stack.assets})
+def inline(stack: Stack, code: Code = "inline") -> TemplateWithoutAssets:
+    return without_assets(stack.template, {asset.object_key: asset.source for asset in stack.assets}, code)
 
 
 def without_code(template: Template) -> Template:
@@ -55,22 +60,78 @@ def test_no_asset_is_left_and_all_else_stays(stacks: dict[str, Stack], name: str
 def test_a_template_of_one_region_is_refused_as_its_bucket_is(stacks: dict[str, Stack]) -> None:
     text = json.dumps(stacks["opt-30b"].template).replace("AccountId}-${AWS::Region}", "AccountId}-eu-west-1")
     with pytest.raises(AssertionError, match="without a region"):
-        with_inline_code(json.loads(text), {})
+        without_assets(json.loads(text), {}, "inline")
 
 
-@pytest.mark.parametrize("name", ["qwen3-4b", "qwen3-4b-async", "gpt2-ec2", "playground"])
-def test_every_function_names_its_handler_in_the_one_text_of_its_package(stacks: dict[str, Stack], name: str) -> None:
+FORMS = ["qwen3-4b", "qwen3-4b-async", "gpt2-ec2", "playground", "jobs-off"]
+
+IMPORT_ALL = """
+import importlib, json, sys
+index = importlib.import_module("index")
+handler = getattr(index, sys.argv[1])
+modules = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in index.FILES
+           if name.endswith(".py")]
+for module in modules:
+    importlib.import_module(module)
+own = [each for each in sys.modules if each.partition(".")[0] in ("inference_api", "serve")]
+print(json.dumps([callable(handler), sorted(modules) == sorted(own), list(index.FILES)]))
+"""
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_function_has_the_modules_that_it_imports_and_starts_with_them_alone(
+    stacks: dict[str, Stack], tmp_path: Path, name: str
+) -> None:
     before, (content, _) = stacks[name].template, inline(stacks[name])
-    code = content["Mappings"]["Code"]
-    assert code["inferenceapi"] == {"source": INFERENCE}
+    shipped = {path.relative_to(ROOT / "lambda_src").as_posix() for path in (ROOT / "lambda_src").rglob("*.py")}
+    for logical_id, each in before["Resources"].items():
+        if each["Type"] != "AWS::Lambda::Function":
+            continue
+        function = content["Resources"][logical_id]["Properties"]
+        handler = each["Properties"]["Handler"].split(".")[-2]
+        assert function["Handler"] == f"index.{handler}"
+        folder = tmp_path / handler
+        folder.mkdir()
+        (folder / "index.py").write_text(text := index_of(content, function))
+        assert len(text) < MOST_BYTES_INLINE
+        variables = {key: value for key, value in function["Environment"]["Variables"].items() if "{" in str(value)}
+        run = subprocess.run(
+            [sys.executable, "-c", IMPORT_ALL, handler],
+            cwd=folder,
+            env={"PATH": os.environ["PATH"], **{k: v for k, v in variables.items() if isinstance(v, str)}},
+            capture_output=True,
+            text=True,
+        )
+        assert run.returncode == 0, run.stderr
+        starts, only_its_own, files = json.loads(run.stdout)
+        assert starts
+        assert only_its_own, handler
+        if handler != "serve":
+            assert set(files) < shipped, "none has them all"
+
+
+def test_no_value_of_a_mapping_is_large_and_none_stands_twice(stacks: dict[str, Stack]) -> None:
+    for name in FORMS:
+        values = [text for part in inline(stacks[name]).content["Mappings"]["Code"].values() for text in part.values()]
+        assert max(map(len, values)) < 130_000
+        files = re.findall(r"^FILES\[(.*?)\] = ", "".join(values), re.MULTILINE)
+        assert len(files) == len(set(files)) > 20
+
+
+@pytest.mark.parametrize("name", ["qwen3-4b", "playground", "gpt2-ec2"])
+def test_archives_hold_the_code_that_the_functions_have_in_a_deploy_of_the_cdk(
+    stacks: dict[str, Stack], name: str
+) -> None:
+    before, (content, archives) = stacks[name].template, inline(stacks[name], "archive")
+    assert "Code" not in content.get("Mappings", {})
     for logical_id, each in before["Resources"].items():
         if each["Type"] == "AWS::Lambda::Function":
-            function = content["Resources"][logical_id]["Properties"]
-            *package, handler, _ = each["Properties"]["Handler"].split(".")
-            entry = "inferenceapi" if package else "playground"
-            assert function["Handler"] == f"index.{handler}"
-            assert function["Code"] == {"ZipFile": {"Fn::FindInMap": ["Code", entry, "source"]}}
-            assert f'\nFILES["{"/".join([*package, handler])}.py"] = ' in code[entry]["source"]
+            function, key = content["Resources"][logical_id]["Properties"], each["Properties"]["Code"]["S3Key"]
+            bucket = {"Fn::Sub": "${ArchiveBucketPrefix}-${AWS::Region}"}
+            assert function["Code"] == {"S3Bucket": bucket, "S3Key": key}
+            assert function["Handler"] == each["Properties"]["Handler"]
+            *package, handler, _ = function["Handler"].split(".")
+            assert f"{'/'.join([*package, handler])}.py" in zipfile.ZipFile(io.BytesIO(archives[key])).namelist()
 
 
 def test_the_archive_of_a_handler_keeps_its_key_and_its_bytes(stacks: dict[str, Stack]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import requests
 
-from llm_hosting.portable.code import with_inline_code
+from llm_hosting.portable.code import without_assets
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port
@@ -60,7 +60,7 @@ def reads(
     def change(template: Template) -> None:
         change_what_is_read_late(template, stacks["pools"].template)
         assets = {each.object_key: each.source for each in stacks["scaled"].assets}
-        template.update(with_inline_code(template, assets).content)
+        template.update(without_assets(template, assets, "inline").content)
 
     update(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change, "scaled"))
     assert clients["scaled"].call("GET", "/endpoint")[0] == 200, "the code in the template answers"

@@ -1,58 +1,82 @@
-"""Assets out of a template: the functions' code inline and once, archives in a bucket of each region."""
+"""Assets out of a template: the functions' code inline, or with all else as archives in a bucket of each region."""
 
 import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..archive import zipped
-from .index_file import index_file
+from .import_closure import Files, import_closure
+from .index_file import BEGINNING, files_below, package_line, text_of
 from .places import Template
 
 ARCHIVE_BUCKET_PREFIX = "ArchiveBucketPrefix"  # a parameter of the portable template
 _ASSET_BUCKET = re.compile(r"cdk-[a-z0-9]+-assets-\$\{AWS::AccountId\}-\$\{AWS::Region\}")
 _ARCHIVE_BUCKET = f"${{{ARCHIVE_BUCKET_PREFIX}}}-${{AWS::Region}}"
-_NO_PACKAGE = "playground"  # its module lies beside the files that it serves
+
+Code = Literal["inline", "archive"]
 
 
-class InlineTemplate(NamedTuple):
+class TemplateWithoutAssets(NamedTuple):
     """archives: the bytes of the objects that the archive buckets must hold, by key."""
 
     content: Template
     archives: dict[str, bytes]
 
 
-def with_inline_code(template: Template, assets: Mapping[str, Path]) -> InlineTemplate:
+def without_assets(template: Template, assets: Mapping[str, Path], code: Code) -> TemplateWithoutAssets:
     """assets: the files and folders of the cloud assembly by the object keys that the template names.
 
-    Functions get their code from `Mappings.Code`. What else names an asset gets the bucket
+    code: that of functions; inline it is put together from `Mappings.Code`. What else names an asset gets the bucket
     `<ArchiveBucketPrefix>-<region>`; the parameter is the caller's to declare where there are archives. Raises
     InlineCodeError.
     """
     # The bucket of assets is always named in an Fn::Sub, which takes the parameter as well.
     content = json.loads(_ASSET_BUCKET.sub(_ARCHIVE_BUCKET, json.dumps(template)))
-    codes: dict[str, str] = {}
-    for resource in content["Resources"].values():
-        if resource["Type"] == "AWS::Lambda::Function" and resource["Properties"]["Code"].get("S3Key") in assets:
-            _inline(resource["Properties"], assets, codes)
-    if codes:
-        sources = {entry: {"source": text} for entry, text in sorted(codes.items())}
-        content["Mappings"] = content.get("Mappings", {}) | {"Code": sources}
+    if code == "inline":
+        functions = [each["Properties"] for each in content["Resources"].values() if _has_asset(each, assets)]
+        for key in sorted({each["Code"]["S3Key"] for each in functions}):
+            of_folder = [each for each in functions if each["Code"].get("S3Key") == key]
+            mapping = content.setdefault("Mappings", {}).setdefault("Code", {"start": {"source": BEGINNING}})
+            mapping.update(_put_inline(of_folder, files_below(assets[key])))
     text = json.dumps(content["Resources"])
     assert not re.search("cdk-[a-z0-9]+-assets-", text), "the template is synthesized without a region"
-    return InlineTemplate(content, {key: _read(path) for key, path in assets.items() if key in text})
+    return TemplateWithoutAssets(content, {key: _read(path) for key, path in assets.items() if key in text})
 
 
-def _inline(function: dict[str, Any], assets: Mapping[str, Path], codes: dict[str, str]) -> None:
-    module, _, attribute = function["Handler"].rpartition(".")
-    package, dot, name = module.rpartition(".")
-    assert attribute == "handler", f"{function['Handler']}: inline, a function is named `handler`"
-    entry = package.partition(".")[0].replace("_", "") or _NO_PACKAGE  # CloudFormation takes letters and digits only
-    if entry not in codes:
-        codes[entry] = index_file(assets[function["Code"]["S3Key"]], f"{package}{dot}")
-    function["Code"] = {"ZipFile": {"Fn::FindInMap": ["Code", entry, "source"]}}
-    function["Handler"] = f"index.{name}"
+def _has_asset(resource: dict[str, Any], assets: Mapping[str, Path]) -> bool:
+    return resource["Type"] == "AWS::Lambda::Function" and resource["Properties"]["Code"].get("S3Key") in assets
+
+
+def _put_inline(functions: list[dict[str, Any]], files: Files) -> dict[str, dict[str, str]]:
+    """Give each function the files that it needs; their texts, by the functions that share them and by folder."""
+    needed = {each["Handler"]: import_closure(each["Handler"].rpartition(".")[0], files) for each in functions}
+    parts: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for path in sorted(frozenset[str]().union(*needed.values())):
+        users = tuple(handler for handler, paths in needed.items() if path in paths)
+        folder = re.sub("[^A-Za-z0-9]", "", path.rpartition("/")[0])  # all that names in mappings may hold
+        parts.setdefault((users, folder or "root"), []).append(path)
+    for each in functions:
+        *package, name, attribute = each["Handler"].split(".")
+        assert attribute == "handler", f"{each['Handler']}: inline, a function is named `handler`"
+        start = [_found("start", "source"), package_line("".join(f"{part}." for part in package))]
+        own = [_found(_name(users), folder) for users, folder in parts if each["Handler"] in users]
+        each["Code"] = {"ZipFile": {"Fn::Join": ["", [*start, *own]]}}
+        each["Handler"] = f"index.{name}"
+    texts: dict[str, dict[str, str]] = {}
+    for (users, folder), paths in parts.items():
+        texts.setdefault(_name(users), {})[folder] = text_of(files, paths)
+    return texts
+
+
+def _found(*keys: str) -> dict[str, Any]:
+    return {"Fn::FindInMap": ["Code", *keys]}
+
+
+def _name(handlers: tuple[str, ...]) -> str:
+    """`GeneratePollJob` for the two."""
+    return "".join(each.split(".")[-2].title().replace("_", "") for each in handlers)
 
 
 def _read(path: Path) -> bytes:

@@ -1,25 +1,34 @@
-"""A folder of source -> the text of one index.py that holds every file of it as readable text."""
+"""Files of a folder -> the text of one index.py that holds each as readable text."""
 
 import ast
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-_BEGINNING = Path(__file__).with_name("inline_modules.py")
+BEGINNING = Path(__file__).with_name("inline_modules.py").read_text()
 
 
 class InlineCodeError(ValueError):
     """A file that can't stand in a template as it is; the message names the file, the place and the fix."""
 
 
-def index_file(folder: Path, handlers: str) -> str:
-    """handlers: package of the modules that hold a `handler`, with a dot after it, or "". Raises InlineCodeError."""
+def files_below(folder: Path) -> dict[str, bytes]:
+    """By path. Raises InlineCodeError for a module in a folder that is no package."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     for name in files:
         _check_packages(name, files)
-    texts = [f"\nFILES[{json.dumps(name)}] = {_literal(name, content)}\n" for name, content in files.items()]
-    return "".join([_BEGINNING.read_text(), f"\nHANDLERS = {json.dumps(handlers)}\n", *texts])
+    return files
+
+
+def package_line(handlers: str) -> str:
+    """The line after BEGINNING. handlers: package of the modules that hold a `handler`, with a dot after it, or ""."""
+    return f"\nHANDLERS = {json.dumps(handlers)}\n"
+
+
+def text_of(files: Mapping[str, bytes], names: Iterable[str]) -> str:
+    """The lines that hold these files; they stand after BEGINNING in any order. Raises InlineCodeError."""
+    return "\n".join(f"FILES[{json.dumps(name)}] = {_literal(name, files[name])}\n" for name in names)
 
 
 def _literal(name: str, content: bytes) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from ..resolution import Resolution
-from .code import with_inline_code
+from .code import Code, without_assets
 from .names import with_own_name
 from .own_image import in_region_of_stack
 from .parameters import archive_parameter, parameters_of
@@ -44,13 +44,19 @@ class PortableTemplate:
 
 
 def portable_template(
-    template: Template, name: str, resolution: Resolution, assets: Mapping[str, Path], values: Mapping[str, str]
+    template: Template,
+    name: str,
+    resolution: Resolution,
+    assets: Mapping[str, Path],
+    values: Mapping[str, str],
+    code: Code = "inline",
 ) -> PortableTemplate:
     """template: the CDK's, of a deployment of that name, for every region. assets: files and folders by object key.
 
-    values: of parameters, where they are known: some ids hold a hash of them. Raises InlineCodeError.
+    values: of parameters, where they are known: some ids hold a hash of them. code: where that of functions stands.
+    Raises InlineCodeError.
     """
-    content, archives = with_inline_code(without_bootstrap(template), assets)
+    content, archives = without_assets(without_bootstrap(template), assets, code)
     content["Resources"] = with_own_name(content["Resources"], name)
     content["Outputs"] = with_own_name(content["Outputs"], name)
     in_region_of_stack(content, resolution.image)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from llm_hosting.portable.index_file import index_file
 from local_cloud.assembly import ROOT
+from support.inline_code import index_file
 
 PREFIX = "/2018-06-01/runtime"
 # awslambdaric 4.2.2, bootstrap.run: the handler is imported before the first event is asked for, and what is raised on

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from llm_hosting.portable.index_file import InlineCodeError, index_file
+from llm_hosting.portable.index_file import InlineCodeError
 from local_cloud.assembly import ROOT
+from support.inline_code import index_file
 
 FUNCTIONS, PAGE = ROOT / "lambda_src", ROOT / "playground"
 HANDLERS = sorted(path.stem for path in (FUNCTIONS / "inference_api" / "handlers").glob("[a-z]*.py"))

@@ -107,6 +107,20 @@ def test_few_answers_allow_no_verdict() -> None:
     assert {row.verdict for row in rows} == {"too few answers"}
 
 
+def test_noise_that_leaves_a_doubling_possible_is_no_verdict() -> None:
+    """Two rounds that differ by a factor of thirty in each run say nothing of what the runs have in common."""
+    a, b = (results(load([first] * 10), load([second] * 10)) for first, second in ((0.1, 3.0), (3.0, 0.1)))
+    rows = compare(a, b).rows
+    assert all(re.match(r"x 1\.000 \(0\.00", row.change) for row in rows)
+    assert {row.verdict for row in rows} == {"too few answers"}
+
+
+def test_a_few_failures_of_few_requests_are_no_verdict() -> None:
+    a, b = (results(streamed(1, 20, clients=1, failing=each)) for each in (0, 10))
+    (row,) = [row for row in compare(a, b).rows if row.figure == "failed requests"]
+    assert (row.a, row.b, row.verdict) == ("0 %", "10 %", "too few answers")
+
+
 def test_a_run_without_an_answer_is_compared_by_its_failures() -> None:
     (row,) = compare(BEFORE, results(streamed(1, 50, clients=4, failing=1))).rows
     assert (row.figure, row.b, row.verdict) == ("failed requests", "100 %", "worse")

@@ -218,3 +218,13 @@ def test_the_terminal_shows_the_results_and_names_the_stand_in(
     assert re.search(r"4 clients +18 of 20 +1\d\d +1,\d{3} +\d,\d{3} +\d,\d{3} +\d{3}\n", printed)
     show(replace(measured, stand_in=False), tmp_path / "report.html")
     assert "stand-in" not in capsys.readouterr().out.lower()
+
+
+def test_the_terminal_shows_the_start_that_was_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = {"capacity": 120.0, "load": 41.7, "first_answer": 2.1}
+    show(results(streamed(1, 20, clients=4), start=Start("zero", parts)), tmp_path / "report.html")
+    printed = capsys.readouterr().out
+    assert re.search(r"FROM ZERO +SECONDS\nuntil there is an instance +120\.0\n", printed)
+    assert re.search(r"all of it +163\.8\nLOAD ", printed)
+    show(results(streamed(1, 20, clients=4), start=Start("deploy", parts)), tmp_path / "report.html")
+    assert "SECONDS" not in capsys.readouterr().out

@@ -1,0 +1,27 @@
+"""The code of functions as it stands in a portable template."""
+
+from pathlib import Path
+from typing import Any
+
+from llm_hosting.portable.index_file import BEGINNING, files_below, package_line, text_of
+from support.template_parts import Template
+
+
+def index_file(folder: Path, handlers: str) -> str:
+    """An index.py with every file of a folder."""
+    files = files_below(folder)
+    return BEGINNING + package_line(handlers) + text_of(files, files)
+
+
+def index_of(template: Template, function: dict[str, Any]) -> str:
+    """A function's index.py, put together as CloudFormation does. function: its properties."""
+    separator, parts = function["Code"]["ZipFile"]["Fn::Join"]
+    return str(separator.join(part if isinstance(part, str) else _found(template, *_keys(part)) for part in parts))
+
+
+def _keys(part: dict[str, list[str]]) -> list[str]:
+    return part["Fn::FindInMap"]
+
+
+def _found(template: Template, mapping: str, first: str, second: str) -> str:
+    return str(template["Mappings"][mapping][first][second])
