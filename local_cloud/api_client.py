@@ -97,9 +97,8 @@ def connect(
     stack's account; None = the cloud's.
     """
     deployer = deployer or cloud.deployer
-    host, path = urlsplit(outputs["ApiUrl"])[1:3]
-    api_id = host.partition(".")[0]
-    url = f"{cloud.url}/_aws/execute-api/{api_id}{path}"
+    url = outputs["ApiUrl"]
+    api_id = urlsplit(url).path.split("/")[3]
     if key_id := outputs.get("ApiKeyId"):
         gateway = cloud.client("apigateway", region=region, credentials=deployer)
         return ApiClient(url, region, api_key=gateway.get_api_key(apiKey=key_id, includeValue=True)["value"])

@@ -122,6 +122,12 @@ class LocalCloud:
         body = json.dumps({"seconds": seconds}).encode()
         urllib.request.urlopen(f"{self.url}/_slipway/clock", body, timeout=300).close()
 
+    def watches(self) -> dict[str, int]:
+        """Seconds for which the alarms of an update are still watched, by the endpoint's name."""
+        with urllib.request.urlopen(f"{self.url}/_slipway/watches", timeout=30) as answer:
+            found: dict[str, int] = json.load(answer)
+        return found
+
     def check_alive(self) -> None:
         """Raises LocalCloudError when the emulator has ended."""
         if (code := self._process.poll()) is None:

@@ -4,8 +4,17 @@ import os
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 Clients = Callable[[str], Any]  # a boto3 client by the name of its service
+
+_LOOPBACK = ("127.0.0.1", "localhost")
+
+
+def local_cloud(clients: Clients) -> str | None:
+    """The URL at which the local cloud answers in place of AWS; None on AWS."""
+    url = str(clients("cloudformation").meta.endpoint_url)
+    return url if urlsplit(url).hostname in _LOOPBACK else None
 
 
 def clients_in(region: str | None) -> Clients:

@@ -8,17 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting import DESCRIPTION_PREFIX
 from llm_hosting.preflight.nearest import nearest
-from slipway.aws_clients import Clients, clients_in
+from slipway.aws_clients import Clients, clients_in, local_cloud
 from slipway.aws_errors import sentence
 
 _LOG_GROUP = re.compile(r"(?:/aws/sagemaker/Endpoints|/slipway/machines)/(.+)")
-_LOOPBACK = ("127.0.0.1", "localhost")
 
 
 class UnknownStackError(Exception):
@@ -53,12 +51,17 @@ class DeployedStack:
 
     @property
     def api_url(self) -> str | None:
-        """Ends in a slash; None = there is no API. The local cloud answers for every API at its own address."""
-        url = self.outputs.get("ApiUrl")
-        aws, api = urlsplit(self.clients("apigateway").meta.endpoint_url), urlsplit(url or "")
-        if url is None or aws.hostname not in _LOOPBACK:
-            return url
-        return f"{aws.scheme}://{aws.netloc}/_aws/execute-api/{str(api.hostname).partition('.')[0]}{api.path}"
+        """Ends in a slash; None = there is no API."""
+        return self.outputs.get("ApiUrl")
+
+    @property
+    def local_cloud(self) -> str | None:
+        """Where the local cloud is that holds the stack; None = AWS holds it."""
+        return local_cloud(self.clients)
+
+    def price(self, words: str) -> str:
+        """The words for what runs; on the local cloud nothing is spent."""
+        return f"on AWS {words}" if self.local_cloud else words
 
     @property
     def account(self) -> str:

@@ -4,7 +4,7 @@ import json
 import sys
 from typing import Any
 
-from slipway.aws_clients import clients_in
+from slipway.aws_clients import clients_in, local_cloud
 from slipway.deployed_stack import DeployedStack, asking_aws, deployed_stacks
 from slipway.hosting.hosting import hosting_of
 from slipway.table import print_table
@@ -24,6 +24,8 @@ def _list(region: str | None, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps(found, indent=2))
         return 0
+    if here := local_cloud(clients):
+        print(f"The local cloud at {here}: nothing is spent here, and the prices are those of AWS.", file=sys.stderr)
     if not found:
         print(f"Slipway has deployed nothing in {clients('sts').meta.region_name}.", file=sys.stderr)
         return 0

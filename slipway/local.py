@@ -59,7 +59,7 @@ def run(deployment: str, port: int, clock_speed: float, weights: Path | None = N
         with LocalCloud(
             port=port, clock_speed=clock_speed, weights=weights
         ) as cloud:  # starts while the app synthesizes
-            print(*describe(stack_name(path), resolution, findings), sep="\n", file=sys.stderr)
+            print(*describe(stack_name(path), resolution, findings, is_local=True), sep="\n", file=sys.stderr)
             progress(f"synthesizing {deployment}")
             stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, deployment]))
             region = next(stack.region for stack in stacks if stack.name != ACCOUNT_SETTINGS)
@@ -198,12 +198,25 @@ def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:
 
 def _stay(cloud: LocalCloud) -> None:
     """Until Ctrl-C, the end of the emulator, or the end of the `make` that called."""
-    parent = os.getppid()
+    parent, told = os.getppid(), set[str]()
     while True:
         cloud.check_alive()
         if "MAKELEVEL" in os.environ and os.getppid() != parent:
             raise KeyboardInterrupt
+        watches = cloud.watches()
+        for name in watches.keys() - told:
+            _tell_of_watch(cloud, name, watches[name])
+        told = set(watches)
         time.sleep(0.5)
+
+
+def _tell_of_watch(cloud: LocalCloud, name: str, seconds: int) -> None:
+    put_forward = f"""curl -X POST {cloud.url}/_slipway/clock -d '{{"seconds": {seconds}}}'"""
+    print(
+        f"\n{name} is updated: as on AWS, its alarms are watched for {seconds} s with old and new instances.",
+        f"To skip it:\n{put_forward}",
+        flush=True,
+    )
 
 
 def _interrupt(*_: object) -> None:

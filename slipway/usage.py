@@ -77,6 +77,8 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _cost(stack: DeployedStack, month: datetime) -> tuple[float | None, str]:
     """USD of the month until now, None = not known; and what that assumes."""
+    if stack.local_cloud:
+        return None, "nothing is spent on the local cloud; give an amount with --usd"
     price = hosting_of(stack).state()["usd_per_hour"]
     if not price:
         return None, "nothing runs now, or its price is not known; give the bill's amount with --usd"

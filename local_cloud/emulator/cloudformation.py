@@ -16,7 +16,10 @@ _provisioners = ministack.internals(
     "_RESOURCE_HANDLERS",
     "_STACK_TAG_PROPERTY",
 )
-_stacks = ministack.internals("ministack.services.cloudformation.stacks", "_runs_on_worker_thread", "now_iso")
+_package = ministack.internals("ministack.services.cloudformation", "_stacks")
+_stacks = ministack.internals(
+    "ministack.services.cloudformation.stacks", "_add_event", "_runs_on_worker_thread", "now_iso"
+)
 
 Properties = dict[str, Any]
 Provisioned = tuple[str, dict[str, Any]]
@@ -145,6 +148,15 @@ def _refuse_incomplete(name: str, properties: Properties) -> None:
     missing = [each for each in api_requests.problems(name, properties) if "Missing required parameter" in each]
     if missing:
         raise ValueError(f"{'; '.join(missing)}.")
+
+
+def tell(stack_name: str, physical_id: str, text: str) -> None:
+    """Say in the events of a stack what the update of a resource waits for."""
+    stack = _package._stacks[stack_name]
+    for logical_id, each in stack["_resources"].items():
+        if each.get("PhysicalResourceId") == physical_id:
+            named = (stack["StackId"], stack_name, logical_id, each["ResourceType"])
+            _stacks._add_event(*named, "UPDATE_IN_PROGRESS", text, physical_id)
 
 
 def generate_unique_names(name: str) -> None:

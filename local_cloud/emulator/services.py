@@ -12,6 +12,7 @@ from local_cloud.emulator import (
     iam,
     lambda_,
     logs,
+    own_addresses,
     s3,
     servicequotas,
     signatures,
@@ -35,6 +36,7 @@ def install(emulator_only: tuple[str, ...]) -> None:
     for module in (
         iam,
         signatures,
+        own_addresses,
         change_sets,
         conditions,
         apigateway,

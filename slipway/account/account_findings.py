@@ -21,6 +21,7 @@ from slipway.account.scaling_role import scaling_role
 from slipway.account.volume_key import volume_key
 from slipway.account.vpc_quota import vpc_quota
 from slipway.account.weights_in_bucket import weights_in_bucket
+from slipway.aws_clients import local_cloud
 from slipway.aws_errors import sentence
 
 # Each has its line in NOT_CHECKED (preflight/report.py); one that not every deployment needs has its row in `is_used`.
@@ -43,7 +44,9 @@ CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = 
 def add_account_findings(deployment: Deployment, report: Report, account: Account) -> Report:
     """The report with the findings of every check that concerns the deployment."""
     try:
-        report = replace(report, account=f"{account.id} in {account.region}, as {account.caller}")
+        identity = f"{account.id} in {account.region}, as {account.caller}"
+        here = local_cloud(account.clients)
+        report = replace(report, account=f"{identity}, on the local cloud at {here}" if here else identity)
     except (BotoCoreError, ClientError) as error:  # without credentials nothing else can be asked
         return _with(report, [_unasked("account", error)])
     asked = [check for check in CHECKS if is_used(check, deployment)]

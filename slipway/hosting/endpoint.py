@@ -79,8 +79,10 @@ class Endpoint:
     def cost(self, state: dict[str, Any]) -> str:
         count, types = state["instances"], state["instances"]["types"]
         prices = [instances()[name].price(number, number) for name, number in types.items() if name in instances()]
+        if not count["current"]:
+            return "no instance runs"
         running = " and ".join(filter(None, prices)) or "not known"
-        return f"{running} for the instances that run now" if count["current"] else "no instance runs"
+        return self._stack.price(f"{running} for the instances that run now")
 
     def lines(self, state: dict[str, Any]) -> Iterator[tuple[str, str]]:
         endpoint, count = state["endpoint"], state["instances"]

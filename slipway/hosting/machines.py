@@ -93,9 +93,11 @@ class Machines:
     def cost(self, state: dict[str, Any]) -> str:
         awake, price, disks = self.running.total(), state["usd_per_hour"], state["disks_in_gb"]
         rate = "not known" if price is None else f"about {price:.2f} USD an hour"
-        running = f"{rate} for {awake} that run{'s' if awake == 1 else ''} now" if awake else "no machine runs"
+        running = f"{rate} for {awake} that run{'s' if awake == 1 else ''} now"
         asleep = f"{disks} GB of disk, about {state['usd_per_month_asleep']:.2f} USD a month"
-        return f"{running}; {asleep}" if disks else running
+        costs = "; ".join([running] * bool(awake) + [asleep] * bool(disks))
+        told = self._stack.price(costs) if costs else ""
+        return told if awake else "; ".join(filter(None, ("no machine runs", told)))
 
     def lines(self, state: dict[str, Any]) -> Iterator[tuple[str, str]]:
         now = time.time()

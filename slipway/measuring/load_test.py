@@ -12,7 +12,6 @@ from importlib.metadata import version
 from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -31,7 +30,6 @@ from slipway.measuring.results import Load, Results
 from slipway.measuring.routes import route_of
 
 BY_HAND = "Ctrl-C"
-_LOOPBACK = ("127.0.0.1", "localhost")
 _MOST_CLIENTS, _MOST_LOADS_OF_SEARCH = 512, 24
 _FEWEST_REQUESTS_OF_SEARCH = 10  # in each load: fewer tell nothing of a percentile
 
@@ -93,7 +91,6 @@ class LoadTest:
     def _empty(self, stack: DeployedStack, resolution: Resolution, started: datetime) -> Results:
         container = resolution.container
         placement, usd_per_hour = _hardware(stack, resolution)
-        is_stand_in = urlsplit(stack.clients("apigateway").meta.endpoint_url).hostname in _LOOPBACK
         return Results(
             deployment=stack.name,
             model=resolution.deployment.model.id,
@@ -103,7 +100,7 @@ class LoadTest:
             degree=placement.degree,
             batch=1,
             route=self.route.name,
-            stand_in=is_stand_in,
+            stand_in=bool(stack.local_cloud),
             started_at=started.isoformat(timespec="seconds"),
             seed=self._options.seed,
             prompt_tokens=self._prompts.prompt_tokens,
@@ -111,7 +108,7 @@ class LoadTest:
             loads=(),
             usd_per_hour=usd_per_hour,
             versions=_versions(),
-            region=None if is_stand_in else stack.region,
+            region=None if stack.local_cloud else stack.region,
             prompts=self._prompts.origin,
             context=container.context,
             commit=container.lock.commit if container.lock else None,

@@ -94,8 +94,8 @@ def _key_figures(results: Results, answered: list[Level]) -> Iterator[tuple[str,
     least, most = answered[0], max(answered, key=lambda level: level.token_rate or 0)
     yield "P50 of a whole answer", f"{milliseconds(least.percentile('total', 50))} ms", f"at {least.name}"
     yield "Output tokens/s", number(most.token_rate), f"most, at {most.name}"
-    if results.start:
-        yield "Time to load", f"{seconds(results.start.parts.get('load'))} s", "the model, into memory"
+    if results.start and "load" in results.start.parts:
+        yield "Time to load", f"{seconds(results.start.parts['load'])} s", "the model, into memory"
     if not results.stand_in:
         rate = all_tokens_rate(most)
         yield "USD per million tokens", dollars(usd_per_million(results, rate)), f"in + out, at {most.name}"

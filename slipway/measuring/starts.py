@@ -17,6 +17,7 @@ from slipway.measuring.results import Start
 from slipway.measuring.routes import body_of
 
 _EVERY_IN_SECONDS = 2.0
+_LOAD_AND_REST = "load, switch, end of the old instances"
 _MOST_STREAMS = 100  # of one FilterLogEvents
 # What vLLM and Slipway's own handlers write after they have fetched the weights themselves.
 _FETCHED = re.compile(r"(?:Time spent downloading weights for \S+:|\bdownloaded in) ([\d.]+) s")
@@ -78,7 +79,14 @@ def of_deploy(stack: DeployedStack) -> Start | None:
     begin = min(at.values())
     streams = _streams(stack, begin)
     log = _log(stack, begin, ready, streams) if streams else None
-    return Start("deploy", _parts(stack, log, begin, ready - begin)) if log else None
+    if log is None:
+        return None
+    watch = 0.0 if "CREATE_COMPLETE" in at else _watch(stack)
+    parts = _parts(stack, log, begin, ready - begin - watch)
+    if "UPDATE_COMPLETE" in at:  # which says when the old instances were gone: when the new ones served, nothing does
+        parts[_LOAD_AND_REST] = parts.pop("load")
+        parts |= {"watch of the alarms": round(watch, 1)} if watch else {}
+    return Start("deploy", parts)
 
 
 def _status(api: DeployedApi) -> str:
@@ -95,6 +103,12 @@ def _parts(stack: DeployedStack, log: _Log | None, begin: float, ready: float) -
     fetched = min(log.weights, ready - before)
     parts = {name: before, **({"weights": fetched} if fetched else {}), "load": ready - before - fetched}
     return {name: round(value, 1) for name, value in parts.items()}
+
+
+def _watch(stack: DeployedStack) -> float:
+    """Seconds for which SageMaker watched the alarms of the last update; 0 = it had no such wait."""
+    policy = ((stack.endpoint or {}).get("LastDeploymentConfig") or {}).get("BlueGreenUpdatePolicy") or {}
+    return float(policy.get("TerminationWaitInSeconds", 0))
 
 
 def _last_change(stack: DeployedStack) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 import requests
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 
 from local_cloud.api_client import ApiClient
 from local_cloud.cloud import LocalCloud
@@ -78,6 +81,16 @@ def test_the_endpoint_describes_itself(apis: Apis, name: str) -> None:
     assert answer["name"].startswith(f"{name}-")
     assert answer["invocation_url"].endswith(f"/endpoints/{answer['name']}/invocations")
     assert "x-request-id" in headers
+
+
+def test_the_invocation_url_answers_signed_callers(cloud: LocalCloud, apis: Apis) -> None:
+    where = apis("gpt2").call("GET", "/endpoint")[2]["invocation_url"]
+    headers = {"content-type": "application/json"}
+    request = AWSRequest("POST", where, headers=headers, data=b'{"inputs": "A list is"}')
+    key = Credentials(cloud.deployer.access_key_id, cloud.deployer.secret_access_key)
+    SigV4Auth(key, "sagemaker", "us-east-1").add_auth(request)
+    answer = requests.post(where, request.data, headers=dict(request.headers), timeout=30)
+    assert (answer.status_code, list(answer.json()[0])) == (200, ["generated_text"])
 
 
 def test_the_requests_of_system_a_work_word_for_word(apis: Apis) -> None:

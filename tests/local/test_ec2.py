@@ -185,7 +185,7 @@ def test_a_machine_changed_by_hand_is_found(cloud: LocalCloud, stack: Stack, ins
 def test_logs_list_and_call(api: ApiClient, stack: Stack, instance: str, slipway: Command) -> None:
     assert f"  {instance}/setup  " in slipway("logs", stack.name, "setup", "--since", "1d").stdout
     (line,) = (line for line in slipway("list").stdout.splitlines() if line.startswith(f"{stack.name} "))
-    assert "  ec2  about 0.17 USD an hour for 1 that runs now" in line
+    assert "  ec2  on AWS about 0.17 USD an hour for 1 that runs now" in line
     outcome = slipway("call", stack.name, "Hello there", "--max-tokens", "5")
     assert (outcome.status, outcome.stderr, len(outcome.stdout.split())) == (0, "", 5)
 
@@ -215,7 +215,7 @@ def test_a_machine_stops_when_it_is_idle_but_not_while_a_job_runs_and_a_job_wake
     assert endpoint(api)["status"] == "Stopped"
     page = slipway("status", stack.name).stdout
     assert "machines    1 of 1, 1 asleep" in page
-    assert "cost        no machine runs; 17 GB of disk, about 1.36 USD a month" in page
+    assert "cost        no machine runs; on AWS 17 GB of disk, about 1.36 USD a month" in page
     stream = opened_stream(api)
     assert stream.status == 200
     assert stream.readline() == b": the model is starting\n"  # before there is a model

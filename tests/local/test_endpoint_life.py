@@ -114,7 +114,7 @@ def test_a_model_that_starts_slowly_is_waited_for_and_the_api_says_so(
         deploying = executor.submit(deployed, cloud, stack)
         wait_for(lambda: containers(cloud, "drowsy") or None, "the container")
         (api_id,) = resource_ids(cloud, stack, "AWS::ApiGateway::RestApi")
-        api = connect(cloud, {"ApiUrl": f"https://{api_id}.execute-api/v1/"}, stack.region)
+        api = connect(cloud, {"ApiUrl": f"{cloud.url}/_aws/execute-api/{api_id}/v1/"}, stack.region)
         assert api.call("GET", "/endpoint")[2]["status"] == "Creating"
         for route in ("/generate", "/jobs"):
             assert_refused(api.call("POST", route, BODY), 503, "endpoint_not_ready")
@@ -154,11 +154,14 @@ def test_an_update_of_count_and_environment_is_not_noticed_by_callers(
         variant(template)["InitialInstanceCount"] = 2
         environment(template)["MAX_CONCURRENT_REQUESTS"] = "64"
 
+    cloudformation = cloud.client("cloudformation", region=stacks["lively"].region)
     with calling(client) as statuses:
         update(cloud, edited(stacks["lively"], tmp_path, grow, "growing"))
         before = statuses[200]
         wait_for(lambda: statuses.total() > before + 1 or None, "an answer of the new fleet")
     assert set(statuses) == {200}
+    events = cloudformation.describe_stack_events(StackName="growing")["StackEvents"]
+    assert any("The alarms are watched for" in event.get("ResourceStatusReason", "") for event in events)
     assert len(containers(cloud, "growing")) == 2
 
 

@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import boto3
 import psutil
 import pytest
 import requests
@@ -21,7 +22,8 @@ import requests
 from llm_hosting.archive import handler_folders
 from llm_hosting.preflight.validation import load
 from local_cloud.assembly import ROOT
-from local_cloud.cloud import LocalCloud, LocalCloudError, free_port
+from local_cloud.cloud import ACCOUNT, LocalCloud, LocalCloudError, free_port
+from local_cloud.deploy import BUCKET
 from slipway import local
 
 GPT2 = ROOT / "deployments" / "gpt2.yaml"
@@ -90,6 +92,7 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     process, printed = running
     assert "question" in printed
     assert "answer    200" in printed
+    assert "  cost      nothing here; on AWS about 1.41 USD an hour" in printed
     curls = [line for line in printed.splitlines() if line.startswith("curl ")]
     answers = [
         json.loads(subprocess.run(line, shell=True, capture_output=True, text=True, check=True).stdout)
@@ -102,7 +105,9 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     assert called_as_in_the_readme(exports)[0]["generated_text"]
     (verify,) = (line for line in printed.splitlines() if line.startswith("python -m slipway verify "))
     assert "FAILED" not in pasted(*exports, f"{verify} 2>&1")
-    assert pasted(*exports, "python -m slipway doctor gpt2").startswith(" READY  gpt2: ")
+    asked = pasted(*exports, "python -m slipway doctor gpt2")
+    assert asked.startswith(" READY  gpt2: ")
+    assert "on the local cloud at http://127.0.0.1:" in " ".join(asked.split())
     assert pasted(*exports, 'python -m slipway call gpt2 "A list is" --max-tokens 3').strip()
     (page,) = re.findall("^playground  (http://127.0.0.1:.*/)$", printed, re.MULTILINE)
     assert "<title>Slipway playground</title>" in requests.get(page, timeout=30).text
@@ -131,6 +136,24 @@ def pasted(*lines: str) -> str:
     return subprocess.run(
         ["bash", "-ec", "\n".join(lines)], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
     ).stdout
+
+
+def test_an_update_says_what_it_waits_for_and_how_to_skip_it(running: tuple[subprocess.Popen[str], str]) -> None:
+    process, printed = running
+    (url,) = set(re.findall(r"(http://127\.0\.0\.1:\d+)/_aws/", printed))
+    key = {"aws_access_key_id": ACCOUNT, "aws_secret_access_key": "any", "region_name": "us-east-1"}
+    cloudformation, s3 = (boto3.client(name, endpoint_url=url, **key) for name in ("cloudformation", "s3"))
+    template = cloudformation.get_template(StackName="gpt2")["TemplateBody"]
+    models = (each for each in template["Resources"].values() if each["Type"] == "AWS::SageMaker::Model")
+    next(models)["Properties"]["PrimaryContainer"]["Environment"]["MAX_CONCURRENT_REQUESTS"] = "64"
+    bucket = BUCKET.format(region="us-east-1")
+    s3.put_object(Bucket=bucket, Key="changed.json", Body=json.dumps(template))
+    where = f"https://s3.us-east-1.amazonaws.com/{bucket}/changed.json"
+    cloudformation.update_stack(StackName="gpt2", TemplateURL=where, Capabilities=["CAPABILITY_IAM"])
+    said = read_until(process, "/_slipway/clock")
+    assert "its alarms are watched for 300 s with old and new instances" in said
+    pasted(said.splitlines()[-1])
+    cloudformation.get_waiter("stack_update_complete").wait(StackName="gpt2", WaiterConfig={"Delay": 1})
 
 
 def test_kill_9_leaves_nothing_behind(running: tuple[subprocess.Popen[str], str]) -> None:

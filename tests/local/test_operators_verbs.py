@@ -139,7 +139,8 @@ class TestStatus:
         assert found["failure"] is None
         assert "jobs        1 open" in page
         assert "instances   1 of 1: 1 x ml.g5.xlarge" in page
-        assert "cost        about 1.41 USD an hour" in page
+        assert "cost        on AWS about 1.41 USD an hour" in page
+        assert f"local cloud at {cloud.url}; nothing is spent here" in page
         assert f"API         {api.url}" in page
 
     def test_an_unknown_name_names_the_nearest(self, slipway: Command) -> None:
@@ -345,7 +346,8 @@ def test_diff_finds_no_change_in_what_is_deployed(slipway: Command) -> None:
 def test_list_shows_deployments_and_no_other_stack(slipway: Command) -> None:
     outcome = slipway("list")
     assert outcome.status == 0
-    cost = "about 1.41 USD an hour for the instances that run now"
+    assert "The local cloud at http://127.0.0.1:" in outcome.stderr
+    cost = "on AWS about 1.41 USD an hour for the instances that run now"
     lines = outcome.stdout.splitlines()
     assert lines[0].split() == ["NAME", "STATUS", "SERVES", "MODE", "USD/H", "NOW"]
     assert "gpt2 CREATE_COMPLETE openai-community/gpt2 on tgi realtime 1.41" in map(" ".join, map(str.split, lines))

@@ -51,6 +51,8 @@ def test_a_stack_is_deployed_compared_and_destroyed_whatever_the_clock_shows(
     assert deployed.returncode == 0, deployed.stdout
     (found,) = cloudformation.describe_stacks(StackName=stack.name)["Stacks"]
     outputs = {each["OutputKey"]: each["OutputValue"] for each in found["Outputs"]}
+    assert outputs["ApiUrl"].startswith(f"{cloud.url}/")
+    assert outputs["ApiUrl"] in deployed.stdout
     assert connect(cloud, outputs, stack.region).call("POST", "/generate", {"inputs": "A list is"})[0] == 200
     slipway = command_on(cloud, stack.region, monkeypatch, capsys)
     assert slipway("diff", DEPLOYMENT, "--against", "stack").stdout.endswith(": nothing changes\n")

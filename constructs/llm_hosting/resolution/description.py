@@ -8,8 +8,8 @@ from ..finding import Finding
 from .resolution import Resolution
 
 
-def describe(name: str, resolution: Resolution, findings: Iterable[Finding]) -> list[str]:
-    """Of a resolution without errors; findings: warnings and questions to print with it."""
+def describe(name: str, resolution: Resolution, findings: Iterable[Finding], *, is_local: bool = False) -> list[str]:
+    """A resolution without errors. findings: warnings and questions to print with it. is_local: for the local cloud."""
     deployment = resolution.deployment
     is_machine = deployment.hosting.mode == "ec2"
     from_catalog = deployment.serving.image_uri is None and not is_machine
@@ -19,7 +19,7 @@ def describe(name: str, resolution: Resolution, findings: Iterable[Finding]) -> 
         f"  image     {resolution.image}{' from the image account of the region' if from_catalog else ''}",
         f"  instance  {_instances(resolution)}{host_image}{_others(deployment.hosting)}",
         *([] if is_machine else [f"  endpoint  {name}-<first 8 characters of the stack id>"]),
-        f"  cost      {_cost(resolution)}",
+        f"  cost      {'nothing here; on AWS ' if is_local else ''}{_cost(resolution)}",
         *(f"  {each.level:<9} {each.place}: {each.message}" for each in findings if each.level != "note"),
     ]
 

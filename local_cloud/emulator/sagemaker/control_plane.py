@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from local_cloud.emulator import cloudwatch, iam, ministack
+from local_cloud.emulator import clock, cloudwatch, iam, ministack
 from local_cloud.emulator.application_autoscaling import scalable_target
 from local_cloud.emulator.routing import register_service
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
@@ -180,6 +180,12 @@ _OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
+def _list_watches() -> dict[str, int]:
+    """Seconds of the cloud for which the alarms of an update are still watched, by the endpoint's name."""
+    ends = {endpoint.name: endpoint.watched_until for _, _, endpoint in ministack.in_all_scopes(endpoints)}
+    return {name: round((end - time.time()) * clock.SPEED) for name, end in ends.items() if end > time.time()}
+
+
 def _check_alarms(deployment: dict[str, Any]) -> None:
     names = [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", {}).get("Alarms", [])]
     missing = sorted(set(names) - cloudwatch.known_alarms())
@@ -255,3 +261,4 @@ def install() -> None:
     _tagging._COLLECTORS["sagemaker"] = _find_by_tags
     register_service("sagemaker", _handle, authorize=_authorize, target_prefix="SageMaker.")
     ministack.register_view("/_slipway/containers", list_containers)
+    ministack.register_view("/_slipway/watches", _list_watches)

@@ -35,11 +35,14 @@ class Endpoint:
         self.created_at = self.modified_at = time.time()
         self.desired_count = int(self.variant["InitialInstanceCount"])
         self.tags: list[dict[str, str]] = []
+        # While an update waits for its alarms, by time.time(); 0 = none does.
+        self.watched_until = 0.0
         self.fleet: Fleet | None = None
         self.queue = AsyncQueue(name, lambda: self.fleet) if "AsyncInferenceConfig" in config else None
         self._model = model
         # The update under way: the configurations before and after it, and the stage of the latter.
         self._pending: tuple[str, str, str] | None = None
+        self._last_deployment: dict[str, Any] = {}
         self._settled = threading.Event()
 
     @property
@@ -52,6 +55,7 @@ class Endpoint:
 
     def update(self, config: dict[str, Any], model: dict[str, Any], count: int, deployment: dict[str, Any]) -> None:
         """Exchange the fleet for one with this configuration; a failure leaves the old one in service."""
+        self._last_deployment = deployment
         self._in_background("Updating", self._update, config, model, count, deployment)
 
     def scale_to(self, count: int) -> None:
@@ -80,6 +84,7 @@ class Endpoint:
             **({"ProductionVariants": [variant]} if self.fleet else {}),
             **({"AsyncInferenceConfig": self.config["AsyncInferenceConfig"]} if self.queue else {}),
             **({"PendingDeploymentSummary": self._pending_deployment} if self._pending else {}),
+            **({"LastDeploymentConfig": self._last_deployment} if self._last_deployment else {}),
             **({"FailureReason": self.failure_reason} if self.failure_reason else {}),
         }
 
@@ -134,7 +139,9 @@ class Endpoint:
             self.config, self._model, self.desired_count = config, model, count
             self.fleet = new
             self._pending = (*names, "Baking")
-            _bake(policy.get("TerminationWaitInSeconds", 0), alarms)
+            watch = float(policy.get("TerminationWaitInSeconds", 0))
+            self.watched_until = time.time() + clock.shortened(watch)
+            _bake(watch, alarms)
         except (StartError, RollbackError) as error:
             # Reports have it both ways (terraform-provider-aws #39099, #48997): of a start there is a reason, of a
             # rollback by an alarm there is none.
@@ -144,7 +151,7 @@ class Endpoint:
             surplus = new
         else:
             surplus = old
-        self._pending = None
+        self._pending, self.watched_until = None, 0
         if surplus:
             surplus.stop(drain=True)
         self._enter("InService", self.failure_reason)

@@ -13,7 +13,7 @@ from llm_hosting import DESCRIPTION_PREFIX
 from slipway.__main__ import main
 from slipway.call import Options, show_job
 from slipway.container_log import telling
-from slipway.deployed_api import Answer, DeployedApi
+from slipway.deployed_api import Answer
 from slipway.deployed_stack import DeployedStack
 from slipway.last_failure import cause_of, last_failure
 from slipway.prompt import request_body, text_of
@@ -269,10 +269,6 @@ def test_a_body_has_the_shape_of_the_engine(bodies: list[str], more: dict[str, A
 )
 def test_the_text_of_an_answer_is_found_in_any_shape(answer: Any) -> None:
     assert text_of(answer) == "four"
-
-
-def test_an_api_outside_this_machine_is_called_by_its_own_url() -> None:
-    assert DeployedApi(Aws().stack).url == "https://a1b2.execute-api.eu-west-1.amazonaws.com/v1/"
 
 
 def test_a_large_output_that_cannot_be_fetched_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

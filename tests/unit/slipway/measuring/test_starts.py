@@ -30,7 +30,7 @@ LINES = [
 ]
 
 
-def stack(lines: Any = LINES, events: Any = EVENTS) -> Any:
+def stack(lines: Any = LINES, events: Any = EVENTS, watch: int = 100) -> Any:
     """A deployed stack of CloudFormation and CloudWatch Logs alone."""
 
     def pages(operation: str, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -59,8 +59,13 @@ def stack(lines: Any = LINES, events: Any = EVENTS) -> Any:
         return SimpleNamespace(paginate=lambda **asked: pages(operation, asked))
 
     clients = SimpleNamespace(get_paginator=paginator)
+    policy = {"BlueGreenUpdatePolicy": {"TerminationWaitInSeconds": watch}}
     return SimpleNamespace(
-        name="chat", serves="Qwen/Qwen3-4B on lmi-vllm", endpoint={}, endpoint_name="chat-1", clients=lambda _: clients
+        name="chat",
+        serves="Qwen/Qwen3-4B on lmi-vllm",
+        endpoint={"LastDeploymentConfig": policy},
+        endpoint_name="chat-1",
+        clients=lambda _: clients,
     )
 
 
@@ -69,8 +74,19 @@ def test_an_update_is_measured_from_its_own_events_and_containers() -> None:
     assert found
     assert (found.kind, found.parts) == (
         "deploy",
-        {"capacity and image, and weights that are staged": 300.0, "weights": 52.5, "load": 147.5},
+        {
+            "capacity and image, and weights that are staged": 300.0,
+            "weights": 52.5,
+            "load, switch, end of the old instances": 47.5,
+            "watch of the alarms": 100.0,
+        },
     )
+
+
+def test_a_creation_tells_the_time_to_load() -> None:
+    found = starts.of_deploy(stack([(400, "first", "INFO starting")], EVENTS[4:]))
+    assert found
+    assert found.parts == {"capacity and image, and weights that are staged": 300.0, "load": 500.0}
 
 
 @pytest.mark.parametrize("events", [[], EVENTS[2:4], EVENTS[:1], EVENTS[1:2]])
