@@ -20,6 +20,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
+from llm_hosting.file_errors import why
+
 from .assembly import ROOT
 
 ACCOUNT = "111122223333"
@@ -183,12 +185,11 @@ def _demand_free(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise LocalCloudError(f"Port {port} on 127.0.0.1 can't be used: {error.strerror}.") from None
-            raise LocalCloudError(
-                f"Port {port} on 127.0.0.1 is taken: stop what uses it, or name another "
-                "(--port; `make local PORT=<another>`)."
-            ) from None
+            problem = f"can't be used, as {why(error)}:"
+            if error.errno == errno.EADDRINUSE:
+                problem = "is taken: stop what uses it, or"
+            another = "name another (--port; `make local PORT=<another>`)"
+            raise LocalCloudError(f"Port {port} on 127.0.0.1 {problem} {another}.") from None
 
 
 def _bypass_proxies() -> None:

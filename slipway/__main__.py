@@ -18,6 +18,7 @@ sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
 
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.catalog.models import CatalogError
+from slipway.cdk_command import cdk
 from slipway.command_line import Parser, overview
 
 _FILE = "name or path of a deployment file"
@@ -59,7 +60,7 @@ def _parser() -> Parser:
     groups: dict[str, dict[str, str]] = {}
     for heading, adding in {
         "Before a deploy": (_add_check, _add_lock, _add_stage, _add_local, _add_env),
-        "Deploy (npx cdk deploy -c deployment=NAME)": (_add_doctor, _add_diff, _add_verify, _add_render, _add_fleet),
+        f"Deploy ({cdk('deploy -c deployment=NAME')})": (_add_doctor, _add_diff, _add_verify, _add_render, _add_fleet),
         "Run": (_add_call, _add_playground, _add_openapi, _add_list, _add_status, _add_logs),
         "Measure": (_add_bench,),
         "Keys": (_add_keys, _add_usage),

@@ -8,6 +8,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from llm_hosting import DEPLOYMENT_TAG
 from slipway.aws_clients import Clients, clients_in
 from slipway.aws_errors import sentence
+from slipway.cdk_command import cdk
 from slipway.deployed_stack import UnknownStackError, existing_stack
 from slipway.retained_hosting import BusyEndpointError
 from slipway.retained_resource import RetainedResource
@@ -96,7 +97,7 @@ def _demand_settled(deployment: str, status: str) -> None:
     if status not in _SETTLED:
         raise PurgeError(
             f"The stack {deployment} still exists ({status}); destroy it first: "
-            f"npx cdk destroy -c deployment={deployment}"
+            f"{cdk(f'destroy -c deployment={deployment}')}"
         )
 
 

@@ -22,12 +22,12 @@ def find(name: str, folder: Path) -> Path:
         with contextlib.suppress(OSError, ValueError):  # a name too long for a file, or with a null in it
             if name and path.is_file():
                 return path
+            if name and path.is_dir():
+                raise UnknownDeploymentError(f"{name!r} is a folder; name a file in it.")
     known = names(folder)
     meant = (Path(name).with_suffix("").as_posix() if name else "", Path(name).stem)
     near = next((found for each in meant for found in difflib.get_close_matches(each, known, n=1)), None)
     advice = f" Did you mean {near}?" if near else ""
-    if Path(name).is_dir():
-        raise UnknownDeploymentError(f"{name!r} is a folder; name a file in it.{advice}")
     if "/" in name or name.endswith((".yaml", ".yml")):
         raise UnknownDeploymentError(f"There is no file {name!r}.{advice}")
     problem = f"There is no deployment {name!r}.{advice}" if name else "No deployment is named."

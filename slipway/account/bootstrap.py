@@ -8,6 +8,7 @@ from llm_hosting.deployment import Deployment
 from llm_hosting.finding import Finding
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
+from slipway.cdk_command import cdk
 
 _VERSION = "/cdk-bootstrap/hnb659fds/version"  # of the CDK's default qualifier
 _LEAST = 6  # as the manifests that our synths write demand it
@@ -23,5 +24,5 @@ def bootstrap_version(deployment: Deployment, report: Report, account: Account) 
         version = 0
     if version < _LEAST:
         has = f"has bootstrap version {version}, and {_LEAST} is needed" if version else "was never bootstrapped"
-        fix = f"npx cdk bootstrap aws://{account.id}/{account.region} -c deployment={report.name}"
+        fix = cdk(f"bootstrap aws://{account.id}/{account.region} -c deployment={report.name}")
         yield Finding("account", f"{account.id} {has} in {account.region}", fix)

@@ -13,6 +13,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from llm_hosting.file_errors import why
 from slipway.changes.template_file import TemplateError
 
 
@@ -30,8 +31,10 @@ def synthesize(name: str, root: Path) -> Synthesized:
     with tempfile.TemporaryDirectory(prefix="slipway-diff-") as folder:
         try:
             context = json.loads((root / "cdk.json").read_text()).get("context", {}) | {"deployment": name}
-        except (OSError, ValueError) as error:
-            raise TemplateError(f"{root / 'cdk.json'} can't be read: {error}") from error
+        except OSError as error:
+            raise TemplateError(f"{root / 'cdk.json'} can't be read: {why(error)}.") from error
+        except ValueError as error:
+            raise TemplateError(f"{root / 'cdk.json'} is not valid JSON: {error}.") from error
         environment = os.environ | {
             "CDK_CONTEXT_JSON": json.dumps(context),
             "CDK_OUTDIR": folder,

@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
+from llm_hosting.file_errors import why
 from slipway.sizes import size
 from slipway.staging.hub_errors import HubError
 from slipway.staging.hub_repository import HubRepository
@@ -91,7 +92,9 @@ class Transfer:
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise TransferError(_full(self._folder)) from None
-            raise HubError(f"{file.path} could not be downloaded: {' '.join(str(error).split())}") from None
+            place = f"{error.filename} can't be written: " if error.filename else ""
+            reason = f"{place}{' '.join(why(error).split())}"
+            raise HubError(f"{file.path} could not be downloaded: {reason}") from None
         # An earlier run left the file, or the library counted less than its size.
         self._progress.downloaded(file.size - came)
         return path

@@ -80,7 +80,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "inference_api": {"botocore"},
     "inference_api.handlers": {"botocore", "inference_api"},
-    "local_cloud": {"boto3", "botocore", "llm_hosting.archive"},
+    "local_cloud": {"boto3", "botocore", "llm_hosting.archive", "llm_hosting.file_errors"},
     "slipway": {
         *DECLARATIONS,
         *RESOLVED,

@@ -181,6 +181,11 @@ def test_a_name_that_does_not_exist_is_wrong_use_and_the_others_are_named(
     assert "qwen3-4b" in said.err
 
 
+def test_a_folder_in_place_of_a_file_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(str(tmp_path)) == 2
+    assert capsys.readouterr().err == f"{str(tmp_path)!r} is a folder; name a file in it.\n"
+
+
 def test_a_path_that_does_not_exist_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     assert check("/nowhere/nofile.yaml") == 2
     assert capsys.readouterr().err == "There is no file '/nowhere/nofile.yaml'.\n"
