@@ -23,6 +23,10 @@ _NAMES = {
 }
 # Names that only some engines know: those with a range for them, which may be without bounds.
 _WHOLE_WHERE_RANGED = ("num_samples", "num_return_sequences", "length", "top_n")
+# The parameters that multiply the work of one prompt: no request may hold the model with them. OpenAI's API takes as
+# many.
+_COPIES = ("n", "best_of", "num_samples", "num_return_sequences", "num_beams")
+_MOST_COPIES = 128
 _KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 _BOUNDS = {
     "minimum": ("at least", ge),
@@ -38,10 +42,10 @@ def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: s
     Unknown names and nulls pass: the engine decides on them.
     """
     for name, value in parameters.items():
+        field = prefix + name
         kind = _KINDS.get(name) or (_ranged_kind(name) if name in ranges else None)
         if value is None or kind is None:
             continue
-        field = prefix + name
         may_be_text = name == "stop" and not prefix
         if not _is(value, kind) and not (may_be_text and isinstance(value, str)):
             wanted = f"a string or {kind}" if may_be_text else kind
@@ -54,6 +58,11 @@ def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: s
             if not holds(value, limit):
                 message = f"{field}: {json.dumps(value)[:40]} is refused by {engine}; it must be {words} {limit}."
                 raise EngineRuleError(400, "invalid_parameter", message, field=field)
+    for name in _COPIES:
+        if _is(value := parameters.get(name), _NUMBER) and value > _MOST_COPIES:
+            asked = f"{prefix}{name}: {json.dumps(value)[:40]}"
+            message = f"{asked} is refused by this service; it must be at most {_MOST_COPIES}."
+            raise ApiError(400, "invalid_parameter", message, field=prefix + name)
 
 
 def check_names(fields: Mapping[str, Any], names: Sequence[str], *, engine: str, prefix: str) -> None:

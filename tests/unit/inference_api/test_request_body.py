@@ -254,6 +254,21 @@ def test_an_engine_without_the_range_gets_the_value() -> None:
     accept({"inputs": "a", "parameters": {"temperature": 0, "top_k": -1}}, LMI)
 
 
+@pytest.mark.parametrize("name", ["n", "best_of", "num_samples", "num_return_sequences", "num_beams"])
+@pytest.mark.parametrize(
+    "document", [{"inputs": "a"}, {"prompt": "a"}, {"messages": [{"role": "user", "content": "a"}]}]
+)
+def test_no_request_asks_an_engine_for_more_than_128_answers(document: dict[str, Any], name: str) -> None:
+    def body(copies: int) -> dict[str, Any]:
+        return {**document, **({"parameters": {name: copies}} if "inputs" in document else {name: copies})}
+
+    accept(body(128), LMI)
+    error = refusal(json.dumps(body(1_000_000)).encode(), LMI)
+    field = f"parameters.{name}" if "inputs" in document else name
+    message = f"{field}: 1000000 is refused by this service; it must be at most 128."
+    assert (error["status"], error["field"], error["message"]) == (400, field, message)
+
+
 def test_chat_parameters_are_checked_beside_the_messages() -> None:
     error = refusal(b'{"messages": [{"role": "user", "content": "a"}], "max_tokens": "9"}', LMI)
     assert (error["code"], error["field"]) == ("invalid_parameter", "max_tokens")

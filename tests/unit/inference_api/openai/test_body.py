@@ -165,6 +165,7 @@ def test_options_of_the_caller_reach_the_engine(deploy: Deploy) -> None:
         ({"max_tokens": 0}, "max_tokens"),
         ({"temperature": -1}, "temperature"),
         ({"n": 0}, "n"),
+        ({"n": 129}, "n"),
         ({"max_completion_tokens": 100_000}, "max_completion_tokens"),
     ],
 )
