@@ -46,7 +46,7 @@ class Backlog(MeteredDeployment):
         job = accept(f"{chance.getrandbits(128):032x}", f"{chance.randrange(OWNERS):032x}", accepted_at, policy)
         job = replace(job, due_at=START - chance.random())
         if self.trial.mode == "realtime":
-            return replace(job, sent=True)
+            return replace(job, sent_at=START)
         output, failure = f"output/{job.id}/1/{job.id}.out", f"failure/{job.id}-error.out"
         return replace(job, state=SUBMITTED, attempts=1, marked=1, output_key=output, failure_key=failure)
 

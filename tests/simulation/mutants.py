@@ -121,7 +121,7 @@ class Mutant(NamedTuple):
 
 EXPLORED = [
     Mutant(
-        "lost messages stay noted", ENDS_IN_TIME, transitions.note_gone, "replace(job, sent=False)", "None", REALTIME
+        "lost messages stay noted", ENDS_IN_TIME, transitions.note_gone, "replace(job, sent_at=0)", "None", REALTIME
     ),
     Mutant("attempts have no limit", CLAIMED, transitions.claim, "or job.attempts >= MAX_ATTEMPTS ", "", attempts=1),
     Mutant("claims come too late", NO_BAD_END, transitions.claim, " or now > policy.latest_start(job)", ""),
@@ -195,7 +195,7 @@ EXPLORED = [
         CLAIMED,
         worker._claim,
         "transitions.claim(job, runtime().now(), job_settings().policy)",
-        "transitions.replace(job, sent=False)",
+        "transitions.replace(job, sent_at=0)",
         REALTIME,
     ),
     Mutant("a submission claims nothing", CLAIMED, AsyncBackend.claim_at_acceptance, "self._claim(job) or job", "job"),
@@ -436,8 +436,8 @@ TRIED = [
         "the deadline moves",
         LASTING,
         transitions.note_sent,
-        "sent=True",
-        "sent=True, deadline=job.deadline + 60",
+        "sent_at=now",
+        "sent_at=now, deadline=job.deadline + 60",
         REALTIME,
     ),
     Mutant("keys are not kept", ONE_JOB, JobTable.add, "if reservation", "if False", REALTIME),

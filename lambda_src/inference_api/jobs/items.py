@@ -15,9 +15,9 @@ FORMAT = 1
 # So many that no partition of the index takes more than 1,000 writes per second.
 DUE_SHARDS = 8
 
-_FLAGS = ("sent", "refused", "holds_slot", "announced")
+_FLAGS = ("refused", "holds_slot", "announced")
 _TEXTS = ("id", "owner", "state", "writer", "output_key", "failure_key", "error_code")
-_NUMBERS = ("accepted_at", "deadline", "claimed_at", "lease_until", "ended_at")
+_NUMBERS = ("accepted_at", "deadline", "sent_at", "claimed_at", "lease_until", "ended_at")
 _COUNTS = ("version", "attempts", "marked", "error_attempt", "expires_at", "keep_until", "tokens_in", "tokens_out")
 _DEFAULTS = {each.name: each.default for each in fields(Job)}
 

@@ -39,7 +39,8 @@ class Job:
     """One job. Times are seconds of the epoch.
 
     attempts: number of claims; claimed_at: of the last. `ended`: the attempts that can bring no output any more.
-    sent: the queue holds a message for it. marked: the last attempt that the asynchronous endpoint confirmed.
+    sent_at: when the queue got a message for it; 0 = it holds none. marked: the last attempt that the asynchronous
+    endpoint confirmed.
     output_key, failure_key: where SageMaker says that it writes that attempt's output, or describes its failure.
     refused: the model refuses the request. holds_slot: it counts against its owner's open jobs. announced: the
     event of its end is out. due_at: when the sweeper looks at it next. keep_until: its row stays until then at least.
@@ -58,7 +59,7 @@ class Job:
     ended: frozenset[int] = frozenset()
     claimed_at: float = 0
     lease_until: float = 0
-    sent: bool = False
+    sent_at: float = 0
     marked: int = 0
     output_key: str | None = None
     failure_key: str | None = None

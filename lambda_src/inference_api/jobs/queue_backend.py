@@ -12,6 +12,8 @@ from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS
 from inference_api.runtime import Runtime
 
 _LONGEST_WAIT_IN_SECONDS = 60
+# A worker that dies holds its message no longer than that (540 s).
+_COMES_BACK_IN_SECONDS = 600
 _DOUBLED_WAITS = 5  # a job may wait thousands of times, and no float holds 2 to the power of that
 
 
@@ -43,19 +45,22 @@ class QueueBackend:
         """Send the job's message with a delay that grows with the number of times that the job has waited."""
         longest = _LONGEST_WAIT_IN_SECONDS if waits > _DOUBLED_WAITS else 2**waits
         self._send(job, delay=round(self._runtime.random.uniform(longest / 2, longest)), waits=waits + 1)
-        self._table.change(job, transitions.note_sent)
+        self._note_sent(job)
 
     def tend(self, job: Job) -> None:
-        """Send the message again if it was never sent, or is gone: a job that waits in a long queue is not stuck.
+        """Send the message again if it was never sent, or is gone.
 
-        Also once shortly before it is too late to start: the message may be a dead letter of a busy queue.
+        In a queue that is never empty nobody sees that: there it is sent again each time that the job's age has
+        doubled, and shortly before it is too late to start. A job that just waits in a long queue gets few messages.
         """
         if job.state != ACCEPTED:
             return
-        is_last_look = self._policy.latest_start(job) - self._runtime.now() < LONGEST_LOOK_IN_SECONDS
-        if job.sent and (is_last_look or self._is_empty()):
+        now = self._runtime.now()
+        is_last_look = self._policy.latest_start(job) - now < LONGEST_LOOK_IN_SECONDS
+        is_old = now - job.sent_at >= max(_COMES_BACK_IN_SECONDS, (now - job.accepted_at) / 2)
+        if job.sent_at and (is_last_look or is_old or self._is_empty()):
             job, _ = self._table.change(job, transitions.note_gone)
-        if not job.sent:
+        if not job.sent_at:
             self._hand_over(job)
 
     def end_without_output(self, job: Job, attempt: int, looked_at: float) -> Job:
@@ -76,7 +81,10 @@ class QueueBackend:
 
     def _hand_over(self, job: Job) -> None:
         self._send(job, delay=0, waits=0)
-        self._table.change(job, transitions.note_sent)
+        self._note_sent(job)
+
+    def _note_sent(self, job: Job) -> None:
+        self._table.change(job, lambda row: transitions.note_sent(row, self._runtime.now()))
 
     def _send(self, job: Job, delay: int, waits: int) -> None:
         self._client.send_message(

@@ -29,14 +29,14 @@ def accept(job_id: str, owner: str, now: float, policy: JobPolicy) -> Job:
     )
 
 
-def note_sent(job: Job) -> Job | None:
+def note_sent(job: Job, now: float) -> Job | None:
     """The queue holds a message for the job."""
-    return replace(job, sent=True) if job.state == ACCEPTED and not job.sent else None
+    return replace(job, sent_at=now) if job.state == ACCEPTED and not job.sent_at else None
 
 
 def note_gone(job: Job) -> Job | None:
     """The queue holds no message for the job any more."""
-    return replace(job, sent=False) if job.state == ACCEPTED and job.sent else None
+    return replace(job, sent_at=0) if job.state == ACCEPTED and job.sent_at else None
 
 
 def claim(job: Job, now: float, policy: JobPolicy) -> Job | None:
@@ -135,7 +135,7 @@ def look_again(job: Job, now: float) -> Job | None:
         return replace(job, due_at=now + FIRST_LOOK_IN_SECONDS)  # this sweeper may die before it ends the job
     pause = min(max(now - job.accepted_at, FIRST_LOOK_IN_SECONDS), LONGEST_LOOK_IN_SECONDS)
     due_at = min(now + pause, job.deadline)
-    if job.is_open and now < job.lease_until:
+    if job.may_be_running and now < job.lease_until:
         due_at = min(due_at, job.lease_until)
     return replace(job, due_at=due_at)
 
@@ -157,7 +157,7 @@ def _settle(job: Job, now: float) -> Job:
         return job if job.may_be_running else _rest(replace(job, holds_slot=False))
     soon = now + FIRST_LOOK_IN_SECONDS
     job = replace(job, due_at=soon if job.due_at is None else min(job.due_at, soon))
-    return job if job.may_be_running else replace(job, state=ACCEPTED, sent=False)
+    return job if job.may_be_running else replace(job, state=ACCEPTED, sent_at=0)
 
 
 def _conclude(job: Job, now: float, policy: JobPolicy) -> Job:

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -262,6 +263,8 @@ class Exploration:
         deployment = Deployment(self.trial, Scheduler(START), Random(1), Faults(Rates(), Random(1)))
         replay = self._replay
         with deployment.as_runtime():
+            # An account changes with the job's row, in one transaction: it adds states, but no order of calls.
+            del os.environ["USAGE_TABLE"]
             runtime.use(
                 runtime.Runtime(
                     replay.client,

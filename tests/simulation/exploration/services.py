@@ -122,7 +122,7 @@ class Services:
         item |= {name: {"N": "0"} for name in ("due_at", "ended_at") if name in item}
         row = Row(0, item, 0)
         if row.state != "ACCEPTED":
-            item.pop("sent", None)
+            item.pop("sent_at", None)
         if row.state == "CANCELLED":
             item.pop("error_code", None)
             item.pop("refused", None)

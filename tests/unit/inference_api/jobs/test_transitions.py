@@ -210,6 +210,15 @@ def test_looks_become_rarer_and_never_pass_over_the_deadline() -> None:
     assert job.due_at == NOW + 3600
 
 
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_a_job_whose_worker_may_have_died_is_looked_at_when_its_lease_is_over(cancelled: bool) -> None:
+    job = replace(claimed(), lease_until=NOW + 1000, due_at=NOW + 900)
+    job = (cancelled and transitions.cancel(job, NOW + 890, POLICY)) or job
+    following = transitions.look_again(job, NOW + 960)
+    assert following
+    assert following.due_at == NOW + 1000
+
+
 def test_the_sweeper_forgets_a_job_that_is_over_in_every_respect() -> None:
     job = transitions.cancel(claimed(), NOW, POLICY)
     assert job
