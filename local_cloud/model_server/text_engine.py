@@ -41,6 +41,7 @@ class TextEngine:
             if is_inputs and request.is_list and not self._shape.takes_lists:
                 raise RefusedError("inputs must be one text")
             self._check_name(request.model)
+            self._check_chat(request)
             generations = self._generate(request)
             if request.is_streamed:
                 return self._streamed(request, generations)
@@ -73,6 +74,17 @@ class TextEngine:
     def _check_name(self, name: Any) -> None:
         if self._checked_name and name not in (None, "", self._checked_name):
             raise EngineRefusedError(f"The model `{name}` does not exist.", 404, "model")
+
+    def _check_chat(self, request: TextRequest) -> None:
+        """What real servers refuse in OpenAI's form: shapes that TGI can't read, vLLM's choice among no tools."""
+        asked = request.parameters if request.body == "messages" else {}
+        if self._row.server == "tgi":
+            if (asked.get("response_format") or {}).get("type") == "text":
+                raise RefusedError("response_format: unknown variant `text`, expected one of `json`, `regex`")
+            if isinstance(asked.get("logit_bias"), dict):
+                raise RefusedError("logit_bias: invalid type: map, expected a sequence")
+        elif (asked.get("tool_choice") or "none") != "none" and not asked.get("tools"):
+            raise EngineRefusedError("When using `tool_choice`, `tools` must be set.")
 
     def _generate(self, request: TextRequest) -> list[Generation]:
         limits = [self._answer_tokens(request, prompt) for prompt in request.prompts]

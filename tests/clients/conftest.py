@@ -54,6 +54,17 @@ def served() -> Iterator[Mapping[str, Served]]:
 
 
 @pytest.fixture(scope="session")
+def ec2(served: Mapping[str, Served]) -> Served:
+    """A machine of EC2 that is awake: while it starts only streams are held."""
+    from openai import OpenAI
+
+    client = OpenAI(base_url=served["ec2"].url, api_key=served["ec2"].key)
+    asked: dict[str, Any] = {"model": "", "messages": [{"role": "user", "content": "Hello"}], "stream": True}
+    assert list(client.chat.completions.create(**asked))
+    return served["ec2"]
+
+
+@pytest.fixture(scope="session")
 def lmi(served: Mapping[str, Served]) -> Served:
     """LMI's vLLM service, our default."""
     return served["lmi"]

@@ -1,6 +1,5 @@
 """Clients on a machine of EC2: our own server refuses unknown names, so what they send unasked has to be known."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import openai
@@ -9,38 +8,6 @@ from langchain_openai import ChatOpenAI
 
 from .conftest import Served
 from .test_openai import ASKED, MODEL, WEATHER, sdk
-
-# What frameworks send along, each with the value that asks for nothing.
-UNASKED: dict[str, Any] = {
-    "frequency_penalty": 0,
-    "presence_penalty": 0,
-    "logit_bias": {},
-    "n": 1,
-    "logprobs": False,
-    "tools": [],
-    "response_format": {"type": "text"},
-    "metadata": {"program": "test"},
-    "store": False,
-    "service_tier": "auto",
-}
-
-
-@pytest.fixture(scope="module")
-def ec2(served: Mapping[str, Served]) -> Served:
-    """With a machine that is awake: only streams are held while it starts."""
-    api = served["ec2"]
-    assert list(sdk(api).chat.completions.create(**ASKED, stream=True))
-    return api
-
-
-def test_what_frameworks_send_unasked_passes_whole_and_streamed(ec2: Served) -> None:
-    whole = sdk(ec2).chat.completions.create(**ASKED | UNASKED)
-    assert whole.choices[0].message.content
-    options = {"stream": True, "stream_options": {"include_usage": True}}
-    *chunks, last = list(sdk(ec2).chat.completions.create(**ASKED | UNASKED | options))
-    assert "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices)
-    assert last.usage
-    assert last.usage.completion_tokens == 6
 
 
 def test_the_sdks_own_stream_has_a_final_completion_with_its_usage(ec2: Served) -> None:

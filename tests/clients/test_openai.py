@@ -23,6 +23,21 @@ WEATHER = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     },
 }
+# What frameworks send along, each with the value that asks for nothing.
+UNASKED: dict[str, Any] = {
+    "tool_choice": "auto",
+    "parallel_tool_calls": True,
+    "frequency_penalty": 0,
+    "presence_penalty": 0,
+    "logit_bias": {},
+    "n": 1,
+    "logprobs": False,
+    "tools": [],
+    "response_format": {"type": "text"},
+    "metadata": {"program": "test"},
+    "store": False,
+    "service_tier": "auto",
+}
 CHATTING = {"lmi": MODEL, "tgi": MODEL, "vllm": MODEL, "sglang": MODEL, "llama-cpp": "Qwen/Qwen3-4B-GGUF"}
 COMPLETING = {"lmi": MODEL, "tgi": MODEL, "vllm": MODEL, "tgi-inputs": "openai-community/gpt2"}
 
@@ -71,6 +86,18 @@ def test_usage_comes_last_for_those_who_ask(served: Mapping[str, Served], name: 
     assert 0 < last.usage.completion_tokens <= 6
     assert last.usage.prompt_tokens > 0
     assert not any(chunk.usage for chunk in others)
+
+
+@pytest.mark.parametrize("name", ["lmi", "tgi", "vllm", "sglang", "llama-cpp", "ec2"])
+@pytest.mark.usefixtures("ec2")
+def test_what_frameworks_send_unasked_passes_whole_and_streamed(served: Mapping[str, Served], name: str) -> None:
+    asked = ASKED | UNASKED | {"model": ""}
+    assert sdk(served[name]).chat.completions.create(**asked).choices[0].message.content
+    options = {"stream": True, "stream_options": {"include_usage": True}}
+    *chunks, last = list(sdk(served[name]).chat.completions.create(**asked | options))
+    assert "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices)
+    assert last.usage
+    assert last.usage.completion_tokens == 6
 
 
 def test_the_asynchronous_client_streams_several_at_once(served: Mapping[str, Served]) -> None:

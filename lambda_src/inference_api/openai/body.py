@@ -10,7 +10,7 @@ from inference_api.generation_parameters import check_names, check_parameters
 from inference_api.named_key import NamedKey
 from inference_api.openai.call import Form, OpenAICall
 from inference_api.openai.inputs import as_inputs
-from inference_api.openai.neutral import asks_for_nothing
+from inference_api.openai.neutral import asks_for_nothing, without_empty
 from inference_api.request_body import RequestRules, check_request_body
 from inference_api.settings import Settings, settings
 
@@ -103,9 +103,9 @@ def _check_stream_options(document: Mapping[str, Any]) -> bool:
 
 def _in_the_words_of_engines(document: dict[str, Any], rules: RequestRules) -> dict[str, Any]:
     """One word for what some engines know under another only: all take a list of stops, and `max_tokens`."""
-    found = dict(document)
+    found = without_empty(document)
     if isinstance(found.get("stop"), str):
-        found["stop"] = [found["stop"]] if found["stop"] else []
+        found["stop"] = [found["stop"]]
     if found.get("max_completion_tokens") is not None:
         found["max_tokens"] = found.pop("max_completion_tokens")
     # TGI's limit is exclusive, and the value asks for nothing.

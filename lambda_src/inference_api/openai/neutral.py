@@ -36,6 +36,26 @@ _WITHOUT_EFFECT = {
     *("user", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "prediction"),
     *("parallel_tool_calls",),
 }
+# A choice among things of which there are none.
+_CHOICES = {"tool_choice": "tools", "parallel_tool_calls": "tools", "function_call": "functions"}
+
+
+def without_empty(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what no engine has to see, and some refuse: empty lists, objects and texts, plain text as the format.
+
+    TGI reads neither `{"type": "text"}` nor an object of biases (router/src/lib.rs); vLLM refuses a choice of tools
+    without tools (entrypoints/openai/protocol.py).
+    """
+    found = {
+        name: value
+        for name, value in document.items()
+        if value not in ([], {}, "") and (name, value) != ("response_format", {"type": "text"})
+    }
+    return {
+        name: value
+        for name, value in found.items()
+        if name not in _CHOICES or _CHOICES[name] in found or not asks_for_nothing(name, value)
+    }
 
 
 def asks_for_nothing(name: str, value: Any) -> bool:

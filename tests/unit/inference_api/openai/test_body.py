@@ -321,6 +321,21 @@ def test_values_that_ask_for_nothing_pass_where_the_engine_refuses_unknown_names
     assert json.loads(call.unstreamed()) == {"inputs": "The sea is", "parameters": {"details": True}}
 
 
+@pytest.mark.parametrize("engine", WITH_MESSAGES)
+def test_what_asks_for_nothing_in_a_form_that_some_engines_refuse_reaches_none(deploy: Deploy, engine: str) -> None:
+    deploy(engine)
+    empty: dict[str, Any] = {"response_format": {"type": "text"}, "logit_bias": {}, "stop": "", "functions": []}
+    choices = {"tools": [], "tool_choice": "auto", "parallel_tool_calls": False, "function_call": "none"}
+    model = {"model": MODEL} if engine == "custom" else {}
+    assert json.loads(read(CHAT | empty | choices, chat=True).unstreamed()) == {"messages": MESSAGES, **model}
+
+
+def test_a_choice_among_tools_reaches_the_engine(deploy: Deploy) -> None:
+    deploy("vllm")
+    choice = {"tools": [tool()], "tool_choice": "none", "parallel_tool_calls": False}
+    assert json.loads(read(CHAT | choice, chat=True).unstreamed()) == {"messages": MESSAGES, **choice}
+
+
 @pytest.mark.parametrize(
     "more",
     [
