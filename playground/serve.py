@@ -5,13 +5,24 @@ import hashlib
 import json
 import os
 import pkgutil
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 INDEX, CONFIG = "", "config.json"  # the page itself is at the root only, where its relative links fit
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
-_FILES = ("index.html", "playground.js", "requests.js", "picture.js", "style.css", "icon.svg")
+_FILES = ("index.html", "style.css", "icon.svg")
+# As one file, in this order: a module that is throttled leaves a dead page, and a new account runs ten functions at once.
+SCRIPT = "playground.js"
+MODULES = (
+    *("page.js", "deployment.js", "api.js", "stream.js", "requests.js", "snippets.js", "markdown.js", "picture.js"),
+    *("answers.js", "chat.js", "controls.js", "patience.js", "endpoint.js", "jobs.js", "progress.js", "history.js"),
+    *("run.js", SCRIPT),
+)
+_BETWEEN_MODULES = re.compile(
+    r'^import \{[^}]*\} from "\./\w+\.js";\n|^export (?=async |function |const |class )', re.MULTILINE
+)
 # The page's one inline script: without its last slash, which only the browser knows of, the URL's links miss the stage.
 _SLASH = "if (!location.pathname.endsWith('/')) location.replace(location.pathname + '/' + location.hash);"
 _SLASH_HASH = base64.b64encode(hashlib.sha256(_SLASH.encode()).digest()).decode()
@@ -49,12 +60,28 @@ def config(variables: Mapping[str, str]) -> dict[str, Any]:
         "model_id": variables["MODEL_ID"],
         "bodies": schema["bodies"],
         "parameters": schema["parameters"],
+        "chat_template": bool(_openai_facts(variables).get("chat_template")),
+        "streams": _streams(variables),
         "jobs": "JOB_TABLE" in variables,
         "longest_wait_in_seconds": int(variables["LONGEST_WAIT_IN_SECONDS"]),
         "deployment": variables.get("DEPLOYMENT_NAME"),
         "region": variables.get("AWS_REGION"),
         "signed_by_proxy": False,
     }
+
+
+def _streams(variables: Mapping[str, str]) -> list[str]:
+    """Kinds of prompt that a route answers token by token: what a job answers comes as a whole."""
+    if variables["HOSTING_MODE"] != "realtime":
+        return []
+    facts, routes = _openai_facts(variables), variables.get("OPENAI_ROUTES", "").split(",")
+    kinds = (("text", "completions", "inputs" if facts.get("inputs") else "prompt"), ("chat", "chat", "messages"))
+    return [kind for kind, route, form in kinds if route in routes and form in facts.get("streams", ())]
+
+
+def _openai_facts(variables: Mapping[str, str]) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(variables.get("OPENAI_FACTS", "{}"))
+    return facts
 
 
 def answer(name: str, settings: Mapping[str, Any], known: str | None) -> Answer:
@@ -77,6 +104,8 @@ def _files() -> dict[str, tuple[str, str]]:
     """Content type and text by name; a name is looked up here and never made into a path."""
     found = {name: (_TYPES[name.rpartition(".")[2]], _text(name)) for name in _FILES}
     found[INDEX] = found.pop("index.html")
+    script = "".join(_BETWEEN_MODULES.sub("", _text(module)) for module in MODULES)
+    found[SCRIPT] = (_TYPES["js"], script)
     return found
 
 

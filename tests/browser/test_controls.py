@@ -29,7 +29,7 @@ def fill(page: Page, **values: str) -> None:
 
 
 def sent_by(page: Page, api: StandInApi) -> list[Any]:
-    page.get_by_role("button", name="Generate").click()
+    page.locator("#generate").click()
     expect(page.locator("#phase")).to_have_text("Done")
     return sorted((call.body for call in api.called("POST generate")), key=json.dumps)
 
@@ -128,28 +128,9 @@ def test_an_empty_prompt_is_told_and_never_sent(visit: Visit) -> None:
         expect(page.locator("#prompt")).to_be_focused()
         page.get_by_label("Chat").check()
         page.locator("#generate").click()
-        expect(page.locator("#messages-hint")).to_have_text("A message is empty: write it or remove it.")
-        page.get_by_label("Message 1", exact=True).fill("Far")
+        expect(page.locator("#message-hint")).to_have_text("Write a message.")
+        page.get_by_label("Message", exact=True).fill("Far")
         assert len(sent_by(page, api)) == 1
-
-
-def test_a_chat_is_written_message_by_message_and_goes_on_with_an_answer(visit: Visit) -> None:
-    answer = {"choices": [{"message": {"content": "I do."}}]}
-    with StandInApi(
-        {"POST generate": lambda _: (200, {}, answer)}, jobs=False, engine="sglang", bodies=["messages"]
-    ) as api:
-        page = visit(api.url)
-        page.get_by_label("Message 1", exact=True).fill("Be short.")
-        page.get_by_label("Role of message 1").select_option("system")
-        page.get_by_role("button", name="Add a message").click()
-        page.keyboard.type("Who builds boats?")
-        sent = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Who builds boats?"}]
-        assert sent_by(page, api)[0]["messages"] == sent
-        page.get_by_role("button", name="Continue with sample 1").click()
-        expect(page.get_by_label("Message 3", exact=True)).to_have_value("I do.")
-        expect(page.get_by_label("Message 4", exact=True)).to_be_focused()
-        page.get_by_role("button", name="Remove message 1").click()
-        expect(page.locator("#messages li")).to_have_count(3)
 
 
 def test_sliders_examples_dice_and_reset_move_the_controls(visit: Visit) -> None:
@@ -192,6 +173,8 @@ PICTURES = [
 def test_the_picture_shows_what_sampling_does(visit: Visit) -> None:
     with standing_in() as api:
         page = visit(api.url)
+        expect(page.locator("#picture")).to_be_hidden()
+        page.get_by_role("button", name="What sampling does").click()
         for values, kept, caption in PICTURES:
             fill(page, **values)
             expect(page.locator("#picture-caption")).to_have_text(caption)

@@ -7,9 +7,10 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from browser.conftest import Visit
-from support.stand_in_api import Answerer, StandInApi
+from support.stand_in_api import Answerer, StandInApi, chat_chunks
 
 ANSWERS: dict[str, Answerer] = {"POST generate": lambda _: (200, {}, [{"generated_text": "w" * 400}])}
+MARKDOWN = "# A\n\n```python\n" + "x" * 400 + "\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [l](https://example.com)\n"
 ERROR = {"error": {"code": "c", "message": "m" * 300, "field": "parameters.top_p"}}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
@@ -40,9 +41,25 @@ def test_axe_finds_nothing_serious(visit: Visit, scheme: str) -> None:
         with_answers(page)
         found += violations(page)
         with_an_error(page, api)
-        page.get_by_label("Chat").check()
+        page.locator("#show-picture").click()
         found += violations(page)
     assert found == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_conversation_is_for_everybody_too(visit: Visit, scheme: str, width: int) -> None:
+    answers: dict[str, Answerer] = {"POST chat/completions": lambda _: (200, {}, chat_chunks([MARKDOWN]))}
+    with StandInApi(answers, streams=["chat"], chat_template=True) as api:
+        viewport = {"width": width, "height": 740}
+        page = visit(api.url, color_scheme=scheme, bypass_csp=True, viewport=viewport)
+        for _ in range(2):
+            page.get_by_label("Message", exact=True).fill("Hello")
+            page.keyboard.press("Enter")
+            expect(page.locator("#phase")).to_have_text("Done")
+        page.get_by_role("button", name="Edit message 1").click()
+        assert violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def violations(page: Page) -> list[str]:
@@ -82,6 +99,7 @@ def test_everything_is_done_with_the_keyboard_alone(visit: Visit) -> None:
         keys = page.keyboard
         keys.press("Tab")
         keys.press("Enter")  # the link that skips to the prompt
+        keys.press("Tab")
         expect(page.locator("#prompt")).to_be_focused()
         keys.type("Far")
         tab_to(page.get_by_label("Temperature, slider"))

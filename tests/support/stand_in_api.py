@@ -3,13 +3,13 @@
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from playground import serve
 
-Reply = tuple[int, dict[str, str], Any]  # status, headers, JSON
+Reply = tuple[int, dict[str, str], Any]  # status, headers, JSON; or the pieces of a stream
 Answerer = Callable[["Call"], Reply]
 CONFIG: dict[str, Any] = {
     "auth": "none",
@@ -18,12 +18,26 @@ CONFIG: dict[str, Any] = {
     "model_id": "openai-community/gpt2",
     "bodies": ["inputs", "messages", "prompt"],
     "parameters": {"temperature": {"minimum": 0}, "max_new_tokens": {"minimum": 1, "maximum": 1023}},
+    "chat_template": False,
+    "streams": [],
     "jobs": True,
     "longest_wait_in_seconds": 25,
     "deployment": "gpt2",
     "region": "us-east-1",
     "signed_by_proxy": False,
 }
+
+
+def chat_chunks(texts: Iterable[str], *, end: str = "stop") -> Iterator[bytes]:
+    """The events of a chat's stream, each as soon as its text is there."""
+    for text in texts:
+        yield _event({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]})
+    yield _event({"choices": [{"index": 0, "delta": {}, "finish_reason": end}]})
+    yield b"data: [DONE]\n\n"
+
+
+def _event(value: Any) -> bytes:
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
 
 
 class Call:
@@ -78,17 +92,20 @@ class _Handler(BaseHTTPRequestHandler):
         call = Call(self.command, path, headers, json.loads(data) if data else None)
         self.server.calls.append(call)
         status, own, body = self.server.answers[call.route](call)
-        self._send(status, {"content-type": "application/json", "x-request-id": "r-1"} | own, json.dumps(body))
+        kind = "text/event-stream" if isinstance(body, Iterator) else "application/json"
+        pieces = body if isinstance(body, Iterator) else json.dumps(body)
+        self._send(status, {"content-type": kind, "x-request-id": "r-1"} | own, pieces)
 
     do_POST = do_DELETE = do_GET
 
-    def _send(self, status: int, headers: dict[str, str], text: str) -> None:
+    def _send(self, status: int, headers: dict[str, str], text: str | Iterator[bytes]) -> None:
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         with contextlib.suppress(ConnectionError):  # the browser gave the call up
-            self.wfile.write(text.encode())
+            for piece in [text.encode()] if isinstance(text, str) else text:
+                self.wfile.write(piece)
 
     def log_message(self, *_: Any) -> None:
         """Nothing."""

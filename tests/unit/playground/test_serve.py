@@ -62,7 +62,18 @@ def test_every_file_comes_with_its_type_a_strict_policy_and_a_request_id(file: s
 
 def test_every_file_of_the_folder_is_served() -> None:
     names = {each.name for each in FOLDER.iterdir() if each.is_file()} - {"serve.py", "index.html"}
-    assert {name: get(name)["body"] for name in names} == {name: (FOLDER / name).read_text() for name in names}
+    modules = {name for name in names if name.endswith(".js")}
+    assert set(serve.MODULES) == modules
+    assert all(get(name)["body"] == (FOLDER / name).read_text() for name in names - modules)
+
+
+def test_the_modules_are_served_as_one_script_each_after_those_that_it_uses_at_its_start() -> None:
+    script = get("playground.js")["body"]
+    assert not re.search(r'^(export |import \{|\} from ")', script, re.MULTILINE)
+    first_lines = [(FOLDER / name).read_text().partition("\n")[0] for name in serve.MODULES]
+    places = [script.index(line) for line in first_lines]
+    assert places == sorted(places)
+    assert get("chat.js")["statusCode"] == 404
 
 
 def test_a_browser_that_has_the_file_gets_none_until_it_changes() -> None:
@@ -96,10 +107,31 @@ def test_the_configuration_names_the_deployment_and_no_secret_nor_resource() -> 
     assert "a-table" not in text
 
 
+@pytest.mark.parametrize(
+    ("routes", "facts", "streams"),
+    [
+        ("chat,completions", {"streams": ["messages", "prompt"]}, ["text", "chat"]),
+        ("completions", {"streams": ["inputs"], "inputs": "tgi"}, ["text"]),
+        ("chat", {"streams": []}, []),
+        ("", {"streams": ["messages", "prompt"]}, []),
+    ],
+)
+def test_the_page_knows_which_routes_answer_token_by_token(
+    routes: str, facts: dict[str, Any], streams: list[str]
+) -> None:
+    variables = VARIABLES | {"OPENAI_ROUTES": routes, "OPENAI_FACTS": json.dumps(facts)}
+    assert serve.config(variables)["streams"] == streams
+    assert serve.config(variables | {"HOSTING_MODE": "async"})["streams"] == []
+
+
+@pytest.mark.parametrize("facts", [{}, {"chat_template": True}])
+def test_the_page_knows_of_a_chat_template(facts: dict[str, Any]) -> None:
+    assert serve.config(VARIABLES | {"OPENAI_FACTS": json.dumps(facts)})["chat_template"] is bool(facts)
+
+
 def test_the_page_is_small_and_asks_nobody_else() -> None:
-    files = [each for each in FOLDER.iterdir() if each.suffix in (".html", ".js", ".css", ".svg")]
-    assert sum(each.stat().st_size for each in files) < 60_000
-    for each in files:
+    assert sum(len(get(name)["body"]) for name in (None, "playground.js", "style.css", "icon.svg")) < 85_000
+    for each in (each for each in FOLDER.iterdir() if each.suffix in (".html", ".js", ".css", ".svg")):
         links = each.read_text().replace("http://www.w3.org/2000/svg", "").replace('"https://', "")
         assert "http://" not in links, each.name
         assert "https://" not in links, each.name

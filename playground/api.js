@@ -1,0 +1,59 @@
+// Calls of the API, and its errors.
+
+const BEARER = ["chat/completions", "completions"];  // OpenAI's routes take a key there
+
+/** An answer that is no 2xx, or none at all (status 0). */
+export class ApiError extends Error {
+  constructor(status, content, headers) {
+    const error = content?.error ?? {};
+    super(typeof error.message === "string" ? error.message : "The answer is not the API\u2019s: try again.");
+    this.status = status;
+    this.code = error.code ?? "unknown";
+    this.field = error.field;
+    this.requestId = headers?.get("x-request-id");
+    this.retryAfter = seconds(headers);
+  }
+}
+
+/** A response whose body has yet to be read. Throws ApiError, or AbortError once `signal` fires. */
+export async function send(method, path, { body, key, headers = {}, signal } = {}) {
+  const secret = key && (BEARER.includes(path) ? { authorization: `Bearer ${key}` } : { "x-api-key": key });
+  const response = await reached(() => fetch(path, {
+    method, signal, body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
+    headers: { ...headers, ...(body && { "content-type": "application/json" }), ...secret },
+  }));
+  if (response.ok) return response;
+  throw new ApiError(response.status, parsed(await reached(() => response.text())), response.headers);
+}
+
+/** Call a route, relative to the page, and read its answer. Throws as `send`. */
+export async function call(method, path, options) {
+  const response = await send(method, path, options);
+  const content = parsed(await reached(() => response.text()));
+  return { status: response.status, content, retryAfter: seconds(response.headers) };
+}
+
+/** What a step over the network gives. Throws ApiError where the connection fails. */
+export async function reached(step) {
+  try {
+    return await step();
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    const message = "The API can\u2019t be reached: check the connection, then try again.";
+    throw new ApiError(0, { error: { code: "unreachable", message } });
+  }
+}
+
+function seconds(headers) {
+  const advice = Number(headers?.get("retry-after"));
+  return Number.isFinite(advice) && advice > 0 ? advice : 0;
+}
+
+/** JSON, or else the text. */
+export function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
