@@ -13,7 +13,7 @@ from typing import Any
 INDEX, CONFIG = "", "config.json"  # the page itself is at the root only, where its relative links fit
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 _FILES = ("index.html", "style.css", "icon.svg")
-# As one file, in this order: a module that is throttled leaves a dead page, and a new account runs ten functions at once.
+# As one file, in this order: a module that is throttled leaves a dead page; a new account runs ten functions at once.
 SCRIPT = "playground.js"
 MODULES = (
     *("page.js", "deployment.js", "api.js", "stream.js", "requests.js", "snippets.js", "markdown.js", "picture.js"),

@@ -34,10 +34,14 @@ def api(apis: Apis) -> ApiClient:
 
 @pytest.fixture(scope="module")
 def proxy(api: ApiClient, cloud: LocalCloud) -> Iterator[SigningProxy]:
-    key = Credentials(cloud.deployer.access_key_id, cloud.deployer.secret_access_key)
-    stack = find_stack(NAME, lambda service: cloud.client(service, region=api.region))
-    with SigningProxy(stack, DeployedApi(stack, key)) as running:
+    with proxy_of(NAME, api, cloud) as running:
         yield running
+
+
+def proxy_of(name: str, api: ApiClient, cloud: LocalCloud) -> SigningProxy:
+    key = Credentials(cloud.deployer.access_key_id, cloud.deployer.secret_access_key)
+    stack = find_stack(name, lambda service: cloud.client(service, region=api.region))
+    return SigningProxy(stack, DeployedApi(stack, key))
 
 
 def raw(proxy: SigningProxy, target: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], Any]:
@@ -89,7 +93,42 @@ def test_the_page_behind_the_proxy_asks_for_no_key_and_its_curl_line_works(visit
     page.locator("#code summary").click()
     shown = page.locator("#snippet").inner_text()
     answer = subprocess.run(shown, shell=True, capture_output=True, text=True, check=True).stdout
-    assert json.loads(answer)["output"][0]["generated_text"] == texts[0]
+    events = [json.loads(line[6:]) for line in answer.splitlines() if line.startswith("data: {")]
+    assert "".join(event["choices"][0]["text"] for event in events) == texts[0]
+
+
+def routes_asked(page: Page, url: str) -> list[str]:
+    """The paths below the URL that the page sends something to from now on."""
+    found: list[str] = []
+    page.on(
+        "request", lambda request: found.append(request.url.removeprefix(url)) if request.method == "POST" else None
+    )
+    return found
+
+
+@pytest.mark.parametrize("way", ["with a key", "signed"])
+def test_a_text_is_streamed(visit: Visit, api: ApiClient, proxy: SigningProxy, way: str) -> None:
+    url = proxy.url if way == "signed" else api.url
+    page = visit(url)
+    if way == "with a key":
+        page.get_by_label("API key").fill(str(api.api_key))
+    asked = routes_asked(page, url)
+    page.locator("#prompt").fill("A list is")
+    assert ask(page)[0]
+    expect(page.locator("#elapsed")).to_contain_text("first word after")
+    assert asked == ["completions"]
+
+
+def test_a_chat_is_streamed_through_the_proxy(visit: Visit, apis: Apis, cloud: LocalCloud) -> None:
+    with proxy_of("qwen3-4b", apis("qwen3-4b"), cloud) as proxy:
+        page = visit(proxy.url)
+        expect(page.get_by_label("Chat")).to_be_checked()
+        asked = routes_asked(page, proxy.url)
+        for text in ("Hello", "And again"):
+            page.get_by_label("Message", exact=True).fill(text)
+            assert ask(page)[0]
+        expect(page.locator(".turn")).to_have_count(3)
+        assert asked == ["chat/completions"] * 2
 
 
 def test_any_client_calls_through_the_proxy_and_gets_what_the_api_says(proxy: SigningProxy, api: ApiClient) -> None:
