@@ -55,9 +55,11 @@ class ApiKeys(Construct):
         self._function = lambda_.Function.from_function_attributes(
             self, "Permitted", function_arn=function.function_arn, skip_permissions=True
         )
-        self.own = self._add_own_key()
+        self.own, before = self._add_own_key()
         for name, key in settings.keys.items():
-            self._add_plan(name, key)
+            plan = self._add_plan(name, key)
+            plan.node.add_dependency(before)  # one after the other: API Gateway refuses many at once
+            before = plan
 
     @cached_property
     def in_own_header(self) -> apigateway.IAuthorizer:
@@ -79,7 +81,7 @@ class ApiKeys(Construct):
             results_cache_ttl=_ANSWER_KEPT,
         )
 
-    def _add_own_key(self) -> apigateway.IApiKey:
+    def _add_own_key(self) -> tuple[apigateway.IApiKey, apigateway.UsagePlan]:
         quota, throttle = self._settings.quota, self._settings.throttle
         plan = self._api.add_usage_plan(
             "UsagePlan",
@@ -89,9 +91,9 @@ class ApiKeys(Construct):
         )
         key = self._api.add_api_key("ApiKey")
         plan.add_api_key(key)
-        return key
+        return key, plan
 
-    def _add_plan(self, name: str, key: NamedKey) -> None:
+    def _add_plan(self, name: str, key: NamedKey) -> apigateway.UsagePlan:
         throttle = self._settings.throttle
         plan = apigateway.UsagePlan(
             self,
@@ -105,6 +107,7 @@ class ApiKeys(Construct):
             and apigateway.QuotaSettings(limit=key.requests_per_month, period=apigateway.Period.MONTH),
         )
         cdk.Tags.of(plan).add(KEY_TAG, name)
+        return plan
 
     @property
     def _stage(self) -> apigateway.UsagePlanPerApiStage:

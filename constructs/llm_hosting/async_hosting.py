@@ -74,7 +74,7 @@ class AsyncHosting(Construct):
             failures=FAILURES_GO_BACK,
             handlers=handlers,
         ).function
-        grant_announce(record)
+        grant_announce(record, "Job Ended")
         self.queue.feed(record, batch_size=10, max_concurrency=self._deployment.most_workers)
         self._store.grant_collect(record)
         self._endpoint.grant_describe(record)

@@ -13,7 +13,7 @@ from .deployment import Alarms
 from .every_minute import NEXT_CALL, EveryMinute
 from .hosting_modes import HostingMode
 from .inference_api import HttpMethod, InferenceApi
-from .job_events import grant_announce
+from .job_events import SOURCE, grant_announce
 from .job_store import JobStore
 
 _ROUTES: tuple[tuple[HttpMethod, str], ...] = (
@@ -49,7 +49,7 @@ class Batches(Construct):
         for method, path in _ROUTES:
             api.add_route(method, path, short, takes_bearer=True)
         self._store.grant_keep_files(short)
-        grant_announce(short)
+        grant_announce(short, "Batch Waits")
 
     def add_driver(self, every_minute: EveryMinute, hosting: HostingMode) -> None:
         """Each minute, and at once for the event of a batch that waits."""
@@ -58,12 +58,12 @@ class Batches(Construct):
         self._store.grant_advance(driver)
         hosting.grant_dispatch(driver)
         hosting.grant_describe(driver)
-        grant_announce(driver)
+        grant_announce(driver, "Job Ended")
         rule = events.Rule(
             self,
             "WaitingBatch",
             event_pattern=events.EventPattern(
-                source=["slipway"], detail_type=["Batch Waits"], detail={"deployment": [cdk.Aws.STACK_NAME]}
+                source=[SOURCE], detail_type=["Batch Waits"], detail={"deployment": [cdk.Aws.STACK_NAME]}
             ),
             targets=[targets.LambdaFunction(driver, retry_attempts=0)],
         )

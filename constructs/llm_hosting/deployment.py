@@ -471,11 +471,12 @@ class Jobs(Section):
         "run 10 functions at once.",
     )
     max_waiting: int = Field(
-        50,
+        4,
         ge=0,
         le=200,
-        description="Callers who are held at once until their job ends, each caller in at most half of the places; "
-        "others ask again.",
+        description="Callers who are held at once until their job ends, each by a running function and each caller in "
+        "at most half of the places; others ask again. Few, as a new account may run 10 functions at once: raise it "
+        "with that quota.",
     )
     limits: JobLimits = JobLimits()
     on_destroy: Literal["retain", "delete"] = Field(

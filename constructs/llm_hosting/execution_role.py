@@ -36,11 +36,12 @@ class ExecutionRole(iam.Role):
         self._allow(
             ["cloudwatch:PutMetricData"],
             "*",
-            {"StringEquals": {"cloudwatch:namespace": ["AWS/SageMaker", "/aws/sagemaker/Endpoints"]}},
+            # Detailed observability sends metrics by OTLP, which knows no namespace.
+            {"StringEqualsIfExists": {"cloudwatch:namespace": ["AWS/SageMaker", "/aws/sagemaker/Endpoints"]}},
         )
         reason = (
-            "ecr:GetAuthorizationToken and cloudwatch:PutMetricData know no narrower resource; a condition binds the "
-            "metrics to SageMaker's namespaces."
+            "ecr:GetAuthorizationToken and cloudwatch:PutMetricData know no narrower resource; a condition binds "
+            "metrics that have a namespace to SageMaker's."
         )
         acknowledge(self, {"AwsSolutions-IAM5[Resource::*]": reason})
 

@@ -74,6 +74,8 @@ class HandlerFunction(Construct):
             role=role,
             log_group=log_group,
             recursive_loop=lambda_.RecursiveLoop.ALLOW if calls_itself else None,
+            # Its loop replaces that of Lambda's runtime from within: no newer one comes between two deploys.
+            runtime_management_mode=lambda_.RuntimeManagementMode.FUNCTION_UPDATE if streams else None,
             tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
         )
         untraced = {} if settings.tracing else {"Serverless-LambdaTracing": TRACING_IS_OFF}

@@ -54,7 +54,7 @@ class JobFunctions(Construct):
         self._hosting.grant_dispatch(short)
         self._hosting.grant_describe(short)
         self._store.grant_list(short)
-        grant_announce(short)
+        grant_announce(short, "Job Ended")
         poll = api.add_function(handler="poll_job", memory_in_mb=_HOLD_MEMORY_IN_MB)
         api.add_route("GET", "/jobs/{id}", poll)
         self._store.grant_wait(poll)
@@ -68,7 +68,7 @@ class JobFunctions(Construct):
     def _add_sweeper(self) -> None:
         self._every_minute.add_task(handler="sweep_jobs")
         sweep = self._every_minute.function
-        grant_announce(sweep)
+        grant_announce(sweep, "Job Ended")
         self._store.grant_find_due(sweep)
         self._store.grant_collect(sweep)
         self._hosting.grant_tend(sweep)

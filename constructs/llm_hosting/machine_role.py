@@ -36,7 +36,7 @@ class MachineRole(iam.Role):
         if model.hub_token_secret_arn and not model.weights:
             self.allow(model.hub_token_secret_arn, "secretsmanager:GetSecretValue")
         self.allow(log_group.log_group_arn, "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents")
-        grant_announce(self)
+        grant_announce(self, "Job Ended")
         self.allow("*", *_SESSIONS)
         acknowledge(self, {"AwsSolutions-IAM5[Resource::*]": _SESSIONS_ANYWHERE})
         self.profile = iam.CfnInstanceProfile(self, "Profile", roles=[self.role_name])

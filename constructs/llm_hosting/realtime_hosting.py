@@ -84,7 +84,7 @@ class RealtimeHosting(Construct):
             handlers=handlers,
             calls_itself=True,  # a job that the model cannot take now goes back into the queue, with a delay
         ).function
-        grant_announce(work)
+        grant_announce(work, "Job Ended")
         self.queue.feed(work, batch_size=1, max_concurrency=self._deployment.most_workers)
         self.queue.grant_send(work)
         self.queue.grant_postpone(work)

@@ -1,5 +1,6 @@
-"""EventBridge: schedules on the cloud's clock, and rules that need a function's permission to invoke it."""
+"""EventBridge: schedules on the cloud's clock, rules that need a function's permission, conditions on what is put."""
 
+import json
 import logging
 from typing import Any
 
@@ -14,6 +15,7 @@ _events = ministack.internals(
     "start_scheduler",
     "time",
 )
+_iam_actions = ministack.internals("ministack.core.iam_actions", "request_tag_context")
 
 _log = logging.getLogger(__name__)
 _LOOK_FOR_DUE_RULES_EVERY_SECONDS = 0.1
@@ -31,8 +33,23 @@ def _demand_permission() -> None:
     _events._invoke_target = invoke_target
 
 
+def _say_what_is_put() -> None:
+    """Conditions know source and kind of events; of several kinds in one call, a text that is none of them."""
+    tags = _iam_actions.request_tag_context
+
+    def context(service: str, action: str, body: bytes, parameters: dict[str, Any]) -> dict[str, Any]:
+        keys: dict[str, Any] = tags(service, action, body, parameters)
+        if action == "events:PutEvents":
+            for key, member in (("events:source", "Source"), ("events:detail-type", "DetailType")):
+                keys[key] = ", ".join(sorted({each.get(member, "") for each in json.loads(body)["Entries"]}))
+        return keys
+
+    _iam_actions.request_tag_context = context
+
+
 def install() -> None:
     ministack.follow_clock(_events)
+    _say_what_is_put()
     _demand_permission()
     _events.start_scheduler = lambda: None
     clock.repeat(_events._tick_scheduled_rules, _LOOK_FOR_DUE_RULES_EVERY_SECONDS, skips_missed=True)

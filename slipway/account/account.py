@@ -48,6 +48,7 @@ def is_used(check: str, deployment: Deployment) -> bool:
         "weights-in-bucket": deployment.model.weights is not None,
         "cloudwatch-role": deployment.api.access_logs,
         "scaling-role": deployment.hosting.instance_count.is_scaled,
+        "usage-plans": deployment.api.auth == "api-key",
         "gateway-timeout": deployment.api.timeout_in_seconds > DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS,
     }
     return used.get(check, True)

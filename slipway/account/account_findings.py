@@ -18,6 +18,7 @@ from slipway.account.instance_type_offered import instance_type_offered
 from slipway.account.log_role import cloudwatch_role
 from slipway.account.machine_network import machine_network
 from slipway.account.scaling_role import scaling_role
+from slipway.account.usage_plans import usage_plans
 from slipway.account.volume_key import volume_key
 from slipway.account.vpc_quota import vpc_quota
 from slipway.account.weights_in_bucket import weights_in_bucket
@@ -38,6 +39,7 @@ CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = 
     "volume-key": volume_key,
     "function-concurrency": function_concurrency,
     "gateway-timeout": gateway_timeout,
+    "usage-plans": usage_plans,
 }
 
 

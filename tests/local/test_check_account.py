@@ -270,7 +270,10 @@ class TestMachines:
     def test_pull_no_image_and_have_a_tender_instead_of_workers(self, check: Checker, bare_cloud: LocalCloud) -> None:
         reserve(bare_cloud, "eu-west-2", left=10)
         asked = check(**MACHINE, in_region="eu-west-2", jobs={"max_waiting": 20})
-        assert "up to 22 (20 held callers, 1 tender, 1 sweeper)" in asked.of("function-concurrency").message
+        assert (
+            "up to 22 (20 held callers, 1 task of each minute, 1 short call)"
+            in asked.of("function-concurrency").message
+        )
         assert not {"image-in-registry", "machine-network"} & {
             *asked.passed,
             *(each.rule for each in asked.report.findings),
@@ -329,13 +332,21 @@ class TestFunctions:
         reserve(bare_cloud, "us-west-1", left=10)
         asked = check(in_region="us-west-1", jobs={"max_waiting": 20, "max_concurrency": 5})
         found = asked.of("function-concurrency")
-        assert (found.level, found.field) == ("warning", "jobs.max_waiting")
+        assert (found.level, found.field) == ("error", "jobs.max_waiting")
         assert f"account {ACCOUNT} may run 10 functions at once in us-west-1" in found.message
-        assert "up to 34 (8 calls of the model, 20 held callers, 5 workers, 1 sweeper)" in found.message
+        workers = "5 workers, 1 task of each minute, 1 short call"
+        assert f"up to 35 (8 calls of the model, 20 held callers, {workers})" in found.message
+        assert "or use 3" in found.message
         assert "ask Service Quotas for 1000 'Concurrent executions' of AWS Lambda" in found.message
 
+    def test_that_callers_are_held_in_leave_room_by_default(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        reserve(bare_cloud, "ca-central-1", left=10)
+        found = check(in_region="ca-central-1").of("function-concurrency")
+        assert found.level == "warning", "only calls of the model may be too many"
+        assert "4 held callers, 4 workers, 1 task of each minute, 1 short call" in found.message
+
     def test_that_all_may_run_at_once_pass(self, check: Checker, bare_cloud: LocalCloud) -> None:
-        reserve(bare_cloud, "us-west-2", left=34)
+        reserve(bare_cloud, "us-west-2", left=35)
         jobs = {"max_waiting": 20, "max_concurrency": 5}
         assert "function-concurrency" in check(in_region="us-west-2", jobs=jobs).passed
         assert asked_level(check(in_region="us-west-2", jobs=jobs | {"max_waiting": 21}), "function-concurrency")

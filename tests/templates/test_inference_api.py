@@ -92,6 +92,38 @@ def test_no_named_key_and_no_secret_is_in_a_template(templates: dict[str, Templa
     assert named["team-search"]["Quota"] == {"Limit": 90_000, "Period": "MONTH"}
 
 
+def test_usage_plans_are_made_one_after_the_other(templates: dict[str, Template]) -> None:
+    """API Gateway refuses many at once (429, 409), and CloudFormation makes all that may be made side by side."""
+    made = {
+        name: set(each.get("DependsOn", []))
+        for name, each in templates["with-api-key"]["Resources"].items()
+        if each["Type"] == "AWS::ApiGateway::UsagePlan"
+    }
+    assert len(made) > 3
+    ordered = sorted(made, key=lambda name: len(behind(name, made)))
+    assert [len(behind(name, made)) for name in ordered] == list(range(len(made)))
+
+
+def behind(name: str, made: dict[str, set[str]]) -> set[str]:
+    """The plans that are made before one."""
+    before = made[name] & made.keys()
+    return before.union(*(behind(each, made) for each in before))
+
+
+def test_lambda_updates_the_runtime_under_a_streaming_function_with_its_code_only(
+    templates: dict[str, Template],
+) -> None:
+    for name in ("qwen3-4b", "qwen3-4b-async", "gpt2-ec2"):
+        pinned = {
+            handler: each["RuntimeManagementConfig"]
+            for handler, each in functions(templates[name]).items()
+            if "RuntimeManagementConfig" in each
+        }
+        assert pinned == {
+            "generate" if name == "qwen3-4b" else "generate_by_job": {"UpdateRuntimeOn": "FunctionUpdate"}
+        }
+
+
 def test_only_the_word_none_opens_the_api(templates: dict[str, Template]) -> None:
     opened = {
         name

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from support.house_rules import statements_of
-from support.template_parts import Template, functions, logical_id, properties, referred
+from support.template_parts import Template, functions, logical_id, properties, referred, resources
 
 Grants = dict[str, set[str]]  # places by action
 
@@ -204,3 +204,27 @@ def test_a_machine_does_what_the_worker_does_and_takes_sessions(templates: dict[
     assert {each for each in objects if not each.endswith(".zip")} == {"bucket/input/*"}
     assert len(objects) == 2, "the code, by the hash of its content"
     assert log_groups == {template["Outputs"]["MachineLogGroup"]["Value"]["Ref"]}
+
+
+def test_events_are_put_in_slipways_name_only(templates: dict[str, Template]) -> None:
+    kinds: dict[str, set[str]] = {}
+    for name, template in templates.items():
+        for policy in resources(template, "IAM::Policy"):
+            for statement in statements_of(policy):
+                if "events:PutEvents" in statement["Action"]:
+                    condition = statement["Condition"]["StringEquals"]
+                    assert condition["events:source"] == "slipway"
+                    kinds.setdefault(name, set()).add(condition["events:detail-type"])
+    assert kinds["gpt2"] == {"Job Ended"}
+    assert kinds["qwen3-4b"] == {"Job Ended", "Batch Waits"}
+
+
+def test_an_endpoint_may_send_metrics_by_otlp_which_knows_no_namespace(templates: dict[str, Template]) -> None:
+    (statement,) = (
+        each
+        for policy in resources(templates["qwen3-4b"], "IAM::Policy")
+        for each in statements_of(policy)
+        if each["Action"] == "cloudwatch:PutMetricData"
+    )
+    namespaces = ["AWS/SageMaker", "/aws/sagemaker/Endpoints"]
+    assert statement["Condition"] == {"StringEqualsIfExists": {"cloudwatch:namespace": namespaces}}

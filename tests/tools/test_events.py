@@ -1,5 +1,7 @@
 """EventBridge keeps schedules by the cloud's clock and invokes only functions that let it."""
 
+import json
+
 from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
 from support.small_stacks import REGION, Resources, arn_of, create, function, resource, role, statement
@@ -49,3 +51,28 @@ def test_a_rule_calls_a_function_that_lets_it_when_it_is_due(bare_cloud: LocalCl
 
     wait_for(called, "two calls")
     assert set(found) == {"Permitted"}
+
+
+PUTTING = """
+import boto3, os
+def handler(event, context):
+    try:
+        boto3.client("events").put_events(Entries=[{"Source": event["source"], "DetailType": "Ended", "Detail": "{}"}])
+    except Exception as error:
+        return error.response["Error"]["Code"]
+"""
+
+
+def test_a_role_puts_only_events_of_the_source_that_its_condition_names(bare_cloud: LocalCloud) -> None:
+    condition = {"StringEquals": {"events:source": "mine", "events:detail-type": "Ended"}}
+    resources = {
+        "Putting": function(PUTTING, FunctionName="Putting"),
+        "Role": role([statement("events:PutEvents", Condition=condition)]),
+    }
+    create(bare_cloud, "putting", resources)
+    client = bare_cloud.client("lambda", region=REGION)
+    answers = [
+        json.load(client.invoke(FunctionName="Putting", Payload=json.dumps({"source": source}))["Payload"])
+        for source in ("mine", "aws.health")
+    ]
+    assert answers == [None, "AccessDeniedException"]

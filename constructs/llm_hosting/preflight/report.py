@@ -111,6 +111,7 @@ NOT_CHECKED = (
     "volume-key: whether the account encrypts volumes with a key of its own",
     "function-concurrency: whether Lambda may run enough functions at once",
     "gateway-timeout: whether API Gateway may wait for a function that long",
+    "usage-plans: whether the account may have another usage plan for each key",
 )
 
 

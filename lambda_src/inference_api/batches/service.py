@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from botocore.config import Config
+
 from inference_api.batches.batch import Batch
 from inference_api.batches.driver import Driver, Settings
 from inference_api.batches.lines import Lines
@@ -18,6 +20,9 @@ from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
 from inference_api.runtime import STANDARD_RETRIES, runtime
 from inference_api.settings import job_settings, settings
+
+# Otherwise botocore sends each part with a checksum of a kind that the upload has not announced.
+_PLAIN_PARTS = Config(request_checksum_calculation="when_required")
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,9 @@ class BatchService:
 def batch_service() -> BatchService:
     current, jobs = runtime(), job_settings()
     table = BatchTable(current.client("dynamodb", STANDARD_RETRIES), jobs.table, current)
-    storage = Storage(current.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION)), jobs.bucket)
+    storage = Storage(
+        current.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION).merge(_PLAIN_PARTS)), jobs.bucket
+    )
     return BatchService(table, storage, current.client("events", STANDARD_RETRIES))
 
 

@@ -1,0 +1,27 @@
+"""The account's quota of API Gateway's usage plans."""
+
+from collections.abc import Iterator
+
+from llm_hosting.deployment import Deployment
+from llm_hosting.finding import Finding
+from llm_hosting.preflight.report import Report
+from slipway.account.account import Account
+
+_STACK = "aws:cloudformation:stack-name"  # CloudFormation tags what it makes
+_QUOTA = 300  # "Usage plans per Region per account", which AWS raises on request
+
+
+def usage_plans(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
+    """There is room for the usage plans of the deployment: one for each named key, one for the stack's own."""
+    pages = account.clients("apigateway").get_paginator("get_usage_plans").paginate()
+    plans = [each for page in pages for each in page.get("items", [])]
+    others = [each for each in plans if each.get("tags", {}).get(_STACK) != report.name]
+    needed = len(deployment.api.keys) + 1
+    if len(others) + needed > _QUOTA:
+        yield Finding(
+            "api.keys",
+            f"needs {needed} usage plans, and {account.region} of account {account.id} has {len(others)} others; "
+            f"API Gateway takes {_QUOTA} unless AWS has raised that",
+            "ask Service Quotas for more 'Usage plans' of API Gateway, or use fewer names",
+            level="warning",
+        )
