@@ -15,8 +15,8 @@ from llm_hosting.deployment_file import DeploymentError, overlay_of, sets_over_b
 from llm_hosting.deployment_paths import UnknownDeploymentError, stack_name
 from llm_hosting.finding import Finding
 from llm_hosting.model_lock import ModelLock
-from llm_hosting.preflight.model_rules import gated_model_needs_token
 from llm_hosting.preflight.report import Report, build_report, unreadable
+from llm_hosting.preflight.suitable_type import NO_SECRET_YET
 from llm_hosting.preflight.validation import validate_file
 from slipway.account.account import Account, is_used
 from slipway.report.check_result import CheckResult
@@ -128,7 +128,7 @@ def check(
 
 def _of_model_alone(finding: Finding) -> Finding:
     """The secret with a token is for a file to name: that it is missing refuses no type."""
-    return replace(finding, level="warning") if finding.rule == gated_model_needs_token.id else finding
+    return replace(finding, level="warning") if finding.rule == NO_SECRET_YET else finding
 
 
 def _as_json(report: Report) -> dict[str, Any]:

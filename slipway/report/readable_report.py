@@ -1,6 +1,7 @@
 """Shows the reports of a check to people: verdict, problems and fixes, figures, and open questions."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -9,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from llm_hosting.catalog.instances import types_for
 from llm_hosting.deployment import Deployment
 from llm_hosting.finding import Finding
 from llm_hosting.preflight.report import NOT_CHECKED, Figures, Report
@@ -28,6 +30,7 @@ _STYLES = {"error": "bold red", "warning": "bold yellow", "unknown": "bold cyan"
 _LABEL_WIDTH = 10
 _ASKED = {line.partition(":")[0] for line in NOT_CHECKED}
 _WIDEST_BAR = 48
+_WORD = re.compile(r"[\w.-]*\w")  # also the name of an instance type
 
 
 def page(results: Sequence[CheckResult], *, verbose: bool) -> str:
@@ -107,7 +110,9 @@ def _verdicts(report: Report, console: Console) -> Iterator[tuple[Text, Renderab
         yield Text(), Text()
         yield Text(_LABELS[finding.level], _STYLES[finding.level]), Text(finding.rule, "bold")
         yield Text(), _sentence(finding, arrow)
-    if report.suitable_type and not any(report.suitable_type in (finding.fix or "") for finding in said):
+    types = types_for(report.mode)
+    fixes = (finding.fix for finding in said if finding.level == "error")
+    if report.suitable_type and not any(types.keys() & set(_WORD.findall(fix)) for fix in fixes):
         yield Text(), Text()
         words = f"{report.suitable_type}: the cheapest type that no rule refuses; --recommend lists others"
         yield Text("instead", _STYLES["ok"]), Text(words)

@@ -7,10 +7,9 @@ from ..deployment import Deployment
 from ..finding import Finding
 from ..resolution import moved, resolve
 from .estimates import Rate, token_rate
-from .model_rules import gated_model_needs_token
 from .report import Figures, figures_of
-from .suitable_type import by_price
-from .validation import validate
+from .suitable_type import NO_SECRET_YET, by_price
+from .validation import validate_type
 
 REQUESTS_AT_ONCE = "requests-at-once"  # no rule of a deployment, which says nothing of its load
 
@@ -60,9 +59,8 @@ def alternatives(deployment: Deployment, *, context: int | None, requests: int) 
         figures, tokens = figures_of(placement, here.inference_ami_version), placement.memory.context
         held = figures.requests_at_full_length
         at_once = None if held is None else held * placement.copies
-        # That a secret is not named yet speaks against no type.
-        refused = (finding for finding in validate(here) if finding.level == "error")
-        problems = [finding for finding in refused if finding.rule != gated_model_needs_token.id]
+        refused = (finding for finding in validate_type(here) if finding.level == "error")
+        problems = [finding for finding in refused if finding.rule != NO_SECRET_YET]
         if not problems and at_once is not None and at_once < requests:
             problem = f"{instance.type} holds {at_once:,.1f} requests of {tokens:,} tokens at once"
             problems = [Finding("hosting.instance_type", problem, rule=REQUESTS_AT_ONCE)]

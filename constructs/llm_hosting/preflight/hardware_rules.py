@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from ..catalog.instances import AMPERE, BLACKWELL, HOPPER, MAXWELL, TURING, VOLTA, Instance, instances
 from ..catalog.versions import is_before
 from ..finding import Finding
-from ..resolution import Container, Placement, Resolution
+from ..resolution import Container, Placement, Resolution, moved
 from ..resolution.parallelism import parallel_devices
 from .rule import error, note, warning
+from .suitable_type import SUCH_AS, is_accepted
 
 _REPLICAS = ("SM_VLLM_DATA_PARALLEL_SIZE", "SM_SGLANG_DP_SIZE", "OPTION_DATA_PARALLEL_SIZE")
 _PLATFORMS = {"gpu": "NVIDIA GPUs", "neuron": "AWS Neuron", "cpu": "CPUs"}
@@ -18,9 +19,9 @@ _LEAST_BY_ENGINE = {"vllm": VOLTA, "sglang": TURING}  # vllm#1284; SGLang's docu
 _TGI_RUNS_ON_CPU_BEFORE = "3"  # its launcher falls back to CPUs
 _ONE_KIND = "types of one kind, since one image serves the whole pool"
 _INSTEAD = {
-    "gpu": "a GPU type such as ml.g5.xlarge or ml.g6.2xlarge",
-    "neuron": "a Neuron type such as ml.inf2.8xlarge",
-    "cpu": "a CPU type such as ml.c7i.2xlarge",
+    "gpu": "a GPU type",
+    "neuron": "a Neuron type",
+    "cpu": "a CPU type",
 }
 _BF16_FALLS_BACK_FROM = "0.8.5"  # vLLM then takes fp16 where the accelerator has no bf16
 _CAPS_WITHOUT_FLASH_ATTENTION_FROM = "0.8"
@@ -55,13 +56,12 @@ def image_fits_platform(resolution: Resolution) -> Iterator[Finding]:
                 f"use {_ONE_KIND if is_mixed else _way_out(platform, instance)}",
             )
         elif platform == "neuron" and (instance.family == "ml.inf1") != _is_for_inferentia_1(container):
-            drives, other = (
-                ("neuron", "ml.inf1") if _is_for_inferentia_1(container) else ("neuronx", "ml.inf2 or ml.trn1")
-            )
-            yield Finding(field, f"{instance.type!r} is of another generation than the {drives} image", f"use {other}")
+            drives = "neuron" if _is_for_inferentia_1(container) else "neuronx"
+            problem = f"{instance.type!r} is of another generation than the {drives} image"
+            yield Finding(field, problem, f"use another Neuron type{SUCH_AS}")
         arch = container.version.arch if container.version else None
         if arch and instance.arch and arch != instance.arch:
-            another = "another type, or a version of the image for this processor"
+            another = f"another type{SUCH_AS}, or a version of the image for this processor"
             yield Finding(
                 field,
                 f"{instance.type!r} has {instance.arch} processors, the image is built for {arch}",
@@ -86,11 +86,14 @@ def accelerator_is_used(resolution: Resolution) -> Iterator[Finding]:
                 f"use {_INSTEAD['cpu']}",
             )
         elif starts_one_copy and (smaller := _smaller_type(placement)):
+            # Where something is refused, that decides on the type.
+            fits = is_accepted(resolution) and is_accepted(moved(resolution, smaller.type))
+            ways = [smaller.type] if fits else []
             yield Finding(
                 "hosting.instance_type",
                 f"{placement.shards} of the {placement.devices} accelerators of {instance.type} are used, because "
                 f"{container.engine} starts one copy of degree {placement.degree}",
-                f"use {smaller.type}, or a higher serving.tensor_parallel_degree",
+                f"use {', or '.join([*ways, 'a higher serving.tensor_parallel_degree'])}",
             )
 
 
@@ -134,13 +137,13 @@ def accelerator_is_new_enough(resolution: Resolution) -> Iterator[Finding]:
             yield Finding(
                 "hosting.instance_type",
                 f"{gpus} (compute capability {capability}), and {engine} needs {least}",
-                "use a newer type",
+                f"use a newer type{SUCH_AS}",
             )
         elif capability and capability < _LEAST_BY_CUDA.get(cuda, 0):
             yield Finding(
                 "hosting.instance_type",
                 f"{gpus}, which the CUDA {cuda} of this image no longer drives",
-                "use a newer type, or a serving.version with an older CUDA",
+                f"use a newer type{SUCH_AS}, or a serving.version with an older CUDA",
             )
 
 
@@ -158,7 +161,7 @@ def image_is_new_enough(resolution: Resolution) -> Iterator[Finding]:
                 "hosting.instance_type",
                 f"{instance.type!r} has {instance.accelerator} GPUs (compute capability {capability}), for which the "
                 f"CUDA {cuda:g} of this image has no code; {first:g} is the first that has",
-                "use an older type, or a serving.version with a newer CUDA",
+                f"use an older type{SUCH_AS}, or a serving.version with a newer CUDA",
             )
 
 
@@ -184,7 +187,7 @@ def dtype_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
                 "model.dtype",
                 f"bf16 is refused on the {instance.accelerator} of {instance.type} (compute capability "
                 f"{instance.compute_capability}, 8.0 is needed)",
-                "use fp16, or a type with newer GPUs such as ml.g5 or ml.g6",
+                f"use fp16, or a type with newer GPUs{SUCH_AS}",
             )
 
 
@@ -201,7 +204,7 @@ def attention_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
                 "hosting.instance_type",
                 f"{instance.type!r} has {instance.accelerator} GPUs (compute capability {capability}); "
                 f"{container.engine} {container.label} runs {name} by flash attention 2 only, which needs 8.0",
-                "use a newer type such as ml.g5 or ml.g6",
+                f"use a newer type{SUCH_AS}",
             )
 
 
@@ -244,4 +247,4 @@ def _smaller_type(placement: Placement) -> Instance | None:
 
 def _way_out(platform: str, instance: Instance) -> str:
     engines = {"cpu": " (huggingface, llama-cpp)", "neuron": " (vllm)", "gpu": ""}[instance.kind]
-    return f"{_INSTEAD[platform]}, or an engine whose image is made for {_PLATFORMS[instance.kind]}{engines}"
+    return f"{_INSTEAD[platform]}{SUCH_AS}, or an engine whose image is made for {_PLATFORMS[instance.kind]}{engines}"

@@ -8,6 +8,7 @@ from ..resolution import Resolution
 from ..resolution.parallelism import heads_divide
 from .nearest import nearest
 from .rule import error
+from .suitable_type import SUCH_AS
 
 _CATALOG = "constructs/llm_hosting/catalog/instances.json"
 _SPLITS_HEADS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
@@ -59,7 +60,7 @@ def degree_fits_instance(resolution: Resolution) -> Iterator[Finding]:
             yield Finding(
                 "serving.tensor_parallel_degree",
                 f"{placement.degree} is more than the {placement.devices} {devices} of {placement.instance.type}",
-                f"use at most {placement.devices}, or a larger type",
+                f"use at most {placement.devices}, or a larger type{SUCH_AS}",
             )
 
 

@@ -9,6 +9,7 @@ from ..finding import Finding
 from ..resolution import Resolution
 from .nearest import nearest
 from .rule import error, note, warning
+from .suitable_type import SUCH_AS
 
 _UPSTREAM_IMAGE = re.compile(
     r"/(text-(generation|embeddings)-inference|vllm-openai|lmsysorg/sglang|ollama(/ollama)?|llama\.cpp)"
@@ -30,7 +31,7 @@ def known_engine_version(resolution: Resolution) -> Iterator[Finding]:
             yield Finding(
                 "serving.version",
                 f"{name!r} of {known.name} has images for {made_for}, and none for {placements[0].instance.type}",
-                "use another type",
+                f"use another type{SUCH_AS}",
             )
     else:
         problem = f"{name!r} is not a version of {known.name}"

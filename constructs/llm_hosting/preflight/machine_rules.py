@@ -8,6 +8,7 @@ from ..finding import Finding
 from ..resolution import Resolution
 from .estimates import boot_in_seconds
 from .rule import error, warning
+from .suitable_type import SUCH_AS
 
 _ENGINE = "transformers"
 _SMALLEST_VOLUME_IN_GB = 8  # the snapshot of Amazon Linux 2023; EC2 refuses a smaller volume
@@ -58,7 +59,7 @@ def machine_computes_on_cpus(resolution: Resolution) -> Iterator[Finding]:
             yield Finding(
                 "hosting.instance_type",
                 f"{instance.type!r} has {instance.accelerator}, and a machine of hosting.mode: ec2 computes on CPUs",
-                f"use a CPU type such as c7i.xlarge, or hosting.mode: realtime with ml.{instance.type}",
+                f"use a CPU type{SUCH_AS}, or hosting.mode: realtime with ml.{instance.type}",
             )
 
 

@@ -6,18 +6,12 @@ from ..finding import Finding
 from ..resolution import Placement, Resolution
 from ..resolution.memory import GB, UTILIZATIONS, has_windows, in_gb, type_in_memory, weights_in_files
 from ..resolution.parallelism import heads_divide
-from .rule import RULES, error, warning
-from .suitable_type import (
-    CLOSE,
-    OTHER_MACHINES,
-    SYSTEM_IN_GB,
-    lacks_disk,
-    suitable_type,
-    tokens_needed_at_once,
-)
+from .rule import error, warning
+from .suitable_type import CLOSE, SUCH_AS, SYSTEM_IN_GB, lacks_disk, tokens_needed_at_once
 
 _TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
 _ROOT_DISK_IN_GB = 30
+_MORE_MEMORY = f"a type with more memory{SUCH_AS}"
 
 
 @error
@@ -38,7 +32,7 @@ def weights_fit_memory(resolution: Resolution) -> Iterator[Finding]:
                 f"fp8 is made of the weights of {container.model_id} once all are loaded: {in_gb(need.before_fp8)} for "
                 f"each accelerator of {placement.instance.type}, which has {in_gb(need.visible)}",
                 f"use {newer if container.vllm else ''}weights that are in FP8 already, {_more_degree(placement)}or "
-                f"{_with_more('memory', resolution, placement)}",
+                f"{_MORE_MEMORY}",
             )
 
 
@@ -123,9 +117,7 @@ def weights_fit_disk(resolution: Resolution) -> Iterator[Finding]:
                 "hosting.volume_size_in_gb" if volume else "hosting.instance_type",
                 f"{placement.disk_in_gb} GB of disk on {instance.type} do not hold the {in_gb(size)} of "
                 f"{container.model_id}{packages}",
-                "set hosting.volume_size_in_gb above it"
-                if volume
-                else f"use {_with_more('disk', resolution, placement)}",
+                "set hosting.volume_size_in_gb above it" if volume else f"use a type with more disk{SUCH_AS}",
             )
 
 
@@ -164,23 +156,13 @@ def _contexts_too_long(resolution: Resolution) -> Iterator[Finding]:
         fitting = min(_rounded(need.cached_tokens // requests), need.context or tokens)
         ways = [f"{fitting} or less"] if fitting else []
         ways += ["fewer requests at once"] if each else []
-        ways.append(_with_more("memory", resolution, placement))
+        ways.append(_MORE_MEMORY)
         yield Finding(
             "serving.max_model_len",
             f"{each}{tokens // requests:,}{unset} tokens need {in_gb(tokens * (need.per_token or 0))} of KV cache "
             f"on each accelerator of {placement.instance.type}, where {in_gb(left)} is left beside the weights",
             f"use {', or '.join(ways)}",
         )
-
-
-def _with_more(what: str, resolution: Resolution, placement: Placement) -> str:
-    """The cheapest type that gives the model what it lacks and breaks no law that is kept now, with its price."""
-    # Without the laws of this module, which look for a type themselves.
-    others = [rule for rule in RULES if rule.level == "error" and rule.law.__module__ != __name__]
-    kept = {law.id: law for law in others if not law.findings(resolution)}
-    kinds = {placement.instance.kind} if OTHER_MACHINES in kept else set()
-    found = suitable_type(resolution, kinds, list(kept.values()))
-    return f"a type with more {what}{f', such as {found.with_price}' if found else ''}"
 
 
 def _too_large(placement: Placement) -> str:
@@ -210,7 +192,7 @@ def _larger(resolution: Resolution, placement: Placement) -> str:
     container = placement.container
     is_plain = not (container.quantization or container.unknown_format)
     quantized = ", or quantized weights" if is_plain and resolution.deployment.hosting.mode != "ec2" else ""
-    return f"use {_more_degree(placement)}{_with_more('memory', resolution, placement)}{quantized}"
+    return f"use {_more_degree(placement)}{_MORE_MEMORY}{quantized}"
 
 
 def _more_degree(placement: Placement) -> str:

@@ -7,6 +7,7 @@ from ..catalog.versions import is_before
 from ..finding import Finding
 from ..resolution import Container, Placement, Resolution
 from .rule import error, warning
+from .suitable_type import SUCH_AS
 
 _PACKED_BEFORE = {"awq", "gptq"}
 # First versions of vLLM that load a format (release notes), and that compute it in bf16, by Marlin's kernels.
@@ -159,7 +160,7 @@ def quantization_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
                 "model.quantization",
                 f"{container.quantization} needs compute capability {least} or more here; the {instance.accelerator} "
                 f"of {instance.type} has {capability}",
-                "use a newer type, a newer image, or other weights",
+                f"use a newer type{SUCH_AS}, a newer image, or other weights",
             )
 
 
@@ -207,7 +208,7 @@ def blocks_fit_degree(resolution: Resolution) -> Iterator[Finding]:
                 f"{placement.degree} splits the {width:,} rows of {container.model_id} into parts that the tiles of "
                 f"Marlin do not fit, by which the {placement.instance.accelerator} of {placement.instance.type} "
                 "computes FP8",
-                "use a lower degree, or a type with cores for FP8 such as ml.g6e or ml.p5",
+                f"use a lower degree, or a type with cores for FP8{SUCH_AS}",
             )
 
 

@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..catalog.instances import KINDS, machine_prices
+from ..catalog.instances import machine_prices
 from ..finding import LEVELS, Finding
 from ..overlay import SetOverBase
 from ..resolution import Placement, Resolution
 from ..resolution.memory import GB, weights_in_files
 from .estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
-from .model_rules import gated_model_needs_token, model_is_known
+from .model_rules import model_is_known
 from .rule import RULES
-from .suitable_type import OTHER_MACHINES, suitable_type
+from .suitable_type import NO_SECRET_YET, suitable_type
 
 Verdict = Literal["refused", "ready", "not checked", "not asked"]
 
@@ -140,7 +140,7 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
         figures=[figures_of(placement, resolution.inference_ami_version) for placement in resolution.placements],
         quotas=list(_quotas(resolution)),
         not_checked=list(NOT_CHECKED),
-        suitable_type=_suitable_type(resolution, speaking),
+        suitable_type=_suitable_type(resolution, findings),
     )
 
 
@@ -152,16 +152,9 @@ def _verdict(resolution: Resolution, findings: Collection[Finding]) -> Verdict:
     return "not checked" if any(finding.rule == model_is_known.id for finding in unknown) else "ready"
 
 
-def _suitable_type(resolution: Resolution, speaking: Collection[str]) -> str:
-    """speaking: ids of the rules with a finding."""
-    # That a secret is not named yet speaks against no type.
-    errors = [rule for rule in RULES if rule.level == "error" and rule.id != gated_model_needs_token.id]
-    errors.sort(key=lambda rule: rule.id not in speaking)
-    if errors[0].id not in speaking:
-        return ""
-    kinds = {placement.instance.kind for placement in resolution.placements}
-    needs_another_kind = not kinds or OTHER_MACHINES in speaking
-    found = suitable_type(resolution, KINDS if needs_another_kind else kinds, errors)
+def _suitable_type(resolution: Resolution, findings: Collection[Finding]) -> str:
+    refusals = {finding.rule for finding in findings if finding.level == "error"} - {NO_SECRET_YET}
+    found = suitable_type(resolution, refusals) if refusals else None
     return found.with_price if found else ""
 
 

@@ -1,25 +1,73 @@
-"""The instance type to take instead of one that is refused."""
+"""The instance type to take instead of one that is refused: the same in all findings of a deployment."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from ..catalog.instances import Instance, types_for
+from ..catalog.instances import KINDS, Instance, types_for
 from ..catalog.versions import is_before
+from ..finding import Finding
 from ..resolution import Placement, Resolution, moved
 from ..resolution.memory import GB, weights_in_files
-from .rule import Rule
+from .rule import RULES, Rule
 
+SUCH_AS = "<, such as>"  # in a fix after the kind of type that helps: no rule chooses one for itself
 OTHER_MACHINES = "image-fits-platform"  # the rule that leaves GPUs to images for GPUs
+NO_SECRET_YET = "gated-model-needs-token"  # which speaks against no type
 CLOSE = 0.92  # of the available memory
 SYSTEM_IN_GB = 4  # Amazon Linux 2, torch for CPU and its packages 2
 _CHECKS_CONTEXT_FROM = "0.2.7"  # from here on vLLM ends when its cache can't hold one request of the whole context
 
 
-def suitable_type(resolution: Resolution, kinds: Collection[str], laws: Sequence[Rule[Resolution]]) -> Instance | None:
-    """The cheapest type of these kinds that holds the model and on which it keeps these laws; None = there is none.
+def with_type(resolution: Resolution, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, with the suitable type in each fix that asks for one."""
+    asking = {finding.rule for finding in findings if SUCH_AS in finding.fix}
+    if not asking:
+        return list(findings)
+    speaking = {finding.rule for finding in findings}
+    found = suitable_type(resolution, speaking)
+    if found is None:  # for want of something else that a type can't mend
+        found = _cheapest(resolution, speaking, [law for law in _errors() if law.id not in speaking - asking])
+    words = f", such as {found.with_price}" if found else ""
+    return [replace(finding, fix=finding.fix.replace(SUCH_AS, words)) for finding in findings]
+
+
+def without_type(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, with the kind of type alone in each fix that asks for one."""
+    return [replace(finding, fix=finding.fix.replace(SUCH_AS, "")) for finding in findings]
+
+
+def suitable_type(resolution: Resolution, speaking: Collection[str]) -> Instance | None:
+    """The cheapest type that no rule refuses; None = there is none. speaking: ids of the rules with a finding."""
+    return _cheapest(resolution, speaking, _errors())
+
+
+def is_accepted(resolution: Resolution) -> bool:
+    """Whether the model has room on all types, and no rule refuses it."""
+    has_room = all(holds_memory(each) and not lacks_disk(each) for each in resolution.placements)
+    return has_room and not any(law.findings(resolution) for law in _errors())
+
+
+def _errors() -> list[Rule[Resolution]]:
+    return [rule for rule in RULES if rule.level == "error" and rule.id != NO_SECRET_YET]
+
+
+def _kinds(resolution: Resolution, speaking: Collection[str]) -> Collection[str]:
+    """The kinds of machines to look among."""
+    if resolution.deployment.hosting.mode == "ec2":
+        return {"cpu"}
+    present = {placement.instance.kind for placement in resolution.placements}
+    version = resolution.container.version
+    if OTHER_MACHINES in speaking and version and version.platform:
+        return {version.platform}
+    return KINDS if OTHER_MACHINES in speaking or not present else present
+
+
+def _cheapest(resolution: Resolution, speaking: Collection[str], laws: Sequence[Rule[Resolution]]) -> Instance | None:
+    """The cheapest type that holds the model and on which it keeps these laws; None = there is none.
 
     Types of unknown price come last, the smallest first. All settings stay but the volume, which follows the type.
-    Faster where the laws that are broken now come first.
     """
+    kinds, laws = _kinds(resolution, speaking), sorted(laws, key=lambda law: law.id not in speaking)
     types = types_for(resolution.deployment.hosting.mode).values()
     judged = {placement.instance.kind for placement in resolution.placements}
     for instance in sorted((each for each in types if each.kind in kinds), key=by_price):
@@ -29,7 +77,6 @@ def suitable_type(resolution: Resolution, kinds: Collection[str], laws: Sequence
         here = moved(resolution, instance.type)
         if not all(holds_memory(each) and not lacks_disk(each) for each in here.placements):
             continue
-        # Rules that name a suitable type look for it here; they find nothing where all is held, so it ends.
         if not any(law.findings(here) for law in laws):
             return instance
     return None

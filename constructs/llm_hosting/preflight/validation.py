@@ -29,6 +29,7 @@ from . import (  # noqa: F401  (registers the rules)
 )
 from .nearest import nearest
 from .rule import RULES, error, warning
+from .suitable_type import with_type, without_type
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,15 @@ class Validation:
 
 def validate(resolution: Resolution) -> list[Finding]:
     """Every finding of every rule, without those that the deployment silences."""
+    return with_type(resolution, _findings(resolution))
+
+
+def validate_type(resolution: Resolution) -> list[Finding]:
+    """The same where the type is a question: no finding names another one."""
+    return without_type(_findings(resolution))
+
+
+def _findings(resolution: Resolution) -> list[Finding]:
     silenced = resolution.deployment.preflight.silenced
     spoken = (rule for rule in RULES if rule.level == "error" or rule.id not in silenced)
     # Types of a pool often break a law in the same words.

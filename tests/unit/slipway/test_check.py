@@ -85,7 +85,7 @@ def test_a_refused_one_names_each_rule_its_sentence_and_the_way_out(
     refused, warning = said.index("refused     image-fits-platform"), said.index("warning     settings-have-an-effect")
     assert refused < warning, "what stops the deploy comes first"
     assert "hosting.instance_type: 'ml.m5.xlarge' has no NVIDIA GPU" in words(said)
-    assert "→ use a GPU type such as" in words(said)
+    assert "→ use a GPU type, such as ml.g4dn.xlarge (about 0.74 USD an hour), or an engine" in words(said)
 
 
 @pytest.mark.parametrize(
@@ -118,12 +118,19 @@ def test_a_refused_one_is_told_the_cheapest_type_that_no_rule_refuses(
 
 
 def test_the_type_to_take_instead_is_said_once(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    check(write(HEALTHY | {"hosting": {"instance_type": "ml.m5.xlarge"}}))
-    assert "instead ml.g4dn.xlarge (about 0.74 USD an hour): the cheapest" in words(capsys.readouterr().out)
-    check(write(HEALTHY | {"model": {"id": "Qwen/Qwen3-32B"}, "hosting": {"instance_type": "ml.g6.xlarge"}}))
-    said = words(capsys.readouterr().out)
-    assert "use a type with more memory, such as ml.g7e.4xlarge (more than EC2's 4.00 USD an hour)" in said
-    assert "instead" not in said
+    def said(**changes: Any) -> str:
+        check(write(HEALTHY | changes))
+        return words(capsys.readouterr().out)
+
+    for another in (
+        said(hosting={"instance_type": "ml.m5.xlarge"}),
+        said(hosting={"instance_type": "ml.g6.xlrge"}),
+        said(model={"id": "Qwen/Qwen3-32B"}, hosting={"instance_type": "ml.g6.xlarge"}),
+    ):
+        assert "instead" not in another
+    assert "use a type with more memory, such as ml.g7e.4xlarge (more than EC2's 4.00 USD an hour)" in another
+    pool = said(serving={"max_model_len": 8192}, hosting={"instance_type": ["ml.g5.12xlarge", "ml.g5.2xlarge"]})
+    assert "instead ml.g4dn.xlarge (about 0.74 USD an hour): the cheapest type that no rule refuses" in pool
 
 
 def test_a_check_resolves_once_and_runs_each_rule_once(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from llm_hosting.deployment import Deployment
 from llm_hosting.deployment_file import parse
 from llm_hosting.model_lock import VERSION, read_lock
 from llm_hosting.preflight.alternatives import alternatives
-from llm_hosting.preflight.validation import validate
+from llm_hosting.preflight.validation import validate, validate_type
 from llm_hosting.resolution import resolve
 from local_cloud.assembly import ROOT
 from slipway import recommend
@@ -57,7 +57,8 @@ def test_a_type_is_recommended_just_where_every_rule_accepts_it(model: str, serv
     found = alternatives(deployment("ml.g5.xlarge"), context=None, requests=1)
     assert {each.instance.type for each in found} == instances().keys()
     for each in found:
-        errors = {finding for finding in validate(resolve(deployment(each.instance.type))) if finding.level == "error"}
+        found_there = validate_type(resolve(deployment(each.instance.type)))
+        errors = {finding for finding in found_there if finding.level == "error"}
         assert errors == {problem for problem in each.problems if problem.rule != "requests-at-once"}
         assert each.problems or each.requests is None or each.requests >= 1
 
