@@ -9,18 +9,15 @@ from pathlib import Path
 
 def described(root: Path) -> str:
     """The commit of the checkout, and what it runs on; root: of the checkout."""
+    known = commit(root)
+    place = f"{known}, committed {_git(root, 'log', '-1', '--format=%cs')}" if known else "without a git checkout"
     packages = ", ".join(f"{name} {_installed(name)}" for name in ("aws-cdk-lib", "boto3"))
-    return f"Slipway {_commit(root)}\nPython {platform.python_version()}, {packages}\n{platform.platform()}"
+    return f"Slipway {place}\nPython {platform.python_version()}, {packages}\n{platform.platform()}"
 
 
-def _commit(root: Path) -> str:
-    """The commit, counted from the newest tag if there is one, its date, and whether tracked files differ from it."""
-    name = _git(root, "describe", "--tags", "--always", "--dirty= with changes")
-    return (
-        f"{name}, committed {_git(root, 'log', '-1', '--format=%cs')}"
-        if name
-        else "of an unknown commit (no git checkout)"
-    )
+def commit(root: Path) -> str:
+    """Counted from the newest tag if there is one, `-dirty` where tracked files differ; empty = not known."""
+    return _git(root, "describe", "--tags", "--always", "--dirty")
 
 
 def _git(root: Path, *arguments: str) -> str:

@@ -2,7 +2,6 @@
 
 import platform
 import signal
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from slipway.measuring.progress import Tell, progress
 from slipway.measuring.prompts import Prompt, Prompts
 from slipway.measuring.results import Load, Results
 from slipway.measuring.routes import route_of
+from slipway.version import commit
 
 BY_HAND = "Ctrl-C"
 _MOST_CLIENTS, _MOST_LOADS_OF_SEARCH = 512, 24
@@ -226,11 +226,7 @@ def _demand_writable(folder: Path) -> None:
 
 def _versions() -> dict[str, str]:
     """Slipway's is the commit of its checkout, left out where git does not know one."""
-    describe = ("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*")
-    try:
-        slipway = subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip()
-    except OSError:
-        slipway = ""
+    slipway = commit(Path(__file__).parents[2])
     others = {name: version(name) for name in ("boto3", "urllib3")}
     return ({"slipway": slipway} if slipway else {}) | {"python": platform.python_version()} | others
 
