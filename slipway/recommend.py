@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import inf
 from pathlib import Path
@@ -10,15 +10,18 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from llm_hosting.archive import handler_folders
+from llm_hosting.catalog.model_names import quantized_siblings
+from llm_hosting.deployment import Model
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError
 from llm_hosting.preflight.alternatives import Alternative, alternatives, left_out
 from llm_hosting.preflight.estimates import Rate
 from llm_hosting.preflight.report import facts_of
+from llm_hosting.preflight.suitable_type import by_price
 from llm_hosting.preflight.validation import validate_file
 from llm_hosting.resolution import Resolution
 from slipway.measuring.measured import Measured, MeasuredError, measured
-from slipway.report.recommendation import Recommendation
+from slipway.report.recommendation import Recommendation, Sibling
 from slipway.subject import UnaskedError, subject
 
 _ANY_TYPE = "ml.g5.xlarge"  # of a model without a file, until one is chosen
@@ -81,7 +84,24 @@ def _recommendation(name: str, root: Path, folder: Path, question: Question) -> 
     judged = _with_measured(judged, validation.resolution, measured(about.path), question.requests)
     facts = f"{facts_of(validation.resolution)}{about.note}"
     context = next((each.figures.context for each in judged), None)
-    return Recommendation(about.path.stem, validation.resolution, facts, question.requests, context, tuple(judged))
+    siblings = tuple(sorted(_siblings(validation.resolution, question), key=lambda each: by_price(each.best.instance)))
+    return Recommendation(
+        about.path.stem, validation.resolution, facts, question.requests, context, tuple(judged), siblings
+    )
+
+
+def _siblings(resolution: Resolution, question: Question) -> Iterator[Sibling]:
+    deployment = resolution.deployment
+    if resolution.container.model_id != deployment.model.id:
+        return  # a variable names the model, and would name it still
+    for hub_id in quantized_siblings(deployment.model.id):
+        packed = deployment.model_copy(update={"model": Model(id=hub_id)})
+        judged = alternatives(packed, context=question.context, requests=question.requests)
+        held = [each for each in judged if not each.problems]
+        if question.types:
+            held = [each for each in held if each.instance.type in question.types]
+        if held:
+            yield Sibling(hub_id, held[0])
 
 
 def _with_measured(
@@ -112,6 +132,7 @@ def _as_json(found: Recommendation) -> dict[str, Any]:
         "context": found.context,
         "left_out": left_out(found.resolution.deployment),
         "instance_types": [_type_as_json(each) for each in found.alternatives],
+        "quantized": [{"model": each.model_id, **_type_as_json(each.best)} for each in found.siblings],
     }
 
 
@@ -123,5 +144,7 @@ def _type_as_json(each: Alternative) -> dict[str, Any]:
         "tokens_per_second": each.rate and round(each.rate.tokens_per_second, 1),
         "is_measured": each.rate.is_measured if each.rate else None,
         "usd_per_million_tokens": each.usd_per_million_tokens and round(each.usd_per_million_tokens, 2),
+        "usd_per_million_tokens_when_full": each.usd_per_million_tokens_when_full
+        and round(each.usd_per_million_tokens_when_full, 2),
         "problems": [{"rule": problem.rule, "message": problem.message} for problem in each.problems],
     }

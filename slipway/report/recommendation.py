@@ -10,10 +10,18 @@ from llm_hosting.resolution import Resolution
 
 
 @dataclass(frozen=True)
+class Sibling:
+    """The same model in packed weights. best: the cheapest type that holds it."""
+
+    model_id: str
+    best: Alternative
+
+
+@dataclass(frozen=True)
 class Recommendation:
     """facts: where those of the model come from. requests: at once, of `context` tokens; None = not known.
 
-    alternatives: cheapest first.
+    alternatives: cheapest first. siblings: those that a type holds.
     """
 
     name: str
@@ -22,6 +30,7 @@ class Recommendation:
     requests: int
     context: int | None
     alternatives: tuple[Alternative, ...]
+    siblings: tuple[Sibling, ...] = ()
 
     @property
     def fitting(self) -> list[Alternative]:
@@ -48,14 +57,14 @@ class Recommendation:
 
     @property
     def failing(self) -> list[Alternative]:
-        """The types of the right kind that are cheaper than the first that fits, or all; the dearest first.
+        """The types of the right kind that are cheaper than the first that fits, the cheapest first.
 
-        One of each kind and number of accelerators.
+        Where none fits all, the largest first. One of each kind and number of accelerators, the cheapest.
         """
         if not self.fitting:
             return _one_of_each(sorted(self._of_right_kind, key=_share_held, reverse=True))
         cheaper = self.alternatives[: self.alternatives.index(self.fitting[0])]
-        return _one_of_each([each for each in self._of_right_kind if each in cheaper][::-1])
+        return _one_of_each(each for each in self._of_right_kind if each in cheaper)
 
     @property
     def _of_right_kind(self) -> list[Alternative]:

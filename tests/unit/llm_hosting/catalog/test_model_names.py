@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_hosting.catalog.model_names import nearest_known, probably_meant
+from llm_hosting.catalog.model_names import nearest_known, probably_meant, quantized_siblings
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,17 @@ def test_a_name_is_like_the_longest_known_one_that_it_holds_whole(hub_id: str, n
 )
 def test_a_slip_is_told_from_another_model(hub_id: str, meant: str | None) -> None:
     assert probably_meant(hub_id) == meant
+
+
+@pytest.mark.parametrize(
+    ("hub_id", "siblings"),
+    [
+        ("Qwen/Qwen3-32B", {"Qwen/Qwen3-32B-AWQ", "Qwen/Qwen3-32B-FP8"}),
+        ("Qwen/Qwen3-30B-A3B", {"Qwen/Qwen3-30B-A3B-FP8"}),  # not Instruct-2507, nor Coder, which have its shape
+        ("meta-llama/Llama-2-7b-hf", {"TheBloke/Llama-2-7B-AWQ"}),
+        ("Qwen/Qwen3-32B-AWQ", set()),
+        ("nobody/knows-this", set()),
+    ],
+)
+def test_packed_weights_of_the_same_model_are_its_siblings(hub_id: str, siblings: set[str]) -> None:
+    assert set(quantized_siblings(hub_id)) == siblings
