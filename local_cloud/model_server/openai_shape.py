@@ -3,6 +3,7 @@
 import itertools
 import time
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from local_cloud.model_server.structured import document, forced_call
@@ -15,6 +16,11 @@ def completion(request: TextRequest, generations: list[Generation], model: str) 
     is_chat = request.body == "messages"
     prompt_tokens = sum(map(count_tokens, request.prompts))
     completion_tokens = sum(generation.tokens for generation in generations)
+    if request.is_echoed:
+        generations = [
+            replace(each, text=request.prompts[index * len(request.prompts) // len(generations)] + each.text.rstrip())
+            for index, each in enumerate(generations)
+        ]
     return {
         "id": f"{'chatcmpl' if is_chat else 'cmpl'}-{uuid.uuid4().hex}",
         "object": "chat.completion" if is_chat else "text_completion",

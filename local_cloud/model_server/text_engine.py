@@ -100,7 +100,7 @@ class TextEngine:
         prompt_tokens, wanted = count_tokens(prompt), request.most_tokens
         if wanted is None and request.most_tokens_in_all is not None:
             wanted = request.most_tokens_in_all - prompt_tokens
-        if wanted is not None and wanted < 1:
+        if wanted is not None and wanted < (0 if request.is_echoed else 1):
             raise EngineRefusedError(f"the answer must have at least 1 token, not {wanted}")
         if prompt_tokens > self._most_prompt_tokens or prompt_tokens + (wanted or 1) > self._most_tokens:
             raise EngineRefusedError(self._too_long(prompt_tokens, wanted or 1))

@@ -37,6 +37,11 @@ class TextRequest:
     is_streamed: bool
     parameters: Mapping[str, Any]
 
+    @property
+    def is_echoed(self) -> bool:
+        """Whether a completion begins with its prompt, after which there may be nothing."""
+        return self.body == "prompt" and self.parameters.get("echo") is True
+
 
 def read_request(raw: bytes, bodies: tuple[str, ...]) -> TextRequest:
     """The request in a body of one of these kinds; raises RefusedError."""

@@ -77,6 +77,15 @@ def test_a_completion_comes_whole_and_streamed(served: Mapping[str, Served], nam
     assert "".join(texts).strip() == whole.choices[0].text.strip() != ""
 
 
+@pytest.mark.parametrize("name", ["lmi", "vllm"])
+def test_a_prompt_is_echoed_and_may_have_nothing_after_it(served: Mapping[str, Served], name: str) -> None:
+    asked: dict[str, Any] = {"model": MODEL, "prompt": "A list of the functions", "echo": True, "logprobs": 1}
+    (choice,) = sdk(served[name]).completions.create(**asked, max_tokens=0).choices
+    assert choice.text == asked["prompt"]
+    (choice,) = sdk(served[name]).completions.create(**asked, max_tokens=3).choices
+    assert len(choice.text.removeprefix(asked["prompt"]).split()) == 3
+
+
 @pytest.mark.parametrize("name", ["lmi", "tgi", "vllm", "sglang", "llama-cpp"])
 def test_usage_comes_last_for_those_who_ask(served: Mapping[str, Served], name: str) -> None:
     asked = ASKED | {"model": CHATTING[name], "stream_options": {"include_usage": True}}

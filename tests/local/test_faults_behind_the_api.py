@@ -76,15 +76,22 @@ def test_a_function_that_outlasts_the_gateway_is_a_504(
     assert_refused(client.call("POST", "/generate", BODY), 504, "gateway_timeout", "fewer tokens")
 
 
-def test_a_model_with_too_much_to_do_is_a_429(cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "variable", "status"),
+    [("slow", "MAX_CONCURRENT_REQUESTS", 429), ("qwen3-4b", "SERVING_JOB_QUEUE_SIZE", 503)],
+)
+def test_a_model_with_too_much_to_do_says_so_in_the_containers_status(
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path, name: str, variable: str, status: int
+) -> None:
     def take_one_at_a_time(template: Template) -> None:
-        properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]["MAX_CONCURRENT_REQUESTS"] = "1"
+        of_container = properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]
+        of_container |= {variable: "1", "SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "1"}
 
-    client = deployed(cloud, edited(stacks["slow"], tmp_path, take_one_at_a_time, "single"))
+    client = deployed(cloud, edited(stacks[name], tmp_path, take_one_at_a_time, f"single-{name}"))
     job = {**BODY, "parameters": {"max_new_tokens": 50}}  # as many seconds; nobody waits for its end
     assert client.call("POST", "/jobs", job)[0] == 202
-    wait_for(lambda: containers(cloud, "single")[0]["outstanding"] or None, "the job's request")
-    assert_refused(client.call("POST", "/generate", BODY), 429, "model_busy", "overloaded")
+    wait_for(lambda: containers(cloud, f"single-{name}")[0]["outstanding"] or None, "the job's request")
+    assert_refused(client.call("POST", "/generate", BODY), status, "model_busy", "too many requests")
 
 
 def test_a_model_that_takes_too_long_is_a_504(cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path) -> None:
