@@ -58,7 +58,7 @@ node_modules/.ready: package-lock.json .venv/.ready
 	@touch $@
 
 local: .venv/.ready .venv-cloud/.ready  ## deploy DEPLOYMENT (default qwen3-4b) on this machine and answer a request
-	@python -m slipway local $(DEPLOYMENT) --port $(PORT)
+	@python -m slipway local $(DEPLOYMENT) --port $(PORT) $(addprefix --playground-port ,$(PLAYGROUND_PORT))
 
 synth: .venv/.ready node_modules/.ready  ## write DEPLOYMENT's template to cdk.out/
 	@cdk synth --quiet -c deployment=$(DEPLOYMENT)

@@ -26,6 +26,7 @@ _MOST_TYPES = 5  # of one deployment
 _MOST_CLIENTS = 512
 REQUESTS = 4  # at once, of a recommendation
 _REGION = "where it is deployed (default AWS_REGION, or your profile's)"
+_PLAYGROUND_PORT = "of the page, on 127.0.0.1 (default 4567, or a free one where that is taken)"
 _TIMEOUT = "seconds to wait for a job, which may have to start an instance or a machine (default 1800)"
 
 
@@ -99,11 +100,12 @@ def _add_local(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
         from slipway import local
 
-        return local.run(given.deployment, given.port, given.clock_speed, given.weights)
+        return local.run(given.deployment, given.port, given.clock_speed, given.weights, given.playground_port)
 
     local = _add(commands, "local", "deploy on this machine, answer a request, stay until Ctrl-C", run, "gpt2")
     local.add_argument("deployment", type=_one_name, help=_FILE)
     local.add_argument("--port", type=_port, default=4566, help="port on 127.0.0.1 (default 4566)")
+    local.add_argument("--playground-port", type=_port, help=_PLAYGROUND_PORT)
     local.add_argument("--clock-speed", type=_speed, default=1, help="the cloud's clock runs so many times as fast")
     weights = "folder with a Hugging Face model that really answers; for deployments with hosting.mode: ec2"
     local.add_argument("--weights", type=Path, metavar="PATH", help=weights)
@@ -404,7 +406,7 @@ def _add_playground(commands: Any) -> None:
 
     text, more = "a page to try the model, and a URL for any HTTP client", "signs its calls, on this machine only"
     page = _add_deployed(commands, "playground", text, run, "qwen3-4b", more=more)
-    page.add_argument("--port", type=_port, default=0, help="port on 127.0.0.1 (default: a free one)")
+    page.add_argument("--playground-port", "--port", dest="port", type=_port, help=_PLAYGROUND_PORT)
 
 
 def _add_openapi(commands: Any) -> None:

@@ -28,7 +28,7 @@ from slipway.container_log import last_words
 from slipway.deployed_api import DeployedApi
 from slipway.deployed_stack import existing_stack, find_stack
 from slipway.hosting.hosting import hosting_of
-from slipway.playground import SigningProxy
+from slipway.playground import PortError, SigningProxy, demand_free, proxy_for
 from slipway.prompt import text_of
 from slipway.running_cloud import DEFAULT_PORT, announced
 from slipway.steps import Steps
@@ -45,13 +45,16 @@ class WeightsError(Exception):
     """--weights can't be used; the message is one sentence for its user."""
 
 
-def run(deployment: str, port: int, clock_speed: float, weights: Path | None = None) -> int:
+def run(
+    deployment: str, port: int, clock_speed: float, weights: Path | None = None, playground_port: int | None = None
+) -> int:
     """weights: a folder with a model that answers in place of the text generator.
 
     Returns the exit status: 0 after Ctrl-C, 1 after a problem, which was printed, 2 for an unknown deployment."""
     signal.signal(signal.SIGTERM, _interrupt)
     progress = Steps()
     try:
+        demand_free(playground_port)
         path = find(deployment, ROOT / "deployments")
         resolution, findings = load(path, handler_folders(ROOT / "model_src"))
         if weights:
@@ -81,7 +84,8 @@ def run(deployment: str, port: int, clock_speed: float, weights: Path | None = N
             progress.end()
             print(f"\n  question  {CHAT if kind == 'messages' else f'{PROMPT} ...'}")
             print(f"  answer    {status}: {text_of(answer) or answer}\n")
-            with announced(ROOT, port, _variables(cloud, client)), _playground(cloud, stacks[-1].name, region) as proxy:
+            page = _playground(cloud, stacks[-1].name, region, playground_port)
+            with announced(ROOT, port, _variables(cloud, client)), page as proxy:
                 print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
                 print(f"\nplayground  {proxy.url}")
                 print(f"openapi     {proxy.url}openapi.json\n")
@@ -100,6 +104,7 @@ def run(deployment: str, port: int, clock_speed: float, weights: Path | None = N
         LocalCloudError,
         TemplateError,
         DeployError,
+        PortError,
     ) as error:
         progress.end()
         print(error, file=sys.stderr)
@@ -181,11 +186,11 @@ def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> 
     return [client.curl(*call) for call in calls if takes_jobs or not call[1].startswith("/jobs")]
 
 
-def _playground(cloud: LocalCloud, name: str, region: str) -> SigningProxy:
+def _playground(cloud: LocalCloud, name: str, region: str, port: int | None) -> SigningProxy:
     """The page, whether the deployment serves one itself or not; its calls are the deployer's, as those above."""
     stack = find_stack(name, lambda service: cloud.client(service, region=region))
     key = Credentials(cloud.deployer.access_key_id, cloud.deployer.secret_access_key)
-    return SigningProxy(stack, DeployedApi(stack, key))
+    return proxy_for(stack, DeployedApi(stack, key), port, f"local {name}")
 
 
 def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:

@@ -1,12 +1,13 @@
 """`python -m slipway playground`: the page and a signing proxy on 127.0.0.1, for browsers and any HTTP client.
 
-The browser never holds AWS credentials. A web page elsewhere can't use the proxy: its URL holds a random token, and
+The browser never holds AWS credentials. A web page elsewhere can't use the proxy: its URL holds a secret token, and
 requests under another host name (DNS rebinding) or from another origin are refused.
 """
 
 import json
 import re
 import secrets
+import socket
 import sys
 import threading
 from contextlib import closing
@@ -22,6 +23,7 @@ from slipway.call import refusal
 from slipway.deployed_api import DeployedApi
 from slipway.deployed_openapi import document_of
 from slipway.deployed_stack import DeployedStack, with_stack
+from slipway.proxy_token import token_of
 
 _LARGEST_BODY = 10 * 1024 * 1024  # API Gateway's own limit
 _READ_TIMEOUT_IN_SECONDS = 30  # of a client that sends its request
@@ -40,19 +42,26 @@ _ANSWERED = (
 )
 
 
-def run(name: str, region: str | None, port: int) -> int:
+USUAL_PORT = 4567
+
+
+class PortError(Exception):
+    """A port that can't be used; the message is one sentence."""
+
+
+def run(name: str, region: str | None, port: int | None) -> int:
     """Serve until Ctrl-C. The exit status: 2 where the deployment can't be called or the port is taken."""
     return with_stack(name, region, lambda stack: _serve(stack, port))
 
 
-def _serve(stack: DeployedStack, port: int) -> int:
+def _serve(stack: DeployedStack, port: int | None) -> int:
     if problem := refusal(stack, as_job=False):
         print(problem, file=sys.stderr)
         return 2
     try:
-        proxy = SigningProxy(stack, DeployedApi(stack), port)
-    except OSError as error:
-        print(f"Port {port} on 127.0.0.1 can't be used: {why(error)}; name another with --port.", file=sys.stderr)
+        proxy = proxy_for(stack, DeployedApi(stack), port, f"{stack.region} {stack.name}")
+    except PortError as error:
+        print(error, file=sys.stderr)
         return 2
     with proxy:
         print(f"{stack.name}: {proxy.url}\n")
@@ -63,17 +72,46 @@ def _serve(stack: DeployedStack, port: int) -> int:
     return 0
 
 
+def proxy_for(stack: DeployedStack, api: DeployedApi, port: int | None, deployment: str) -> "SigningProxy":
+    """A proxy whose URL stays. Raises PortError for a port that is named and can't be used.
+
+    port: None = the usual one, or a free one where that is taken, which is said. deployment: whose token it has.
+    """
+    token = token_of(deployment)
+    try:
+        return SigningProxy(stack, api, USUAL_PORT if port is None else port, token)
+    except OSError as error:
+        if port is not None:
+            raise _unusable(port, error) from None
+    said = f"Port {USUAL_PORT} on 127.0.0.1 is in use, so the page gets another; name one with --playground-port."
+    print(said, file=sys.stderr)
+    return SigningProxy(stack, api, 0, token)
+
+
+def demand_free(port: int | None) -> None:
+    """Raises PortError, long before the proxy begins."""
+    try:
+        with socket.create_server(("127.0.0.1", port or 0)):
+            pass
+    except OSError as error:
+        raise _unusable(port, error) from None
+
+
+def _unusable(port: int | None, error: OSError) -> PortError:
+    return PortError(f"Port {port} on 127.0.0.1 can't be used: {why(error)}; name another with --playground-port.")
+
+
 class SigningProxy(ThreadingHTTPServer):
     """Serves in a thread of its own while the context is open. `url` ends in a slash. Raises OSError for a taken port.
 
-    port: 0 = a free one.
+    port: 0 = a free one. token: None = one of this run only.
     """
 
     daemon_threads = True
 
-    def __init__(self, stack: DeployedStack, api: DeployedApi, port: int = 0) -> None:
+    def __init__(self, stack: DeployedStack, api: DeployedApi, port: int = 0, token: str | None = None) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
-        self.stack, self.api, self.token = stack, api, secrets.token_urlsafe(24)
+        self.stack, self.api, self.token = stack, api, token or secrets.token_urlsafe(24)
         self.host = f"127.0.0.1:{self.server_port}"
         self.url = f"http://{self.host}/{self.token}/"
         self.settings = serve.config(stack.variables) | {

@@ -5,6 +5,7 @@ import json
 import socket
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,10 +16,10 @@ from playwright.sync_api import Page, expect
 
 from browser.conftest import Visit
 from local_cloud.api_client import ApiClient
-from local_cloud.cloud import LocalCloud
+from local_cloud.cloud import LocalCloud, free_port
 from slipway.deployed_api import DeployedApi
 from slipway.deployed_stack import find_stack
-from slipway.playground import SigningProxy
+from slipway.playground import USUAL_PORT, SigningProxy, proxy_for
 from support.deployed_stacks import Apis
 
 NAME = "playground"
@@ -129,6 +130,21 @@ def test_a_chat_is_streamed_through_the_proxy(visit: Visit, apis: Apis, cloud: L
             assert ask(page)[0]
         expect(page.locator(".turn")).to_have_count(3)
         assert asked == ["chat/completions"] * 2
+
+
+def test_the_url_stays_and_the_usual_port_may_be_taken(
+    proxy: SigningProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    port, urls = free_port(), []
+    for _ in range(2):
+        with proxy_for(proxy.stack, proxy.api, port, "us-east-1 playground") as again:
+            urls.append(again.url)
+    assert urls[0] == urls[1]
+    with proxy_for(proxy.stack, proxy.api, None, "one"), proxy_for(proxy.stack, proxy.api, None, "two") as second:
+        assert second.server_port != USUAL_PORT
+        assert requests.get(f"{second.url}endpoint", timeout=60).json()["status"] == "InService"
+    assert "name one with --playground-port" in capsys.readouterr().err
 
 
 def test_any_client_calls_through_the_proxy_and_gets_what_the_api_says(proxy: SigningProxy, api: ApiClient) -> None:

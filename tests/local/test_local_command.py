@@ -339,3 +339,13 @@ def test_an_unknown_deployment_is_offered_the_nearest() -> None:
     assert result.returncode == 2
     assert "There is no deployment 'gpt9'. Did you mean gpt2?" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_port_of_the_page_that_is_taken_is_told_before_anything_starts() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "slipway", "local", "gpt2", "--playground-port", str(port)]
+        outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 1
+    said = f"Port {port} on 127.0.0.1 can't be used: another program uses it; name another with --playground-port.\n"
+    assert outcome.stderr == said

@@ -16,7 +16,7 @@ import pytest
 
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import ROOT, Stack
-from local_cloud.cloud import LocalCloud
+from local_cloud.cloud import LocalCloud, free_port
 from slipway.deployed_stack import UnknownStackError, find_stack
 from slipway.measuring.results import read
 from support.command import Command, Outcome, command_on
@@ -187,12 +187,12 @@ def test_openapi_prints_the_document_of_this_api_and_of_no_other_route(slipway: 
 
 class TestPlayground:
     def test_a_curl_line_works_unsigned_no_secret_is_printed_and_ctrl_c_ends_it(
-        self, api: ApiClient, cloud: LocalCloud
+        self, api: ApiClient, cloud: LocalCloud, tmp_path: Path
     ) -> None:
         with subprocess.Popen(
-            [sys.executable, "-m", "slipway", "playground", NAME],
+            [sys.executable, "-m", "slipway", "playground", NAME, "--playground-port", str(free_port())],
             cwd=ROOT,
-            env=os.environ | environment_of(cloud, api),
+            env=os.environ | environment_of(cloud, api) | {"XDG_STATE_HOME": str(tmp_path)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -214,9 +214,9 @@ class TestPlayground:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
-            outcome = slipway("playground", NAME, "--port", str(taken.getsockname()[1]))
+            outcome = slipway("playground", NAME, "--playground-port", str(taken.getsockname()[1]))
         assert outcome.status == 2
-        assert "can't be used: another program uses it; name another with --port." in outcome.stderr
+        assert "can't be used: another program uses it; name another with --playground-port." in outcome.stderr
 
 
 class TestBench:
