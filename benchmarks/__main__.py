@@ -17,7 +17,7 @@ from benchmarks import (
     synth,
     waiting_clients,
 )
-from benchmarks.pairs import Row
+from benchmarks.pairs import QUICK, Row
 
 GROUPS = {
     "synth": synth.figures,
@@ -35,7 +35,7 @@ WIDTHS = (52, 8, 24, 12, 0)
 
 
 def main() -> None:
-    """Exit status 1 if a target is missed."""
+    """Exit status 1 if a target is missed, but not of a quick run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("groups", nargs="*", metavar="group", help=f"one of {', '.join(GROUPS)} (default: all)")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds of each pair (default 7)")
@@ -52,7 +52,7 @@ def main() -> None:
         for row in GROUPS[group](arguments.rounds):
             _print(row)
             missed |= row.verdict == "MISSED"
-    sys.exit(missed)
+    sys.exit(missed and not QUICK)
 
 
 def _print(row: Row) -> None:

@@ -7,7 +7,7 @@ from random import Random
 from time import perf_counter
 
 from benchmarks.metered_deployment import START, MeteredDeployment
-from benchmarks.pairs import Row
+from benchmarks.pairs import Row, work
 from benchmarks.prices import dollars_per_million
 from inference_api.jobs.items import to_item
 from inference_api.jobs.job import SUBMITTED, Job
@@ -17,7 +17,7 @@ from simulation.aws.table_items import size
 from simulation.functions import Invocation
 from simulation.trial import MODES
 
-OPEN_JOBS = 100_000
+OPEN_JOBS = work(100_000)
 OWNERS = 100
 OLDEST_IN_SECONDS = 1800
 SWEEP_EVERY_IN_SECONDS = 60

@@ -6,13 +6,13 @@ from statistics import median
 
 from benchmarks import backlog
 from benchmarks.metered_deployment import MeteredDeployment, Used, nothing_used
-from benchmarks.pairs import Row
+from benchmarks.pairs import Row, work
 from benchmarks.prices import dollars_per_million
 from simulation.gateway import Gateway
 from simulation.model import body_for
 
 MODES = ("async", "realtime")  # machines of EC2 are paid by the hour
-SAMPLE = 21  # jobs; the median of each count, because the simulated model sometimes answers at length
+SAMPLE = work(21)  # jobs; the median of each count, because the simulated model sometimes answers at length
 FETCHED_AFTER_IN_SECONDS = 40
 LONGEST_IN_SECONDS = 60
 PROMPT = "la " * 650  # repeated in the answer, which makes it 2 kB

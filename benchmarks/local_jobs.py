@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import yaml
 
-from benchmarks.pairs import ROOT, Row
+from benchmarks.pairs import QUICK, ROOT, Row, work
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack, read_stacks, synthesize
 from local_cloud.cloud import LocalCloud, free_port
@@ -20,11 +20,12 @@ from local_cloud.deploy import deploy
 
 ACCOUNT_SETTINGS = "slipway-account-settings"
 FILES = {"realtime": ROOT / "deployments" / "gpt2.yaml", "async": ROOT / "tests" / "deployments" / "async.yaml"}
-CONCURRENCY, BURST = 32, 320
+MODES = ("realtime",) if QUICK else tuple(FILES)
+CONCURRENCY, BURST = work(32), work(320)
 # On two cores 32 functions that start at once do not answer in time.
-WARM_UP = (2, 4, 8, 16, 24, 32)
-SUBMITS = 100
-WAITERS_AT_ONCE, WAITERS = 4, 80
+WARM_UP = [each for each in (2, 4, 8, 16, 24, 32) if each <= CONCURRENCY]
+SUBMITS = work(100)
+WAITERS_AT_ONCE, WAITERS = work(4), work(80)
 TOKENS_OF_A_WAIT = 20
 SECONDS_PER_TOKEN = 0.1
 LATEST_FIRST_BYTE_IN_SECONDS = 0.4
@@ -38,17 +39,17 @@ def figures(_rounds: int) -> Iterator[Row]:
         stacks = {stack.name: stack for stack in _synthesized(Path(folder))}
         cloud.wait_until_ready()
         deploy(cloud, stacks[ACCOUNT_SETTINGS])
-        for mode in FILES:
+        for mode in MODES:
             yield from _of_mode(cloud, stacks, mode)
 
 
 def _synthesized(folder: Path) -> list[Stack]:
     """Two stacks per mode: with an instant model, and with a slow one."""
     files = []
-    for mode, source in FILES.items():
+    for mode in MODES:
         for speed, seconds in (("instant", 0.0), ("slow", SECONDS_PER_TOKEN)):
             files.append(folder / f"{mode}-{speed}.yaml")
-            files[-1].write_text(yaml.safe_dump(_without_limits(yaml.safe_load(source.read_text()), seconds)))
+            files[-1].write_text(yaml.safe_dump(_without_limits(yaml.safe_load(FILES[mode].read_text()), seconds)))
     return read_stacks(synthesize([*map(str, files), ACCOUNT_SETTINGS], folder / "assembly"))
 
 

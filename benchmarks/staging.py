@@ -15,11 +15,11 @@ from time import perf_counter
 
 from boto3.s3.transfer import TransferConfig
 
-from benchmarks.pairs import ROOT, Row, alternate, environment, ratio, spread
+from benchmarks.pairs import ROOT, Row, alternate, environment, ratio, spread, work
 from local_cloud.cloud import LocalCloud, free_port
 
 MODEL, BUCKET, REGION = "example/benchmark", "benchmark-weights", "us-east-1"
-FILES, FILE_IN_BYTES = 8, 32 * 1024 * 1024
+FILES, FILE_IN_BYTES = 8, work(32 * 1024 * 1024)
 IN_SEQUENCE = TransferConfig(use_threads=False)
 DOWNLOAD = (
     "import sys; from huggingface_hub import snapshot_download; snapshot_download(sys.argv[1], local_dir=sys.argv[2])"

@@ -11,7 +11,9 @@ import socket
 from pathlib import Path
 from time import process_time
 
-TOKENS = 20_000
+from benchmarks.pairs import work
+
+TOKENS = work(20_000)
 EVENT = Path(__file__).parent.parent / "tests" / "events" / "generate_with_iam.json"
 BODY = {"messages": [{"role": "user", "content": "What is a list?"}], "stream": True}
 

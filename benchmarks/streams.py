@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from benchmarks.pairs import Row, alternate, judge
+from benchmarks.pairs import Row, alternate, judge, work
 from local_cloud.assembly import Stack, read_stacks, synthesize
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
@@ -22,8 +22,8 @@ from local_cloud.deploy import deploy
 ACCOUNT_SETTINGS = "slipway-account-settings"
 SECONDS_PER_TOKEN = 0.2  # of the first one, too: what an 8B model takes for a prompt of some thousand tokens
 FIRST_BYTE_LIMIT = 1.15
-TURNS = 10
-STREAMS = 50
+TURNS = work(10)
+STREAMS = work(50)
 BODY = {"messages": [{"role": "user", "content": "What is a list?"}], "stream": True}
 LONG = 2000  # tokens: longer than SageMaker lets a stream last, so that none of many ends before all have begun
 DEPLOYMENT = {
@@ -47,8 +47,7 @@ def figures(rounds: int) -> Iterator[Row]:
         cloud.wait_until_ready()
         deploy(cloud, settings)
         outputs = deploy(cloud, stack)
-        api_id, _, path = outputs["ApiUrl"].removeprefix("https://").partition(".")
-        url = f"{cloud.url}/_aws/execute-api/{api_id}/{path.partition('/')[2]}"
+        url = outputs["ApiUrl"]
         raw = _raw(cloud.client("sagemaker-runtime", region=stack.region), outputs["EndpointName"])
         times = {"raw": list[float](), "ours": list[float]()}
         taken = alternate(_timed(raw, times["raw"]), _timed(lambda: _first(url), times["ours"]), rounds, TURNS)

@@ -5,15 +5,16 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.pairs import ROOT, Row, alternate, cpu_seconds, environment, judge, ratio
+from benchmarks.pairs import QUICK, ROOT, Row, alternate, cpu_seconds, environment, judge, ratio, work
 
 PLAIN, WITHOUT_NAG, APP = ("benchmarks/plain_app.py", "benchmarks/app_without_nag.py", "app.py")
 DEPLOYMENT = ROOT / "deployments" / "qwen3-4b.yaml"
 PLAINER = "\njobs: {enabled: false}\napi: {openai: false}\n"  # the plain app has neither
-MANY = 10
+MANY = work(10)
 EACH_FURTHER_ONE = 0.12
 
 
@@ -41,7 +42,11 @@ def _synth(work: Path, program: str, deployments: list[Path]) -> Callable[[], fl
     settings = json.loads((ROOT / "cdk.json").read_text())["context"]
     context = settings | {"deployment": ",".join(str(path) for path in deployments)}
     variables = environment(CDK_CONTEXT_JSON=json.dumps(context), CDK_OUTDIR=str(work / Path(program).stem))
-    return lambda: cpu_seconds([sys.executable, program], variables)
+
+    def synth() -> float:
+        return cpu_seconds([sys.executable, program], variables)
+
+    return cache(synth) if QUICK else synth
 
 
 def _check_same(work: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import fmean, median, quantiles
 
-from benchmarks.pairs import Row
+from benchmarks.pairs import Row, work
 from benchmarks.prices import PER_MILLION
 from inference_api.jobs.job import Job
 from inference_api.jobs.long_poll import LongPoll, retry_after
@@ -19,7 +19,7 @@ from inference_api.jobs.transitions import accept
 from inference_api.runtime import Runtime
 
 JOB_SECONDS = (1, 5, 20, 60, 300)
-JOBS = 3000
+JOBS = work(3000)
 LONGEST_WAIT_IN_SECONDS = 25  # with the default api.timeout_in_seconds
 SPREAD = 0.3  # sigma of the logarithm of a job's time
 P50_LIMIT, P99_LIMIT, COST_LIMIT = 0.170, 0.300, 1.10

@@ -15,10 +15,11 @@ from typing import Any
 
 import boto3
 
+from benchmarks.pairs import work
 from inference_api.handlers.generate import handler
 from inference_api.settings import settings
 
-CALLS_PER_ROUND = 300
+CALLS_PER_ROUND = work(300)
 EVENT = Path(__file__).parent.parent / "tests" / "events" / "generate_with_iam.json"
 
 

@@ -37,8 +37,10 @@ def calling_while_it_starts(trial: Trial) -> Iterator[Callable[[], Answer]]:
                 apis = stack.resources.get("AWS::ApiGateway::Stage") and stack.resources["AWS::ApiGateway::RestApi"]
                 if not apis or stack.status != "CREATE_IN_PROGRESS":
                     continue
-                url = f"https://{apis[0]}.execute-api.{stack.region}.amazonaws.com/v1/"
-                outputs = [{"OutputKey": "ApiUrl", "OutputValue": url}]
+                place = f"https://{apis[0]}.execute-api.{stack.region}.amazonaws.com"
+                if stack.local_cloud:
+                    place = f"{stack.local_cloud}/_aws/execute-api/{apis[0]}"
+                outputs = [{"OutputKey": "ApiUrl", "OutputValue": f"{place}/v1/"}]
                 starting = DeployedStack(stack.described | {"Outputs": outputs}, trial.clients)
                 answer = DeployedApi(starting).call("POST", "generate", request_body("hi", ["inputs"], max_tokens=2))
                 error = answer.content.get("error", {}) if isinstance(answer.content, dict) else {}

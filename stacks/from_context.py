@@ -1,5 +1,6 @@
 """The CDK context's `deployment` -> stacks."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -65,7 +66,8 @@ def _load(paths: set[Path], root: Path) -> dict[Path, Loaded]:
 
 def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded, root: Path) -> None:
     resolution, findings = loaded
-    print(*describe(name, resolution, findings), sep="\n", file=sys.stderr)
+    is_local = "//127.0.0.1:" in os.environ.get("AWS_ENDPOINT_URL", "")  # the CDK's command deploys to the local cloud
+    print(*describe(name, resolution, findings, is_local=is_local), sep="\n", file=sys.stderr)
     InferenceStack(
         app,
         name,

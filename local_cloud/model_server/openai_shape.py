@@ -47,10 +47,11 @@ def _content(request: TextRequest, generation: Generation) -> dict[str, Any]:
         message = {"role": "assistant", "content": None, "tool_calls": [tool_call]}
         return {"message": message, "logprobs": None, "finish_reason": "tool_calls"}
     text = generation.text.strip()
-    text = document(request.parameters, text) or text
-    logprobs = _chat_logprobs(text) if request.parameters.get("logprobs") else None
-    message = {"role": "assistant", "content": text}
-    return {"message": message, "logprobs": logprobs, "finish_reason": _reason(generation)}
+    whole = document(request.parameters, text)
+    logprobs = _chat_logprobs(whole or text) if request.parameters.get("logprobs") else None
+    message = {"role": "assistant", "content": whole or text}
+    reason = "stop" if whole else _reason(generation)  # a document is never cut here
+    return {"message": message, "logprobs": logprobs, "finish_reason": reason}
 
 
 def _reason(generation: Generation) -> str:

@@ -24,6 +24,7 @@ class Shape:
     room: the variable that says how many requests the engine takes at once, and its default.
     takes_lists: whether `inputs` may be a list of prompts.
     stream: how it streams; None = not at all.
+    takes_ids: whether `prompt` may be ids of tokens.
     """
 
     outputs: Callable[[TextRequest, list[Generation]], Any]
@@ -33,6 +34,7 @@ class Shape:
     room: tuple[str, int]
     takes_lists: bool = True
     stream: StreamFormat | None = None
+    takes_ids: bool = False
 
 
 def shape_of(row: CatalogRow, settings: Mapping[str, str]) -> Shape:
@@ -166,6 +168,7 @@ LMI = Shape(
     overloaded=503,
     room=("SERVING_JOB_QUEUE_SIZE", 1000),
     stream=streams.JSON_LINES,
+    takes_ids=True,
 )
 DJL_HANDLER = Shape(
     outputs=_full_texts,
@@ -191,4 +194,5 @@ OPENAI = Shape(
     overloaded=503,
     room=("", 10_000),
     stream=streams.EVENTS,
+    takes_ids=True,
 )

@@ -1,5 +1,6 @@
 """A container with an engine's own code: its limits, and its answers in the shape of its family."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,12 @@ from local_cloud.model_server.text_request import TextRequest, read_request
 # The context of Qwen3-4B, which the default deployment serves; a real engine reads it from the model.
 CONTEXT_TOKENS = 40_960
 TGI_PROMPT_TOKENS, TGI_TOKENS = 1024, 2048
+# vLLM's words.
+NO_CHAT_TEMPLATE = (
+    "As of transformers v4.44, default chat template is no longer allowed, so you must provide a chat template if the "
+    "tokenizer does not define one."
+)
+MODELS = Path(__file__).parents[2] / "constructs" / "llm_hosting" / "catalog" / "models.json"
 
 
 class TextEngine:
@@ -24,6 +31,7 @@ class TextEngine:
         self._row, self._shape = row, shape_of(row, settings)
         self._checked_name = _checked_name(row, settings)
         self._model_name = self._checked_name or settings.get(row.variables.get("model", ""), "model")
+        self._has_chat_template = _has_chat_template(row, settings)
         self._most_prompt_tokens, self._most_tokens = _token_limits(row, settings)
         self.most_concurrent_requests = _whole_number(settings, *self._shape.room)
 
@@ -36,10 +44,12 @@ class TextEngine:
         """The answer to one body."""
         is_inputs = "inputs" in self._row.bodies
         try:
-            request = read_request(raw, self._row.bodies)
+            request = read_request(raw, self._row.bodies, takes_ids=self._shape.takes_ids)
             is_inputs = request.body == "inputs"
             if is_inputs and request.is_list and not self._shape.takes_lists:
                 raise RefusedError("inputs must be one text")
+            if request.body == "messages" and not self._has_chat_template:
+                raise EngineRefusedError(NO_CHAT_TEMPLATE)
             self._check_name(request.model)
             self._check_chat(request)
             generations = self._generate(request)
@@ -136,6 +146,15 @@ def _demand_model(row: CatalogRow, settings: Mapping[str, str], model_folder: Pa
     has_data = model_folder is not None and any(model_folder.iterdir())
     if names and not given and not has_data:
         raise StartError(f"no model: {' or '.join(names)} must be set, or /opt/ml/model must hold one")
+
+
+def _has_chat_template(row: CatalogRow, settings: Mapping[str, str]) -> bool:
+    """False for a model that has none, as the catalog knows, unless a setting names one."""
+    names = {settings.get(row.variables.get("model", "")), settings.get("OPTION_MODEL_ID")}
+    if any(name.endswith("CHAT_TEMPLATE") for name in settings):
+        return True
+    known = (each for each in json.loads(MODELS.read_text())["models"] if names & set(each["ids"]))
+    return all(each.get("chat_template") is not False for each in known)
 
 
 def _checked_name(row: CatalogRow, settings: Mapping[str, str]) -> str | None:

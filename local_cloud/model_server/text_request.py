@@ -8,6 +8,7 @@ from typing import Any
 from local_cloud.model_server.answer import RefusedError
 
 # Each engine's own name for the longest answer, in tokens.
+MEDIA = ("image_url", "input_audio", "video_url")
 LIMITS = ("max_new_tokens", "max_seq_len", "max_completion_tokens", "max_tokens")
 
 
@@ -43,8 +44,8 @@ class TextRequest:
         return self.body == "prompt" and self.parameters.get("echo") is True
 
 
-def read_request(raw: bytes, bodies: tuple[str, ...]) -> TextRequest:
-    """The request in a body of one of these kinds; raises RefusedError."""
+def read_request(raw: bytes, bodies: tuple[str, ...], *, takes_ids: bool = False) -> TextRequest:
+    """The request in a body of one of these kinds; raises RefusedError. takes_ids: whether a prompt may be tokens."""
     content = _parse(raw)
     kind = next((name for name in bodies if name in content), None)
     if kind is None:
@@ -53,6 +54,8 @@ def read_request(raw: bytes, bodies: tuple[str, ...]) -> TextRequest:
     parameters = content if kind != "inputs" else content.get("parameters") or {}
     if not isinstance(parameters, dict):
         raise RefusedError("parameters must be an object")
+    if takes_ids and kind == "prompt":
+        prompts = _without_ids(prompts)
     texts = _texts(kind, prompts if isinstance(prompts, list) else [prompts])
     if not texts:
         raise RefusedError(f"{kind} must hold at least one text")
@@ -71,6 +74,15 @@ def read_request(raw: bytes, bodies: tuple[str, ...]) -> TextRequest:
         is_streamed=bool(content.get("stream") or parameters.get("stream")),
         parameters=parameters,
     )
+
+
+def _without_ids(prompts: Any) -> Any:
+    """Ids of tokens, or lists of them, as texts of as many words."""
+    if not isinstance(prompts, list) or not prompts:
+        return prompts
+    if all(isinstance(each, int) for each in prompts):
+        return " ".join(map(str, prompts))
+    return [_without_ids(each) for each in prompts]
 
 
 def _parse(raw: bytes) -> dict[str, Any]:
@@ -96,9 +108,19 @@ def _content(message: Any) -> str:
     match message.get("content") or "":
         case str() as text:
             return text
-        case list() as parts if all(isinstance(part, dict) and isinstance(part.get("text"), str) for part in parts):
-            return " ".join(part["text"] for part in parts)
-    raise RefusedError("the content of a message must be text")
+        case list() as parts if all(isinstance(part, dict) for part in parts):
+            return " ".join(map(_part, parts))
+    raise RefusedError("the content of a message must be text, or a list of parts")
+
+
+def _part(part: dict[str, Any]) -> str:
+    """A picture, a sound or a film counts as one word."""
+    kind = part.get("type")
+    if isinstance(part.get("text"), str):
+        return str(part["text"])
+    if kind in MEDIA and part.get(kind):
+        return f"({kind})"
+    raise RefusedError(f"a part of a message must have text, or be one of {', '.join(MEDIA)}")
 
 
 def _texts(name: str, given: Any) -> tuple[str, ...]:

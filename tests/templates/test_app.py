@@ -52,6 +52,14 @@ def test_a_path_outside_the_checkout_is_synthesized_and_described(tmp_path: Path
     assert "USD an hour until the stack is destroyed" in result.stderr
 
 
+def test_a_synth_for_the_local_cloud_says_that_nothing_is_spent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
+    add_stacks(cdk.App(context={"deployment": "qwen3-4b"}), ROOT)
+    assert "cost      nothing here; on AWS about 1.22 USD an hour" in capsys.readouterr().err
+
+
 def test_a_synth_resolves_once_and_runs_each_rule_once(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = count_calls(monkeypatch)
     add_stacks(cdk.App(context={"deployment": "qwen3-4b"}), ROOT)

@@ -462,5 +462,27 @@ def test_formats_and_likelihoods_of_an_answer_are_heeded() -> None:
     with calling(VLLM) as caller:
         choice = caller.post({**CHAT, "response_format": schema, "logprobs": True})[1]["choices"][0]
     content = choice["message"]["content"]
-    assert json.loads(content) == {"city": "text", "days": 3}
+    assert (json.loads(content), choice["finish_reason"]) == ({"city": "text", "days": 3}, "stop")
     assert "".join(each["token"] for each in choice["logprobs"]["content"]) == content
+
+
+def test_pictures_and_ids_of_tokens_are_prompts_too() -> None:
+    parts = [{"type": "text", "text": PROMPT}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]
+    with calling(VLLM) as caller:
+        assert caller.post({**CHAT, "messages": [{"role": "user", "content": parts}]})[0] == 200
+        assert caller.post({**CHAT, "messages": [{"role": "user", "content": [{"type": "image_url"}]}]})[0] == 400
+        status, one = caller.post({"prompt": [1, 2, 3], "max_tokens": 3})
+        assert (status, one["usage"]["prompt_tokens"], len(one["choices"])) == (200, 3, 1)
+        assert len(caller.post({"prompt": [[1, 2], [3]], "max_tokens": 3})[1]["choices"]) == 2
+    with calling(TGI) as caller:
+        assert caller.post({"prompt": [1, 2, 3], "max_tokens": 3})[0] == 422
+
+
+def test_a_model_without_a_chat_template_has_no_chats() -> None:
+    plain = {**VLLM, "SM_VLLM_MODEL": "openai-community/gpt2", "SM_VLLM_MAX_MODEL_LEN": "100"}
+    with calling(plain) as caller:
+        status, refusal = caller.post(CHAT)
+        assert (status, "chat template" in refusal["error"]["message"]) == (400, True)
+        assert caller.post({"prompt": PROMPT, "max_tokens": 3})[0] == 200
+    with calling({**plain, "SM_VLLM_CHAT_TEMPLATE": "/opt/ml/model/chat.jinja"}) as caller:
+        assert caller.post(CHAT)[0] == 200

@@ -10,6 +10,7 @@ from inference_api.answer import MAX_RESPONSE_BYTES
 _DONE = b"[DONE]"
 _NOT_DATA = (b":", b"event:", b"id:", b"retry:")
 _WITH_DATA = (b"data:", b"error:")  # llama.cpp's word for an error is a field of its own
+_MOST_LINES = 1000  # of one event
 _ANSWERS = ("choices", "token", "generated_text")
 
 
@@ -20,14 +21,13 @@ def objects(parts: Iterable[bytes]) -> Iterator[Any]:
     for an error that the engine writes into it.
     """
     begun, ended = set[int](), set[int]()
-    for line in _lines(parts):
-        if data := _data(line):
-            value = read_value(data)
-            for choice, is_over in _choices(value):
-                begun.add(choice)
-                if is_over:
-                    ended.add(choice)
-            yield value
+    for document in _documents(parts):
+        value = read_value(document)
+        for choice, is_over in _choices(value):
+            begun.add(choice)
+            if is_over:
+                ended.add(choice)
+        yield value
     if not begun or begun - ended:
         raise errors.stream_broken()
 
@@ -42,6 +42,32 @@ def read_value(raw: bytes) -> Any:
     if isinstance(value, dict) and _is_error(value):
         raise errors.container_error(None, text)
     return value
+
+
+def _documents(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The text of each line; an event may spread its JSON over several lines of data, up to a blank one."""
+    held: list[bytes] = []
+    for line in _lines(parts):
+        if data := _data(line):
+            held.append(data)
+            text = b"\n".join(held)
+            is_too_long = len(held) == _MOST_LINES or len(text) > MAX_RESPONSE_BYTES
+            is_over = not line.lstrip().startswith(b"data:") or is_too_long or _is_json(text)
+        else:
+            is_over = not line.strip()  # and not a comment
+        if held and is_over:
+            yield b"\n".join(held)
+            held = []
+    if held:
+        yield b"\n".join(held)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:

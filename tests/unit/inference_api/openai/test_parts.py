@@ -141,6 +141,17 @@ def test_an_answer_that_is_over_is_no_error(values: list[Any]) -> None:
     assert list(objects([as_lines(values)])) == values
 
 
+def test_an_event_may_have_several_lines_of_data() -> None:
+    events = [json.dumps(each, indent=1).replace("\n", "\ndata: ") for each in (part(0, None), part(0, "stop"))]
+    raw = f"data: {events[0]}\n\nevent: more\n: comment\ndata: {events[1]}\n\ndata: [DONE]\n\n".encode()
+    assert list(objects([raw])) == [part(0, None), part(0, "stop")]
+
+
+def test_lines_of_data_that_never_become_json_are_an_error() -> None:
+    with pytest.raises(InvocationError, match="model_error"):
+        list(objects([b'data: {"a":\n'] * 2000))
+
+
 def test_a_word_in_an_answer_is_no_error() -> None:
     ended = {"choices": [{"text": "error", "finish_reason": "stop"}], "code": 500}
     values = [{"choices": [], "error": None, "code": None}, ended]
