@@ -28,7 +28,7 @@ class ModelLock:
     None = files that nobody says the commit of. packing: the word for a quantization of unknown size; None = `shape`
     says the format. files: size in bytes and checksum by path, or for all shards of a model.
     has_own_code: code lies beside the weights, for libraries that have none for the model.
-    has_tokenizer, has_chat_template: None = the lock does not say.
+    has_tokenizer: None = the lock does not say.
     """
 
     model_id: str
@@ -40,7 +40,6 @@ class ModelLock:
     files: Mapping[str, Annotated[str, Field(pattern=r"^\d+ ")]]
     has_own_code: bool
     has_tokenizer: bool | None
-    has_chat_template: bool | None
 
 
 @cache
@@ -80,7 +79,6 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
         "files": content.get("files") or {},
         "has_own_code": content.get("custom_code") or False,
         "has_tokenizer": content.get("tokenizer"),
-        "has_chat_template": content.get("chat_template"),
     }
     try:
         return _lock().validate_json(json.dumps(lock), strict=True)

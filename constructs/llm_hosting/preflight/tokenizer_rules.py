@@ -41,7 +41,7 @@ def chats_have_a_template(resolution: Resolution) -> Iterator[Finding]:
     Not so llama.cpp, nor transformers before 4.44, which have templates of their own.
     """
     container, lock = resolution.container, resolution.container.lock
-    brings_none = lock is not None and lock.has_chat_template is False and not lock.has_own_code
+    brings_none = lock is not None and lock.shape.chat_template is False and not lock.has_own_code
     if not brings_none or "messages" not in resolution.bodies or container.may_have_own_code:
         return
     if not _refuses_without(container) or _names_template(container) or _names_tokenizer(container):

@@ -216,7 +216,7 @@ def test_a_lock_says_whether_there_are_tokenizer_and_chat_template(
     assert (found["tokenizer"], found["chat_template"]) == brings
     lock = resolution(deployment).container.lock
     assert lock
-    assert (lock.has_tokenizer, lock.has_chat_template) == brings
+    assert (lock.has_tokenizer, lock.shape.chat_template) == brings
 
 
 def test_a_fine_tune_without_a_tokenizer_is_refused(hub: HubServer, deployment: Path) -> None:
