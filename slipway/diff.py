@@ -19,7 +19,7 @@ from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, base_of, find
 from llm_hosting.preflight.estimates import start_in_seconds
 from llm_hosting.preflight.validation import load
-from slipway.changes import classify
+from slipway.changes import Change, classify
 from slipway.changes.gate import AcceptedChangesError, acknowledgements, judge
 from slipway.changes.report import Report, as_json, markdown, page
 from slipway.changes.synthesis import Synthesized, checked_out, repository_of, synthesize
@@ -44,11 +44,12 @@ class Options:
 
 @dataclass(frozen=True)
 class Before:
-    """The template that holds now, and its parameters' values."""
+    """The template that holds now, and its parameters' values. region: None = any, or not known."""
 
     template: dict[str, Any]
     words: str
     values: dict[str, str] = field(default_factory=dict)
+    region: str | None = None
 
 
 def run(name: str, root: Path, options: Options) -> int:
@@ -117,8 +118,15 @@ def _report(name: str, root: Path, options: Options, steps: Steps) -> Report:
         region=region,
         start_in_seconds=None if name == ACCOUNT_SETTINGS else _usual_start(find(name, root / "deployments"), root),
     )
+    if before.region != after.region and before.region and after.region:
+        changes.insert(0, _moved(after, before.region))
     shown = accepted.relative_to(root) if accepted.is_relative_to(root) else accepted
     return Report(name, before.words, changes, judge(changes, acknowledged), str(shown))
+
+
+def _moved(after: Synthesized, region: str) -> Change:
+    said = f"{region} -> {after.region}: a new stack there; the one in {region} stays, with its data and its bill"
+    return Change(after.stack, "AWS::CloudFormation::Stack", "replaced", "region", said, gated=True)
 
 
 def _usual_start(path: Path, root: Path) -> float | None:
@@ -185,7 +193,7 @@ def _of_commit(asked: _Asked, root: Path, ref: str) -> tuple[Before, Synthesized
         before = threads.submit(synthesize, name, app)
         result = after.result()
         try:
-            return Before(before.result().template, words), result
+            return Before(before.result().template, words, region=before.result().region), result
         except TemplateError as error:
             raise TemplateError(f"At {ref}, {error}") from error
 

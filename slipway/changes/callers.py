@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from slipway.changes.model_names import model_names
 from slipway.changes.policies import grants_of
 from slipway.changes.resources import Resource
 from slipway.changes.routes import Admission, Resources, listed, routes
@@ -42,6 +43,10 @@ def refusals(before: Resources, after: Resources, replaced: Collection[str]) -> 
                 yield Refusal(name, "", f"whoever comes with {_KEYS[each.type]} is refused from then on")
     for name in (before.keys() & after.keys()) - gone.keys():
         yield from _by_policy(before[name], after[name])
+    was, is_now = model_names(before), model_names(after)
+    if was and is_now and (refused := is_now.refused(was)):
+        for api in {route.owner for route in routes(after)} - lost:
+            yield Refusal(api, "", f"requests that name the model {refused} are refused from then on")
 
 
 def readmitting(before: Resources, after: Resources) -> dict[str, str]:

@@ -254,8 +254,12 @@ def _first_of_a_name(found: list[Difference]) -> list[Difference]:
     return list(first.values())
 
 
+def _usd(price: float | None) -> str:
+    return "(not in the catalog)" if price is None else f"{price:.2f}"
+
+
 def _price_moved(old: Resources, new: Resources, name: str) -> Iterator[Change]:
     before, after = usd_per_hour(old[name], old), usd_per_hour(new[name], new)
-    if before is not None and after is not None and before != after:
-        said = f"about {before:.2f} -> {after:.2f} USD an hour"
+    if before != after:
+        said = f"about {_usd(before)} -> {_usd(after)} USD an hour"
         yield _change(new[name], "price", "InstanceType", said)

@@ -94,7 +94,9 @@ def _beside(name: str, old: Resources, new: Resources, before: dict[str, _Varian
     said = f"{_sum(after)} beside {_sum(before)}, quotas for both: {', '.join(_quotas(before, after))}"
     prices = [usd_per_hour(each, {}) for each in _configurations(name, old, new)]
     known = [each for each in prices if each is not None]
-    return f"{said}; about {sum(known):.2f} USD an hour while both run" if len(known) == len(prices) else said
+    if len(known) == len(prices):
+        return f"{said}; about {sum(known):.2f} USD an hour while both run"
+    return f"{said}; the catalog has no price for both"
 
 
 def _sum(variants: dict[str, _Variant]) -> str:

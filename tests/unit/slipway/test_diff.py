@@ -25,7 +25,8 @@ if text.startswith("broken"):
     sys.exit("deployments/one.yaml: model.id is missing.")
 (out / "one.template.json").write_text(text)
 properties = {"templateFile": "one.template.json"}
-stack = {"type": "aws:cloudformation:stack", "environment": "aws://1/eu-west-1", "properties": properties}
+region = json.loads(text).get("Metadata", "eu-west-1")
+stack = {"type": "aws:cloudformation:stack", "environment": f"aws://1/{region}", "properties": properties}
 (out / "manifest.json").write_text(json.dumps({"artifacts": {name: stack}}))
 """
 TABLE = of(Table=a("DynamoDB::Table", {"TableName": "a"}))
@@ -157,6 +158,13 @@ def test_a_file_without_a_repository_has_nothing_to_be_compared_with(
 
     assert run(str(folder / "deployments" / "two.yaml"), repository, Options()) == 2
     assert "two.yaml is in no git repository, so it has no HEAD; use --against stack" in capsys.readouterr().err
+
+
+def test_another_region_is_another_stack(repository: Path, capsys: Any) -> None:
+    write(repository, TABLE | {"Metadata": "us-east-1"})
+
+    assert run("one", repository, Options()) == 1
+    assert "region: eu-west-1 -> us-east-1: a new stack there; the one in eu-west-1 stays" in capsys.readouterr().out
 
 
 def test_a_template_file_may_be_yaml(repository: Path, tmp_path: Path, capsys: Any) -> None:

@@ -1,0 +1,44 @@
+"""The names by which our own functions take the model of a deployment, in OpenAI's requests."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slipway.changes.resources import Resource
+
+
+@dataclass(frozen=True)
+class ModelNames:
+    """known: the model's id and what else it is called. takes_any: every other name stands for it, too."""
+
+    known: frozenset[str]
+    takes_any: bool
+
+    def refused(self, was: "ModelNames") -> str:
+        """In words, the names that were taken before and are not taken here; "" = none."""
+        if self.takes_any:
+            return ""
+        if was.takes_any:
+            return f"another model than {' or '.join(sorted(self.known))}"
+        return " or ".join(sorted(was.known - self.known))
+
+
+def model_names(resources: Mapping[str, Resource]) -> ModelNames | None:
+    """None where no function has OpenAI's routes."""
+    for each in resources.values():
+        variables = each.properties.get("Environment", {}) if each.type == "AWS::Lambda::Function" else {}
+        variables = variables.get("Variables", {}) if isinstance(variables, dict) else {}
+        if isinstance(variables, dict) and variables.get("OPENAI_ROUTES"):
+            facts = _facts(variables.get("OPENAI_FACTS"))
+            names = [variables.get("MODEL_ID"), *facts.get("names", [])]
+            return ModelNames(frozenset(each for each in names if isinstance(each, str)), bool(facts.get("any_model")))
+    return None
+
+
+def _facts(text: Any) -> dict[str, Any]:
+    try:
+        found = json.loads(text) if isinstance(text, str) else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

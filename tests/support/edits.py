@@ -1,0 +1,68 @@
+"""The edits of tests/edits.yaml, and stacks of a deployment before and after one."""
+
+import json
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import yaml
+
+from llm_hosting.preflight.validation import validate
+from local_cloud.assembly import ROOT, Stack
+from support.deployments import Changes, resolved
+from support.portable_templates import synthesized
+from support.template_parts import Template
+
+
+class Edit(NamedTuple):
+    """before, after: over the good deployment. means: kinds of changes; refused: rules of `check`; None = the other."""
+
+    name: str
+    before: Changes
+    after: Changes
+    means: set[str] | None
+    refused: set[str] | None
+
+
+def _read() -> list[Edit]:
+    bases = yaml.safe_load((ROOT / "tests" / "edits.yaml").read_text())
+    return [_edit(base["settings"], each) for base in bases for each in base["edits"]]
+
+
+def _edit(before: Changes, given: dict[str, Any]) -> Edit:
+    after = before
+    for path, value in given["set"].items():
+        section, _, setting = path.partition(".")
+        after = over(after, {section: {setting: value}})
+    means, refused = (set(given[key]) if key in given else None for key in ("means", "refused"))
+    return Edit(given["edit"], before, after, means, refused)
+
+
+def over(before: Changes, after: Changes) -> Changes:
+    """The settings of `before` with those of `after`, section by section."""
+    return {each: {**before.get(each, {}), **after.get(each, {})} for each in before.keys() | after.keys()}
+
+
+def refusals(changes: Changes) -> set[str]:
+    """The rules by which `check` refuses the good deployment with these changes."""
+    return {each.rule for each in validate(resolved(changes)) if each.level == "error"}
+
+
+def template_of(changes: Changes) -> Template:
+    """Of the good deployment with these changes; the same settings are synthesized once."""
+    return _template(json.dumps(changes, sort_keys=True))
+
+
+@cache
+def _template(changes: str) -> Template:
+    with TemporaryDirectory() as folder:
+        return stack_of("edited", json.loads(changes), Path(folder)).template
+
+
+def stack_of(name: str, changes: Changes, folder: Path) -> Stack:
+    """A stack of that name: logical ids hold it, so that two of them are compared under one."""
+    return synthesized({name: resolved(changes)}, folder)[name]
+
+
+EDITS = _read()
