@@ -59,7 +59,7 @@ def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: s
                 message = f"{field}: {json.dumps(value)[:40]} is refused by {engine}; it must be {words} {limit}."
                 raise EngineRuleError(400, "invalid_parameter", message, field=field)
     for name in _COPIES:
-        if _is(value := parameters.get(name), _NUMBER) and value > _MOST_COPIES:
+        if _is(value := parameters.get(name, 0), _NUMBER) and value > _MOST_COPIES:
             asked = f"{prefix}{name}: {json.dumps(value)[:40]}"
             message = f"{asked} is refused by this service; it must be at most {_MOST_COPIES}."
             raise ApiError(400, "invalid_parameter", message, field=prefix + name)
