@@ -19,7 +19,7 @@ CODES: dict[int, tuple[str, ...]] = {
         ),
     ),
     401: ("invalid_api_key",),
-    403: (*("access_denied", "expired_token", "invalid_signature", "no_such_route_or_not_signed", "request_refused"),),
+    403: ("access_denied", "expired_token", "invalid_signature", "no_such_route_or_not_signed", "request_refused"),
     404: ("batch_not_found", "file_not_found", "job_not_found", "model_not_found", "no_such_route", "request_refused"),
     409: ("batch_not_cancellable", "idempotency_key_reused", "job_cancelled", "job_ended"),
     413: ("body_too_large", "file_too_large"),

@@ -45,6 +45,12 @@ def test_the_blocks_of_an_input_hold_all_its_lines_in_order() -> None:
     assert len(checked.blocks) == -(-251 // BLOCK_LINES)
 
 
+def test_lines_may_call_the_model_anything_where_the_deployment_takes_any_name() -> None:
+    raw = b"\n".join([line("a", body={"model": "gpt-4o"}), line("b", body={})])
+    assert [each["code"] for each in check(raw).problems] == ["model_not_found"] * 2
+    assert check_input([raw], ENDPOINT, None, 1000).problems == []
+
+
 def test_each_problem_names_its_line() -> None:
     lines = [line("a"), b"{", b"[]", line("a"), line("b", method="GET"), line("c", url="/v1/completions")]
     lines += [line("d", body={"model": "n"}), line("e", body=[]), line(""), line("f", padding="x" * 4000)]
