@@ -121,7 +121,7 @@ def _log_group(name: str, logs: Any) -> list[RetainedResource]:
     groups = logs.describe_log_groups(logGroupNamePrefix=name)["logGroups"]
     return [
         RetainedResource(
-            "log group: what the model printed",
+            "log group",
             name,
             size(group["storedBytes"]),
             lambda: logs.delete_log_group(logGroupName=name),

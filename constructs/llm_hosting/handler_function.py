@@ -7,6 +7,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from . import DEPLOYMENT_TAG
 from .acknowledgement import acknowledge
 from .deployment import Api, Logs
 from .log_group import LogGroup
@@ -57,7 +58,9 @@ class HandlerFunction(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         settings = handlers.settings
-        log_group = LogGroup(self, "LogGroup", settings=handlers.log_settings)
+        # A deploy that fails says why there. `purge` finds it by its tag.
+        log_group = LogGroup(self, "LogGroup", settings=handlers.log_settings, removal_policy=cdk.RemovalPolicy.RETAIN)
+        cdk.Tags.of(log_group).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         # Instead of AWSLambdaBasicExecutionRole, which may write to every log group of the account.
         log_group.grant_write(role)

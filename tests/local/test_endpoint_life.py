@@ -325,7 +325,9 @@ def test_an_endpoint_whose_alarm_is_on_can_be_healed_by_an_update(
     assert client.call("POST", "/generate", BODY)[0] == 200
 
 
-def test_a_delete_leaves_nothing_but_the_log_of_the_endpoint(cloud: LocalCloud, stacks: dict[str, Stack]) -> None:
+def test_a_delete_leaves_nothing_but_the_logs_of_endpoint_and_functions(
+    cloud: LocalCloud, stacks: dict[str, Stack]
+) -> None:
     stack = replace(stacks["scaled"], name="leaving")
     outputs = deploy(cloud, stack)
     assert connect(cloud, outputs, stack.region).call("POST", "/generate", BODY)[0] == 200
@@ -341,7 +343,10 @@ def test_a_delete_leaves_nothing_but_the_log_of_the_endpoint(cloud: LocalCloud, 
     assert deleted[::-1][:3] == [*scaling, "AWS::SageMaker::Endpoint"]  # what bills goes before all else
     pages = cloud.client("logs", region=stack.region).get_paginator("describe_log_groups").paginate()
     left = [name for name in pages.search("logGroups[].logGroupName") if "leaving" in name]
-    assert left == [f"/aws/sagemaker/Endpoints/{outputs['EndpointName']}"]
+    kept = [name for name in left if "/Api" not in name and "/Jobs" not in name]
+    assert kept == [f"/aws/sagemaker/Endpoints/{outputs['EndpointName']}"]
+    assert any("ApiGenerateLogGroup" in name for name in left)
+    assert not any("AccessLogs" in name for name in left)
 
 
 def names_of(cloud: LocalCloud, stack: Stack) -> dict[str, list[str]]:

@@ -270,6 +270,15 @@ def test_a_function_ends_before_the_gateway_gives_up(templates: dict[str, Templa
     assert {each["LONGEST_WAIT_IN_SECONDS"] for each in variables} == {str(seconds - 4)}
 
 
+def test_what_a_function_wrote_outlives_a_failed_deploy(templates: dict[str, Template]) -> None:
+    for name in ("gpt2", "playground", "gpt2-ec2"):
+        groups = [logical_id(each["LoggingConfig"]["LogGroup"]) for each in functions(templates[name]).values()]
+        for group in groups:
+            kept = templates[name]["Resources"][group]
+            assert (kept["DeletionPolicy"], kept["UpdateReplacePolicy"]) == ("Retain", "Retain")
+            assert {"Key": "slipway:deployment", "Value": {"Ref": "AWS::StackName"}} in kept["Properties"]["Tags"]
+
+
 def test_functions_run_on_arm_unless_the_deployment_says_otherwise(templates: dict[str, Template]) -> None:
     assert {tuple(each["Architectures"]) for each in all_of(templates["gpt2"], "Lambda::Function")} == {("arm64",)}
     opened = all_of(templates["open"], "Lambda::Function")

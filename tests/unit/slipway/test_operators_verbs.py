@@ -160,7 +160,7 @@ def test_only_endpoints_of_the_same_name_count_as_left() -> None:
 
 def test_what_earlier_stacks_left_is_named_and_fails_nothing() -> None:
     left = looked(Aws(groups=["/aws/sagemaker/Endpoints/chat-1a2b3c4d"]))["left over"]
-    names = "log group: what the model printed /aws/sagemaker/Endpoints/chat-99887766"
+    names = "log group /aws/sagemaker/Endpoints/chat-99887766"
     assert left == (True, f"1 that bill for storage at most: {names}")
 
 
