@@ -71,7 +71,7 @@ export function showText(part) {
   followEnd();
 }
 
-let follows = true;  // the end of what is written, until the reader scrolls up
+let follows = true;  // the end of the one answer that is written, until the reader scrolls up
 
 export function listenToScrolling() {
   const box = at("outcome");
@@ -80,7 +80,7 @@ export function listenToScrolling() {
 
 export function followEnd(anew = false) {
   follows ||= anew;
-  if (follows) at("outcome").scrollTop = at("outcome").scrollHeight;
+  if (anew || (follows && shown.cards.length < 2)) at("outcome").scrollTop = at("outcome").scrollHeight;
 }
 
 function cardOf(card, position) {
