@@ -218,8 +218,9 @@ class LoadTest:
 def _demand_writable(folder: Path) -> None:
     """Asked before the load, whose figures would be lost. Raises LoadTestError."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        TemporaryFile(dir=folder).close()
+        # Where nothing is measured, no empty folder is left.
+        there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+        TemporaryFile(dir=there).close()
     except OSError as error:
         raise LoadTestError(f"-o: {folder} can't be used: {why(error)}; name another folder.") from error
 

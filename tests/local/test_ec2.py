@@ -185,7 +185,7 @@ def test_a_machine_changed_by_hand_is_found(cloud: LocalCloud, stack: Stack, ins
 def test_logs_list_and_call(api: ApiClient, stack: Stack, instance: str, slipway: Command) -> None:
     assert f"  {instance}/setup  " in slipway("logs", stack.name, "setup", "--since", "1d").stdout
     (line,) = (line for line in slipway("list").stdout.splitlines() if line.startswith(f"{stack.name} "))
-    assert "  ec2  on AWS about 0.17 USD an hour for 1 that runs now" in line
+    assert line.split()[-2:] == ["ec2", "0.17"]
     outcome = slipway("call", stack.name, "Hello there", "--max-tokens", "5")
     assert (outcome.status, outcome.stderr, len(outcome.stdout.split())) == (0, "", 5)
 
