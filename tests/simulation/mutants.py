@@ -20,6 +20,7 @@ from inference_api.jobs.conditional_writes import ConditionalWrites
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.long_poll import LongPoll
 from inference_api.jobs.machine_backend import MachineBackend
+from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
@@ -120,9 +121,7 @@ class Mutant(NamedTuple):
 
 
 EXPLORED = [
-    Mutant(
-        "lost messages stay noted", ENDS_IN_TIME, transitions.note_gone, "replace(job, sent_at=0)", "None", REALTIME
-    ),
+    Mutant("lost messages stay lost", ENDS_IN_TIME, QueueBackend.tend, "or self._is_empty()", "", REALTIME),
     Mutant("attempts have no limit", CLAIMED, transitions.claim, "or job.attempts >= MAX_ATTEMPTS ", "", attempts=1),
     Mutant("claims come too late", NO_BAD_END, transitions.claim, " or now > policy.latest_start(job)", ""),
     Mutant("leases are ignored", ENDS_IN_TIME, transitions.claim, "now < job.lease_until or ", "", at_once=2),
@@ -421,7 +420,7 @@ TRIED = [
         OWNER_SEES,
         JobTable.jobs_of,
         "[job for job in jobs if job.owner == owner and self._alive(job)]",
-        "self.get_all([job for shard in range(8) for _, job in self.due(shard)][:limit]).values()",
+        "self.get_all([job for shard in range(8) for _, job in self.due(shard, 3600)][:limit]).values()",
         REALTIME,
     ),
     Mutant(

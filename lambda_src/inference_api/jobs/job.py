@@ -39,7 +39,7 @@ class Job:
     """One job. Times are seconds of the epoch.
 
     attempts: number of claims; claimed_at: of the last. `ended`: the attempts that can bring no output any more.
-    sent_at: when the queue got a message for it; 0 = it holds none. marked: the last attempt that the asynchronous
+    sent_at: when the queue last got a message for it; 0 = it holds none. marked: the last attempt that the asynchronous
     endpoint confirmed.
     output_key, failure_key: where SageMaker says that it writes that attempt's output, or describes its failure.
     refused: the model refuses the request. holds_slot: it counts against its owner's open jobs. announced: the

@@ -58,9 +58,7 @@ class QueueBackend:
         now = self._runtime.now()
         is_last_look = self._policy.latest_start(job) - now < LONGEST_LOOK_IN_SECONDS
         is_old = now - job.sent_at >= max(_COMES_BACK_IN_SECONDS, (now - job.accepted_at) / 2)
-        if job.sent_at and (is_last_look or is_old or self._is_empty()):
-            job, _ = self._table.change(job, transitions.note_gone)
-        if not job.sent_at:
+        if is_last_look or is_old or self._is_empty():
             self._hand_over(job)
 
     def end_without_output(self, job: Job, attempt: int, looked_at: float) -> Job:

@@ -30,13 +30,8 @@ def accept(job_id: str, owner: str, now: float, policy: JobPolicy) -> Job:
 
 
 def note_sent(job: Job, now: float) -> Job | None:
-    """The queue holds a message for the job."""
-    return replace(job, sent_at=now) if job.state == ACCEPTED and not job.sent_at else None
-
-
-def note_gone(job: Job) -> Job | None:
-    """The queue holds no message for the job any more."""
-    return replace(job, sent_at=0) if job.state == ACCEPTED and job.sent_at else None
+    """The queue has got a message for the job."""
+    return replace(job, sent_at=now) if job.state == ACCEPTED else None
 
 
 def claim(job: Job, now: float, policy: JobPolicy) -> Job | None:
