@@ -69,12 +69,14 @@ class BatchCallers:
         batch.views.append(begun)
         if self.random.random() < 0.2:
             self._ask(batch, "DELETE", "/files/{id}", job=file["id"])  # the batch goes on without it
-        cancels, cancel_at = self.random.random() < 0.3, self.scheduler.now + self.random.expovariate(1 / 300)
+        cancels = self.random.random() < 0.3
+        at_once = self.random.random() < 0.3  # while it is validated
+        cancel_at = self.scheduler.now + (0 if at_once else self.random.expovariate(1 / 300))
         while batch.last["status"] not in ENDED:
-            self.scheduler.sleep(self.random.uniform(20, 60))
-            if cancels and self.scheduler.now > cancel_at and not batch.asked_to_cancel:
+            if cancels and self.scheduler.now >= cancel_at and not batch.asked_to_cancel:
                 batch.asked_to_cancel = True
                 self._ask(batch, "POST", "/batches/{id}/cancel", job=begun["id"])
+            self.scheduler.sleep(self.random.uniform(20, 60))
             batch.views.append(self._ask(batch, "GET", "/batches/{id}", job=begun["id"]) or batch.last)
         for kind, found in (("output_file_id", batch.output), ("error_file_id", batch.errors)):
             if batch.last[kind]:

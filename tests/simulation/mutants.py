@@ -53,6 +53,7 @@ LOGS, VALID = "texts_stay_out_of_logs_and_events", "requests_are_valid"
 
 CHARGED, COUNTED_ONCE = "i12_charged_is_counted_and_open", "i12_an_account_counts_each_job_once"
 CHARGE_ENDS = "i12_every_charge_ends"
+NOTHING_BEGUN = "a_batch_that_is_cancelled_while_it_is_validated_has_begun_nothing"
 BATCHES_END, ONE_RESULT = "batches_end", "each_line_of_a_batch_has_one_result_in_order"
 RIGHT_RESULT, COUNTS_GROW = "results_of_a_batch_answer_their_lines", "counts_of_a_batch_never_go_back"
 RIGHT_LINE, ONE_BATCH = "the_model_is_asked_for_lines_of_batches_only", "an_idempotency_key_makes_one_batch"
@@ -544,6 +545,14 @@ TRIED = [
         Driver._results,
         "for line in lines]",
         "for line in reversed(lines)]",
+        trial=BATCHES,
+    ),
+    Mutant(
+        "a batch has no lines",
+        NOTHING_BEGUN,
+        batch_transitions.start,
+        "lines=lines, ",
+        "",
         trial=BATCHES,
     ),
     Mutant("results have another line's name", RIGHT_RESULT, Lines._line, "line.custom_id", '"line 0"', trial=BATCHES),

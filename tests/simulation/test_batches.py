@@ -46,6 +46,13 @@ def test_a_healthy_batch_runs_each_line_once_and_ends_within_minutes() -> None:
             assert batch.last["completed_at"] - batch.last["created_at"] < 300
 
 
+def test_a_batch_that_is_cancelled_at_once_has_no_results() -> None:
+    world = run(mode="async", batches=30, batch_lines=20, rates=Rates(), outages=0, seed=1)
+    unchecked = [batch for batch in world.batch_callers.followed if not batch.last["request_counts"]["total"]]
+    assert unchecked
+    assert all(batch.last["cancelled_at"] for batch in unchecked)
+
+
 def test_the_answers_of_a_block_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """A driver that dies, or fails, reads all of them again: a hundred calls would seldom come to their end."""
     alone: list[str] = []
@@ -56,7 +63,7 @@ def test_the_answers_of_a_block_are_read_together(monkeypatch: pytest.MonkeyPatc
         return read(self, **request)
 
     monkeypatch.setattr(DynamoDb, "get_item", get_item)
-    world = run(mode="async", batches=1, rates=Rates(), outages=0)
+    world = run(mode="async", batches=1, rates=Rates(), outages=0, seed=2)
     (batch,) = world.batch_callers.followed
     assert len(batch.output) > 20
     assert not [key for key in alone if key.startswith("output#")]

@@ -34,6 +34,18 @@ def an_idempotency_key_makes_one_batch(world: World) -> Iterator[Story]:
 
 
 @invariant
+def a_batch_that_is_cancelled_while_it_is_validated_has_begun_nothing(world: World) -> Iterator[Story]:
+    ran = {run.prompt for run in world.deployment.runs}
+    for batch in _begun(world):
+        if batch.last["request_counts"]["total"]:
+            continue
+        if batch.last["status"] != "cancelled" or batch.last["in_progress_at"] or batch.output or batch.errors:
+            yield "", f"{batch.last['id']} is {batch.last['status']} without lines"
+        if begun := ran & {prompt for prompt in batch.prompts.values() if prompt}:
+            yield "", f"{batch.last['id']} has no lines, but the model was asked for {len(begun)}"
+
+
+@invariant
 def each_line_of_a_batch_has_one_result_in_order(world: World) -> Iterator[Story]:
     for batch in _begun(world):
         if not batch.last["request_counts"]["total"]:  # cancelled before it was checked
