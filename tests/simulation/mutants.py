@@ -89,6 +89,7 @@ CONFUSED_WORKERS: dict[str, Any] = {
     "faulty_functions": ("run_job",),
     "habits": Habits.only_submit(),
     "median": 20.0,
+    "jobs": 120,
 }
 
 
