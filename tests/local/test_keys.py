@@ -155,6 +155,7 @@ def test_a_key_over_its_minute_waits_for_the_next_one(
     assert after["requests"] == before["requests"] + 2
     assert after["tokens_out"] > before["tokens_out"]
     assert after["tokens_in"] > before["tokens_in"]
+    assert after["tokens_open"] == 0
 
 
 def test_a_rotated_key_keeps_its_jobs_and_both_values_work(api: ApiClient, slipway: Command, made: Make) -> None:

@@ -69,6 +69,8 @@ def test_a_set_has_each_text_once_and_is_gone_when_it_is_empty(database: DynamoD
     ("condition", "values", "holds"),
     [
         ("attribute_not_exists(pk)", {}, False),
+        ("attribute_exists(pk)", {}, True),
+        ("attribute_exists(nothing)", {}, False),
         ("version = :v", {":v": number(7)}, True),
         ("version = :v", {":v": {"S": "7"}}, False),
         ("version <= :v", {":v": number(7)}, True),
@@ -126,6 +128,20 @@ def test_an_update_creates_the_item_or_adds_to_it(database: DynamoDb) -> None:
             ExpressionAttributeValues={":amount": number(amount), ":at": number(2_000_000)},
         )
     assert database.table.items["counter"] == key("counter") | {"open": number(2), "expires_at": number(2_000_000)}
+
+
+def test_an_update_removes_an_attribute_and_gives_the_item_as_it_was(database: DynamoDb) -> None:
+    put(database, "a", version=number(7), left=number(1))
+    answer = database.update_item(
+        TableName="jobs",
+        Key=key("a"),
+        UpdateExpression="ADD version :one REMOVE #left",
+        ExpressionAttributeNames={"#left": "left"},
+        ExpressionAttributeValues={":one": number(1)},
+        ReturnValues="ALL_OLD",
+    )
+    assert answer["Attributes"] == key("a") | {"version": number(7), "left": number(1)}
+    assert database.table.items["a"] == key("a") | {"version": number(8)}
 
 
 def transact(database: DynamoDb, token: str, *pks: str, condition: str | None = None) -> None:
