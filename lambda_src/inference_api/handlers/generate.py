@@ -44,8 +44,10 @@ def _generate(request: Request) -> Response | StreamedResponse:
             leave = partial(meter.leave, routes.endpoint().hang_up)
             return StreamedResponse(opened(meter.measured(_events(body, meter)), interrupt=leave))
         limit_whole_answer()
-        answer = endpoint().invoke(body)
-        runtime().answer_before(request.ends_at)  # a slow answer is counted, too
+        try:
+            answer = endpoint().invoke(body)
+        finally:
+            runtime().answer_before(request.ends_at)  # a late answer or failure is counted, too
         meter.answer(answer.body)
         return answer.to_response()
 

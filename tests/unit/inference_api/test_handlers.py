@@ -258,7 +258,11 @@ def test_a_function_without_its_settings_answers_in_our_shape(monkeypatch: pytes
     assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (500, "internal_error")
 
 
-def test_a_slow_answer_leaves_time_to_count_it(aws: AwsDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_slow_answer_or_failure_leaves_time_to_count_it(
+    aws: AwsDouble, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    aws.status, aws.body, aws.headers = status, b"{}", {"x-amzn-errortype": "ModelError"}
     limits: list[float] = []
     monkeypatch.setattr(runtime, "_current", replace(runtime.runtime(), answer_before=limits.append))
     generated(event("generate_with_iam"), SimpleNamespace(get_remaining_time_in_millis=lambda: 860_000))
