@@ -63,11 +63,19 @@ export function showPart(part) {
   followEnd();
 }
 
-/** Show the text that a part has so far. */
+const grown = new Set();  // parts with text that is not on the page yet
+
+/** Show the text that a part has so far, soon: a fast model writes more often than a reader sees. */
 export function showText(part) {
+  if (!grown.size) setTimeout(showGrown, 40);
+  grown.add(part);
+}
+
+function showGrown() {
   shown.cards.forEach((card, index) => {
-    if (card.part === part) fill(at("samples-list").children[index].lastElementChild, card);
+    if (grown.has(card.part)) fill(at("samples-list").children[index].lastElementChild, card);
   });
+  grown.clear();
   followEnd();
 }
 

@@ -2,8 +2,9 @@
 import { copyButton, make } from "./page.js";
 
 const DEEPEST = 8;  // quotes and lists in each other
-const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/, HEADING = /^ {0,3}(#{1,6})\s(.*)$/, RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
-const QUOTE = /^ {0,3}> ?/, ITEM = /^( *)([-*+]|\d{1,9}[.)])( {1,4}|$)(.*)$/, DASHES = /^[\s|:-]*-[\s|:-]*$/;
+// No expression may try a run of signs again from each of its signs.
+const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})([^\n]*)$/, HEADING = /^ {0,3}(#{1,6})\s(.*)$/, RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
+const QUOTE = /^ {0,3}> ?/, ITEM = /^( *)([-*+]|\d{1,9}[.)])( {1,4}|$)(.*)$/, DASHES = /^[\s|:-]+$/;
 const SPAN = /`+|\*\*|__|~~|\*|_|!?\[|\\[!-/:-@[-`{-~]/g;
 const LINK = /!?\[([^[\]\n]{0,500})\]\(([^()\s]{1,2000}(?:\([^()\s]{0,200}\)[^()\s]{0,2000})?)(?: "[^"\n]{0,500}")?\)/y;
 const TAGS = { "**": "strong", __: "strong", "*": "em", _: "em", "~~": "del" };
@@ -54,18 +55,18 @@ function blockAt(lines, from, depth) {
     return [to, () => append(make("blockquote"), inner.map((each) => each.replace(QUOTE, "")), depth + 1)];
   }
   if (ITEM.test(line) && mayNest) return listAt(lines, from, depth);
-  if (line.includes("|") && DASHES.test(lines[from + 1] ?? "") && lines[from + 1].includes("|")) {
+  if (isTable(lines, from)) {
     const to = endOf(lines, from + 2, (each) => !each.includes("|"));
     return [to, () => table(lines.slice(from, to))];
   }
-  const to = endOf(lines, from + 1, (each) => !each.trim() || (mayNest && begins(each)));
+  const to = endOf(lines, from + 1, (each, at) => !each.trim() || (mayNest && begins(each)) || isTable(lines, at));
   return [to, () => spans(make("p"), lines.slice(from, to).join("\n").trim())];
 }
 
 /** The first line from one on that ends a block. */
 function endOf(lines, from, isEnd) {
   let to = from;
-  while (to < lines.length && !isEnd(lines[to])) to += 1;
+  while (to < lines.length && !isEnd(lines[to], to)) to += 1;
   return to;
 }
 
@@ -97,11 +98,18 @@ function listAt(lines, from, depth) {
   }];
 }
 
+/** Whether a table's first row is here. It also ends a paragraph: models often leave no blank line before it. */
+function isTable(lines, at) {
+  const below = lines[at + 1] ?? "";
+  return lines[at].includes("|") && below.includes("|") && below.includes("-") && DASHES.test(below);
+}
+
 function table([head, , ...rows]) {
-  const cells = (line) => line.trim().replace(/^\||\|$/g, "").split("|");
+  const between = /(?<!\\)\|/, outer = /^\||(?<!\\)\|$/g;  // an escaped one belongs to its cell
+  const cells = (line) => line.trim().replace(outer, "").split(between).map((each) => each.trim().replaceAll("\\|", "|"));
   const row = (line, tag) => {
     const made = make("tr");
-    made.append(...cells(line).map((each) => spans(make(tag), each.trim())));
+    made.append(...cells(line).map((each) => spans(make(tag), each)));
     return made;
   };
   const scroller = focusable(make("div", "table")), made = make("table");
@@ -139,11 +147,11 @@ function spans(box, text, depth = 0) {
       LINK.lastIndex = found.index;
       const link = LINK.exec(text), href = link && webAddress(link[2]);
       if (href) take(linkTo(href, link[1] || link[2]), LINK.lastIndex);
-    } else if (!missing.has(sign)) {
+    } else if (!missing.has(sign) && (sign[0] === "`" || depth < DEEPEST)) {
       const end = closing(text, sign, start);
       if (end < 0) missing.add(sign);
       else if (sign[0] === "`") take(make("code", "", text.slice(start, end).replace(/^ (.+) $/, "$1")), end + sign.length);
-      else if (isSpan(text, sign, found.index, end) && depth < DEEPEST) {
+      else if (isSpan(text, sign, found.index, end)) {
         take(spans(make(TAGS[sign]), text.slice(start, end), depth + 1), end + sign.length);
       }
     }

@@ -191,6 +191,11 @@ MARKDOWN = [
         "<tr><td>1</td><td><code>2</code></td></tr></table></div>",
     ),
     (
+        "Two:\na | b\n-|-\n`1\\|2` | 3\n\nand",
+        '<p>Two:</p><div class="table" tabindex="0"><table><tr><th>a</th><th>b</th></tr>'
+        "<tr><td><code>1|2</code></td><td>3</td></tr></table></div><p>and</p>",
+    ),
+    (
         "[a](https://example.com/x_(y)) ![p](http://example.com/p.png)",
         '<p><a href="https://example.com/x_(y)" title="https://example.com/x_(y)" target="_blank" '
         'rel="noopener noreferrer">a</a> <a href="http://example.com/p.png" title="http://example.com/p.png" '
@@ -231,11 +236,14 @@ def test_hostile_markdown_stays_text_and_loads_nothing(visit: Visit) -> None:
         expect(box).to_contain_text(text)
 
 
-@pytest.mark.parametrize("piece", ["**a ", "`", "[", "> ", "- ", "*a", "_", "| ", " ", "![a](", "\\", "~~~\n", "1. "])
+PIECES = ["**a ", "`", "[", "> ", "- ", "*a", "*", "_", "| ", "-|", " ", "![a](", "\\", "~~~\n", "~", "1. "]
+
+
+@pytest.mark.parametrize("piece", PIECES)
 def test_a_long_hostile_answer_does_not_hang_the_page(visit: Visit, piece: str) -> None:
     """Work that grows with the square of the length would take many minutes."""
-    text = piece * (150_000 // len(piece))
-    with StandInApi({"POST chat/completions": lambda _: (200, {}, chat_chunks([text, "x"]))}, **CHAT) as api:
+    text = "|\n" + piece * (150_000 // len(piece))
+    with StandInApi({"POST chat/completions": lambda _: (200, {}, chat_chunks([text, "`x"]))}, **CHAT) as api:
         page = visit(api.url)
         say(page, "Hello")
         expect(page.locator(".sample.done")).to_have_count(1)
