@@ -106,6 +106,16 @@ NEEDS_MORE = "This model's maximum context length is 8192 tokens. However, the r
             NEEDS_MORE + "'max_tokens' is too large",
         ),
         (400, openai("The decoder prompt (length 9) is longer than the maximum model length of 8192."), NEEDS_MORE),
+        (
+            400,
+            openai("You passed 9000 input tokens. However, the model's context length is only 8192 tokens, resulting"),
+            NEEDS_MORE + "You passed",
+        ),
+        (
+            400,
+            openai("Input length (9000 tokens) exceeds the maximum allowed length (8186 tokens). Use a shorter input"),
+            EXCEEDED + "Input length",
+        ),
         (400, openai("The input (9000 tokens) is longer than the model's context length (8192 tokens)."), NEEDS_MORE),
         (
             400,
