@@ -207,16 +207,17 @@ class InferenceApi(Construct):
                 )
             ],
         )
-        method = self._api.root.add_resource("{unknown+}").add_method(
-            "ANY",
-            integration,
-            authorization_type=apigateway.AuthorizationType.NONE,
-            api_key_required=False,
-            method_responses=[
-                apigateway.MethodResponse(status_code=status, response_parameters=dict.fromkeys(headers, False))
-            ],
-        )
-        acknowledge(method, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), _REACHES_NOTHING))
+        declared = apigateway.MethodResponse(status_code=status, response_parameters=dict.fromkeys(headers, False))
+        root = self._api.root
+        for resource in (root, root.add_resource("{unknown+}")):  # which does not match the root itself
+            method = resource.add_method(
+                "ANY",
+                integration,
+                authorization_type=apigateway.AuthorizationType.NONE,
+                api_key_required=False,
+                method_responses=[declared],
+            )
+            acknowledge(method, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), _REACHES_NOTHING))
 
     def _authorization(self, *, takes_bearer: bool) -> dict[str, Any]:
         if self._keys:

@@ -123,6 +123,7 @@ def test_an_unknown_route_is_not_found_whatever_the_request_carries(
 ) -> None:
     client = replace(deployed(cloud, replace(stacks[name], name=f"lost-{name}")), credentials=None)
     bearer, form = {"authorization": "Bearer " + "x" * 40}, {"content-type": "multipart/form-data; boundary=x"}
+    calls = ("GET", "/"), ("GET", "/nowhere"), ("POST", "/embeddings"), ("DELETE", "/jobs"), ("PUT", "/models/a/b")
     for headers in ({}, bearer, bearer | {"authorization": "Basic eDp5"}, bearer | form):
-        for method, path in (("GET", "/nowhere"), ("POST", "/embeddings"), ("DELETE", "/jobs"), ("PUT", "/models/a/b")):
+        for method, path in calls:
             assert_refused(client.send(method, path, b"{", headers), 404, "no_such_route", said)

@@ -76,8 +76,10 @@ def test_what_is_no_route_is_caught_where_nobody_signs_and_reaches_nothing(
     assert bool(caught) is is_caught
     for each in caught:
         assert (each["HttpMethod"], each["AuthorizationType"], each["ApiKeyRequired"]) == ("ANY", "NONE", False)
-        assert referred(template, each["ResourceId"])["PathPart"] == "{unknown+}"
         assert not each["Integration"].keys() & {"Uri", "Credentials"}
+    under = [each["ResourceId"] for each in caught]
+    assert [referred(template, each)["PathPart"] for each in under if "Ref" in each] == ["{unknown+}"] * is_caught
+    assert [each["Fn::GetAtt"][1] for each in under if "Ref" not in each] == ["RootResourceId"] * is_caught
 
 
 def test_no_named_key_and_no_secret_is_in_a_template(templates: dict[str, Template]) -> None:
