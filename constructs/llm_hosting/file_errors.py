@@ -1,6 +1,7 @@
-"""Why a file can't be read or written, in words that end a sentence; the system's own are for programmers."""
+"""Why the system refuses a file or a connection, in words that end a sentence; its own are for programmers."""
 
 import errno
+import socket
 
 _WORDS = {
     errno.ENOENT: "there is no such file or folder",
@@ -16,6 +17,10 @@ _WORDS = {
     errno.ELOOP: "its link leads back to itself",
     errno.EADDRINUSE: "another program uses it",
     errno.EADDRNOTAVAIL: "this machine does not have it",
+    errno.ECONNREFUSED: "nothing listens there",
+    errno.ECONNRESET: "it ended the connection",
+    errno.ENETUNREACH: "this machine has no way there",
+    errno.EHOSTUNREACH: "this machine has no way there",
 }
 
 
@@ -23,5 +28,7 @@ def why(error: OSError | UnicodeError) -> str:
     """For example "it is a folder"; of what nobody foresaw the system's words."""
     if isinstance(error, UnicodeError):
         return "it is not UTF-8 text"
+    if isinstance(error, socket.gaierror):
+        return "its name is not known here; is this machine on a network?"
     system = error.strerror or str(error)
     return _WORDS.get(error.errno or 0, system[:1].lower() + system[1:])

@@ -16,6 +16,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
+from llm_hosting.file_errors import why
 from slipway.staging.hub_client import asked_wait
 
 _TOKEN = "HF_TOKEN or model.hub_token_secret_arn"
@@ -64,11 +65,19 @@ def _sentence(error: BaseException) -> tuple[str, str, str]:
     """A sentence, what the error says, and when to try again."""
     sentence = next((text for kind, text in _SENTENCES.items() if isinstance(error, kind)), _UNASKED)
     if type(error) is not HfHubHTTPError:
-        return sentence, _short(str(error)) or type(error).__name__, ""
+        system = next((each for each in _causes(error) if isinstance(each, OSError) and each.errno), None)
+        return sentence, why(system) if system else _short(str(error)) or type(error).__name__, ""
     answer, wait = error.response, asked_wait(error.response)
     said = _short(f"it answers {answer.status_code} {answer.reason_phrase} {error.server_message or ''}")
     later = f"try again in {wait} seconds" if wait else "try again later"
     return _SENTENCES_BY_STATUS.get(answer.status_code, sentence), said, later
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, and those it comes from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _short(text: str) -> str:
