@@ -46,7 +46,7 @@ def refusals(before: Resources, after: Resources, replaced: Collection[str]) -> 
     was, is_now = model_names(before), model_names(after)
     if was and is_now and (refused := is_now.refused(was)):
         for api in {route.owner for route in routes(after)} - lost:
-            yield Refusal(api, "", f"requests that name the model {refused} are refused from then on")
+            yield Refusal(api, "", f"requests for {refused} are refused from then on")
 
 
 def readmitting(before: Resources, after: Resources) -> dict[str, str]:
@@ -59,22 +59,27 @@ def readmitting(before: Resources, after: Resources) -> dict[str, str]:
 def _by_route(before: Resources, after: Resources, lost: Collection[str]) -> Iterator[Refusal]:
     now = {(each.owner, each.name): each.admission for each in routes(after)}
     going: dict[str, list[str]] = defaultdict(list)
-    moving: dict[tuple[str, Admission, Admission], list[str]] = defaultdict(list)
+    moving: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for route in routes(before):
         admission = now.get((route.owner, route.name))
         if admission is None and route.owner not in lost:
             going[route.owner].append(route.name)
         elif admission and admission.refuses(route.admission):
-            moving[route.owner, route.admission, admission].append(route.name)
+            moving[route.owner, *_moved(route.admission, admission)].append(route.name)
     for owner, names in going.items():
         yield Refusal(owner, "", f"no route any more for {listed(names)}: whoever calls it is refused from then on")
-    for (owner, was, is_now), names in moving.items():
-        changed, fate = _changed(was, is_now), f"from then on only {is_now.callers} are let in"
-        if was.callers == is_now.callers:
-            fate = f"some of the {was.callers} are refused from then on"
-        elif not was.is_open:
-            fate += f", and {was.callers} are refused"
+    for (owner, changed, fate), names in moving.items():
         yield Refusal(owner, changed.split()[0], f"{changed} on {listed(names)}: {fate}")
+
+
+def _moved(was: Admission, is_now: Admission) -> tuple[str, str]:
+    """What changes, and what becomes of the callers."""
+    fate = f"from then on only {is_now.callers} are let in"
+    if was.callers == is_now.callers:
+        fate = f"some of the {was.callers} are refused from then on"
+    elif not was.is_open:
+        fate += f", and {was.callers} are refused"
+    return _changed(was, is_now), fate
 
 
 def _changed(was: Admission, is_now: Admission) -> str:

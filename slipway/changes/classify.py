@@ -137,10 +137,10 @@ def _lost(resource: Resource, how: str) -> str:
 def _added(resource: Resource, renamed: dict[str, str], new: Resources) -> Iterator[Change]:
     old_name = next((old for old, name in renamed.items() if name == resource.logical_id), None)
     said = f"new, with the properties of {old_name}, which goes" if old_name else "new"
-    price = usd_per_hour(resource, new)
-    if price:
-        said += f"; about {price:.2f} USD an hour"
     yield _change(resource, "added", "", said)
+    price = usd_per_hour(resource, new)
+    if price and not old_name:
+        yield _change(resource, "price", "", f"new, about {price:.2f} USD an hour")
 
 
 def _renamed(old: Resources, new: Resources) -> dict[str, str]:

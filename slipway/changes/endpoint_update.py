@@ -93,10 +93,12 @@ def _beside(name: str, old: Resources, new: Resources, before: dict[str, _Varian
         return "new instances start beside those that run"
     said = f"{_sum(after)} beside {_sum(before)}, quotas for both: {', '.join(_quotas(before, after))}"
     prices = [usd_per_hour(each, {}) for each in _configurations(name, old, new)]
-    known = [each for each in prices if each is not None]
-    if len(known) == len(prices):
-        return f"{said}; about {sum(known):.2f} USD an hour while both run"
-    return f"{said}; the catalog has no price for both"
+    dearest = [each.most_usd_per_hour for variants in (before, after) for each in variants.values()]
+    if None in prices or None in dearest:
+        return f"{said}; the catalog has no price for both"
+    least, most = (f"{sum(each or 0 for each in found):.2f}" for found in (prices, dearest))
+    price = least if least == most else f"{least} to {most}"  # of a range, or of several types
+    return f"{said}; about {price} USD an hour while both run"
 
 
 def _sum(variants: dict[str, _Variant]) -> str:

@@ -11,7 +11,7 @@ from slipway.changes.public_policies import public_grants
 from slipway.changes.public_rules import Rule, public_rules
 from slipway.changes.public_settings import public_settings
 from slipway.changes.resources import Resource, values_at
-from slipway.changes.routes import OPEN, ROUTE_TYPES, listed, route_of
+from slipway.changes.routes import OPEN, ROUTE_TYPES, has_fixed_answer, listed, route_of
 
 _BLOCKS = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
 _OPEN_ROUTE = "anybody may call it"
@@ -112,7 +112,7 @@ def _open_route(resource: Resource, resources: Resources) -> Iterator[Door]:
     kinds = as_list(resource.properties.get("AuthorizationType", OPEN))
     if not {OPEN, ""} & set(kinds) or resource.properties.get("ApiKeyRequired") == "true":
         return
-    if values_at(resource.properties, ["Integration", "Type"]) == ["MOCK"]:  # a fixed answer opens nothing
+    if has_fixed_answer(resource):
         return
     route = route_of(resource, resources)
     owner = resources.get(route.owner)

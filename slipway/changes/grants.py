@@ -34,7 +34,9 @@ class Grant:
         return _overlap(self.action.lower(), other.action.lower()) and _overlap(self.resource, other.resource)
 
     def __str__(self) -> str:
-        return f"{self.action} on {self.resource}" + (f" to {self.principal}" if self.principal else "")
+        conditions = [f"{key} {operator} {' or '.join(each)}" for operator, key, each in self.conditions if key]
+        under = f" if {', '.join(sorted(conditions))}" if conditions else ""
+        return f"{self.action} on {self.resource}" + (f" to {self.principal}" if self.principal else "") + under
 
 
 def _covers(pattern: str, other: str) -> bool:

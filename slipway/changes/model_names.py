@@ -16,12 +16,13 @@ class ModelNames:
     takes_any: bool
 
     def refused(self, was: "ModelNames") -> str:
-        """In words, the names that were taken before and are not taken here; "" = none."""
+        """In words, the models whose names were taken before and are not taken here; "" = none."""
         if self.takes_any:
             return ""
         if was.takes_any:
-            return f"another model than {' or '.join(sorted(self.known))}"
-        return " or ".join(sorted(was.known - self.known))
+            return f"any model but {' or '.join(sorted(self.known))}"
+        gone = sorted(was.known - self.known)
+        return f"the model {' or '.join(gone)}" if gone else ""
 
 
 def model_names(resources: Mapping[str, Resource]) -> ModelNames | None:

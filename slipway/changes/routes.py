@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slipway.changes.policies import as_list, logical_id_in, shown, text_of
-from slipway.changes.resources import Resource
+from slipway.changes.resources import Resource, values_at
 
 Resources = dict[str, Resource]
 ROUTE_TYPES = ("AWS::ApiGateway::Method", "AWS::ApiGatewayV2::Route")
@@ -64,12 +64,17 @@ class Route:
 
 
 def routes(resources: Resources) -> Iterator[Route]:
-    """Of all APIs; without OPTIONS, which a browser asks beforehand."""
+    """Of all APIs, those that lead somewhere."""
     for each in resources.values():
-        if each.type in ROUTE_TYPES:
+        if each.type in ROUTE_TYPES and not has_fixed_answer(each):
             route = route_of(each, resources)
-            if not route.name.startswith("OPTIONS"):
+            if not route.name.startswith("OPTIONS"):  # which a browser asks beforehand
                 yield route
+
+
+def has_fixed_answer(route: Resource) -> bool:
+    """Whether API Gateway answers by itself, such as 404 on a path that nobody has."""
+    return values_at(route.properties, ["Integration", "Type"]) == ["MOCK"]
 
 
 def route_of(resource: Resource, resources: Resources) -> Route:

@@ -446,6 +446,7 @@ EXPOSURE = [
     one("everybody may take a role", "IAM::Role", {"AssumeRolePolicyDocument": TRUST}, {"AssumeRolePolicyDocument": policy({"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"})}, "permission-widened", "public-exposure"),
     Known("everybody may call a function", of(F=a("Lambda::Function")), of(F=a("Lambda::Function"), P=a("Lambda::Permission", {"FunctionName": {"Ref": "F"}, "Action": "lambda:InvokeFunction", "Principal": "*"})), {"P added", "P permission-widened", "P public-exposure"}),
     Known("a method with a fixed answer", of(A=a("ApiGateway::RestApi", {})), of(A=a("ApiGateway::RestApi", {}), M=a("ApiGateway::Method", {"RestApiId": {"Ref": "A"}, "HttpMethod": "ANY", "AuthorizationType": "NONE", "Integration": {"Type": "MOCK"}})), {"M added"}),
+    Known("a fixed answer goes", of(A=a("ApiGateway::RestApi", {}), M=a("ApiGateway::Method", {"RestApiId": {"Ref": "A"}, "HttpMethod": "ANY", "AuthorizationType": "NONE", "Integration": {"Type": "MOCK"}})), of(A=a("ApiGateway::RestApi", {})), {"M removed"}),
     Known("a method of a private API", of(A=PRIVATE, M=method("AWS_IAM")), of(A=PRIVATE, M=method("NONE")), {"M nothing"}),
     Known("a method of an API that lets an organization in", of(A=NARROW, M=method("AWS_IAM")), of(A=NARROW, M=method("NONE")), {"M nothing"}),
     Known("the answer to a browser's OPTIONS", of(), of(M=method("NONE", "OPTIONS")), {"M added"}),

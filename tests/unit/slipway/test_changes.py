@@ -63,6 +63,76 @@ def test_new_instances_are_told_with_quotas_price_and_minutes() -> None:
     )
 
 
+def test_the_price_of_two_fleets_that_scale_goes_up_to_that_of_both_scaled_out() -> None:
+    wait = {"BlueGreenUpdatePolicy": {"TerminationWaitInSeconds": 60}}
+    before, after = (endpoint("ml.g6.2xlarge", most=4, DeploymentConfig=each) for each in ({}, wait))
+    after["Resources"]["Config"]["Properties"]["ProductionVariants"][0]["InitialVariantWeight"] = 2
+
+    (told,) = (each for each in classify(before, after) if each.kind == "new-instances")
+    assert "about 2.44 to 9.78 USD an hour while both run" in told.sentence
+
+
+def test_what_is_new_and_billed_has_its_price() -> None:
+    machine = a("EC2::Instance", {"InstanceType": "c5.xlarge"})
+
+    (price,) = (each for each in classify(of(A=machine), of(A=machine, B=machine)) if each.kind == "price")
+    assert (price.logical_id, price.sentence) == ("B", "new, about 0.17 USD an hour")
+
+
+def test_a_machine_under_another_id_costs_what_it_did() -> None:
+    machine = a("EC2::Instance", {"InstanceType": "c5.xlarge"})
+
+    assert "price" not in {each.kind for each in classify(of(A=machine), of(B=machine))}
+
+
+def test_routes_with_several_authorizers_that_change_alike_are_one_line() -> None:
+    def api(**admission: dict[str, str]) -> dict[str, Any]:
+        methods = {
+            verb: a("ApiGateway::Method", {"RestApiId": {"Ref": "Api"}, "HttpMethod": verb, "ResourceId": "r", **each})
+            for verb, each in admission.items()
+        }
+        return of(Api=a("ApiGateway::RestApi"), **methods)
+
+    by_key = {verb: {"AuthorizationType": "CUSTOM", "AuthorizerId": verb} for verb in ("GET", "POST")}
+    signed = {verb: {"AuthorizationType": "AWS_IAM"} for verb in by_key}
+
+    (refused,) = (each for each in classify(api(**by_key), api(**signed)) if each.kind == "callers-refused")
+    assert "on GET r, POST r: " in refused.sentence
+
+
+def test_grants_that_differ_by_their_conditions_are_told_apart() -> None:
+    reads = allow("s3:GetObject")
+    puts = [
+        allow("events:PutEvents", Condition={"StringEquals": {"events:detail-type": each}}) for each in ("End", "Wait")
+    ]
+
+    (told,) = (each for each in classify(of(R=role(reads)), of(R=role(reads, *puts))) if each.gated)
+    assert told.sentence.endswith(
+        "events:PutEvents on * if events:detail-type StringEquals End; "
+        "events:PutEvents on * if events:detail-type StringEquals Wait"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ({"any_model": True}, {}, "requests for any model but gpt are refused from then on"),
+        ({"names": ["old"]}, {}, "requests for the model old are refused from then on"),
+    ],
+)
+def test_models_whose_names_are_refused_are_told(before: dict[str, Any], after: dict[str, Any], told: str) -> None:
+    def api(facts: dict[str, Any]) -> dict[str, Any]:
+        variables = {"OPENAI_ROUTES": "1", "MODEL_ID": "gpt", "OPENAI_FACTS": json.dumps(facts)}
+        return of(
+            Api=a("ApiGateway::RestApi", {"Name": "api"}),
+            Route=a("ApiGateway::Method", {"RestApiId": {"Ref": "Api"}, "HttpMethod": "GET", "ResourceId": "r"}),
+            F=a("Lambda::Function", {"Environment": {"Variables": variables}}),
+        )
+
+    (refused,) = (each for each in classify(api(before), api(after)) if each.kind == "callers-refused")
+    assert refused.sentence == told
+
+
 def test_every_kind_is_in_the_table() -> None:
     assert {each.split()[1] for known in KNOWN for each in known.meaning} == set(KINDS)
 
