@@ -426,7 +426,7 @@ class Api(Section):
 
     @property
     def function_timeout_in_seconds(self) -> int:
-        """Of functions that wait: shorter than the gateway's, so that their own answer wins."""
+        """The timeout of functions that wait: shorter than the gateway's, so that their own answer wins."""
         return self.timeout_in_seconds - 1
 
     @property
@@ -588,7 +588,7 @@ class Deployment(Section):
 
     @property
     def revision(self) -> str | None:
-        """Of the model on the Hub: the lock's commit, else `model.revision`; None = the newest."""
+        """The model's revision on the Hub: the lock's commit, else `model.revision`; None = the newest."""
         return (self.lock.commit if self.lock else None) or self.model.revision
 
     @property

@@ -35,7 +35,7 @@ def find(name: str, folder: Path) -> Path:
 
 
 def names(folder: Path) -> list[str]:
-    """Of all deployments, `<base>/<overlay>` for an overlay, as the command line takes them."""
+    """The names of all deployments, `<base>/<overlay>` for an overlay, as the command line takes them."""
     return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in _files(folder))
 
 

@@ -34,7 +34,7 @@ def errors_of(error: ValidationError) -> list[ErrorDetails]:
 
 
 def _is_member(part: int | str) -> bool:
-    """Of a union: pydantic names the type that it tried."""
+    """Whether a part of a path is no setting but a type of a union that pydantic tried."""
     return part == "int" or str(part).startswith(("list[", "constrained-"))
 
 
@@ -133,7 +133,7 @@ def _one_of(value: object, expected: str) -> str:
 
 
 def _allowed(error: ErrorDetails) -> str:
-    """Of a field without limits of its own, such as a number or a text."""
+    """The allowed values of a field without limits of its own, such as a number or a text."""
     if error["type"] == "greater_than_equal":
         return f"{error['ctx']['ge']} or more"
     return error["msg"].removeprefix("Input should be ")

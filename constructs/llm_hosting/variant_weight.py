@@ -11,12 +11,12 @@ _FIXED, _SCALED, _SLEEPS = 0, 10_000, 20_000  # more than the longest wait
 
 
 def variant_weight(hosting: Hosting) -> int:
-    """Of the endpoint with the counts of `hosting`."""
+    """The weight of an endpoint with the counts and the wait of `hosting`."""
     count = hosting.instance_count
     kind = _FIXED if not count.is_scaled else _SLEEPS if count.min == 0 else _SCALED
     return 1 + kind + hosting.update_wait_in_seconds
 
 
 def awake_weight(hosting: Hosting) -> int:
-    """Of an endpoint that scales to zero, if its minimum were another."""
+    """The weight that an endpoint which scales to zero would have with another minimum."""
     return variant_weight(hosting) - _SLEEPS + _SCALED

@@ -42,12 +42,12 @@ NEVER_SENT = (ConnectTimeoutError, EndpointConnectionError, ProxyConnectionError
 
 
 def one_call(seconds: float = _CALL_LIMIT_IN_SECONDS) -> Config:
-    """Of a client that waits for an answer as long as SageMaker may take, or only so many seconds."""
+    """Settings of a client that waits for an answer as long as SageMaker may take, or only so many seconds."""
     return ONE_ATTEMPT.merge(Config(read_timeout=min(seconds, _CALL_LIMIT_IN_SECONDS)))
 
 
 def one_stream() -> Config:
-    """Of a client that reads streamed answers."""
+    """Settings of a client that reads streamed answers."""
     return ONE_ATTEMPT.merge(Config(read_timeout=STREAM_READ))
 
 

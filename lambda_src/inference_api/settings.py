@@ -108,7 +108,7 @@ def job_settings() -> JobSettings:
 
 
 def usage_table() -> str | None:
-    """Of what keys have used; None where the deployment names no keys."""
+    """The table of what keys have used; None where the deployment names no keys."""
     return os.environ.get("USAGE_TABLE")
 
 

@@ -40,7 +40,7 @@ Route = Callable[[Mapping[str, Any], Any], Streamed]
 
 @dataclass(frozen=True)
 class Context:
-    """Of one event, with the names of Lambda's own."""
+    """The context of one event; attribute names as in Lambda's Python runtime."""
 
     aws_request_id: str
     invoked_function_arn: str

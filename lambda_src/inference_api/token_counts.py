@@ -13,7 +13,7 @@ _MOST_TOKENS = 100_000_000  # a body may ask for more than models make, and than
 
 
 def most_tokens(document: Mapping[str, Any], rules: RequestRules) -> tuple[int, int]:
-    """Of the prompt, by the length of its texts, and of the answers that a checked body asks for."""
+    """The tokens of the prompt, by the length of its texts, and the most that its answers may have."""
     try:
         most = answer_tokens(document, rules.ranges)
     except ApiError:
@@ -22,7 +22,7 @@ def most_tokens(document: Mapping[str, Any], rules: RequestRules) -> tuple[int, 
 
 
 def tokens_of(answer: bytes) -> tuple[int | None, int] | None:
-    """Of prompt and answer, as a whole answer of the engine says them; None where it does not."""
+    """The tokens of prompt and answer, as the engine's whole answer says them; None where it does not."""
     try:
         document = json.loads(answer)
     except (ValueError, RecursionError):

@@ -51,7 +51,7 @@ class Instance:
         return self.family.removeprefix("ml.") in _data()["families_with_bf16"]
 
     def price(self, least: int = 1, most: int = 1) -> str:
-        """Of so many instances, for example "about 1.52 to 4.55 USD an hour"; empty = not known."""
+        """The price of so many instances, for example "about 1.52 to 4.55 USD an hour"; empty = not known."""
         rate = self.usd_per_hour or self.ec2_usd_per_hour
         if not rate:
             return ""
@@ -81,7 +81,7 @@ class MachinePrices:
 
 @cache
 def machine_prices() -> MachinePrices:
-    """Of the gp3 volume and the public address of a machine."""
+    """The prices of a machine's gp3 volume and public address."""
     return MachinePrices(**_data()["machines"])
 
 

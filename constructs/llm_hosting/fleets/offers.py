@@ -17,7 +17,7 @@ def partition(region: str) -> str:
 
 
 def known_regions() -> list[str]:
-    """Of all partitions; a region may be newer than the list."""
+    """The regions of all partitions; a region may be newer than the list."""
     names = [name for each in _partitions() for name in each["regions"]]
     return sorted(name for name in names if not name.endswith("-global"))
 

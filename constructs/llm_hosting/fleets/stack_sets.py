@@ -32,12 +32,12 @@ class StackSet:
 
     @property
     def version(self) -> str:
-        """Of the template."""
+        """The version of the template."""
         return version_of(self.template.content)
 
     @property
     def region_order(self) -> list[str]:
-        """Of the set's own regions; empty = as StackSets sees fit."""
+        """The order of the set's own regions; empty = as StackSets sees fit."""
         regions = {region for group in self.groups for region in group.regions}
         return [region for region in self.rollout.region_order if region in regions]
 
@@ -68,11 +68,11 @@ class RenderedFleet:
 
     @cached_property
     def parameters(self) -> dict[str, str]:
-        """Of the whole fleet, as far as they are no defaults of the template."""
+        """The values of the whole fleet, without the template's defaults."""
         return parameters_of(self.fleet, self.template)
 
     def values(self, group: Group) -> dict[str, str]:
-        """Of all parameters in a group; those without a value are absent."""
+        """The values of all parameters in a group; parameters without a value are absent."""
         declared = self.template.content.get("Parameters", {})
         defaults = {name: str(each["Default"]) for name, each in declared.items() if "Default" in each}
         return defaults | self.parameters | group.parameters

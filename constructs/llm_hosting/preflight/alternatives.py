@@ -32,7 +32,7 @@ class Alternative:
 
     @property
     def usd_per_million_tokens(self) -> float | None:
-        """Of answers, with the requests that are asked for at once all the time, at the hour's price."""
+        """The price of answers, with the requests that are asked for at once all the time."""
         return self._per_million(self.rate)
 
     @property

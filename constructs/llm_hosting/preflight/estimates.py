@@ -67,7 +67,7 @@ def start_in_seconds(placement: Placement) -> Estimate:
 
 
 def download_in_seconds(placement: Placement) -> Estimate:
-    """Of the weights, by SageMaker or by the container."""
+    """How long SageMaker or the container downloads the weights."""
     size = weights_in_files(placement.container)
     if size is None:
         return _SIZE_UNKNOWN
@@ -96,14 +96,14 @@ def load_in_seconds(placement: Placement) -> Estimate:
 
 
 def set_up_in_seconds(placement: Placement) -> Estimate:
-    """Of a machine of EC2 at its first start, with its packages and its model."""
+    """The first start of a machine of EC2, with its packages and its model."""
     start = start_in_seconds(placement)
     basis = f"{_SET_UP_IN_SECONDS} s for the system's and Python's packages, {start.basis}"
     return Estimate(_LEAST_SET_UP_IN_SECONDS + (start.least or 0), _SET_UP_IN_SECONDS + (start.likely or 0), basis)
 
 
 def boot_in_seconds(placement: Placement) -> float:
-    """Of a machine of EC2 that was stopped, from the call to the model's first answer: usual, not the least."""
+    """The start of a stopped machine of EC2, to the model's first answer: the usual time, not the least."""
     return _MACHINE_START_IN_SECONDS + (weights_in_files(placement.container) or 0) / _VOLUME
 
 

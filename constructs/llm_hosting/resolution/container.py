@@ -192,7 +192,7 @@ class Container:
 
     @property
     def revision(self) -> str | None:
-        """Of the model on the Hub; None = the newest."""
+        """The model's revision on the Hub; None = the newest."""
         return self.explicit_value("revision") or self.deployment.model.revision
 
     @property

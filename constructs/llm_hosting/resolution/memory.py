@@ -189,7 +189,7 @@ def _whole_prompt(container: Container, degree: int) -> float:
 
 
 def _shard(container: Container, size: float | None, shards: int) -> float | None:
-    """Of one device, without the part that is left to the machine's memory."""
+    """The part of one device, without what is left to the machine's memory."""
     return None if size is None else max(0.0, size / shards - (container.number(*_ON_HOST) or 0) * GB)
 
 
@@ -209,7 +209,7 @@ def _weights_in_memory(container: Container, instance: Instance) -> float | None
 
 
 def _bytes_per_parameter(container: Container, kind: str) -> float:
-    """Of the GGUF file that a setting names: `Q4_K_M` is four bits, and at least half of one for scales."""
+    """By the GGUF file that a setting names: `Q4_K_M` is four bits, and at least half of one for scales."""
     files = [value for name, value in container.environment.items() if _NAMES_FILE.search(name)]
     tags = [value.partition(":")[2] for name, value in container.environment.items() if name.endswith("_HF_REPO")]
     named = " ".join([*files, *tags, container.deployment.model.weights or ""])
@@ -258,7 +258,7 @@ def _per_token(container: Container, instance: Instance, degree: int, stages: in
 
 
 def _share_kept(container: Container, shape: ModelShape) -> float | None:
-    """Of the keys and values of a request of the whole context; None = not known, for want of the model's pattern."""
+    """The share of keys and values that a request of the whole context keeps; None = the pattern is not known."""
     if not container.context or not has_windows(container):
         return 1
     usual = next((share for name, share in _SHARE_WITH_WINDOW.items() if shape.architecture.startswith(name)), None)

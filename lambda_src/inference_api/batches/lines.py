@@ -54,7 +54,7 @@ class Lines:
     def result(
         self, batch: Batch, line: InputLine, job: Job | None, refusal: ApiError | None, answer: Answer | None
     ) -> OutputLine:
-        """Of a line whose job has ended, of one that was refused, and of one that its batch has not executed.
+        """The result of a line whose job has ended, that was refused, or that its batch has not executed.
 
         answer: the table's copy of the job's, if that has been read.
         """

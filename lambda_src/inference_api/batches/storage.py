@@ -69,7 +69,7 @@ class Storage:
         self._client.put_object(Bucket=self._bucket, Key=f"batch/{batch.id}/index", Body=body)
 
     def read_index(self, batch: Batch) -> list[tuple[int, int, int]]:
-        """Of each block: its first line, its offset and its length in bytes."""
+        """The first line of each block, its offset and its length in bytes."""
         return [tuple(each) for each in json.loads(self._get(Key=f"batch/{batch.id}/index")["Body"].read())]
 
     def put_piece(self, batch: Batch, block: int, kind: str, piece: int, body: bytes) -> None:

@@ -137,7 +137,7 @@ class BatchTable:
             start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
 
     def _start(self, kind: type[T], owner: str, after: str) -> dict[str, Any]:
-        """Of a row that is gone by now, too, while DynamoDB has it."""
+        """Where the page after this row begins. An expired row serves as long as DynamoDB has it."""
         item = self._item(kind, after)
         if item is None or item["owner"]["S"] != _list_of(kind, owner):
             raise errors.file_not_found() if kind is File else errors.batch_not_found()

@@ -36,7 +36,7 @@ def error_key(job_id: str, attempt: int) -> dict[str, Any]:
 
 
 def idempotency_key(owner: str, key: str) -> dict[str, Any]:
-    """Of a caller's `Idempotency-Key`."""
+    """The row of a caller's `Idempotency-Key`."""
     return {"pk": {"S": f"key#{sha256(f'{owner}/{key}'.encode()).hexdigest()}"}}
 
 

@@ -76,7 +76,7 @@ class JobService:
             return read(_quick_table(), _quick_files())
 
     def read_error(self, job: Job) -> dict[str, str] | None:
-        """Of the attempt that failed the job."""
+        """The error of the attempt that failed the job."""
         try:
             return self.table.get_error(job, job.error_attempt)
         except OutOfTimeError:

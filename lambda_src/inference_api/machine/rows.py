@@ -31,7 +31,7 @@ class MachineRows:
         yield from map(self.get, range(self._count))
 
     def register(self, row: Machine) -> None:
-        """Of a worker that begins: the last one to do so has the number."""
+        """Write the row of a worker that begins: the last one to do so has the number."""
         self._update(row.number, _of_worker(row) | {"instance_id": {"S": row.instance_id}})
 
     def beat(self, row: Machine) -> None:
