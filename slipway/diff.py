@@ -195,7 +195,7 @@ def _of_commit(asked: _Asked, root: Path, ref: str) -> tuple[Before, Synthesized
         try:
             return Before(before.result().template, words, region=before.result().region), result
         except TemplateError as error:
-            raise TemplateError(f"At {ref}, {error}") from error
+            raise TemplateError(f"At {ref}, {str(error).replace(f'{files}{os.sep}', '')}") from error
 
 
 def _of_stack(after: Synthesized, region: str | None) -> Before:

@@ -113,11 +113,9 @@ def _matters(resource_type: str) -> bool:
 
 def _removed(resource: Resource, new_name: str | None, old: Resources) -> Iterator[Change]:
     policy = resource.deletion_policy
-    said = {
-        "Retain": "leaves the stack and stays behind (DeletionPolicy Retain), with its data and its bill",
-        "RetainExceptOnCreate": "leaves the stack and stays behind (DeletionPolicy RetainExceptOnCreate)",
-        "Snapshot": "is deleted after a snapshot (DeletionPolicy Snapshot)",
-    }.get(policy, "is deleted")
+    said = "is deleted after a snapshot (DeletionPolicy Snapshot)" if policy == "Snapshot" else "is deleted"
+    if policy in RETAINING:
+        said = f"leaves the stack and stays behind (DeletionPolicy {policy}), with its data and its bill"
     if new_name:
         said += f"; {new_name} is new with the same properties: {RENAMED}, which CloudFormation does not know"
     price = usd_per_hour(resource, old)

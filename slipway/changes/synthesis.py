@@ -16,6 +16,8 @@ from typing import Any
 from llm_hosting.file_errors import why
 from slipway.changes.template_file import TemplateError
 
+_PROBLEM = "  - "  # how DeploymentError begins the line of each
+
 
 @dataclass(frozen=True)
 class Synthesized:
@@ -45,9 +47,15 @@ def synthesize(name: str, root: Path) -> Synthesized:
             command, env=environment, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )
         if done.returncode:
-            said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-            raise TemplateError(f"{name} can't be synthesized: {said[-1] if said else 'the app says nothing'}")
+            raise TemplateError(f"{name} can't be synthesized:{_reason(done.stderr.strip() or done.stdout.strip())}")
         return _only_stack(Path(folder))
+
+
+def _reason(said: str) -> str:
+    """All problems of a file that is refused, a line each; else the last line, as of a traceback."""
+    lines = said.splitlines() or ["the app says nothing"]
+    problems = [each for each in lines if each.startswith(_PROBLEM)]
+    return "\n".join(["", *problems]) if len(problems) > 1 else f" {lines[-1].removeprefix(_PROBLEM)}"
 
 
 def _only_stack(assembly: Path) -> Synthesized:

@@ -22,7 +22,7 @@ name = context["deployment"]
 here = pathlib.Path(__file__).parent
 text = (pathlib.Path(name) if name.endswith(".yaml") else here / "deployments" / f"{name}.yaml").read_text()
 if text.startswith("broken"):
-    sys.exit("deployments/one.yaml: model.id is missing.")
+    sys.exit(text.removeprefix("broken"))
 (out / "one.template.json").write_text(text)
 properties = {"templateFile": "one.template.json"}
 region = json.loads(text).get("Metadata", "eu-west-1")
@@ -203,13 +203,21 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(
 
 
 def test_a_commit_whose_app_fails_is_said_in_a_sentence(repository: Path, capsys: Any) -> None:
-    write(repository, "broken")
+    write(repository, "broken Traceback:\nKeyError: 'model'")
     commit(repository)
     write(repository, TABLE)
 
     assert run("one", repository, Options()) == 2
-    said = last_line(capsys.readouterr().err)
-    assert said == "At HEAD, one can't be synthesized: deployments/one.yaml: model.id is missing."
+    assert last_line(capsys.readouterr().err) == "At HEAD, one can't be synthesized: KeyError: 'model'"
+
+
+def test_a_file_that_is_refused_has_all_its_problems(repository: Path, capsys: Any) -> None:
+    write(repository, "broken: 2 problems\n  - serving.engine: 'vlm' is not allowed.\n  - hosting: is missing.")
+
+    assert run("one", repository, Options()) == 2
+    assert capsys.readouterr().err.endswith(
+        "one can't be synthesized:\n  - serving.engine: 'vlm' is not allowed.\n  - hosting: is missing.\n"
+    )
 
 
 def test_a_folder_without_git_has_no_commit(tmp_path: Path, capsys: Any) -> None:
