@@ -31,11 +31,22 @@ def tokens_of(answer: bytes) -> tuple[int | None, int] | None:
     if isinstance(usage, dict):
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens", 0)
         return (prompt, completion) if _is_count(prompt) and _is_count(completion) else None
-    # TGI and LMI: one object, or one for each prompt, with details where the caller asked for them.
-    texts = document if isinstance(document, list) else [document]
-    details = [each.get("details") for each in texts if isinstance(each, dict)]
-    counts: list[Any] = [each.get("generated_tokens") for each in details if isinstance(each, dict)]
-    return (None, sum(counts)) if counts and all(map(_is_count, counts)) else None
+    # With details where the caller asked for them. TGI and LMI: one object, or one for each prompt. Our own server: one
+    # for each sample, in a list of its own for each of several prompts, with the prompt's tokens in each.
+    by_prompt = document if isinstance(document, list) else [document]
+    if not all(isinstance(each, list) for each in by_prompt):
+        by_prompt = [by_prompt]
+    details = [[_details(each) for each in samples] for samples in by_prompt]
+    counts: list[Any] = [each.get("generated_tokens") for samples in details for each in samples]
+    prompts: list[Any] = [samples[0].get("prompt_tokens") for samples in details if samples]
+    if not counts or not all(map(_is_count, counts)):
+        return None
+    return (sum(prompts) if all(map(_is_count, prompts)) else None), sum(counts)
+
+
+def _details(sample: Any) -> Mapping[str, Any]:
+    details = sample.get("details") if isinstance(sample, dict) else None
+    return details if isinstance(details, dict) else {}
 
 
 def _prompt_tokens(document: Mapping[str, Any]) -> int:

@@ -33,6 +33,18 @@ def test_a_completion_says_how_it_ended_and_what_it_used(ec2: Served) -> None:
     assert last.usage == whole.usage
 
 
+def test_several_prompts_are_answered_in_one_call_and_may_be_repeated(ec2: Served) -> None:
+    prompts = ["A list of the functions", "The sea is"]
+    asked: dict[str, Any] = {"model": MODEL, "prompt": prompts, "max_tokens": 3, "echo": True}
+    whole = sdk(ec2).completions.create(**asked)
+    assert [choice.index for choice in whole.choices] == [0, 1]
+    for choice, prompt in zip(whole.choices, prompts, strict=True):
+        assert choice.text.startswith(prompt)
+        assert len(choice.text) > len(prompt)
+    assert whole.usage
+    assert whole.usage.completion_tokens == 6
+
+
 def test_langchain_streams_with_usage(ec2: Served) -> None:
     model = ChatOpenAI(base_url=ec2.url, api_key=ec2.key, model=MODEL, max_completion_tokens=20, stream_usage=True)
     assert model.invoke("What is a list?").usage_metadata

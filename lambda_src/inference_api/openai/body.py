@@ -26,7 +26,7 @@ def read_call(body: bytes, content_type: str | None, *, chat: bool, key: NamedKe
     form: Form = "messages" if chat else "prompt"
     rules = deployed.request_rules
     _demand_route(deployed, chat)
-    of_route = replace(rules, engine="this route", bodies=(form,), ranges={}, names=None, most_answers=None)
+    of_route = replace(rules, engine="this route", bodies=(form,), ranges={}, names=None)
     document = check_request_body(body, content_type, of_route, lambda: True, may_stream=True)
     _check_model(document.get("model"), deployed, key)
     with_usage = _check_stream_options(document)
@@ -134,6 +134,8 @@ def _check_engine_rules(
     """
     sent = of_engine["parameters"] if form == "inputs" else of_engine
     checked = {name: value for name, value in document.items() if name in sent or name not in ("temperature", "top_p")}
+    if form == "inputs":
+        checked.pop("prompt")  # these engines have no echo without an answer
     ranges = dict(rules.ranges)
     if form == "inputs" and "max_new_tokens" in ranges:
         ranges["max_tokens"] = ranges["max_new_tokens"]

@@ -45,5 +45,5 @@ def _of_token(value: dict[str, Any], call: OpenAICall, completion: str) -> Itera
     is_last = isinstance(value.get("generated_text"), str)
     reason = whole.finish_reason(details) or ("stop" if is_last else None)
     yield whole.text_completion(call, text, reason, completion)
-    if counted := whole.usage_of_details(details):
+    if counted := whole.usage_of_details([details]):
         yield {**whole.text_completion(call, "", None, completion), "choices": [], "usage": counted}

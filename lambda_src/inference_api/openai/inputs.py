@@ -18,7 +18,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "presence_penalty": "presence_penalty",
     },
     "plain": {},
-    "transformers": {"stop": "stop", "seed": "seed", "n": "num_return_sequences"},
+    "transformers": {"stop": "stop", "seed": "seed", "n": "num_return_sequences", "echo": "return_full_text"},
 }
 _WITH_DETAILS = ("tgi", "rolling-batch", "transformers")
 # Of a completion's request; other names are the engine's own.
@@ -46,16 +46,20 @@ def as_inputs(document: Mapping[str, Any], kind: str, engine: str) -> dict[str, 
         parameters["details"] = True
     if kind != "transformers":
         _say_whether_to_sample(parameters)
-    return {"inputs": text_of(document["prompt"], engine), "parameters": parameters}
+    return {"inputs": _texts_of(document["prompt"], kind, engine), "parameters": parameters}
 
 
-def text_of(prompt: Any, engine: str) -> str:
-    """Raises ApiError 400 for several prompts, and for tokens."""
+def _texts_of(prompt: Any, kind: str, engine: str) -> str | list[str]:
+    """One text is no list. Raises ApiError 400 for tokens, and for several texts where the answers are of one alone."""
     texts = prompt if isinstance(prompt, list) else [prompt]
-    if len(texts) != 1 or not isinstance(texts[0], str):
-        message = f"prompt: {engine} takes one text in a request; send the others in requests of their own."
-        raise ApiError(400, "invalid_input", message, field="prompt")
-    return texts[0]
+    problem = ""
+    if not isinstance(texts[0], str):
+        problem = "takes texts, not ids of tokens; send the text."
+    elif len(texts) > 1 and kind != "transformers":
+        problem = "takes one text in a request; send the others in requests of their own."
+    if problem:
+        raise ApiError(400, "invalid_input", f"prompt: {engine} {problem}", field="prompt")
+    return texts if len(texts) > 1 else texts[0]
 
 
 def _say_whether_to_sample(parameters: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """A whole answer, of the engine or of a job -> OpenAI's object, and that -> chunks."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from inference_api import errors
@@ -29,9 +29,10 @@ def from_value(value: Any, call: OpenAICall) -> dict[str, Any]:
     """The same for an answer that has been read."""
     if isinstance(value, dict) and isinstance(value.get("choices"), list):
         return in_openai_words(value, call)
-    texts = value if isinstance(value, list) else [value]
-    if texts and isinstance(texts[0], list):  # the pipelines of transformers
-        texts = texts[0]
+    samples = value if isinstance(value, list) else [value]
+    # A list for each prompt: our own server, the pipelines of transformers.
+    by_prompt = samples if all(isinstance(each, list) and each for each in samples) else [samples]
+    texts = [each for of_prompt in by_prompt for each in of_prompt]
     if not texts or not all(isinstance(each, dict) and isinstance(each.get("generated_text"), str) for each in texts):
         raise errors.answer_not_openai()
     whole = text_completion(call, "", None)
@@ -44,7 +45,7 @@ def from_value(value: Any, call: OpenAICall) -> dict[str, Any]:
         }
         for index, each in enumerate(texts)
     ]
-    counted = usage_of_details(*(each.get("details") or {} for each in texts))
+    counted = usage_of_details(*([each.get("details") or {} for each in of_prompt] for of_prompt in by_prompt))
     return whole | {"choices": choices} | ({"usage": counted} if counted else {})
 
 
@@ -74,17 +75,16 @@ def finish_reason(details: Mapping[str, Any]) -> str | None:
     return _FINISH_REASONS.get(reason, reason) if isinstance(reason, str) else None
 
 
-def usage_of_details(*samples: Mapping[str, Any]) -> dict[str, Any] | None:
-    """OpenAI's object of what TGI, LMI and our own server say of all samples; None unless they count prompt and answer.
-
-    The samples have one prompt.
-    """
-    details = samples[0]
-    prompt = details.get("input_length") or details.get("prompt_tokens") or len(details.get("prefill") or [])
-    generated: list[Any] = [each.get("generated_tokens") for each in samples]
-    if not isinstance(prompt, int) or not prompt or not all(isinstance(each, int) for each in generated):
+def usage_of_details(*by_prompt: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """OpenAI's object of what TGI, LMI and our own server say of each prompt's samples; None unless they count both."""
+    prompts = [
+        details.get("input_length") or details.get("prompt_tokens") or len(details.get("prefill") or [])
+        for details, *_ in by_prompt
+    ]
+    generated: list[Any] = [each.get("generated_tokens") for samples in by_prompt for each in samples]
+    if not all(isinstance(each, int) for each in (*prompts, *generated)) or not all(prompts):
         return None
-    completion = sum(generated)
+    prompt, completion = sum(prompts), sum(generated)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 

@@ -119,6 +119,13 @@ def test_a_whole_answer_counts_the_engines_figures_or_its_bytes(call: MeteredCal
         (b'{"usage": {"prompt_tokens": 3}}', (3, 0)),
         (b'[{"details": {"generated_tokens": 4}}, {"details": {"generated_tokens": 5}}]', (None, 9)),
         (b'{"generated_text": "x", "details": {"generated_tokens": 4}}', (None, 4)),
+        (b'[{"details": {"prompt_tokens": 2, "generated_tokens": 4}}, {"details": {"generated_tokens": 5}}]', (2, 9)),
+        (b'[[{"details": {"prompt_tokens": 2, "generated_tokens": 4}}], [{"generated_text": "x"}]]', None),
+        (
+            b'[[{"details": {"prompt_tokens": 2, "generated_tokens": 4}}],'
+            b' [{"details": {"prompt_tokens": 3, "generated_tokens": 1}}]]',
+            (5, 5),
+        ),
         (b'{"usage": {"prompt_tokens": -3, "completion_tokens": 4}}', None),
         (b'{"usage": {"prompt_tokens": true, "completion_tokens": 4}}', None),
         (b'{"details": [1]}', None),

@@ -289,6 +289,16 @@ def test_a_machines_server_gets_its_own_words(deploy: Deploy) -> None:
     assert refusal(PROMPT | {"n": 17}, chat=False).field == "n"
 
 
+def test_a_machines_server_takes_several_texts_and_repeats_them(deploy: Deploy) -> None:
+    deploy("transformers")
+    call = read({"prompt": ["a", "b"], "echo": True}, chat=False)
+    assert call.document == {"inputs": ["a", "b"], "parameters": {"return_full_text": True, "details": True}}
+    error = refusal({"prompt": ["a"] * 5, "n": 16}, chat=False)
+    assert (error.field, "80 answers; at most 64" in error.message) == ("prompt", True)
+    assert "texts, not ids" in refusal({"prompt": [1, 2]}, chat=False).message
+    assert refusal(PROMPT | {"echo": True, "max_tokens": 0}, chat=False).field == "max_tokens"
+
+
 NEUTRAL: dict[str, Any] = {
     "frequency_penalty": 0,
     "presence_penalty": 0.0,

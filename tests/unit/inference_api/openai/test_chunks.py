@@ -173,6 +173,16 @@ def test_the_tokens_of_all_samples_are_counted_and_their_prompt_once() -> None:
     assert found["usage"] == {"prompt_tokens": 3, "completion_tokens": 6, "total_tokens": 9}
 
 
+def test_samples_of_several_prompts_are_choices_in_their_order_and_each_prompt_counts_once() -> None:
+    def sample(text: str, prompt: int) -> dict[str, Any]:
+        return {"generated_text": text, "details": {"prompt_tokens": prompt, "generated_tokens": 1}}
+
+    texts = [[sample("a", 2), sample("b", 2)], [sample("c", 5), sample("d", 5)]]
+    found = openai_object(json.dumps(texts).encode(), call(chat=False))
+    assert [(each["index"], each["text"]) for each in found["choices"]] == list(enumerate("abcd"))
+    assert found["usage"] == {"prompt_tokens": 7, "completion_tokens": 4, "total_tokens": 11}
+
+
 @pytest.mark.parametrize("answer", [b"[]", b"{}", b'"Hi"', b'{"generated_text": null}', b"<html>", b'{"a": "\xff"}'])
 def test_an_answer_of_another_kind_is_the_models_failure(answer: bytes) -> None:
     with pytest.raises(InvocationError) as caught:
