@@ -326,9 +326,11 @@ def test_after_a_destroy_a_purge_leaves_nothing(
     outcome = slipway("purge", stack.name, "--yes")
     assert (outcome.status, outcome.stderr) == (0, "")
     removed = [line for line in outcome.stdout.splitlines() if line.startswith("removed ")]
-    kinds = ("disk without a machine", "table: ", "bucket: ", "log group: ")
+    kinds = ("disk without a machine", "table: ", "bucket: ", "log group /slipway/machines/")
     assert [sum(kind in line for line in removed) for kind in kinds] == [1, 1, 1, 1]
-    assert len(removed) == 4
+    functions = [line for line in removed if "log group " in line and "/slipway/machines/" not in line]
+    assert functions
+    assert len(removed) == 4 + len(functions)
     assert forgotten not in [each["VolumeId"] for each in ec2.describe_volumes()["Volumes"]]
     assert not logs.describe_log_groups(logGroupNamePrefix=f"/slipway/machines/{stack.name}-")["logGroups"]
     assert "Nothing of machines is left" in slipway("purge", stack.name).stdout
