@@ -516,7 +516,7 @@ def _usd(text: str) -> float:
 
 def _count(text: str) -> int:
     if not re.fullmatch("[1-9][0-9]{0,8}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} must be a positive whole number")
     return int(text)
 
 

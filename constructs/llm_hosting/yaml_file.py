@@ -90,7 +90,9 @@ def _look_alikes(text: str, line: int) -> Iterator[Finding]:
 
 
 def _causes(text: str, error: yaml.MarkedYAMLError) -> Iterator[Finding]:
-    """What an editor may not show in the lines where YAML lost its way: tabs, and characters that look like others."""
+    """What is hard to see in an editor and makes YAML lose its way: an open quote, tabs, characters that look alike."""
+    if error.context_mark and error.context == "while scanning a quoted scalar":
+        yield Finding("file", f"line {error.context_mark.line + 1} begins a quoted text that does not end", "close it")
     lines = text.splitlines()
     marked = {mark.line for mark in (error.problem_mark, error.context_mark) if mark}
     for index in sorted((marked | {min(marked, default=0) - 1}) & set(range(len(lines)))):

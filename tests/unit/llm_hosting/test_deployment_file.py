@@ -122,6 +122,7 @@ def test_a_missing_field_is_described(tmp_path: Path) -> None:
         ("- a\n- b\n", "file: must hold a mapping"),
         ("just text", "file: must hold a mapping"),
         ("model: {id: [", "expected the node content, but found '<stream end>' (line 1, column 14)."),
+        ("model:\n  id: 'x\nhosting: {}\n", "file: line 2 begins a quoted text that does not end; close it."),
         ("model:\n\tid: x\n", "file: line 2 has a tab, which YAML does not take there; type spaces."),
         ("model:\n  id:\tx\n  a: b\n", "file: line 2 has a tab, which YAML does not take there; type spaces."),
         ("model: {id: a/b}\nmodel: {id: c/d}\n", "the key 'model' stands twice, in lines 1 and 2; keep one of them."),

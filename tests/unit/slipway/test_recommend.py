@@ -174,8 +174,8 @@ def test_of_a_file_the_version_belongs_to_its_own_engine(capsys: pytest.CaptureF
         (["--requests", "2"], "belong to --recommend"),
         (["--recommend", "--strict"], "--recommend takes neither"),
         (["--recommend", "--account"], "--recommend takes neither"),
-        (["--recommend", "--context", "abc"], "argument --context: 'abc' is no whole number from 1 on"),
-        (["--recommend", "--requests", "0"], "argument --requests: '0' is no whole number from 1 on"),
+        (["--recommend", "--context", "abc"], "argument --context: 'abc' must be a positive whole number"),
+        (["--recommend", "--requests", "0"], "argument --requests: '0' must be a positive whole number"),
     ],
 )
 def test_options_that_do_not_go_together_are_wrong_use(
