@@ -57,6 +57,7 @@ def _parser() -> Parser:
         prog=prog, usage=f"{prog} [-h] [--version] VERB ...", formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="the commit and what it runs on")
+    parser.elsewhere = {verb: cdk(f"{verb} -c deployment=NAME") for verb in ("bootstrap", "deploy", "destroy", "synth")}
     verbs = parser.add_subparsers(prog=prog, metavar="VERB", help=argparse.SUPPRESS)
     groups: dict[str, dict[str, str]] = {}
     for heading, adding in {
@@ -330,7 +331,7 @@ def _add_verify(commands: Any) -> None:
 
     more = "looks, calls the model, runs a job; exit status 1 if not"
     verify = _add_deployed(commands, "verify", "did a deploy or update do what it says?", run, "qwen3-4b", more=more)
-    verify.add_argument("--timeout", type=_whole_number, default=1800, help=_TIMEOUT)
+    verify.add_argument("--timeout", type=_seconds, default=1800, help=_TIMEOUT)
     verify.add_argument("--json", action="store_true", help="one JSON object")
 
 
@@ -393,8 +394,8 @@ def _add_call(commands: Any) -> None:
     call.add_argument("text", help="the prompt")
     call.add_argument("--job", action="store_true", help="by POST /jobs, and wait for its end")
     call.add_argument("--chat", action="store_true", help="as a chat's message where the engine also takes plain text")
-    call.add_argument("--max-tokens", type=_whole_number, metavar="N", help="of the answer (default: the deployment's)")
-    call.add_argument("--timeout", type=_whole_number, default=1800, help=_TIMEOUT)
+    call.add_argument("--max-tokens", type=_count, metavar="N", help="of the answer (default: the deployment's)")
+    call.add_argument("--timeout", type=_seconds, default=1800, help=_TIMEOUT)
     call.add_argument("--json", action="store_true", help="the whole answer")
 
 
@@ -589,9 +590,9 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def _whole_number(text: str) -> int:
+def _seconds(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 604_800:
-        raise argparse.ArgumentTypeError(f"{text!r} is no such number; use 1 to 604800")
+        raise argparse.ArgumentTypeError(f"{text!r} is not allowed; use 1 to 604800 seconds, which is a week")
     return int(text)
 
 

@@ -4,6 +4,7 @@ import argparse
 import difflib
 import textwrap
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 _WIDTH = 80  # of a terminal that nobody made wider
@@ -11,9 +12,13 @@ _TEXT_COLUMN = 14
 
 
 class Parser(argparse.ArgumentParser):
-    """The parsers of its verbs are of this class, too. summary: of a verb, its line in the overview."""
+    """The parsers of its verbs are of this class, too.
+
+    summary: of a verb, its line in the overview. elsewhere: words that other commands take -> the command to use.
+    """
 
     summary = ""
+    elsewhere: Mapping[str, str] = MappingProxyType({})
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does it, but what a verb can't take is refused by its own parser, `parser` in its defaults."""
@@ -29,7 +34,9 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, self._unknown(value, action.choices))
 
     def _unknown(self, word: str, known: Iterable[str]) -> str:
-        near = difflib.get_close_matches(word, list(known), n=1)
+        if word in self.elsewhere:
+            return f"{word!r} is another command; use {self.elsewhere[word]}"
+        near = difflib.get_close_matches(word.lower(), list(known), n=1)
         return f"{word!r} is not known; {f'did you mean {near[0]}?' if near else f'{self.prog} -h shows what is'}"
 
 

@@ -10,6 +10,15 @@ from .file_errors import why
 from .finding import Finding
 from .look_alikes import look_alikes
 
+_FIXES = {  # by a part of the parser's own words
+    "<block mapping start>": "indent the keys of a section alike",
+    "mapping values are not allowed": "indent the keys of a section alike, and put a value with a colon in quotes",
+    "expected ',' or": "close the bracket that line {begin} opens",
+    "cannot start any token": "put the value in quotes",
+    "<scalar>": "put the whole value in one pair of quotes",
+    "could not find expected ':'": "write `key: value`",
+}
+
 
 def read(path: Path, free_texts: Collection[str] = ()) -> tuple[Any, list[Finding]]:
     """The content, None where there are problems.
@@ -25,7 +34,7 @@ def read(path: Path, free_texts: Collection[str] = ()) -> tuple[Any, list[Findin
     except UnicodeDecodeError:
         return None, [Finding("file", "is not UTF-8 text", "save it as UTF-8")]
     except yaml.MarkedYAMLError as error:
-        problem = Finding("file", f"is not valid YAML: {error.problem}{_place(error)}")
+        problem = Finding("file", f"is not valid YAML: {error.problem}{_place(error)}", _fix(error))
         return None, list(_causes(text, error)) or [problem]
     except (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError) as error:
         return None, [Finding("file", f"is not valid YAML: {' '.join(str(error).split())}")]
@@ -100,6 +109,11 @@ def _causes(text: str, error: yaml.MarkedYAMLError) -> Iterator[Finding]:
         if "\t" in line:
             yield Finding("file", f"line {index + 1} has a tab, which YAML does not take there", "type spaces")
         yield from _look_alikes(line, index + 1)
+
+
+def _fix(error: yaml.MarkedYAMLError) -> str:
+    begin = error.context_mark.line + 1 if error.context_mark else ""
+    return next((fix.format(begin=begin) for words, fix in _FIXES.items() if words in str(error.problem)), "")
 
 
 def _place(error: yaml.MarkedYAMLError) -> str:
