@@ -124,7 +124,7 @@ function fill(body, { part, index }) {
     download.rel = "noreferrer";
     return body.replaceChildren(download);
   }
-  if (text === undefined && !part.thought) {
+  if (!text && !part.thought) {
     return body.replaceChildren(WAITING[part.state] ?? "No answer.");
   }
   const isChat = setup.kind === "chat";

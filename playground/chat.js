@@ -39,10 +39,15 @@ export function setMessages(given, isAnswered) {
   showTurns();
 }
 
+/** Whether the last turn is the user's, and has yet to be answered. */
+export function isAsked() {
+  return turns.at(-1)?.role === "user";
+}
+
 /** The answer and the draft become turns. Returns what is missing, "" = nothing. */
 export function takeTurn() {
   const draft = at("message").value;
-  if (!draft.trim() && turns.at(-1)?.role !== "user") return "Write a message.";
+  if (!draft.trim() && !isAsked()) return "Write a message.";
   if (draft.trim()) turns.push(...said("assistant", takenAnswer()), ...said("user", draft));
   at("message").value = "";
   showTurns();
@@ -51,7 +56,7 @@ export function takeTurn() {
 
 /** A message without any answer goes back to where it was written. */
 export function giveBack() {
-  if (turns.at(-1)?.role !== "user") return;
+  if (!isAsked()) return;
   at("message").value = [turns.pop().content, at("message").value].filter(Boolean).join("\n\n");
   showTurns();
 }

@@ -2,7 +2,7 @@
 import { at, mark } from "./page.js";
 import { call } from "./api.js";
 import { followEnd, showAnswers, showPart, showText } from "./answers.js";
-import { conversation, giveBack, takeTurn } from "./chat.js";
+import { conversation, giveBack, isAsked, takeTurn } from "./chat.js";
 import { changed, current, kind, promptControls } from "./controls.js";
 import { config, key, own, store } from "./deployment.js";
 import { isAway, watchEndpoint } from "./endpoint.js";
@@ -74,6 +74,7 @@ export async function generate() {
 
 /** Ask for another answer to the turns as they are. */
 export function askAgain() {
+  if (!isAsked()) return generate();  // the message went back to where it was written
   const wrong = changed();
   return wrong ? wrong.focus() : carryOut({ ...current(), messages: conversation() });
 }

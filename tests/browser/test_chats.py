@@ -141,6 +141,32 @@ def test_a_message_that_got_no_answer_goes_back_to_where_it_was_written(visit: V
     expect(page.locator(".turn")).to_have_count(0)
 
 
+def test_an_answer_without_a_word_is_said_to_be_none(visit: Visit, api: StandInApi) -> None:
+    api.answers["POST chat/completions"] = lambda _: (200, {}, chat_chunks([""], end="tool_calls"))
+    page = visit(api.url)
+    page.get_by_label("Message", exact=True).fill("One")
+    page.keyboard.press("Enter")
+    expect(page.locator(".sample .text")).to_have_text("No answer.")
+    expect(page.get_by_label("Message", exact=True)).to_have_value("One")
+
+
+def test_a_retry_after_a_failure_sends_the_message_again(visit: Visit, api: StandInApi) -> None:
+    api.answers["POST chat/completions"] = lambda _: (
+        500,
+        {},
+        {"error": {"code": "internal_error", "message": "Sorry."}},
+    )
+    page = visit(api.url)
+    page.get_by_label("Message", exact=True).fill("One")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Sorry")
+    api.answers["POST chat/completions"] = counting
+    page.get_by_role("button", name="Retry this answer").click()
+    expect(page.locator(".sample .written")).to_have_text("1 with One")
+    expect(page.locator(".turn .text")).to_have_text(["One"])
+    assert sent(api) == ["One"]
+
+
 def test_history_keeps_a_conversation_once_and_brings_it_back(visit: Visit, api: StandInApi) -> None:
     page = visit(api.url)
     say(page, "One")
