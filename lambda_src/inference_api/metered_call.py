@@ -12,7 +12,7 @@ from inference_api.not_ready import is_for_a_job
 from inference_api.openai.sse import DONE
 from inference_api.settings import settings
 from inference_api.streaming_runtime import close
-from inference_api.token_counts import most_tokens, tokens_by_length, tokens_of
+from inference_api.token_counts import is_count, most_tokens, tokens_by_length, tokens_of
 from inference_api.usage_row import Charge
 
 
@@ -51,7 +51,8 @@ class MeteredCall:
         self._streams = self._left = False
 
     def __call__(self, prompt_tokens: int | None, completion_tokens: int) -> None:
-        self._said = prompt_tokens, completion_tokens
+        if (prompt_tokens is None or is_count(prompt_tokens)) and is_count(completion_tokens):
+            self._said = prompt_tokens, completion_tokens
 
     def __enter__(self) -> "MeteredCall":
         return self

@@ -30,7 +30,7 @@ def tokens_of(answer: bytes) -> tuple[int | None, int] | None:
     usage = document.get("usage") if isinstance(document, dict) else None
     if isinstance(usage, dict):
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens", 0)
-        return (prompt, completion) if _is_count(prompt) and _is_count(completion) else None
+        return (prompt, completion) if is_count(prompt) and is_count(completion) else None
     # With details where the caller asked for them. TGI and LMI: one object, or one for each prompt. Our own server: one
     # for each sample, in a list of its own for each of several prompts, with the prompt's tokens in each.
     by_prompt = document if isinstance(document, list) else [document]
@@ -39,9 +39,9 @@ def tokens_of(answer: bytes) -> tuple[int | None, int] | None:
     details = [[_details(each) for each in samples] for samples in by_prompt]
     counts: list[Any] = [each.get("generated_tokens") for samples in details for each in samples]
     prompts: list[Any] = [samples[0].get("prompt_tokens") for samples in details if samples]
-    if not counts or not all(map(_is_count, counts)):
+    if not counts or not all(map(is_count, counts)):
         return None
-    return (sum(prompts) if all(map(_is_count, prompts)) else None), sum(counts)
+    return (sum(prompts) if all(map(is_count, prompts)) else None), sum(counts)
 
 
 def _details(sample: Any) -> Mapping[str, Any]:
@@ -76,5 +76,6 @@ def tokens_by_length(length_in_bytes: int) -> int:
     return -(-length_in_bytes // _BYTES_PER_TOKEN)
 
 
-def _is_count(value: object) -> bool:
-    return type(value) is int and value >= 0
+def is_count(value: object) -> bool:
+    """Whether an engine's figure can be counted; a job with another one could not end."""
+    return type(value) is int and 0 <= value <= _MOST_TOKENS

@@ -58,6 +58,17 @@ def test_a_stream_counts_what_the_engine_says_at_its_end(call: MeteredCall, coun
     assert counted.said == [(5, 40, False)]
 
 
+@pytest.mark.parametrize("said", [(-1000, 4), (3, -4), (3, 10**40), (3, True)])
+def test_figures_of_a_stream_that_are_no_counts_are_not_heard(
+    call: MeteredCall, counted: Counted, said: tuple[int, int]
+) -> None:
+    pieces = call.measured(stream(CHUNK, CHUNK))
+    next(pieces)
+    call(*said)
+    assert len(list(pieces)) == 1
+    assert counted.said == [(7, 2, False)]
+
+
 def test_a_stream_without_figures_counts_its_chunks(call: MeteredCall, counted: Counted) -> None:
     assert len(list(call.measured(stream(COMMENT, CHUNK, CHUNK, DONE)))) == 4
     assert counted.said == [(7, 2, False)]
@@ -127,6 +138,7 @@ def test_a_whole_answer_counts_the_engines_figures_or_its_bytes(call: MeteredCal
             (5, 5),
         ),
         (b'{"usage": {"prompt_tokens": -3, "completion_tokens": 4}}', None),
+        (b'{"usage": {"prompt_tokens": 3, "completion_tokens": 1%s}}' % (40 * b"0"), None),
         (b'{"usage": {"prompt_tokens": true, "completion_tokens": 4}}', None),
         (b'{"details": [1]}', None),
         (b"[" * 100_000, None),
