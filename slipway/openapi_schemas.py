@@ -89,6 +89,10 @@ _OF_BOTH: dict[str, Schema] = {
     "frequency_penalty": _PENALTY,
     "presence_penalty": _PENALTY,
 }
+_ECHO: dict[str, Schema] = {
+    "echo": {"type": ["boolean", "null"]},
+    "max_tokens": _TOKENS | {"minimum": 0, "description": "0 only with `echo: true`."},
+}
 _TOOL = _object(
     {"type": {"const": "function"}, "function": _object({"name": TEXT}, description=TEXT, parameters=OBJECT)}
 )
@@ -160,7 +164,7 @@ SCHEMAS: dict[str, Schema] = {
         "examples": [{"messages": [{"role": "user", "content": "What is a list?"}], "max_tokens": 100}],
     },
     "Complete": {
-        **_object({"prompt": _TEXTS}, model=_MODEL, **_STREAMED, **_OF_BOTH),
+        **_object({"prompt": _TEXTS}, model=_MODEL, **_STREAMED, **_OF_BOTH | _ECHO),
         "description": _OTHERS,
         "examples": [{"prompt": "A list is", "max_tokens": 100}],
     },
