@@ -18,6 +18,8 @@ _LENGTHS = {
     "prompt": ("length", "max_tokens"),
 }
 _COPIES = ("n", "best_of", "num_samples", "num_return_sequences")
+# To one request, where the engine has no limit of its own.
+MOST_ANSWERS = 2048
 _OF_ONE_ENGINE = ("length", "num_samples", "num_return_sequences")
 
 
@@ -27,7 +29,7 @@ class RequestRules:
 
     model_aliases: names of the model that the container refuses, as it serves under another one.
     names: all that the engine takes, by the key with the prompt, then by prefix; None = it ignores the others.
-    most_answers: to one request; None = no limit.
+    most_answers: to one request, of all its prompts.
     """
 
     engine: str
@@ -36,7 +38,7 @@ class RequestRules:
     max_bytes: int
     model_aliases: tuple[str, ...] = ()
     names: Mapping[str, Mapping[str, Sequence[str]]] | None = None
-    most_answers: int | None = None
+    most_answers: int = MOST_ANSWERS
 
 
 def check_request_body(
@@ -85,7 +87,7 @@ def _check(body: bytes, content_type: str | None, rules: RequestRules, may_strea
     check_parameters(parameters, rules.ranges, engine=rules.engine, prefix=prefix)
     for where, names in (rules.names or {}).get(key, {}).items():
         check_names(parameters if where else document, names, engine=rules.engine, prefix=where)
-    if rules.most_answers and (answers := _answers(document, key, rules.ranges)) > rules.most_answers:
+    if (answers := _answers(document, key, rules.ranges)) > rules.most_answers:
         message = f"{key}: its texts and their samples are {answers} answers; at most {rules.most_answers} are taken."
         raise EngineRuleError(400, "invalid_parameter", message, field=key)
     return document

@@ -7,7 +7,7 @@ from functools import cache
 
 from inference_api.jobs.policy import JobPolicy
 from inference_api.openai.facts import OpenAIFacts
-from inference_api.request_body import RequestRules
+from inference_api.request_body import MOST_ANSWERS, RequestRules
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def settings() -> Settings:
             max_bytes=int(os.environ["MAX_BODY_BYTES"]),
             model_aliases=tuple(schema["model_aliases"]),
             names=schema.get("names"),
-            most_answers=schema.get("most_answers"),
+            most_answers=schema.get("most_answers") or MOST_ANSWERS,
         ),
         openai=OpenAIFacts(**json.loads(os.environ.get("OPENAI_FACTS", "{}"))),
     )

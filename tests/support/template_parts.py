@@ -61,7 +61,7 @@ def policies(template: Template, prefix: str) -> list[dict[str, Any]]:
 
 
 def routes(template: Template) -> dict[tuple[str, str], dict[str, Any]]:
-    """Methods by their verb and whole path, without the one that answers what is no route."""
+    """Methods by their verb and whole path, without those that answer what is no route."""
     resources = template["Resources"]
 
     def path(reference: dict[str, Any]) -> str:

@@ -269,6 +269,15 @@ def test_no_request_asks_an_engine_for_more_than_128_answers(document: dict[str,
     assert (error["status"], error["field"], error["message"]) == (400, field, message)
 
 
+@pytest.mark.parametrize("more", [{"inputs": ["a"] * 2049}, {"prompt": ["a"] * 17, "n": 128}, {"prompt": [[1]] * 2049}])
+def test_the_samples_of_all_texts_have_a_limit_on_every_engine(more: dict[str, Any]) -> None:
+    rules = replace(LMI, max_bytes=100_000)
+    error = refusal(json.dumps(more).encode(), rules)
+    assert (error["code"], "at most 2048 are taken" in error["message"]) == ("invalid_parameter", True)
+    fewer = {name: value[:-1] if isinstance(value, list) else value for name, value in more.items()}
+    accept(fewer, rules)
+
+
 def test_chat_parameters_are_checked_beside_the_messages() -> None:
     error = refusal(b'{"messages": [{"role": "user", "content": "a"}], "max_tokens": "9"}', LMI)
     assert (error["code"], error["field"]) == ("invalid_parameter", "max_tokens")
