@@ -216,7 +216,7 @@ def test_an_update_retains_the_count_unless_it_is_excluded(
 ) -> None:
     asleep.sagemaker.update_endpoint(
         EndpointName=asleep.name,
-        EndpointConfigName=asleep.config()["EndpointConfigName"],
+        EndpointConfigName=another_config(asleep, f"async-retains-{instances}"),
         RetainAllVariantProperties=True,
         ExcludeRetainedVariantProperties=[{"VariantPropertyType": each} for each in excluded],
     )

@@ -21,7 +21,8 @@ CHAT = {"messages": [{"role": "user", "content": "Say 🙂 and 🙃"}], "max_tok
 
 @pytest.fixture(scope="module")
 def endpoint(bare_cloud: LocalCloud) -> LocalCloud:
-    create(bare_cloud, NAME, realtime_resources(NAME, {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.1"}))
+    chats = {"HF_MODEL_ID": "Qwen/Qwen3-4B", "SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.1"}
+    create(bare_cloud, NAME, realtime_resources(NAME, chats))
     return bare_cloud
 
 
