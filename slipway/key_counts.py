@@ -7,7 +7,7 @@ from slipway.deployed_stack import DeployedStack
 
 
 class Counts(NamedTuple):
-    """Of one month. charged: the tokens that weigh on limits. last_used: in seconds of the epoch, 0 = never."""
+    """Counts of one month. charged: the tokens that weigh on limits. last_used: in seconds of the epoch, 0 = never."""
 
     requests: int = 0
     errors: int = 0

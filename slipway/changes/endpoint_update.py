@@ -40,7 +40,7 @@ class _Variant:
 
     @property
     def most_usd_per_hour(self) -> float | None:
-        """Of the dearest type, scaled out."""
+        """The price of the dearest type, scaled out."""
         prices = [usd_per_instance(each) for each in self.types]
         if self.most is None or not prices or None in prices:
             return None

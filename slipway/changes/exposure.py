@@ -61,7 +61,7 @@ def opened(before: Resources, after: Resources) -> list[Door]:
 
 
 def _together(doors: list[Door]) -> Iterator[Door]:
-    """Of the open routes of an API one door for all."""
+    """One door for all open routes of an API."""
     open_routes: dict[str, list[Door]] = {}
     for each in doors:
         if each.sentence == _OPEN_ROUTE:

@@ -33,7 +33,7 @@ def _of_variant(variant: dict[str, Any]) -> float | None:
 
 
 def usd_per_instance(endpoint_type: str) -> float | None:
-    """Of an endpoint's instance type."""
+    """The price of one instance of an endpoint's type in USD an hour; None if it is not known."""
     known = instances().get(endpoint_type)
     return known.usd_per_hour if known else None
 

@@ -64,7 +64,7 @@ class Route:
 
 
 def routes(resources: Resources) -> Iterator[Route]:
-    """Of all APIs, those that lead somewhere."""
+    """The routes of all APIs that lead somewhere."""
     for each in resources.values():
         if each.type in ROUTE_TYPES and not has_fixed_answer(each):
             route = route_of(each, resources)
@@ -95,7 +95,7 @@ def route_of(resource: Resource, resources: Resources) -> Route:
 
 
 def _path(reference: str, resources: Resources) -> str:
-    """Of `${Resource}`; the root's is `/`, and that of another stack's resource its own text."""
+    """The path of `${Resource}`; the root's is `/`, and that of another stack's resource its own text."""
     if reference.endswith(".RootResourceId}"):
         return "/"
     parent = resources.get(logical_id_in(reference))

@@ -68,7 +68,7 @@ def state_of(name: str, fleet: Fleet, clients: Clients) -> dict[str, Any]:
 
 
 def _stack_state(name: str, client: Any) -> dict[str, Any] | None:
-    """Of the fleet's own stack; None = there is none. reason: empty unless its last operation failed."""
+    """The state of the fleet's own stack; None = there is none. reason: empty unless its last operation failed."""
     try:
         status = client.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"]
     except ClientError as error:

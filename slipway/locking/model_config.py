@@ -117,7 +117,7 @@ def active_share(config: Config) -> tuple[int, int] | None:
 
 
 def _experts(text: Config) -> tuple[int, int] | None:
-    """Of each layer with a mixture: all, and those that a token passes; None = no mixture of experts."""
+    """The experts of each layer with a mixture: all, and those that a token passes; None = no mixture of experts."""
     inner = {**text, **_mapping(text.get("ffn_config"))}
     experts = _number(
         inner, "num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_routed_experts"

@@ -50,7 +50,7 @@ def refusals(changes: Changes) -> set[str]:
 
 
 def template_of(changes: Changes) -> Template:
-    """Of the good deployment with these changes; the same settings are synthesized once."""
+    """The template of the good deployment with these changes; the same settings are synthesized once."""
     return _template(json.dumps(changes, sort_keys=True))
 
 

@@ -18,7 +18,7 @@ def i12_charged_is_counted_and_open(world: World) -> Iterator[Story]:
 
 @invariant
 def i12_an_account_counts_each_job_once(world: World) -> Iterator[Story]:
-    """Of owners who make jobs only."""
+    """Checked for owners who make jobs only."""
     jobs, failed = Counter[str](), Counter[str]()
     for job in world.history.rows:
         row = world.history.final_row(job)
