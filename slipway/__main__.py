@@ -549,10 +549,10 @@ def _positive(text: str, what: str) -> float:
 
 
 def _types(text: str) -> list[str]:
-    from llm_hosting.catalog.instances import types_for
+    from llm_hosting.catalog.instances import ec2_instances, instances
     from llm_hosting.preflight.nearest import nearest
 
-    types, known = [each.strip() for each in text.split(",")], types_for("realtime") | types_for("ec2")
+    types, known = [each.strip() for each in text.split(",")], instances() | ec2_instances()
     if other := [each for each in types if each not in known]:
         alike = {each for each in known if each.startswith("ml.") == other[0].startswith("ml.")}
         raise argparse.ArgumentTypeError(f"{other[0]!r} is no instance type; use {nearest(other[0], alike)}")

@@ -12,6 +12,7 @@ from botocore.credentials import Credentials
 
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.archive import handler_folders
+from llm_hosting.deployment import Hosting
 from llm_hosting.deployment_file import DeploymentError
 from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.preflight.validation import load
@@ -58,7 +59,7 @@ def run(
         path = find(deployment, ROOT / "deployments")
         resolution, findings = load(path, handler_folders(ROOT / "model_src"))
         if weights:
-            _check_weights(weights, resolution.deployment.hosting.mode)
+            _check_weights(weights, resolution.deployment.hosting)
         with LocalCloud(
             port=port, clock_speed=clock_speed, weights=weights
         ) as cloud:  # starts while the app synthesizes
@@ -135,11 +136,11 @@ def _question(resolution: Resolution) -> str:
     return "inputs" if "inputs" in resolution.bodies else "messages"
 
 
-def _check_weights(weights: Path, mode: str) -> None:
+def _check_weights(weights: Path, hosting: Hosting) -> None:
     """Raises WeightsError."""
-    if mode != "ec2":
+    if not hosting.runs_on_machines:
         raise WeightsError(
-            f"--weights is for deployments with hosting.mode: ec2, and this one has {mode}; leave it out."
+            f"--weights is for deployments with hosting.mode: ec2, and this one has {hosting.mode}; leave it out."
         )
     if not (weights / "config.json").is_file():
         raise WeightsError(

@@ -286,6 +286,23 @@ class Hosting(Section):
     )
     network_isolation: bool = Field(False, description="Container without network access; needs `model.weights`.")
 
+    # What the mode means: no other module of the library compares it with a name.
+
+    @property
+    def answers_at_once(self) -> bool:
+        """Whether POST /generate calls the model itself; in other modes it submits a job and waits for it."""
+        return self.mode == "realtime"
+
+    @property
+    def queues_in_sagemaker(self) -> bool:
+        """Whether SageMaker keeps the queue of jobs and calls the model; in other modes the queue is the stack's."""
+        return self.mode == "async"
+
+    @property
+    def runs_on_machines(self) -> bool:
+        """Whether machines of EC2 run the model; in other modes an endpoint of SageMaker runs it."""
+        return self.mode == "ec2"
+
     @property
     def instance_types(self) -> tuple[str, ...]:
         """All that may be taken, best first."""
@@ -594,7 +611,7 @@ class Deployment(Section):
     @property
     def invocation_timeout_in_seconds(self) -> int:
         """Time that the model has for one job."""
-        if self.hosting.mode == "realtime":
+        if self.hosting.answers_at_once:
             return REALTIME_TIMEOUT_IN_SECONDS
         return self.jobs.invocation_timeout_in_seconds
 
@@ -606,7 +623,7 @@ class Deployment(Section):
     @property
     def most_workers(self) -> int:
         """Functions that run jobs, or record their results, at once; an event source takes 2 or more."""
-        if self.hosting.mode == "async":
+        if self.hosting.queues_in_sagemaker:
             return _MOST_WORKERS_BY_DEFAULT
         return self.jobs.max_concurrency or max(2, min(self.model_places, _MOST_WORKERS_BY_DEFAULT))
 

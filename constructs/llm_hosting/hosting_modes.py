@@ -1,4 +1,4 @@
-"""The constructs behind `hosting.mode`: the only place that chooses by it."""
+"""The constructs behind `hosting.mode`: the only place that chooses one by the mode."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol

@@ -33,6 +33,18 @@ class Settings:
     request_rules: RequestRules
     openai: OpenAIFacts
 
+    # What the mode means: no other module of the functions compares it with a name.
+
+    @property
+    def queues_in_sagemaker(self) -> bool:
+        """Whether SageMaker keeps the queue of jobs and calls the model; in other modes the queue is the stack's."""
+        return self.hosting_mode == "async"
+
+    @property
+    def runs_on_machines(self) -> bool:
+        """Whether machines of EC2 run the model; in other modes an endpoint of SageMaker runs it."""
+        return self.hosting_mode == "ec2"
+
     @property
     def model_names(self) -> tuple[str, ...]:
         """What a caller may call the model."""

@@ -38,7 +38,7 @@ class Account:
 
 def is_used(check: str, deployment: Deployment) -> bool:
     """Whether a check, by its id, concerns the deployment."""
-    on_ec2 = deployment.hosting.mode == "ec2"
+    on_ec2 = deployment.hosting.runs_on_machines
     used = {
         "image-in-registry": not on_ec2,
         "instance-type-offered": on_ec2,

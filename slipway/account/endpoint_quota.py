@@ -21,7 +21,7 @@ _MOST_ENDPOINTS = 100  # each takes two calls
 
 def service_quota(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
     """The quota has room for the deployment's instances beside those of other endpoints."""
-    if deployment.hosting.mode == "ec2":
+    if deployment.hosting.runs_on_machines:
         yield from machine_quota(deployment, report, account)
         return
     quotas = {f"{name} for endpoint usage": name for name in deployment.hosting.instance_types}

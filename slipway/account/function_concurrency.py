@@ -43,10 +43,10 @@ def function_concurrency(deployment: Deployment, report: Report, account: Accoun
 def _needs(deployment: Deployment) -> dict[str, int]:
     """The most functions that run at once for longer than a moment, by their work."""
     needs = {}
-    if deployment.hosting.mode == "realtime":
+    if deployment.hosting.answers_at_once:
         needs[_MODEL] = deployment.model_places
     if deployment.jobs.enabled:
         # Machines run jobs themselves.
-        workers = {} if deployment.hosting.mode == "ec2" else {"workers": deployment.most_workers}
+        workers = {} if deployment.hosting.runs_on_machines else {"workers": deployment.most_workers}
         needs |= {"held callers": deployment.jobs.max_waiting, **workers, "task of each minute": 1, "short call": 1}
     return needs

@@ -55,14 +55,14 @@ def quota(values: Mapping[str, str], resolution: Resolution) -> Quota:
     """Of one account and region, for an update with old and new side by side; its name as `doctor` asks for it."""
     _, most = _counts(values, resolution)
     instance = _instance(values, resolution)
-    if resolution.deployment.hosting.mode == "ec2":
+    if resolution.deployment.hosting.runs_on_machines:
         return Quota(f"{VCPU_QUOTA} ({_VCPU_CODE})", most * COPIES_DURING_UPDATE * instance.vcpu)
     return Quota(f"{instance.type} for endpoint usage", most * COPIES_DURING_UPDATE)
 
 
 def _instance(values: Mapping[str, str], resolution: Resolution) -> Instance:
     hosting = resolution.deployment.hosting
-    return types_for(hosting.mode)[values.get("InstanceType", hosting.instance_types[0])]
+    return types_for(on_machines=hosting.runs_on_machines)[values.get("InstanceType", hosting.instance_types[0])]
 
 
 def _counts(values: Mapping[str, str], resolution: Resolution) -> tuple[int, int]:

@@ -17,6 +17,7 @@ class Endpoint:
 
     log_parts: tuple[str, ...] = ()
     may_sleep = False
+    first_of_start = "capacity and image, and weights that are staged"
 
     def __init__(self, stack: DeployedStack) -> None:
         self._stack = stack
@@ -25,7 +26,7 @@ class Endpoint:
     def mode(self) -> str:
         if self._stack.endpoint is None:
             return ""
-        return "async" if "AsyncInferenceConfig" in self._stack.endpoint else "realtime"
+        return "async" if self._has_queue else "realtime"
 
     @property
     def log_group(self) -> str:
@@ -94,7 +95,7 @@ class Endpoint:
 
     def backlog(self) -> dict[str, int]:
         """SageMaker's own queue of an asynchronous endpoint, as CloudWatch has it from the last minutes."""
-        if self.mode != "async":
+        if not self._has_queue:
             return {}
         now = datetime.now(UTC)
         points = self._stack.clients("cloudwatch").get_metric_statistics(
@@ -107,6 +108,11 @@ class Endpoint:
             Statistics=["Maximum"],
         )["Datapoints"]
         return {"backlog": int(max(points, key=lambda point: point["Timestamp"])["Maximum"]) if points else 0}
+
+    @property
+    def _has_queue(self) -> bool:
+        """Whether SageMaker keeps the jobs of the endpoint in a queue of its own."""
+        return "AsyncInferenceConfig" in (self._stack.endpoint or {})
 
     def _service(self) -> Check:
         endpoint, name = self._stack.endpoint, self._stack.endpoint_name

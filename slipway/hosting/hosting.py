@@ -18,12 +18,14 @@ class Hosting(Protocol):
     log_group: of what runs the model. log_parts: names of its parts, with which its streams end.
     failure: a reason that it names itself, beside CloudFormation's; "" = none.
     may_sleep: whether a call may have to wait for a start.
+    first_of_start: what a start takes time for before the model's log begins.
     running: instances that bill by the hour, by type.
     takes_calls: whether the API can get an answer from it, also a late one.
     """
 
     log_parts: tuple[str, ...]
     may_sleep: bool
+    first_of_start: str
 
     @property
     def mode(self) -> str: ...

@@ -23,6 +23,7 @@ class Machines:
     mode, failure = "ec2", ""
     log_parts: tuple[str, ...] = ("setup", "model", "worker")
     may_sleep = True
+    first_of_start = "boot"
 
     def __init__(self, stack: DeployedStack) -> None:
         self._stack = stack

@@ -158,7 +158,7 @@ class Jobs:
 
 def route_of(stack: DeployedStack, api: DeployedApi, resolution: Resolution, asked: str | None) -> Route:
     """asked: None = the one that says most of this deployment. Raises RouteError."""
-    is_realtime = resolution.deployment.hosting.mode == "realtime"
+    is_realtime = resolution.deployment.hosting.answers_at_once
     has = {
         "chat": "chat" in resolution.openai_routes,
         "generate": is_realtime,

@@ -99,9 +99,9 @@ def _parts(stack: DeployedStack, log: _Log | None, begin: float, ready: float) -
     if log is None:
         return {"until it serves": round(ready, 1)}
     before = log.first - begin
-    name = "boot" if hosting_of(stack).mode == "ec2" else "capacity and image, and weights that are staged"
     fetched = min(log.weights, ready - before)
-    parts = {name: before, **({"weights": fetched} if fetched else {}), "load": ready - before - fetched}
+    first = hosting_of(stack).first_of_start
+    parts = {first: before, **({"weights": fetched} if fetched else {}), "load": ready - before - fetched}
     return {name: round(value, 1) for name, value in parts.items()}
 
 

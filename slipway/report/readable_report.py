@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from llm_hosting.catalog.instances import types_for
-from llm_hosting.deployment import Deployment
+from llm_hosting.deployment import Deployment, Hosting
 from llm_hosting.finding import Finding
 from llm_hosting.preflight.report import NOT_CHECKED, Figures, Report
 from slipway.report.check_result import CheckResult
@@ -59,10 +59,10 @@ def _report(result: CheckResult, console: Console, *, verbose: bool) -> Renderab
     parts: list[RenderableType] = [_title(report, deployment)]
     if deployment:
         parts.append(_grid([*_setting(report, deployment), *_overlay(report, console)]))
-    parts += [_grid(_verdicts(report, console)), Text()]
+    parts += [_grid(_verdicts(report, deployment, console)), Text()]
     if deployment and report.figures:
         parts += [_figures(report, deployment, console), Text()]
-    if rest := list(_rest(report, verbose=verbose)):
+    if rest := list(_rest(report, deployment, verbose=verbose)):
         parts += [_grid(rest), Text()]
     return Group(*parts)
 
@@ -102,7 +102,7 @@ def _overlay(report: Report, console: Console) -> Iterator[tuple[Text, Renderabl
         yield Text(), Text(f"{each.field}: {change}")
 
 
-def _verdicts(report: Report, console: Console) -> Iterator[tuple[Text, RenderableType]]:
+def _verdicts(report: Report, deployment: Deployment | None, console: Console) -> Iterator[tuple[Text, RenderableType]]:
     """Findings, a blank line before each; notes follow one another."""
     arrow = "->" if console.options.ascii_only else "→"
     said = [finding for finding in report.findings if finding.level != "note"]
@@ -110,9 +110,8 @@ def _verdicts(report: Report, console: Console) -> Iterator[tuple[Text, Renderab
         yield Text(), Text()
         yield Text(_LABELS[finding.level], _STYLES[finding.level]), Text(finding.rule, "bold")
         yield Text(), _sentence(finding, arrow)
-    types = types_for(report.mode)
-    fixes = (finding.fix for finding in said if finding.level == "error")
-    if report.suitable_type and not any(types.keys() & set(_WORD.findall(fix)) for fix in fixes):
+    fixes = [finding.fix for finding in said if finding.level == "error"]
+    if deployment and report.suitable_type and not _names_type(fixes, deployment.hosting):
         yield Text(), Text()
         words = f"{report.suitable_type}: the cheapest type that no rule refuses; --recommend lists others"
         yield Text("instead", _STYLES["ok"]), Text(words)
@@ -121,6 +120,11 @@ def _verdicts(report: Report, console: Console) -> Iterator[tuple[Text, Renderab
             yield Text(), Text()
         words = f"{finding.place}: {finding.message} ({finding.rule})"
         yield Text(_LABELS["note"], _STYLES["note"]), Text(words, _STYLES["note"])
+
+
+def _names_type(fixes: Iterable[str], hosting: Hosting) -> bool:
+    types = types_for(on_machines=hosting.runs_on_machines)
+    return any(types.keys() & set(_WORD.findall(fix)) for fix in fixes)
 
 
 def _sentence(finding: Finding, arrow: str) -> RenderableType:
@@ -150,11 +154,11 @@ def _memory(figures: Figures, width: int, *, ascii_only: bool) -> RenderableType
     return Group(bar, words) if bar else words
 
 
-def _rest(report: Report, *, verbose: bool) -> Iterator[tuple[Text, RenderableType]]:
+def _rest(report: Report, deployment: Deployment | None, *, verbose: bool) -> Iterator[tuple[Text, RenderableType]]:
     if report.account:
         yield Text("account"), Text(report.account)
-    if report.quotas:
-        unit = " vCPU" if report.mode == "ec2" else ""
+    if deployment and report.quotas:
+        unit = " vCPU" if deployment.hosting.runs_on_machines else ""
         names = ", ".join(f"{quota.instances}{unit} of {quota.name!r}" for quota in report.quotas)
         yield Text("quota"), Text(f"{names}: an update runs old and new instances side by side")
     for rule, reason in report.silenced.items():

@@ -96,15 +96,16 @@ def _answer(figures: Figures, deployment: Deployment) -> _Texts:
     if seconds is None:
         return _Texts(f"not known for {tokens:,} tokens", "?")
     limit = (
-        f"; POST /generate waits {deployment.answer_limit_in_seconds} s"
-        if deployment.hosting.mode == "realtime"
-        else ""
+        f"; POST /generate waits {deployment.answer_limit_in_seconds} s" if deployment.hosting.answers_at_once else ""
     )
     return _Texts(f"about {seconds:,.1f} s for {tokens:,} tokens{limit}", f"{seconds:,.1f} s for {tokens:,} tokens")
 
 
 def _price(figures: Figures, deployment: Deployment) -> _Texts:
-    count, instance = deployment.hosting.instance_count, types_for(deployment.hosting.mode)[figures.instance_type]
+    count, instance = (
+        deployment.hosting.instance_count,
+        types_for(on_machines=deployment.hosting.runs_on_machines)[figures.instance_type],
+    )
     if not instance.price():
         return _Texts("not known", "?")
     least = max(count.min, 1)

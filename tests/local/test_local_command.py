@@ -20,6 +20,7 @@ import pytest
 import requests
 
 from llm_hosting.archive import handler_folders
+from llm_hosting.deployment import Hosting
 from llm_hosting.preflight.validation import load
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT, LocalCloud, LocalCloudError, free_port
@@ -222,7 +223,7 @@ def test_weights_need_the_environment_of_the_models(monkeypatch: pytest.MonkeyPa
     (tmp_path / "config.json").touch()
     monkeypatch.setattr(local, "MODEL_PYTHON", tmp_path / "missing")
     with pytest.raises(local.WeightsError, match=r"\.venv-models, which is missing: run `make \.venv-models/\.ready`"):
-        local._check_weights(tmp_path, "ec2")
+        local._check_weights(tmp_path, Hosting(mode="ec2", instance_type="c7i.xlarge"))
 
 
 def test_kill_9_while_the_emulator_starts_frees_its_port_and_leaves_no_log(tmp_path: Path) -> None:

@@ -108,9 +108,9 @@ def _at_ec2(instance: Instance) -> Instance:
     )
 
 
-def types_for(mode: str) -> dict[str, Instance]:
-    """The types that `hosting.mode` takes, by name."""
-    return ec2_instances() if mode == "ec2" else instances()
+def types_for(*, on_machines: bool) -> dict[str, Instance]:
+    """The types of EC2's machines, or those of SageMaker's endpoints, by name."""
+    return ec2_instances() if on_machines else instances()
 
 
 @cache

@@ -7,9 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-# Lists of the values that CloudFormation's types take in each region.
-_FILES = {"ec2": "aws_ec2_instance", "endpoint": "aws_sagemaker_hosting"}
-
 
 def partition(region: str) -> str:
     """For example `aws-cn` of `cn-north-1`."""
@@ -28,16 +25,20 @@ def _partitions() -> list[dict[str, Any]]:
     return list(json.loads(path.read_text())["partitions"])
 
 
-def is_missing(instance_type: str, region: str, mode: str) -> bool:
-    """False also where nothing is known. mode: of `hosting`."""
-    types = _types("ec2" if mode == "ec2" else "endpoint")
+def is_missing(instance_type: str, region: str, *, on_machines: bool) -> bool:
+    """Whether a region lacks the type; False also if nothing is known of either.
+
+    on_machines: it is a type of EC2's machines, not of SageMaker's endpoints.
+    """
+    types = _types("aws_ec2_instance" if on_machines else "aws_sagemaker_hosting")
     is_known = any(instance_type in each for each in types.values())  # else it is newer than the lists
     return is_known and region in types and instance_type not in types[region]
 
 
 @cache
-def _types(kind: str) -> dict[str, frozenset[str]]:
-    path = _data_of("cfnlint") / "schemas" / "extensions" / _FILES[kind] / "instancetype_enum.json"
+def _types(folder: str) -> dict[str, frozenset[str]]:
+    """By region, the values that a type of CloudFormation takes there."""
+    path = _data_of("cfnlint") / "schemas" / "extensions" / folder / "instancetype_enum.json"
     content = json.loads(path.read_text())
     return {region: frozenset(each["enum"]) for region, each in content.items() if isinstance(each, dict)}
 

@@ -256,7 +256,7 @@ def _missing_types(rendered: RenderedFleet, *, endpoint: bool) -> Iterator[Findi
         chosen = rendered.values(group).get("InstanceType")
         types = [chosen] if chosen else hosting.instance_types
         for region in group.regions if rendered.runs_endpoint(group) == endpoint else []:
-            if all(is_missing(each, region, hosting.mode) for each in types):
+            if all(is_missing(each, region, on_machines=hosting.runs_on_machines) for each in types):
                 problem = f"{region} has no {' or '.join(types)}"
                 fix = "give the group another InstanceType, or leave the region out"
                 yield Finding(f"{field}.regions", problem, fix)
@@ -332,7 +332,7 @@ def concurrency_is_reached(rendered: RenderedFleet) -> Iterator[Finding]:
 def endpoint_is_off(rendered: RenderedFleet) -> Iterator[Finding]:
     """A stack without its endpoint bills no instance, and its API answers 503 `endpoint_not_deployed`."""
     hosting = rendered.resolution.deployment.hosting
-    instance = types_for(hosting.mode)[hosting.instance_types[0]]
+    instance = types_for(on_machines=hosting.runs_on_machines)[hosting.instance_types[0]]
     saved = instance.price(max(hosting.instance_count.min, 1), hosting.instance_count.max)
     for field, group in rendered.places:
         if rendered.values(group).get(ENDPOINT_SWITCH) == "false":

@@ -21,11 +21,11 @@ _ZERO, _WAKES = "MinInstancesIsZero", "EndpointWakesFromZero"
 def parameters(resolution: Resolution) -> Iterator[Parameter]:
     """Machines have their count in the template, one resource each, and no image but Amazon Linux."""
     deployment = resolution.deployment
-    if deployment.hosting.mode != "ec2":
+    if not deployment.hosting.runs_on_machines:
         yield from own_image.parameters(resolution.image)
         yield from _image(resolution.image)
     yield from _instance_type(resolution)
-    if deployment.hosting.mode != "ec2":
+    if not deployment.hosting.runs_on_machines:
         yield from _range_of_counts(deployment) if deployment.hosting.instance_count.is_scaled else _count(deployment)
 
 
@@ -52,7 +52,7 @@ def _with_tag(tag: str) -> Place:
 
 def _instance_type(resolution: Resolution) -> Iterator[Parameter]:
     kind, path = _CONFIGURATION, "ProductionVariants.0.InstanceType"
-    if resolution.deployment.hosting.mode == "ec2":
+    if resolution.deployment.hosting.runs_on_machines:
         kind, path = "AWS::EC2::LaunchTemplate", "LaunchTemplateData.InstanceType"
     later = "Another one replaces the instances."
     if kind == _CONFIGURATION and resolution.deployment.hosting.instance_count.is_scaled:

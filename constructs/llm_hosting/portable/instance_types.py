@@ -17,7 +17,11 @@ def exchangeable_types(resolution: Resolution) -> tuple[str, ...]:
     if len(deployment.hosting.instance_types) > 1:
         return ()
     own, wanted = deployment.hosting.instance_types[0], _in_template(resolution)
-    others = (resolve(_with_type(deployment, name)) for name in types_for(deployment.hosting.mode) if name != own)
+    others = (
+        resolve(_with_type(deployment, name))
+        for name in types_for(on_machines=deployment.hosting.runs_on_machines)
+        if name != own
+    )
     fitting = (each for each in others if _in_template(each) == wanted and not _is_refused(each))
     return (own, *sorted(each.deployment.hosting.instance_types[0] for each in fitting))
 
@@ -29,7 +33,7 @@ def _with_type(deployment: Deployment, name: str) -> Deployment:
 
 def _in_template(resolution: Resolution) -> tuple[Any, ...]:
     """All that constructs and functions read of a resolution beside its deployment."""
-    placement, on_machine = resolution.placements[0], resolution.deployment.hosting.mode == "ec2"
+    placement, on_machine = resolution.placements[0], resolution.deployment.hosting.runs_on_machines
     return (
         placement.instance.kind,  # no image serves on two kinds
         *(resolution.image, resolution.version, resolution.inference_ami_version),

@@ -64,7 +64,7 @@ def alternatives(deployment: Deployment, *, context: int | None, requests: int) 
     serving = deployment.serving.model_copy(update=changed)
     resolution = resolve(deployment.model_copy(update={"serving": serving}))
     found = []
-    for instance in types_for(deployment.hosting.mode).values():
+    for instance in types_for(on_machines=deployment.hosting.runs_on_machines).values():
         here = moved(resolution, instance.type)
         (placement,) = here.placements
         figures, tokens = figures_of(placement, here.inference_ami_version), placement.memory.context

@@ -148,7 +148,7 @@ def deadline_fits_queue(resolution: Resolution) -> Iterator[Finding]:
     deployment = resolution.deployment
     jobs = deployment.jobs
     most = _LONGEST_IN_ASYNC_QUEUE + deployment.invocation_timeout_in_seconds + _MARGIN_IN_SECONDS
-    if jobs.enabled and deployment.hosting.mode == "async" and jobs.deadline_in_seconds > most:
+    if jobs.enabled and deployment.hosting.queues_in_sagemaker and jobs.deadline_in_seconds > most:
         yield Finding(
             "jobs.deadline_in_seconds",
             f"{jobs.deadline_in_seconds} is longer than SageMaker keeps a request (6 h) and runs it",
@@ -175,7 +175,7 @@ def jobs_alone_scale_out(resolution: Resolution) -> Iterator[Finding]:
     """The workers of a scaled real-time endpoint can put more requests in flight than its fewest instances aim at."""
     deployment = resolution.deployment
     jobs, hosting = deployment.jobs, deployment.hosting
-    if not (jobs.enabled and hosting.mode == "realtime" and hosting.instance_count.is_scaled):
+    if not (jobs.enabled and hosting.answers_at_once and hosting.instance_count.is_scaled):
         return
     places = hosting.instance_count.min * hosting.scaling.concurrent_requests_per_instance
     if jobs.max_concurrency is None and deployment.most_workers <= places:

@@ -25,11 +25,11 @@ _NEURON_TOPOLOGIES = {
 def known_instance_type(resolution: Resolution) -> Iterator[Finding]:
     """`hosting.instance_type` is in the catalog: an endpoint type (`ml.c5.xlarge`), or EC2's own with mode ec2."""
     hosting = resolution.deployment.hosting
-    known, kind = types_for(hosting.mode), "EC2" if hosting.mode == "ec2" else "endpoint"
+    known, kind = types_for(on_machines=hosting.runs_on_machines), "EC2" if hosting.runs_on_machines else "endpoint"
     for name in hosting.instance_types:
         if name in known:
             continue
-        other = name.removeprefix("ml.") if hosting.mode == "ec2" else f"ml.{name}"
+        other = name.removeprefix("ml.") if hosting.runs_on_machines else f"ml.{name}"
         fix = f"use {other}" if other in known else f"use {nearest(name, known)}, or add it to {_CATALOG}"
         yield Finding("hosting.instance_type", f"{name!r} is not in the catalog of {kind} types", fix)
 

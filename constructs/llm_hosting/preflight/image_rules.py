@@ -42,7 +42,7 @@ def known_engine_version(resolution: Resolution) -> Iterator[Finding]:
 def region_has_images(resolution: Resolution) -> Iterator[Finding]:
     """The region has an account with AWS's images."""
     region = resolution.deployment.region
-    own_image = resolution.deployment.serving.image_uri is not None or resolution.deployment.hosting.mode == "ec2"
+    own_image = resolution.deployment.serving.image_uri is not None or resolution.deployment.hosting.runs_on_machines
     if region is not None and region not in container_accounts() and not own_image:
         problem = f"{region!r} has no known account of AWS images"
         yield Finding("region", problem, f"use {nearest(region, container_accounts())}")

@@ -42,12 +42,12 @@ _IGNORED = {
 @error
 def engine_fits_mode(resolution: Resolution) -> Iterator[Finding]:
     """Machines of EC2 have one engine, `transformers`, which has no container image for SageMaker."""
-    engine, mode = resolution.deployment.serving.engine, resolution.deployment.hosting.mode
-    if mode == "ec2" and engine != _ENGINE:
+    engine, hosting = resolution.deployment.serving.engine, resolution.deployment.hosting
+    if hosting.runs_on_machines and engine != _ENGINE:
         problem = f"{engine!r} is a container of SageMaker's, and hosting.mode: ec2 has none"
         yield Finding("serving.engine", problem, f"use {_ENGINE}, or hosting.mode: realtime")
-    elif mode != "ec2" and engine == _ENGINE:
-        problem = f"{engine!r} has no container image, which hosting.mode: {mode} needs"
+    elif not hosting.runs_on_machines and engine == _ENGINE:
+        problem = f"{engine!r} has no container image, which hosting.mode: {hosting.mode} needs"
         yield Finding("serving.engine", problem, "use hosting.mode: ec2, or the engine huggingface")
 
 
@@ -55,7 +55,7 @@ def engine_fits_mode(resolution: Resolution) -> Iterator[Finding]:
 def machine_computes_on_cpus(resolution: Resolution) -> Iterator[Finding]:
     """The environment of a machine is made for CPUs: an accelerator would bill and idle."""
     for instance in (placement.instance for placement in resolution.placements):
-        if _is_on_ec2(resolution) and instance.kind != "cpu":
+        if _runs_on_machines(resolution) and instance.kind != "cpu":
             yield Finding(
                 "hosting.instance_type",
                 f"{instance.type!r} has {instance.accelerator}, and a machine of hosting.mode: ec2 computes on CPUs",
@@ -67,7 +67,7 @@ def machine_computes_on_cpus(resolution: Resolution) -> Iterator[Finding]:
 def machine_is_of_one_type(resolution: Resolution) -> Iterator[Finding]:
     """A launch template names one type."""
     types = resolution.deployment.hosting.instance_types
-    if _is_on_ec2(resolution) and len(types) > 1:
+    if _runs_on_machines(resolution) and len(types) > 1:
         problem = f"{', '.join(types)} are {len(types)} types, and machines of hosting.mode: ec2 are of one"
         yield Finding("hosting.instance_type", problem, "name one")
 
@@ -77,7 +77,7 @@ def machine_loads_format(resolution: Resolution) -> Iterator[Finding]:
     """A machine has torch for CPU and transformers, and none of the packages that unpack these formats."""
     container = resolution.container
     stored = container.stored_quantization
-    if _is_on_ec2(resolution) and stored in _NEEDS_OTHER_PACKAGES:
+    if _runs_on_machines(resolution) and stored in _NEEDS_OTHER_PACKAGES:
         problem = f"{container.model_id!r} holds {stored} weights, which a machine of hosting.mode: ec2 can't unpack"
         yield Finding("model.id", problem, "use the model that they were made from")
 
@@ -86,7 +86,7 @@ def machine_loads_format(resolution: Resolution) -> Iterator[Finding]:
 def machines_are_fixed(resolution: Resolution) -> Iterator[Finding]:
     """The number of machines is fixed: each stops when idle, and all may be stopped."""
     count = resolution.deployment.hosting.instance_count
-    if not _is_on_ec2(resolution):
+    if not _runs_on_machines(resolution):
         return
     if count.is_scaled:
         problem = f"{count.min} is not max ({count.max}), and machines of hosting.mode: ec2 are of a fixed number"
@@ -103,7 +103,7 @@ def machine_outlasts_its_start(resolution: Resolution) -> Iterator[Finding]:
     minutes = resolution.deployment.hosting.idle_minutes
     for placement in resolution.placements:
         seconds = boot_in_seconds(placement)
-        if _is_on_ec2(resolution) and minutes * 60 < seconds:
+        if _runs_on_machines(resolution) and minutes * 60 < seconds:
             problem = f"{minutes} min is less than a start of {placement.instance.type} takes, about {seconds:.0f} s"
             yield Finding("hosting.idle_minutes", problem, f"use {math.ceil(seconds / 60)} or more")
 
@@ -112,7 +112,7 @@ def machine_outlasts_its_start(resolution: Resolution) -> Iterator[Finding]:
 def volume_holds_the_system(resolution: Resolution) -> Iterator[Finding]:
     """EC2 refuses a volume that is smaller than the image's snapshot."""
     size = resolution.deployment.hosting.volume_size_in_gb
-    if _is_on_ec2(resolution) and size is not None and size < _SMALLEST_VOLUME_IN_GB:
+    if _runs_on_machines(resolution) and size is not None and size < _SMALLEST_VOLUME_IN_GB:
         problem = f"{size} is less than the {_SMALLEST_VOLUME_IN_GB} GB of Amazon Linux's snapshot, and refused by EC2"
         yield Finding("hosting.volume_size_in_gb", problem, "remove it, which leaves room for system and weights")
 
@@ -121,14 +121,14 @@ def volume_holds_the_system(resolution: Resolution) -> Iterator[Finding]:
 def machine_has_setting(resolution: Resolution) -> Iterator[Finding]:
     """Settings of containers, which a machine could not keep."""
     for section, name, reason in _REFUSED:
-        if _is_on_ec2(resolution) and getattr(getattr(resolution.deployment, section), name):
+        if _runs_on_machines(resolution) and getattr(getattr(resolution.deployment, section), name):
             yield Finding(f"{section}.{name}", f"is refused with hosting.mode: ec2: {reason}", "remove it")
 
 
 @warning
 def machine_reads_setting(resolution: Resolution) -> Iterator[Finding]:
     """Settings of endpoints, which a machine ignores."""
-    if _is_on_ec2(resolution):
+    if _runs_on_machines(resolution):
         for name in _ignored(resolution.deployment):
             yield Finding(name, "has no effect with hosting.mode: ec2", "remove it")
 
@@ -139,5 +139,5 @@ def _ignored(deployment: Deployment) -> Iterator[str]:
         yield from (f"{section}.{name}" for name in names if name in given)
 
 
-def _is_on_ec2(resolution: Resolution) -> bool:
-    return resolution.deployment.hosting.mode == "ec2"
+def _runs_on_machines(resolution: Resolution) -> bool:
+    return resolution.deployment.hosting.runs_on_machines

@@ -107,7 +107,7 @@ def memory_share_is_possible(resolution: Resolution) -> Iterator[Finding]:
 def weights_fit_disk(resolution: Resolution) -> Iterator[Finding]:
     """Weights are downloaded before they are loaded; a machine of EC2 holds its system and packages beside them."""
     container, size = resolution.container, weights_in_files(resolution.container)
-    beside = SYSTEM_IN_GB if resolution.deployment.hosting.mode == "ec2" else 0
+    beside = SYSTEM_IN_GB if resolution.deployment.hosting.runs_on_machines else 0
     packages = f" and the {beside} GB of system and packages" if beside else ""
     for placement in resolution.placements:
         if size is not None and lacks_disk(placement):
@@ -191,7 +191,7 @@ def _shared(placement: Placement) -> str:
 def _larger(resolution: Resolution, placement: Placement) -> str:
     container = placement.container
     is_plain = not (container.quantization or container.unknown_format)
-    quantized = ", or quantized weights" if is_plain and resolution.deployment.hosting.mode != "ec2" else ""
+    quantized = ", or quantized weights" if is_plain and not resolution.deployment.hosting.runs_on_machines else ""
     return f"use {_more_degree(placement)}{_MORE_MEMORY}{quantized}"
 
 

@@ -250,7 +250,7 @@ def token_is_readable(resolution: Resolution) -> Iterator[Finding]:
     """A secret in a container's environment is plain text for everyone who may describe the model."""
     model = resolution.deployment.model
     is_given = model.hub_token_secret_arn is not None and model.weights is None
-    if is_given and resolution.deployment.hosting.mode != "ec2":  # a machine reads the secret itself
+    if is_given and not resolution.deployment.hosting.runs_on_machines:  # a machine reads the secret itself
         yield Finding(
             "model.hub_token_secret_arn",
             "puts the token into the container's environment, readable for everyone who may describe the model",

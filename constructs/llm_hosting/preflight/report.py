@@ -172,7 +172,7 @@ def facts_of(resolution: Resolution) -> str:
 
 def _quotas(resolution: Resolution) -> Iterator[Quota]:
     most = resolution.deployment.hosting.instance_count.max * COPIES_DURING_UPDATE
-    if resolution.deployment.hosting.mode == "ec2":
+    if resolution.deployment.hosting.runs_on_machines:
         yield from (Quota(VCPU_QUOTA, most * placement.instance.vcpu) for placement in resolution.placements)
         return
     for name in resolution.deployment.hosting.instance_types:
@@ -183,7 +183,7 @@ def figures_of(placement: Placement, host_image: str | None) -> Figures:
     """The figures of one instance type."""
     need, answer = placement.memory, answer_time_in_seconds(placement)
     instance, hosting = placement.instance, placement.container.deployment.hosting
-    sleeps, disk = hosting.mode == "ec2", placement.disk_in_gb
+    sleeps, disk = hosting.runs_on_machines, placement.disk_in_gb
     start = boot_in_seconds(placement) if sleeps else start_in_seconds(placement).likely
     has = f"{instance.accelerator_count} x {instance.accelerator}" if instance.accelerator else f"{instance.vcpu} vCPU"
     return Figures(

@@ -24,18 +24,6 @@ class _Requirement(NamedTuple):
     fix: str
 
 
-def _is_realtime(deployment: Deployment) -> bool:
-    return deployment.hosting.mode == "realtime"
-
-
-def _is_async(deployment: Deployment) -> bool:
-    return deployment.hosting.mode == "async"
-
-
-def _is_ec2(deployment: Deployment) -> bool:
-    return deployment.hosting.mode == "ec2"
-
-
 def _routes_by_prefix(deployment: Deployment) -> bool:
     return deployment.hosting.routing == "prefix-aware"
 
@@ -49,32 +37,32 @@ _NEEDED = (
     ),
     _Requirement(
         "jobs.enabled",
-        lambda d: _is_async(d) and not d.jobs.enabled,
+        lambda d: d.hosting.queues_in_sagemaker and not d.jobs.enabled,
         "false is refused with hosting.mode: async, which takes nothing but jobs",
         "use true, or mode: realtime",
     ),
     _Requirement(
         "jobs.enabled",
-        lambda d: _is_ec2(d) and not d.jobs.enabled,
+        lambda d: d.hosting.runs_on_machines and not d.jobs.enabled,
         "false is refused with hosting.mode: ec2, whose machines take nothing but jobs",
         "use true, or mode: realtime",
     ),
     _Requirement(
         "security.vpc",
-        lambda d: not _is_ec2(d) and d.security.vpc is not None,
+        lambda d: not d.hosting.runs_on_machines and d.security.vpc is not None,
         "is refused with hosting.mode: {deployment.hosting.mode}, whose container runs in SageMaker's network",
         "remove it, or use mode: ec2",
     ),
     _Requirement(
         "jobs.invocation_timeout_in_seconds",
-        lambda d: _is_realtime(d) and "invocation_timeout_in_seconds" in d.jobs.model_fields_set,
+        lambda d: d.hosting.answers_at_once and "invocation_timeout_in_seconds" in d.jobs.model_fields_set,
         "{value} is refused with hosting.mode: realtime, where SageMaker ends each call after "
         f"{REALTIME_TIMEOUT_IN_SECONDS} s",
         "remove it, or use mode: async",
     ),
     _Requirement(
         "jobs.max_concurrency",
-        lambda d: _is_async(d) and d.jobs.max_concurrency is not None,
+        lambda d: d.hosting.queues_in_sagemaker and d.jobs.max_concurrency is not None,
         "{value} is refused with hosting.mode: async, where SageMaker itself feeds the model",
         "use hosting.scaling.concurrent_requests_per_instance",
     ),
@@ -98,7 +86,7 @@ _NEEDED = (
     ),
     _Requirement(
         "hosting.instance_count.min",
-        lambda d: _is_realtime(d) and d.hosting.instance_count.min == 0,
+        lambda d: d.hosting.answers_at_once and d.hosting.instance_count.min == 0,
         "0 is refused with hosting.mode: realtime, which nothing wakes",
         "use 1 or more, or mode: async, which wakes for a job",
     ),
@@ -116,7 +104,9 @@ _NEEDED = (
     ),
     _Requirement(
         "hosting.scaling.concurrent_requests_per_instance",
-        lambda d: _is_async(d) and d.hosting.scaling.concurrent_requests_per_instance > _MOST_ASYNC_REQUESTS,
+        lambda d: (
+            d.hosting.queues_in_sagemaker and d.hosting.scaling.concurrent_requests_per_instance > _MOST_ASYNC_REQUESTS
+        ),
         "{value} is refused with hosting.mode: async",
         f"use at most {_MOST_ASYNC_REQUESTS}",
     ),
@@ -130,7 +120,7 @@ _NEEDED = (
     ),
     _Requirement(
         "hosting.routing",
-        lambda d: _is_async(d) and _routes_by_prefix(d),
+        lambda d: d.hosting.queues_in_sagemaker and _routes_by_prefix(d),
         "{value} is for real-time endpoints",
         "remove it, or use hosting.mode: realtime",
     ),
@@ -177,7 +167,7 @@ _USELESS = (
     *(
         _Requirement(
             f"hosting.{name}",
-            lambda d, name=name: not _is_ec2(d) and name in d.hosting.model_fields_set,  # type: ignore[misc]
+            lambda d, name=name: not d.hosting.runs_on_machines and name in d.hosting.model_fields_set,  # type: ignore[misc]
             "has no effect with hosting.mode: {deployment.hosting.mode}",
             "remove it, or use mode: ec2",
         )
@@ -185,14 +175,16 @@ _USELESS = (
     ),
     _Requirement(
         "hosting.routing",
-        lambda d: _routes_by_prefix(d) and d.hosting.instance_count.max == 1 and not _is_ec2(d),
+        lambda d: _routes_by_prefix(d) and d.hosting.instance_count.max == 1 and not d.hosting.runs_on_machines,
         "{value} has no effect with one instance",
         "make hosting.instance_count.max larger, or remove it",
     ),
     _Requirement(
         "hosting.routing_prefix_in_bytes",
         lambda d: (
-            not _is_ec2(d) and not _routes_by_prefix(d) and "routing_prefix_in_bytes" in d.hosting.model_fields_set
+            not d.hosting.runs_on_machines
+            and not _routes_by_prefix(d)
+            and "routing_prefix_in_bytes" in d.hosting.model_fields_set
         ),
         "has no effect with hosting.routing: {deployment.hosting.routing}",
         "use hosting.routing: prefix-aware, or remove it",
@@ -205,19 +197,21 @@ _USELESS = (
     ),
     _Requirement(
         "hosting.scaling.backlog_per_instance",
-        lambda d: _is_realtime(d) and d.hosting.instance_count.is_scaled and _is_set(d, "backlog_per_instance"),
+        lambda d: (
+            d.hosting.answers_at_once and d.hosting.instance_count.is_scaled and _is_set(d, "backlog_per_instance")
+        ),
         "has no effect with hosting.mode: realtime",
         "use concurrent_requests_per_instance",
     ),
     _Requirement(
         "hosting.update_wait_in_seconds",
-        lambda d: not _is_ec2(d) and d.hosting.update_wait_in_seconds < _ALARM_REACTION_IN_SECONDS,
+        lambda d: not d.hosting.runs_on_machines and d.hosting.update_wait_in_seconds < _ALARM_REACTION_IN_SECONDS,
         "{value} is too short for the alarms, so a bad update is not rolled back",
         f"use {_ALARM_REACTION_IN_SECONDS} or more",
     ),
     _Requirement(
         "alarms.latency_in_seconds",
-        lambda d: _is_async(d) and "latency_in_seconds" in d.alarms.model_fields_set,
+        lambda d: d.hosting.queues_in_sagemaker and "latency_in_seconds" in d.alarms.model_fields_set,
         "has no effect with hosting.mode: async, where jobs.invocation_timeout_in_seconds ends slow calls",
         "remove it",
     ),
@@ -238,7 +232,7 @@ def settings_have_an_effect(resolution: Resolution) -> Iterator[Finding]:
     if not deployment.jobs.enabled:
         for name in sorted(deployment.jobs.model_fields_set - {"enabled"}):
             yield Finding(f"jobs.{name}", "has no effect with jobs.enabled: false", "remove it")
-    if not deployment.hosting.instance_count.is_scaled and not _is_ec2(deployment):
+    if not deployment.hosting.instance_count.is_scaled and not deployment.hosting.runs_on_machines:
         # With a fixed count the concurrency of an instance still bounds jobs, and the requests of one prefix.
         is_bound = deployment.jobs.enabled or _routes_by_prefix(deployment)
         used = {"concurrent_requests_per_instance"} if is_bound else set()

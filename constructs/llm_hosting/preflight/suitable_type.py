@@ -53,7 +53,7 @@ def _errors() -> list[Rule[Resolution]]:
 
 def _kinds(resolution: Resolution, speaking: Collection[str]) -> Collection[str]:
     """The kinds of machines to look among."""
-    if resolution.deployment.hosting.mode == "ec2":
+    if resolution.deployment.hosting.runs_on_machines:
         return {"cpu"}
     present = {placement.instance.kind for placement in resolution.placements}
     version = resolution.container.version
@@ -68,7 +68,7 @@ def _cheapest(resolution: Resolution, speaking: Collection[str], laws: Sequence[
     Types of unknown price come last, the smallest first. All settings stay but the volume, which follows the type.
     """
     kinds, laws = _kinds(resolution, speaking), sorted(laws, key=lambda law: law.id not in speaking)
-    types = types_for(resolution.deployment.hosting.mode).values()
+    types = types_for(on_machines=resolution.deployment.hosting.runs_on_machines).values()
     judged = {placement.instance.kind for placement in resolution.placements}
     for instance in sorted((each for each in types if each.kind in kinds), key=by_price):
         # The image may change with the kind, and with it what the engine needs.
@@ -98,7 +98,7 @@ def holds_memory(placement: Placement) -> bool:
 def lacks_disk(placement: Placement) -> bool:
     """Whether the disk can't hold the files; a machine of EC2 has its system there, too."""
     size, disk = weights_in_files(placement.container), placement.disk_in_gb
-    beside = SYSTEM_IN_GB if placement.container.deployment.hosting.mode == "ec2" else 0
+    beside = SYSTEM_IN_GB if placement.container.deployment.hosting.runs_on_machines else 0
     return size is not None and disk is not None and size > (disk - beside) * GB
 
 

@@ -77,7 +77,7 @@ def creation_fits_cloudformation(resolution: Resolution) -> Iterator[Finding]:
 def answer_fits_route(resolution: Resolution) -> Iterator[Finding]:
     """POST /generate gives up before the gateway does."""
     deployment = resolution.deployment
-    if deployment.hosting.mode != "realtime":
+    if not deployment.hosting.answers_at_once:
         return
     for placement in resolution.placements:
         seconds = answer_time_in_seconds(placement)
@@ -103,7 +103,7 @@ def answer_fits_route(resolution: Resolution) -> Iterator[Finding]:
 @error
 def answer_fits_endpoint(resolution: Resolution) -> Iterator[Finding]:
     """SageMaker ends each call of a real-time endpoint after 60 s, that of a job too."""
-    if resolution.deployment.hosting.mode != "realtime":
+    if not resolution.deployment.hosting.answers_at_once:
         return
     for placement in resolution.placements:
         seconds = answer_time_in_seconds(placement)
@@ -121,7 +121,7 @@ def _stages(placement: Placement) -> Iterator[_Stage]:
     """Weights in S3 that SageMaker fetches have a timeout of their own; else the container downloads, or a machine."""
     deployment = placement.container.deployment
     startup = ("hosting.startup_timeout_in_seconds", deployment.hosting.startup_timeout_in_seconds)
-    if deployment.hosting.mode == "ec2":
+    if deployment.hosting.runs_on_machines:
         yield _Stage("set up a machine with", set_up_in_seconds(placement), *startup)
     elif placement.container.sagemaker_downloads:
         download = ("hosting.download_timeout_in_seconds", deployment.hosting.download_timeout_in_seconds)

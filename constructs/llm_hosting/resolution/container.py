@@ -206,7 +206,7 @@ class Container:
     def sagemaker_downloads(self) -> bool:
         """Whether the weights are the model data, which SageMaker fetches before it starts the container."""
         deployment = self.deployment
-        has_model_data = deployment.hosting.mode != "ec2" and deployment.model.weights is not None
+        has_model_data = not deployment.hosting.runs_on_machines and deployment.model.weights is not None
         return has_model_data and not needs_archive(deployment.serving, self.version)
 
     @cached_property

@@ -11,7 +11,7 @@ from .resolution import Resolution
 def describe(name: str, resolution: Resolution, findings: Iterable[Finding], *, is_local: bool = False) -> list[str]:
     """A resolution without errors. findings: warnings and questions to print with it. is_local: for the local cloud."""
     deployment = resolution.deployment
-    is_machine = deployment.hosting.mode == "ec2"
+    is_machine = deployment.hosting.runs_on_machines
     from_catalog = deployment.serving.image_uri is None and not is_machine
     host_image = "" if is_machine else f", host image {resolution.inference_ami_version or 'by default'}"
     return [
@@ -38,7 +38,7 @@ def _cost(resolution: Resolution) -> str:
     hosting, instance = resolution.deployment.hosting, resolution.placements[0].instance
     count = hosting.instance_count
     price = instance.price(max(count.min, 1), count.max) or "an unknown rate"
-    if hosting.mode == "ec2":
+    if hosting.runs_on_machines:
         return f"{price} while there is work, and {hosting.idle_minutes} minutes longer; then the disk alone"
     if count.min:
         return f"{price} until the stack is destroyed: the count never reaches zero"

@@ -69,7 +69,7 @@ class Placement:
         None = SageMaker's default.
         """
         hosting = self.container.deployment.hosting
-        if hosting.mode != "ec2":
+        if not hosting.runs_on_machines:
             return self.instance.local_nvme_in_gb or hosting.volume_size_in_gb
         weights = weights_in_files(self.container) or _UNKNOWN_WEIGHTS
         return hosting.volume_size_in_gb or _ROOM_FOR_SYSTEM_IN_GB + math.ceil(weights / GB)

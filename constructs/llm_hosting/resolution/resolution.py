@@ -105,7 +105,7 @@ class Resolution:
 def resolve(deployment: Deployment) -> Resolution:
     """Answer for any deployment; parts that are not in the catalog are left out, and rules name them."""
     serving, hosting = deployment.serving, deployment.hosting
-    types = types_for(hosting.mode)
+    types = types_for(on_machines=hosting.runs_on_machines)
     known = [types[name] for name in hosting.instance_types if name in types]
     machine = (known[0].kind, known[0].arch) if known else None
     version = image_version(serving, machine)
@@ -122,7 +122,7 @@ def resolve(deployment: Deployment) -> Resolution:
     container = Container(deployment, version, known[0].kind if known else "gpu", read)
     return Resolution(
         deployment=deployment,
-        image=machine_image(known) if hosting.mode == "ec2" else container_image(serving, version),
+        image=machine_image(known) if hosting.runs_on_machines else container_image(serving, version),
         version="" if serving.image_uri or version is None else version.label,
         cuda=cuda,
         inference_ami_version=host_image(hosting, known, cuda),

@@ -195,7 +195,7 @@ def _derived(
 def _settings(deployment: Deployment, degree: int, *, needs_archive: bool) -> dict[str, object]:
     """Values by the catalog's names of settings; None = nothing to say."""
     model, serving, hosting = deployment.model, deployment.serving, deployment.hosting
-    is_async = hosting.mode == "async"
+    is_async = hosting.queues_in_sagemaker
     return {
         "model": _source(deployment, needs_archive=needs_archive),
         "weights": model.weights if needs_archive and not serving.handler else None,

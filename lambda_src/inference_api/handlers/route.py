@@ -15,7 +15,8 @@ MODULES = {
     "batches": "inference_api.handlers.batches",
     "models": "inference_api.handlers.models",
 }
-_DESCRIBE = {"ec2": "inference_api.handlers.describe_machines"}
+_DESCRIBE_ENDPOINT = "inference_api.handlers.describe_endpoint"
+_DESCRIBE_MACHINES = "inference_api.handlers.describe_machines"
 
 
 def handler(event: Event, context: Any) -> dict[str, Any]:
@@ -28,5 +29,5 @@ def module_of(event: Event) -> str:
     """The module whose handler answers."""
     path = event["resource"]
     if path == "/endpoint":
-        return _DESCRIBE.get(settings().hosting_mode, "inference_api.handlers.describe_endpoint")
+        return _DESCRIBE_MACHINES if settings().runs_on_machines else _DESCRIBE_ENDPOINT
     return MODULES.get(f"{event['httpMethod']} {path}") or MODULES[path.split("/")[1]]

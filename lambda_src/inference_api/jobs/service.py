@@ -1,4 +1,4 @@
-"""The parts that the job handlers work with, made once per process. The only place that chooses by the hosting mode."""
+"""The parts that the job handlers work with, made once per process."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -57,7 +57,7 @@ class JobService:
 
     def wake(self) -> bool:
         """Start a model that sleeps, for no job of the caller's; whether it is on its way."""
-        if settings().hosting_mode == "ec2":
+        if settings().runs_on_machines:
             starter().wake()
         elif deployed_engine.state() == ASLEEP:
             self.submission.wake()
@@ -133,14 +133,14 @@ def _quick_files() -> JobFiles:
 @cache
 def first_service() -> FirstService | Readiness:
     """Apart from the service: only functions that submit jobs need its client, which is large."""
-    if settings().hosting_mode == "ec2":
+    if settings().runs_on_machines:
         return readiness()
     return FirstService(deployed_engine.endpoint_status())
 
 
 def _backend(table: JobTable, files: JobFiles, completion: Completion) -> JobBackend:
     current, deployed, jobs = runtime(), settings(), job_settings()
-    if deployed.hosting_mode == "async":
+    if deployed.queues_in_sagemaker:
         return AsyncBackend(
             current.client("sagemaker-runtime", ONE_ATTEMPT),
             deployed.endpoint_name,
@@ -152,6 +152,6 @@ def _backend(table: JobTable, files: JobFiles, completion: Completion) -> JobBac
         )
     client = current.client("sqs", STANDARD_RETRIES)
     parts: dict[str, Any] = {"table": table, "completion": completion, "policy": jobs.policy, "runtime": current}
-    if deployed.hosting_mode == "ec2":
+    if deployed.runs_on_machines:
         return MachineBackend(client, jobs.queue_url, starter=starter(), readiness=readiness(), **parts)
     return QueueBackend(client, jobs.queue_url, **parts)

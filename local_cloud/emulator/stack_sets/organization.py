@@ -46,10 +46,6 @@ def is_delegated_administrator(account: str) -> bool:
     return account in _delegated.get(management_account(account), set())
 
 
-def is_member(account: str, management: str) -> bool:
-    return account == management or management_account(account) == management
-
-
 def accounts_below(parent: str, management: str) -> set[str]:
     """The active accounts of a unit or a root and of the units in it, but not the management account.
 

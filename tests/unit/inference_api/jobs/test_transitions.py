@@ -1,4 +1,4 @@
-"""Each change of a job's row; tests/life_cycle explores all their orders."""
+"""Each change of a job's row; tests/simulation/test_orders.py explores their orders."""
 
 from dataclasses import replace
 
