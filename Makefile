@@ -93,16 +93,16 @@ reference: .venv/.ready  ## write deployments/schema.json and the generated page
 	@python -m slipway reference
 
 pictures: .venv/.ready  ## draw the diagrams in docs/pictures/ from a template and from the life of a job
-	@python -m pictures
+	@python -m tools.pictures
 
 recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## record make local, make test, the playground and a report
-	@python -m pictures make-local make-test playground-light playground-dark report
+	@python -m tools.pictures make-local make-test playground-light playground-dark report
 
 bench: .venv/.ready .venv-cloud/.ready  ## measure what docs/performance.md promises
-	@python -m benchmarks
+	@python -m tools.benchmarks
 
 smoke: .venv/.ready node_modules/.ready $(if $(LOCAL),.venv-cloud/.ready)  ## deploy two small endpoints on AWS for an hour, answer what only AWS can tell; LOCAL=1: here
-	@python -m smoke $(if $(LOCAL),--local)
+	@python -m tools.smoke $(if $(LOCAL),--local)
 
 chaos: .venv/.ready  ## JOBS (default 100000) under random faults in virtual time, over SEEDS (default 50)
 	@PYTHONPATH=tests python -m simulation --jobs $(JOBS) --seeds $(SEEDS)

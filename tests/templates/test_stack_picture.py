@@ -6,8 +6,8 @@ import re
 import pytest
 
 from local_cloud.assembly import ROOT
-from pictures.stack import picture
 from support.template_parts import Template
+from tools.pictures.stack import picture
 
 
 def test_the_picture_of_the_stack_is_fresh(templates: dict[str, Template]) -> None:

@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from benchmarks.__main__ import GROUPS
 from local_cloud.assembly import ROOT
+from tools.benchmarks.__main__ import GROUPS
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_quick_run_prints_figures(group: str) -> None:
-    command = [sys.executable, "-m", "benchmarks", group, "--rounds", "2"]
+    command = [sys.executable, "-m", "tools.benchmarks", group, "--rounds", "2"]
     environment = os.environ | {"SLIPWAY_BENCH": "quick"}
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -1,8 +1,0 @@
-"""The measurements behind docs/performance.md: `python -m benchmarks`."""
-
-import sys
-from pathlib import Path
-
-# constructs/ and lambda_src/ are source roots; the simulation is a test tool.
-ROOT = Path(__file__).resolve().parent.parent
-sys.path += [str(ROOT / "constructs"), str(ROOT / "lambda_src"), str(ROOT / "tests")]

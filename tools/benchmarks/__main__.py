@@ -1,0 +1,64 @@
+"""Measures all groups of figures, or the named ones, and prints a table."""
+
+import argparse
+import os
+import platform
+import sys
+
+from tools.benchmarks import (
+    check_command,
+    first_answer,
+    functions,
+    generation,
+    job_bill,
+    local_jobs,
+    staging,
+    streams,
+    synth,
+    waiting_clients,
+)
+from tools.benchmarks.pairs import QUICK, Row
+
+GROUPS = {
+    "synth": synth.figures,
+    "check": check_command.figures,
+    "functions": functions.figures,
+    "first-answer": first_answer.figures,
+    "streams": streams.figures,
+    "waiting": waiting_clients.figures,
+    "jobs": local_jobs.figures,
+    "bill": job_bill.figures,
+    "staging": staging.figures,
+    "generation": generation.figures,
+}
+WIDTHS = (52, 8, 24, 12, 0)
+
+
+def main() -> None:
+    """Exit status 1 if a target is missed, but not of a quick run."""
+    parser = argparse.ArgumentParser(prog="python -m tools.benchmarks", description=__doc__)
+    parser.add_argument("groups", nargs="*", metavar="group", help=f"one of {', '.join(GROUPS)} (default: all)")
+    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds of each pair (default 7)")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.groups) - GROUPS.keys():
+        parser.error(f"no such group: {', '.join(sorted(unknown))}; there are {', '.join(GROUPS)}")
+    if arguments.rounds < 2:
+        parser.error("--rounds: at least 2, or there is no spread")
+    load = f"load {os.getloadavg()[0]:.1f}"
+    print(f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, {load}\n")
+    _print(Row("figure", "target", "measured", "same/same", "verdict"))
+    missed = False
+    for group in arguments.groups or GROUPS:
+        for row in GROUPS[group](arguments.rounds):
+            _print(row)
+            missed |= row.verdict == "MISSED"
+    sys.exit(missed and not QUICK)
+
+
+def _print(row: Row) -> None:
+    cells = (row.figure, row.target, row.measured, row.same, row.verdict)
+    print("  ".join(f"{cell:{width}}" for cell, width in zip(cells, WIDTHS, strict=True)).rstrip(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""One sweep over 100,000 open jobs that are all due: jobs looked at, time and cost."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+from time import perf_counter
+
+from inference_api.jobs.items import to_item
+from inference_api.jobs.job import SUBMITTED, Job
+from inference_api.jobs.policy import JobPolicy
+from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS, accept
+from simulation.aws.table_items import size
+from simulation.functions import Invocation
+from simulation.trial import MODES
+from tools.benchmarks.metered_deployment import START, MeteredDeployment
+from tools.benchmarks.pairs import Row, work
+from tools.benchmarks.prices import dollars_per_million
+
+OPEN_JOBS = work(100_000)
+OWNERS = 100
+OLDEST_IN_SECONDS = 1800
+SWEEP_EVERY_IN_SECONDS = 60
+
+
+class Backlog(MeteredDeployment):
+    """Jobs that wait in our queue, or in SageMaker's for an asynchronous endpoint."""
+
+    def __init__(self, mode: str) -> None:
+        super().__init__(mode)
+        chance = Random(1)
+        items = [to_item(self._job(chance)) for _ in range(OPEN_JOBS)]
+        self.table.commit([(item["pk"]["S"], item, size(item)) for item in items])
+        self.messages.send("of a job that waits", delay=900)
+        self.scheduler.run(SWEEP_EVERY_IN_SECONDS)  # until the indexes hold them
+
+    def sweep_once(self) -> int:
+        """The number of jobs looked at."""
+        sweeps: list[Invocation] = []
+        self.run(lambda: sweeps.append(self.sweep()), SWEEP_EVERY_IN_SECONDS)
+        return int(sweeps[0].result["looked_at"])
+
+    def _job(self, chance: Random) -> Job:
+        policy = JobPolicy(self.trial.deadline, self.trial.retention, self.trial.invocation_timeout)
+        accepted_at = START - chance.uniform(0.5, 1) * OLDEST_IN_SECONDS
+        job = accept(f"{chance.getrandbits(128):032x}", f"{chance.randrange(OWNERS):032x}", accepted_at, policy)
+        job = replace(job, due_at=START - chance.random())
+        if self.trial.mode == "realtime":
+            return replace(job, sent_at=START)
+        output, failure = f"output/{job.id}/1/{job.id}.out", f"failure/{job.id}-error.out"
+        return replace(job, state=SUBMITTED, attempts=1, marked=1, output_key=output, failure_key=failure)
+
+
+def figures() -> Iterator[Row]:
+    """Raises AssertionError if the sweep does not return."""
+    for mode in MODES:
+        backlog = Backlog(mode)
+        started = perf_counter()
+        looked_at = backlog.sweep_once()
+        wall = perf_counter() - started
+        seconds, used = backlog.seconds["sweep_jobs"], backlog.used["sweep_jobs"]
+        used["GB-seconds"] = backlog.gigabyte_seconds("sweep_jobs")
+        cost = dollars_per_million(used) / 1e6
+        name = f"sweep of {OPEN_JOBS:,} due {mode} jobs"
+        yield Row(name, "shown", f"{looked_at:,} looked at in {seconds:.0f} s, ${cost:.4f}; {wall:.1f} s of wall time")
+        yield Row("the same, used", "shown", ", ".join(f"{number:,.0f} {thing}" for thing, number in used.items()))
+        in_time = looked_at * LONGEST_LOOK_IN_SECONDS / SWEEP_EVERY_IN_SECONDS
+        needed = math.ceil(OPEN_JOBS / looked_at)
+        yield Row("the same, all of them", "shown", f"{needed} sweeps; {in_time:,.0f} open jobs are looked at in time")

@@ -1,0 +1,168 @@
+"""The life of the two deployments: deploy, update, destroy, purge, and the proof that nothing is left."""
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from botocore.exceptions import ClientError
+
+from slipway.aws_clients import Clients
+from slipway.deployed_stack import DeployedStack, UnknownStackError, find_stack
+from slipway.purge import purge
+from slipway.retained_resources import find
+
+ROOT = Path(__file__).parents[2]
+REALTIME, ASYNC = "slipway-smoke", "slipway-smoke-async"
+NAMES = (REALTIME, ASYNC)
+_ATTEMPTS_TO_DESTROY = 3
+_HOUR_IN_SECONDS = 3600
+_BUSY = ("Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting")
+_DESCRIBED_BY = {
+    "EndpointName": "describe_endpoint",
+    "EndpointConfigName": "describe_endpoint_config",
+    "ModelName": "describe_model",
+}
+T = TypeVar("T")
+
+
+class TimeIsUpError(Exception):
+    """The budget is spent; everything is destroyed next."""
+
+
+@dataclass
+class Trial:
+    """clients: of the region. folder: for files of its own. ends_at: on the monotonic clock.
+
+    look_interval: seconds between two looks at AWS. seen: names of what has served, each after its member.
+    """
+
+    clients: Clients
+    region: str
+    folder: Path
+    ends_at: float
+    look_interval: float
+    seen: set[tuple[str, str]] = field(default_factory=set)
+
+    def stack(self, name: str) -> DeployedStack:
+        """As it is now. Raises UnknownStackError."""
+        return find_stack(name, self.clients)
+
+    def deploy(self, *names: str, turn: int = 0) -> int:
+        """By the CDK's own command line; its exit status. turn: another number is an update with new instances."""
+        options = ("--concurrency", "2", "--require-approval", "never")
+        try:
+            return self._cdk(
+                "deploy", *options, names=names, turn=turn, seconds=self.seconds_left(2 * _HOUR_IN_SECONDS)
+            )
+        except subprocess.TimeoutExpired:
+            raise TimeIsUpError from None
+        finally:
+            self._note(names)
+
+    def destroy(self) -> None:
+        """Both stacks, however long it takes; again where SageMaker was still busy."""
+        for _ in range(_ATTEMPTS_TO_DESTROY):
+            for name in self.there():
+                self._wait_until_idle(name)
+            if left := self.there():
+                self._note(left)
+                self._cdk("destroy", "--force", names=left)
+        for name in NAMES:
+            if name not in self.there():
+                purge(name, self.clients, ask=None)
+
+    def there(self) -> list[str]:
+        """The stacks that exist."""
+        return [name for name in NAMES if self._exists(name)]
+
+    def left(self) -> list[str]:
+        """What still exists of all that has served, by name, and of all that has the stacks' tag."""
+        found = [f"stack {name}" for name in self.there()]
+        for member, name in sorted(self.seen):
+            try:
+                getattr(self.clients("sagemaker"), _DESCRIBED_BY[member])(**{member: name})
+            except ClientError as error:
+                if "Could not find" not in str(error):
+                    raise
+            else:
+                found.append(f"{member} {name}")
+        tagged = (each for name in NAMES for each in find(name, self.clients)[0])
+        return [*found, *(f"{each.kind} {each.name}" for each in tagged)]
+
+    def seconds_left(self, most: int = _HOUR_IN_SECONDS) -> int:
+        """Of the budget, or `most` if that is less; at least one."""
+        return max(1, min(most, int(self.ends_at - time.monotonic())))
+
+    def wait(self, look: Callable[[], T | None], seconds: float) -> T | None:
+        """The first value that look() gives, or None after so many seconds. Raises TimeIsUpError."""
+        end = time.monotonic() + seconds
+        while (value := look()) is None and time.monotonic() < end:
+            if time.monotonic() > self.ends_at:
+                raise TimeIsUpError
+            time.sleep(self.look_interval)
+        return value
+
+    def settled(self, name: str) -> dict[str, Any]:
+        """The endpoint of a stack once nothing is in progress there."""
+
+        def look() -> dict[str, Any] | None:
+            endpoint = self.stack(name).endpoint
+            return None if is_busy(endpoint) else endpoint
+
+        return self.wait(look, _HOUR_IN_SECONDS) or {}
+
+    def _exists(self, name: str) -> bool:
+        """Whoever made it: what is not recognized must not pass for gone."""
+        try:
+            self.clients("cloudformation").describe_stacks(StackName=name)
+        except ClientError as error:
+            if "does not exist" not in str(error):
+                raise
+            return False
+        return True
+
+    def _note(self, names: Iterable[str]) -> None:
+        for name in names:
+            with contextlib.suppress(UnknownStackError):
+                if endpoint := self.stack(name).endpoint:
+                    # Names from descriptions: ARNs are in lower case, and names are not.
+                    config = self.clients("sagemaker").describe_endpoint_config(
+                        EndpointConfigName=endpoint["EndpointConfigName"]
+                    )
+                    self.seen |= {(member, endpoint[member]) for member in ("EndpointName", "EndpointConfigName")}
+                    self.seen |= {("ModelName", variant["ModelName"]) for variant in config["ProductionVariants"]}
+
+    def _wait_until_idle(self, name: str) -> None:
+        """SageMaker refuses to delete an endpoint that is busy."""
+        with contextlib.suppress(UnknownStackError):
+            while is_busy(self.stack(name).endpoint):
+                time.sleep(self.look_interval)
+
+    def _cdk(self, *command: str, names: Sequence[str], turn: int = 0, seconds: float | None = None) -> int:
+        """Its output is for the terminal: a deploy takes a quarter of an hour."""
+        files = ",".join(str(self._file(name, turn)) for name in names)
+        output = str(self.folder / "cdk.out")
+        arguments = ["cdk", *command, "--all", "--output", output, "--progress", "events", "-c", f"deployment={files}"]
+        environment = os.environ | {"AWS_REGION": self.region}
+        return subprocess.run(
+            arguments, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, timeout=seconds
+        ).returncode
+
+    def _file(self, name: str, turn: int) -> Path:
+        """The deployment with a variable that the container ignores."""
+        content = yaml.safe_load((ROOT / "tools" / "smoke" / "deployments" / f"{name}.yaml").read_text())
+        content["serving"]["environment"] = {"SLIPWAY_SMOKE": str(turn)}
+        path = self.folder / f"{name}.yaml"
+        path.write_text(yaml.safe_dump(content))
+        return path
+
+
+def is_busy(endpoint: dict[str, Any] | None) -> bool:
+    """Whether SageMaker refuses to change or delete it now."""
+    return endpoint is not None and endpoint["EndpointStatus"] in _BUSY
