@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 sys.path += [str(ROOT), str(ROOT / "constructs")]
 
 from llm_hosting.archive import handler_folders
-from llm_hosting.deployment_paths import find, stack_name
+from llm_hosting.deployment.paths import find, stack_name
 from llm_hosting.preflight.validation import load
 from llm_hosting.sources import Sources
 from stacks.inference_stack import InferenceStack

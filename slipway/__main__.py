@@ -550,7 +550,7 @@ def _positive(text: str, what: str) -> float:
 
 def _types(text: str) -> list[str]:
     from llm_hosting.catalog.instances import ec2_instances, instances
-    from llm_hosting.preflight.nearest import nearest
+    from llm_hosting.deployment.nearest import nearest
 
     types, known = [each.strip() for each in text.split(",")], instances() | ec2_instances()
     if other := [each for each in types if each not in known]:
@@ -562,8 +562,8 @@ def _types(text: str) -> list[str]:
 
 
 def _engine(text: str) -> str:
-    from llm_hosting.deployment import Serving
-    from llm_hosting.preflight.nearest import nearest
+    from llm_hosting.deployment.model import Serving
+    from llm_hosting.deployment.nearest import nearest
 
     if text not in (engines := get_args(Serving.model_fields["engine"].annotation)):
         raise argparse.ArgumentTypeError(f"{text!r} is no engine; use {nearest(text, engines)}")

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from llm_hosting.archive import handler_folders
-from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.preflight.validation import load as load_deployment
 from slipway.deployed_stack import DeployedStack, with_stack
 from slipway.measuring import report_terminal, slo, starts

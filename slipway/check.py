@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from llm_hosting.archive import handler_folders
-from llm_hosting.deployment_file import DeploymentError, overlay_of, sets_over_base
-from llm_hosting.deployment_paths import UnknownDeploymentError, stack_name
-from llm_hosting.finding import Finding
-from llm_hosting.model_lock import ModelLock
+from llm_hosting.deployment.file import DeploymentError, overlay_of, sets_over_base
+from llm_hosting.deployment.finding import Finding
+from llm_hosting.deployment.lock import ModelLock
+from llm_hosting.deployment.paths import UnknownDeploymentError, stack_name
 from llm_hosting.preflight.report import Report, build_report, unreadable
 from llm_hosting.preflight.suitable_type import NO_SECRET_YET
 from llm_hosting.preflight.validation import validate_file

@@ -12,7 +12,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from llm_hosting import DEPLOYMENT_TAG
-from llm_hosting.preflight.nearest import nearest
+from llm_hosting.deployment.nearest import nearest
 from slipway.deployed_stack import DeployedStack
 
 KEY_TAG = "slipway:key"

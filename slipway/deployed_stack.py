@@ -12,7 +12,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting import DESCRIPTION_PREFIX
-from llm_hosting.preflight.nearest import nearest
+from llm_hosting.deployment.nearest import nearest
 from slipway.aws_clients import Clients, clients_in, local_cloud
 from slipway.aws_errors import sentence
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.archive import handler_folders
-from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import UnknownDeploymentError, base_of, find
-from llm_hosting.preflight.estimates import start_in_seconds
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.paths import UnknownDeploymentError, base_of, find
 from llm_hosting.preflight.validation import load
+from llm_hosting.resolution.estimates import start_in_seconds
 from slipway.changes import Change, classify
 from slipway.changes.gate import AcceptedChangesError, acknowledgements, judge
 from slipway.changes.report import Report, as_json, markdown, page

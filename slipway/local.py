@@ -12,9 +12,9 @@ from botocore.credentials import Credentials
 
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.archive import handler_folders
-from llm_hosting.deployment import Hosting
-from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.model import Hosting
+from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe

@@ -4,11 +4,11 @@ import json
 import sys
 from pathlib import Path
 
-from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import UnknownDeploymentError, find
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.lock import HUB
+from llm_hosting.deployment.lock_file import lock_path
+from llm_hosting.deployment.paths import UnknownDeploymentError, find
 from llm_hosting.file_errors import why
-from llm_hosting.locked_deployment import lock_path
-from llm_hosting.model_lock import HUB
 from slipway.locking.lock_content import lock_content, source_of
 from slipway.locking.model_files import UnreadableModelError
 from slipway.stage import parsed

@@ -10,7 +10,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from llm_hosting.preflight.nearest import nearest
+from llm_hosting.deployment.nearest import nearest
 from slipway.deployed_stack import DeployedStack, with_stack
 from slipway.hosting.hosting import hosting_of
 from slipway.last_failure import last_failure

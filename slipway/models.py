@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting.catalog.models import MODELS_FILE, ModelShape
+from llm_hosting.deployment.lock import LockError, read_lock
 from llm_hosting.file_errors import why
-from llm_hosting.model_lock import LockError, read_lock
 
 Row = dict[str, Any]
 

@@ -6,17 +6,17 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from llm_hosting.deployment import Deployment
-from llm_hosting.fleet import Fleet
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.overlay import EXTENDS
+from llm_hosting.fleets.fleet import Fleet
 from llm_hosting.fleets.rules import RULES
-from llm_hosting.overlay import EXTENDS
 from slipway import models_reference, openapi
 
 INTRODUCTION = """\
 # The deployment file
 
 One file `deployments/<name>.yaml` describes one hosted model and its API; `<name>` is also the stack's name. This page
-and the schemas in `deployments/` are written from the models in `constructs/llm_hosting/deployment.py` by
+and the schemas in `deployments/` are written from the models in `constructs/llm_hosting/deployment/model.py` by
 `make reference`. [Overlays](#overlays) change a deployment for one account or stage.
 
 Only `model.id` and `hosting.instance_type` are required. Synth refuses unknown keys, wrong types and settings that AWS
@@ -52,7 +52,7 @@ FLEET_INTRODUCTION = """\
 
 One file `fleets/<name>.yaml` puts one deployment into many accounts and regions by CloudFormation StackSets;
 `npx cdk deploy -c fleet=<name>` deploys it, and `python -m slipway fleet plan <name>` says before what that means. This
-page and `fleets/schema.json` are written from the models in `constructs/llm_hosting/fleet.py` by `make reference`.
+page and `fleets/schema.json` are written from the models in `constructs/llm_hosting/fleets/fleet.py` by `make reference`.
 
 Only `deployment` and `targets` are required. Synth refuses unknown keys and wrong types, and judges the
 [rules](#rules) over the deployment's template.

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.archive import ArchiveError, handler_folders
-from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.file_errors import why
 from llm_hosting.portable.code import Code
 from llm_hosting.portable.index_file import InlineCodeError

@@ -10,11 +10,11 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from llm_hosting.deployment import Deployment, Model
-from llm_hosting.deployment_file import DeploymentError, parse
-from llm_hosting.deployment_paths import UnknownDeploymentError, find
+from llm_hosting.deployment.file import DeploymentError, parse
+from llm_hosting.deployment.lock_file import locked
+from llm_hosting.deployment.model import Deployment, Model
+from llm_hosting.deployment.paths import UnknownDeploymentError, find
 from llm_hosting.file_errors import why
-from llm_hosting.locked_deployment import locked
 from slipway.aws_errors import sentence
 from slipway.staging.hub_errors import HubError
 from slipway.staging.hub_repository import HubRepository

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from llm_hosting.catalog.models import model_shape
-from llm_hosting.deployment import Deployment
-from llm_hosting.deployment_file import parse
-from llm_hosting.deployment_paths import UnknownDeploymentError, find
-from llm_hosting.locked_deployment import locked
-from llm_hosting.model_lock import ModelLock, lock_of
+from llm_hosting.deployment.file import parse
+from llm_hosting.deployment.lock import ModelLock, lock_of
+from llm_hosting.deployment.lock_file import locked
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.paths import UnknownDeploymentError, find
 from llm_hosting.resolution import resolve
 from slipway.unwritten_file import is_model_id, of_model, on_types
 

@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from llm_hosting.catalog.models import model_shape
-from llm_hosting.deployment import Model
-from llm_hosting.deployment_file import NAME_LENGTH, DeploymentError, parse
-from llm_hosting.deployment_paths import stack_name
-from llm_hosting.locked_deployment import locked
-from llm_hosting.model_lock import ModelLock
+from llm_hosting.deployment.file import NAME_LENGTH, DeploymentError, parse
+from llm_hosting.deployment.lock import ModelLock
+from llm_hosting.deployment.lock_file import locked
+from llm_hosting.deployment.model import Model
+from llm_hosting.deployment.paths import stack_name
 
 
 def is_model_id(name: str, folder: Path) -> bool:

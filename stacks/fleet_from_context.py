@@ -7,8 +7,8 @@ import aws_cdk as cdk
 
 from llm_hosting import FLEET_PREFIX
 from llm_hosting.archive import ArchiveError
-from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import UnknownDeploymentError
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.paths import UnknownDeploymentError
 from llm_hosting.fleets.file import find_fleet, load_fleet
 from llm_hosting.fleets.rules import judged
 from llm_hosting.portable.index_file import InlineCodeError

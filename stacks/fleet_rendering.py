@@ -2,7 +2,7 @@
 
 from constructs import Construct
 
-from llm_hosting.fleet import Fleet
+from llm_hosting.fleets.fleet import Fleet
 from llm_hosting.fleets.stack_sets import RenderedFleet, told_values
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources

@@ -10,7 +10,7 @@ from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
 from llm_hosting import DESCRIPTION_PREFIX
-from llm_hosting.fleet import Fleet, Group
+from llm_hosting.fleets.fleet import Fleet, Group
 from llm_hosting.fleets.stack_sets import RenderedFleet, StackSet
 
 _IDS = {"account-settings": "AccountSettings", "canary": "Canary", "service": "Service"}

@@ -8,10 +8,10 @@ import aws_cdk as cdk
 
 from llm_hosting import ACCOUNT_SETTINGS, STAGING_PREFIX
 from llm_hosting.archive import handler_folders
-from llm_hosting.deployment import Deployment
-from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import UnknownDeploymentError, find, stack_name
-from llm_hosting.finding import Finding
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.finding import Finding
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe

@@ -9,8 +9,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
-from llm_hosting.deployment import Deployment
-from llm_hosting.deployment_paths import base_of
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.paths import base_of
 from llm_hosting.staging_project import StagingProject
 
 

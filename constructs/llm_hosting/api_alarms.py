@@ -8,7 +8,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from .alarm_group import AlarmGroup
-from .deployment import Alarms
+from .deployment.model import Alarms
 
 _MINUTE = Duration.minutes(1)
 

@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from .deployment import Api, NamedKey, limits_of_keys
+from .deployment.model import Api, NamedKey, limits_of_keys
 from .handler_function import HandlerFunction, Handlers
 
 KEY_TAG = "slipway:key"  # holds a key's name, on its usage plan and on its values

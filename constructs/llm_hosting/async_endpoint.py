@@ -9,7 +9,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from .deployment import Alarms, Hosting
+from .deployment.model import Alarms, Hosting
 from .endpoint_alarms import AlarmSpec
 from .hosted_model import HostedModel
 from .job_store import JobStore

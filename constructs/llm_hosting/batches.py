@@ -9,7 +9,7 @@ from constructs import Construct
 
 from .acknowledgement import acknowledge
 from .alarm_group import AlarmGroup
-from .deployment import Alarms
+from .deployment.model import Alarms
 from .every_minute import NEXT_CALL, EveryMinute
 from .hosting_modes import HostingMode
 from .inference_api import HttpMethod, InferenceApi

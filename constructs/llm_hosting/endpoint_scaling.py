@@ -5,7 +5,7 @@ from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from .deployment import Hosting
+from .deployment.model import Hosting
 
 Policy = autoscaling.CfnScalingPolicy
 Query = Policy.TargetTrackingMetricDataQueryProperty

@@ -9,7 +9,7 @@ from constructs import Construct
 
 from .acknowledgement import acknowledge
 from .container_image import ContainerImage
-from .deployment import Deployment
+from .deployment.model import Deployment
 from .log_group import LogGroup
 from .model_archive import ModelArchive
 from .staged_weights import reading_weights

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import aws_cdk as cdk
 
 from .catalog.engines import engine
-from .deployment import Deployment
+from .deployment.model import Deployment
 from .job_store import JobStore
 from .resolution import Resolution
 

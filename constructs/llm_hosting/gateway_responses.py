@@ -6,7 +6,7 @@ The statuses and texts of the functions are in lambda_src/inference_api/errors.p
 import json
 from dataclasses import dataclass
 
-from .deployment import Api
+from .deployment.model import Api
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from constructs import Construct
 
 from . import DEPLOYMENT_TAG
 from .acknowledgement import acknowledge
-from .deployment import Api, Logs
+from .deployment.model import Api, Logs
 from .log_group import LogGroup
 
 _ARCHITECTURES = {"arm64": lambda_.Architecture.ARM_64, "x86_64": lambda_.Architecture.X86_64}

@@ -11,15 +11,15 @@ from constructs import Construct
 
 from . import DEPLOYMENT_TAG
 from .container_image import ContainerImage
-from .deployment import Hosting, InstanceCount, Logs, Model
+from .deployment.model import Hosting, InstanceCount, Logs, Model
 from .endpoint_alarms import AlarmSpec, EndpointAlarms
 from .endpoint_scaling import EndpointScaling
 from .execution_role import ExecutionRole
 from .log_group import LogGroup
 from .model_archive import ModelArchive
 from .resolution import Resolution
+from .resolution.variant_weight import variant_weight
 from .unique_name import unique_name
-from .variant_weight import variant_weight
 
 VARIANT_NAME = "AllTraffic"  # guardrails need the same variant name in the old and the new configuration
 _PROVISION_TIMEOUT_IN_SECONDS = 1800  # for an update, where the deployment names none

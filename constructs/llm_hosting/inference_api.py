@@ -13,7 +13,7 @@ from constructs import Construct
 
 from .acknowledgement import acknowledge
 from .api_keys import ApiKeys
-from .deployment import Api, Logs
+from .deployment.model import Api, Logs
 from .gateway_responses import UNKNOWN_ROUTE, GatewayResponse, gateway_responses
 from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
 from .log_group import LogGroup

@@ -5,7 +5,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from .alarm_group import AlarmGroup
-from .deployment import Alarms, Jobs
+from .deployment.model import Alarms, Jobs
 
 _FIVE_MINUTES = Duration.minutes(5)
 

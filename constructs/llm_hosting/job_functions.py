@@ -4,7 +4,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from .batches import Batches
-from .deployment import Alarms, Jobs
+from .deployment.model import Alarms, Jobs
 from .every_minute import EveryMinute
 from .handler_function import Handlers
 from .hosting_modes import HostingMode

@@ -10,7 +10,7 @@ from constructs import Construct
 
 from . import DEPLOYMENT_TAG
 from .acknowledgement import acknowledge
-from .deployment import Jobs
+from .deployment.model import Jobs
 from .key_usage import KeyUsage
 
 Folder = Literal["input", "output", "failure", "file", "batch"]

@@ -4,7 +4,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from .deployment import Logs
+from .deployment.model import Logs
 
 
 class LogGroup(logs.LogGroup):

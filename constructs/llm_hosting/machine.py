@@ -11,7 +11,7 @@ from constructs import Construct
 
 from . import DEPLOYMENT_TAG, MACHINE_TAG
 from .acknowledgement import acknowledge
-from .deployment import Deployment
+from .deployment.model import Deployment
 from .machine_network import MachineNetwork
 from .resolution import Resolution
 from .user_data import user_data

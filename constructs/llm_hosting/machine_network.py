@@ -4,7 +4,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from .acknowledgement import acknowledge
-from .deployment import Vpc
+from .deployment.model import Vpc
 
 _NO_FLOW_LOG = (
     "Its machines take no connection, and open those to AWS, the Hub and package indexes only; the functions log each "

@@ -6,7 +6,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from .deployment import Alarms
+from .deployment.model import Alarms
 from .endpoint_alarms import AlarmSpec
 from .hosted_model import HostedModel
 from .resolution import Resolution

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from llm_hosting.deployment import Deployment
-from llm_hosting.finding import LEVELS, Finding
+from llm_hosting.deployment.finding import LEVELS, Finding
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report
 from slipway.account.account import NOT_ASKED, Account, is_used
 from slipway.account.bootstrap import bootstrap_version

@@ -7,8 +7,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from llm_hosting.deployment import Deployment
-from llm_hosting.finding import Finding, Level
+from llm_hosting.deployment.finding import Finding, Level
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
 from slipway.account.machine_quota import machine_quota

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from botocore.exceptions import ClientError
 
-from llm_hosting.deployment import Deployment
-from llm_hosting.finding import Finding
+from llm_hosting.deployment.finding import Finding
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 
 from botocore.exceptions import ClientError
 
-from llm_hosting.deployment import Deployment
-from llm_hosting.finding import Finding
-from llm_hosting.model_lock import ModelLock
+from llm_hosting.deployment.finding import Finding
+from llm_hosting.deployment.lock import ModelLock
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
 from slipway.locking.file_summary import differences

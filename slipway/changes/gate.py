@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from llm_hosting import yaml_file
-from llm_hosting.preflight.nearest import nearest
+from llm_hosting.deployment import yaml_file
+from llm_hosting.deployment.nearest import nearest
 from slipway.changes.change import KINDS, Change
 
 _KEYS = ("resource", "kind", "reason")

@@ -5,8 +5,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from llm_hosting.finding import Finding
-from llm_hosting.fleet import Fleet
+from llm_hosting.deployment.finding import Finding
+from llm_hosting.fleets.fleet import Fleet
 from slipway.aws_errors import sentence
 
 _DEFAULT = "AWSCloudFormationStackSetAdministrationRole"

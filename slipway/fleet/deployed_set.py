@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from llm_hosting.fleet import Fleet, Group
+from llm_hosting.fleets.fleet import Fleet, Group
 from llm_hosting.fleets.stack_sets import version_of
 from slipway.changes.template_file import parse_template
 

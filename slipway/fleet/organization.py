@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from llm_hosting.fleet import Group
+from llm_hosting.fleets.fleet import Group
 from slipway.aws_errors import sentence
 
 

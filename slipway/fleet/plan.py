@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from llm_hosting import FLEET_PREFIX
-from llm_hosting.finding import Finding
+from llm_hosting.deployment.finding import Finding
 from llm_hosting.fleets.stack_sets import RenderedFleet
 from slipway.aws_clients import Clients
 from slipway.changes.gate import Acknowledgement, judge

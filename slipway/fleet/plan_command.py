@@ -8,10 +8,10 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.archive import ArchiveError
-from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import UnknownDeploymentError
-from llm_hosting.fleet import Fleet
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.paths import UnknownDeploymentError
 from llm_hosting.fleets.file import find_fleet, load_fleet
+from llm_hosting.fleets.fleet import Fleet
 from llm_hosting.fleets.rules import judged
 from llm_hosting.fleets.stack_sets import RenderedFleet
 from llm_hosting.portable.index_file import InlineCodeError

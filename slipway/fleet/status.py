@@ -10,10 +10,10 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting import FLEET_PREFIX
-from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import UnknownDeploymentError
-from llm_hosting.fleet import Fleet
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.paths import UnknownDeploymentError
 from llm_hosting.fleets.file import find_fleet, parse_fleet
+from llm_hosting.fleets.fleet import Fleet
 from slipway.aws_clients import Clients, clients_in
 from slipway.aws_errors import sentence
 from slipway.changes.template_file import TemplateError

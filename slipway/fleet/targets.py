@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from llm_hosting.fleet import Group
+from llm_hosting.fleets.fleet import Group
 from llm_hosting.fleets.stack_sets import RenderedFleet, StackSet
-from llm_hosting.preflight.estimates import start_in_seconds
+from llm_hosting.resolution.estimates import start_in_seconds
 from slipway.changes import Change, classify
 from slipway.fleet.deployed_set import DeployedSet, Place
 from slipway.fleet.organization import Organization

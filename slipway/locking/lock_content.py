@@ -10,9 +10,9 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from llm_hosting.deployment import Deployment, Model
+from llm_hosting.deployment.lock import HUB, VERSION, LockError, lock_of
+from llm_hosting.deployment.model import Deployment, Model
 from llm_hosting.file_errors import why
-from llm_hosting.model_lock import HUB, VERSION, LockError, lock_of
 from llm_hosting.resolution.formats import BYTES_PER_PARAMETER
 from slipway.aws_errors import sentence
 from slipway.locking.file_summary import summary

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from llm_hosting.deployment import Deployment
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report
 
 

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from llm_hosting.catalog.instances import types_for
-from llm_hosting.deployment import Deployment, Hosting
-from llm_hosting.finding import Finding
+from llm_hosting.deployment.finding import Finding
+from llm_hosting.deployment.model import Deployment, Hosting
 from llm_hosting.preflight.report import NOT_CHECKED, Figures, Report
 from slipway.report.check_result import CheckResult
 from slipway.report.memory_bar import legend, memory_bar

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from llm_hosting.finding import Finding
+from llm_hosting.deployment.finding import Finding
 from llm_hosting.preflight.alternatives import Alternative
 from llm_hosting.preflight.suitable_type import OTHER_MACHINES
 from llm_hosting.resolution import Resolution

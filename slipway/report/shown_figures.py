@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from llm_hosting.catalog.instances import types_for
-from llm_hosting.deployment import Deployment
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Figures, Report
 
 

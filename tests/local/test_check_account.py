@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from llm_hosting.catalog.engines import engine
-from llm_hosting.finding import Finding
+from llm_hosting.deployment.finding import Finding
 from llm_hosting.preflight.report import Report
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT, Credentials, LocalCloud

@@ -9,7 +9,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from llm_hosting.fleet import AutoDeployment, Fleet
+from llm_hosting.fleets.fleet import AutoDeployment, Fleet
 from llm_hosting.fleets.stack_sets import RenderedFleet
 from llm_hosting.sources import Sources
 from local_cloud.api_client import ApiClient, connect

@@ -20,7 +20,7 @@ import pytest
 import requests
 
 from llm_hosting.archive import handler_folders
-from llm_hosting.deployment import Hosting
+from llm_hosting.deployment.model import Hosting
 from llm_hosting.preflight.validation import load
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT, LocalCloud, LocalCloudError, free_port

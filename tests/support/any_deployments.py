@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from llm_hosting.catalog.engines import ENGINES, EngineVersion, engine
 from llm_hosting.catalog.instances import ec2_instances, instances
 from llm_hosting.catalog.models import model_shapes
-from llm_hosting.deployment import Deployment, Hosting, Model
+from llm_hosting.deployment.model import Deployment, Hosting, Model
 from llm_hosting.resolution.variables import VARIABLE_ALIASES
 from support.deployments import ASYNC, KEY, OWN_REGISTRY, SECRET
 

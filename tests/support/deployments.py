@@ -5,9 +5,9 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from llm_hosting.catalog.models import ModelShape
-from llm_hosting.deployment import Deployment
-from llm_hosting.finding import Finding
-from llm_hosting.model_lock import HUB, VERSION, ModelLock, read_lock
+from llm_hosting.deployment.finding import Finding
+from llm_hosting.deployment.lock import HUB, VERSION, ModelLock, read_lock
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import Resolution, resolve
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from llm_hosting.fleet import Fleet
+from llm_hosting.fleets.fleet import Fleet
 from llm_hosting.fleets.stack_sets import RenderedFleet
 from llm_hosting.portable.template import PortableTemplate
 from support.deployments import Changes, resolved

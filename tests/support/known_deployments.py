@@ -1,6 +1,6 @@
 """The deployments that tests run over."""
 
-from llm_hosting.deployment_paths import find, names, stack_name
+from llm_hosting.deployment.paths import find, names, stack_name
 from local_cloud.assembly import ROOT
 
 DEPLOYMENTS = ROOT / "deployments"

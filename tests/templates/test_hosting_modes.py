@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from llm_hosting.deployment import Hosting
+from llm_hosting.deployment.model import Hosting
 from llm_hosting.hosting_modes import HOSTING_MODES
 from local_cloud.assembly import ROOT
 
@@ -15,7 +15,7 @@ MODES = set(get_args(Hosting.model_fields["mode"].annotation))
 FOLDERS = ("constructs", "stacks", "lambda_src", "local_cloud", "playground", "slipway")
 # With what each of them makes of the mode.
 PLACES = {
-    "constructs/llm_hosting/deployment.py": "properties of `Hosting`, for all that reads a deployment",
+    "constructs/llm_hosting/deployment/model.py": "properties of `Hosting`, for all that reads a deployment",
     "stacks/inference_stack.py": "the construct, of the table in hosting_modes.py",
     "lambda_src/inference_api/settings.py": "properties of `Settings`, for all functions",
     "playground/serve.py": "whether streams are shown; the page's function shares no code",

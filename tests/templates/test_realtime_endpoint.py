@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import assertions
 
 from llm_hosting.container_image import ContainerImage
-from llm_hosting.deployment import Logs
+from llm_hosting.deployment.model import Logs
 from llm_hosting.execution_role import ExecutionRole
 from llm_hosting.log_group import LogGroup
 from support.deployments import deployment

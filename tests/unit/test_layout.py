@@ -13,7 +13,12 @@ from local_cloud.assembly import ROOT
 from slipway.reference import files
 
 # Allowed imports by layer: the longest matching prefix counts, and a layer may import itself.
-DECLARATIONS = {"llm_hosting.catalog", "llm_hosting.deployment", "llm_hosting.finding", "llm_hosting.model_lock"}
+DECLARATIONS = {
+    "llm_hosting.catalog",
+    "llm_hosting.deployment.model",
+    "llm_hosting.deployment.finding",
+    "llm_hosting.deployment.lock",
+}
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
 OF_FILES = {
     f"llm_hosting.{part}"
@@ -31,52 +36,66 @@ OF_FILES = {
 RESOLVED = {"llm_hosting.resolution"}
 ALLOWED: dict[str, set[str]] = {
     "llm_hosting.catalog": set(),
-    "llm_hosting.model_lock": {"llm_hosting.catalog"},
-    "llm_hosting.deployment": {"llm_hosting.model_lock"},
+    "llm_hosting.deployment.lock": {"llm_hosting.catalog"},
+    "llm_hosting.deployment.model": {"llm_hosting.deployment.lock"},
     "llm_hosting.file_errors": set(),
-    "llm_hosting.finding": set(),
-    "llm_hosting.look_alikes": set(),
-    "llm_hosting.yaml_file": {"llm_hosting.file_errors", "llm_hosting.finding", "llm_hosting.look_alikes"},
-    "llm_hosting.setting_problems": {"llm_hosting.finding"},
-    "llm_hosting.overlay": {
-        *("llm_hosting.deployment", "llm_hosting.deployment_paths", "llm_hosting.finding", "llm_hosting.yaml_file")
+    "llm_hosting.deployment.finding": set(),
+    "llm_hosting.deployment.look_alikes": set(),
+    "llm_hosting.deployment.yaml_file": {
+        "llm_hosting.file_errors",
+        "llm_hosting.deployment.finding",
+        "llm_hosting.deployment.look_alikes",
     },
-    "llm_hosting.deployment_file": {
-        *("llm_hosting.deployment", "llm_hosting.deployment_paths", "llm_hosting.finding"),
-        *("llm_hosting.overlay", "llm_hosting.setting_problems", "llm_hosting.yaml_file"),
+    "llm_hosting.deployment.problems": {"llm_hosting.deployment.finding"},
+    "llm_hosting.deployment.overlay": {
+        *(
+            "llm_hosting.deployment.model",
+            "llm_hosting.deployment.paths",
+            "llm_hosting.deployment.finding",
+            "llm_hosting.deployment.yaml_file",
+        )
     },
-    "llm_hosting.fleet": {"llm_hosting.deployment"},
+    "llm_hosting.deployment.file": {
+        *("llm_hosting.deployment.model", "llm_hosting.deployment.paths", "llm_hosting.deployment.finding"),
+        *("llm_hosting.deployment.overlay", "llm_hosting.deployment.problems", "llm_hosting.deployment.yaml_file"),
+    },
+    "llm_hosting.fleets.fleet": {"llm_hosting.deployment.model"},
     "llm_hosting.fleets": {
         *DECLARATIONS,
         *RESOLVED,
-        *("llm_hosting", "llm_hosting.archive", "llm_hosting.deployment_file", "llm_hosting.deployment_paths"),
-        *("llm_hosting.fleet", "llm_hosting.portable", "llm_hosting.preflight", "llm_hosting.setting_problems"),
-        "llm_hosting.yaml_file",
+        *("llm_hosting", "llm_hosting.archive", "llm_hosting.deployment.file", "llm_hosting.deployment.paths"),
+        *(
+            "llm_hosting.fleets.fleet",
+            "llm_hosting.portable",
+            "llm_hosting.preflight",
+            "llm_hosting.deployment.problems",
+        ),
+        "llm_hosting.deployment.yaml_file",
     },
-    "llm_hosting.deployment_paths": set(),
-    "llm_hosting.locked_deployment": {*DECLARATIONS, "llm_hosting.deployment_paths", "llm_hosting.file_errors"},
+    "llm_hosting.deployment.paths": set(),
+    "llm_hosting.deployment.lock_file": {*DECLARATIONS, "llm_hosting.deployment.paths", "llm_hosting.file_errors"},
     "llm_hosting.archive": set(),
     "llm_hosting.resolution": DECLARATIONS,
     "llm_hosting.preflight": {
         *(*DECLARATIONS, *RESOLVED),
-        *("llm_hosting.deployment_file", "llm_hosting.deployment_paths", "llm_hosting.locked_deployment"),
-        "llm_hosting.overlay",
+        *("llm_hosting.deployment.file", "llm_hosting.deployment.paths", "llm_hosting.deployment.lock_file"),
+        "llm_hosting.deployment.overlay",
     },
     "llm_hosting.portable": {
         *(*DECLARATIONS, *RESOLVED),
-        *("llm_hosting.archive", "llm_hosting.preflight", "llm_hosting.variant_weight"),
+        *("llm_hosting.archive", "llm_hosting.preflight", "llm_hosting.resolution.variant_weight"),
     },
-    "llm_hosting.variant_weight": {"llm_hosting.deployment"},
+    "llm_hosting.resolution.variant_weight": {"llm_hosting.deployment.model"},
     "llm_hosting": {  # the constructs
         *(*DECLARATIONS, *CDK, *RESOLVED),
-        *("llm_hosting.archive", "llm_hosting.variant_weight"),
+        *("llm_hosting.archive", "llm_hosting.resolution.variant_weight"),
     },
     "stacks": {
         *DECLARATIONS,
         *CDK,
         *RESOLVED,
         *OF_FILES,
-        *("llm_hosting", "llm_hosting.fleet", "llm_hosting.fleets", "llm_hosting.portable"),
+        *("llm_hosting", "llm_hosting.fleets.fleet", "llm_hosting.fleets", "llm_hosting.portable"),
     },
     "inference_api": {"botocore"},
     "inference_api.handlers": {"botocore", "inference_api"},
@@ -86,7 +105,7 @@ ALLOWED: dict[str, set[str]] = {
         *RESOLVED,
         *OF_FILES,
         *("boto3", "botocore", "llm_hosting", "llm_hosting.portable", "local_cloud", "playground"),
-        *("llm_hosting.fleet", "llm_hosting.fleets"),
+        *("llm_hosting.fleets.fleet", "llm_hosting.fleets"),
         *(*CDK, "stacks"),  # of `render`, which synthesizes
     },
     "playground": set(),
@@ -145,15 +164,15 @@ def test_imports_run_one_way(module: str) -> None:
     [
         ("llm_hosting.catalog.engines", "from ..preflight.validation import validate"),
         ("llm_hosting.catalog.engines", "from ..deployment import Deployment"),
-        ("llm_hosting.deployment", "from . import realtime_endpoint"),
-        ("llm_hosting.deployment", "import aws_cdk as cdk"),
+        ("llm_hosting.deployment.model", "from . import realtime_endpoint"),
+        ("llm_hosting.deployment.model", "import aws_cdk as cdk"),
         ("llm_hosting.resolution.container", "from ..deployment_file import parse"),
         ("llm_hosting.preflight.validation", "from ..inference_api import InferenceApi"),
         ("llm_hosting.preflight", "from ..inference_api import InferenceApi"),
         ("llm_hosting.inference_api", "from .preflight.validation import load"),
         ("inference_api.http", "from inference_api.handlers import generate"),
         ("inference_api.handlers.generate", "import boto3"),
-        ("local_cloud.deploy", "from llm_hosting.deployment import Deployment"),
+        ("local_cloud.deploy", "from llm_hosting.deployment.model import Deployment"),
     ],
 )
 def test_an_import_the_other_way_is_found(module: str, planted: str) -> None:

@@ -12,7 +12,7 @@ from tools.benchmarks.pairs import ROOT, Row, alternate, cpu_seconds, environmen
 
 sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
 
-from llm_hosting.deployment import Deployment
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.resolution import resolve
 from llm_hosting.resolution.memory import GB
 

@@ -7,14 +7,14 @@ from pydantic import ValidationError
 
 from .. import ACCOUNT_SETTINGS, FLEET_PREFIX, STAGING_PREFIX
 from ..archive import handler_folders
-from ..deployment_file import DeploymentError
-from ..deployment_paths import UnknownDeploymentError, find, stack_name
-from ..finding import Finding
-from ..fleet import Fleet
+from ..deployment.file import DeploymentError
+from ..deployment.finding import Finding
+from ..deployment.paths import UnknownDeploymentError, find, stack_name
+from ..deployment.problems import SettingProblems, errors_of
+from ..deployment.yaml_file import read
 from ..preflight.validation import load
 from ..resolution import Resolution
-from ..setting_problems import SettingProblems, errors_of
-from ..yaml_file import read
+from .fleet import Fleet
 
 _NAME, _LENGTH = re.compile(r"[a-z](-?[a-z0-9])*"), 50  # StackSet-<name>-account-settings-<36> is a stack's name
 

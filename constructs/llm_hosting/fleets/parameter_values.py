@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..preflight.nearest import nearest
+from ..deployment.nearest import nearest
 
 
 def problems_of(name: str, value: str, declared: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -5,11 +5,11 @@ from itertools import combinations
 from pathlib import Path
 
 from ..catalog.instances import types_for
-from ..deployment_file import DeploymentError
-from ..finding import LEVELS, Finding, Level
-from ..fleet import Group
-from ..preflight.nearest import nearest
+from ..deployment.file import DeploymentError
+from ..deployment.finding import LEVELS, Finding, Level
+from ..deployment.nearest import nearest
 from ..preflight.rule import Rule
+from .fleet import Group
 from .offers import is_missing, known_regions, partition
 from .parameter_values import broken_rules, problems_of
 from .stack_sets import ENDPOINT_SWITCH, RenderedFleet

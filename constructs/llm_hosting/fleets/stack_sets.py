@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from ..fleet import Fleet, Group, Rollout
 from ..portable.template import PortableTemplate
 from ..resolution import Resolution
+from .fleet import Fleet, Group, Rollout
 
 ENDPOINT_SWITCH, ACCESS_LOGS_SWITCH = "DeployEndpoint", "ApiAccessLogs"
 _ONE_BY_ONE = Rollout().model_dump(include={"failure_tolerance", "max_concurrent", "concurrency"})

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..deployment import Deployment
+from ..deployment.model import Deployment
 from .conditions import only_if
 from .parameter import Parameter
 from .places import Template, of_type

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..deployment import Deployment
+from ..deployment.model import Deployment
 from ..resolution import Resolution
-from ..variant_weight import awake_weight, variant_weight
+from ..resolution.variant_weight import awake_weight, variant_weight
 from . import own_image
 from .conditions import ENDPOINT, bind, only_if
 from .instance_types import exchangeable_types

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..catalog.instances import types_for
-from ..deployment import Deployment
+from ..deployment.model import Deployment
 from ..preflight.validation import validate
 from ..resolution import Resolution, resolve
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from ..deployment import Deployment, Jobs, LogRetentionInDays
+from ..deployment.model import Deployment, Jobs, LogRetentionInDays
 from .conditions import only_if
 from .parameter import Parameter
 from .places import Template, at, in_texts, of_type, walk

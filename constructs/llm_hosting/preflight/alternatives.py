@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from ..catalog.instances import Instance, types_for
-from ..deployment import Deployment
-from ..finding import Finding
+from ..deployment.finding import Finding
+from ..deployment.model import Deployment
 from ..resolution import moved, resolve
-from .estimates import Rate, token_rate
+from ..resolution.estimates import Rate, token_rate
 from .report import Figures, figures_of
 from .suitable_type import NO_SECRET_YET, by_price
 from .validation import validate_type

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Iterator
 
-from ..deployment import limits_of_keys
-from ..finding import Finding
+from ..deployment.finding import Finding
+from ..deployment.model import limits_of_keys
 from ..resolution import Resolution
 from .rule import error, note, warning
 

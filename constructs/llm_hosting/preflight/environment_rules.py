@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from ..catalog.engines import EngineVersion
-from ..finding import Finding
+from ..deployment.finding import Finding
 from ..resolution import Resolution
 from ..resolution.variables import VARIABLE_ALIASES, is_read
 from .rule import error, warning

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..catalog.instances import AMPERE, BLACKWELL, HOPPER, MAXWELL, TURING, VOLTA, Instance, instances
 from ..catalog.versions import is_before
-from ..finding import Finding
+from ..deployment.finding import Finding
 from ..resolution import Container, Placement, Resolution, moved
 from ..resolution.parallelism import parallel_devices
 from .rule import error, note, warning

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from ..catalog.instances import types_for
-from ..finding import Finding
+from ..deployment.finding import Finding
+from ..deployment.nearest import nearest
 from ..resolution import Resolution
 from ..resolution.parallelism import heads_divide
-from .nearest import nearest
 from .rule import error
 from .suitable_type import SUCH_AS
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ..catalog.versions import is_before
-from ..finding import Finding
+from ..deployment.finding import Finding
 from ..resolution import Container, Resolution
 from ..resolution.memory import GB, in_gb
 from .rule import error, warning

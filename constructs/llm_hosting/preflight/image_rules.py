@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from ..catalog.engines import engine, find_image, image_tags
 from ..catalog.regions import container_accounts
-from ..finding import Finding
+from ..deployment.finding import Finding
+from ..deployment.nearest import nearest
 from ..resolution import Resolution
-from .nearest import nearest
 from .rule import error, note, warning
 from .suitable_type import SUCH_AS
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ..finding import Finding
+from ..deployment.finding import Finding
 from ..resolution import Placement, Resolution
 from ..resolution.memory import GB, UTILIZATIONS, has_windows, in_gb, type_in_memory, weights_in_files
 from ..resolution.parallelism import heads_divide

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..catalog.model_names import nearest_known, probably_meant
 from ..catalog.versions import is_before
-from ..finding import Finding
+from ..deployment.finding import Finding
 from ..resolution import Container, Resolution
 from ..resolution.memory import GB, weights_in_files
 from ..resolution.variables import VARIABLE_ALIASES

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..catalog.instances import ADA, AMPERE, BLACKWELL, HOPPER, TURING
 from ..catalog.versions import is_before
-from ..finding import Finding
+from ..deployment.finding import Finding
 from ..resolution import Container, Placement, Resolution
 from .rule import error, warning
 from .suitable_type import SUCH_AS

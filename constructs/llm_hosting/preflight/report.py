@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..catalog.instances import machine_prices
-from ..finding import LEVELS, Finding
-from ..overlay import SetOverBase
+from ..deployment.finding import LEVELS, Finding
+from ..deployment.overlay import SetOverBase
 from ..resolution import Placement, Resolution
+from ..resolution.estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
 from ..resolution.memory import GB, weights_in_files
-from .estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
 from .model_rules import model_is_known
 from .rule import RULES
 from .suitable_type import NO_SECRET_YET, suitable_type

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ..catalog.engines import engine
-from ..deployment import REALTIME_TIMEOUT_IN_SECONDS, Deployment
-from ..finding import Finding
+from ..deployment.finding import Finding
+from ..deployment.model import REALTIME_TIMEOUT_IN_SECONDS, Deployment
 from ..resolution import Resolution
 from .rule import error, warning
 

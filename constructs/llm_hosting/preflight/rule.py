@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from ..finding import Finding, Level
+from ..deployment.finding import Finding, Level
 from ..resolution import Resolution
 
 Judged = TypeVar("Judged")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ..catalog.instances import KINDS, Instance, types_for
 from ..catalog.versions import is_before
-from ..finding import Finding
+from ..deployment.finding import Finding
 from ..resolution import Placement, Resolution, moved
 from ..resolution.memory import GB, weights_in_files
 from .rule import RULES, Rule

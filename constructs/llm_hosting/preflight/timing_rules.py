@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..deployment import REALTIME_TIMEOUT_IN_SECONDS
-from ..finding import Finding
+from ..deployment.finding import Finding
+from ..deployment.model import REALTIME_TIMEOUT_IN_SECONDS
 from ..resolution import Placement, Resolution
-from .estimates import (
+from ..resolution.estimates import (
     Estimate,
     answer_time_in_seconds,
     download_in_seconds,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ..catalog.versions import is_before
-from ..finding import Finding
+from ..deployment.finding import Finding
 from ..resolution import Container, Resolution
 from .rule import error, warning
 

@@ -5,11 +5,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..deployment_file import DeploymentError, overlay_of, parse
-from ..deployment_paths import spoken_name
-from ..finding import Finding
-from ..locked_deployment import locked
-from ..model_lock import ModelLock
+from ..deployment.file import DeploymentError, overlay_of, parse
+from ..deployment.finding import Finding
+from ..deployment.lock import ModelLock
+from ..deployment.lock_file import locked
+from ..deployment.nearest import nearest
+from ..deployment.paths import spoken_name
 from ..resolution import Resolution, resolve
 from . import (  # noqa: F401  (registers the rules)
     api_rules,
@@ -27,7 +28,6 @@ from . import (  # noqa: F401  (registers the rules)
     timing_rules,
     tokenizer_rules,
 )
-from .nearest import nearest
 from .rule import RULES, error, warning
 from .suitable_type import with_type, without_type
 

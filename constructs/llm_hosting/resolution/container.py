@@ -9,8 +9,8 @@ from ..catalog.architectures import Architectures, architectures
 from ..catalog.engines import EngineVersion, Platform, engine
 from ..catalog.models import ModelShape, model_shape
 from ..catalog.versions import is_before
-from ..deployment import Deployment
-from ..model_lock import ModelLock
+from ..deployment.lock import ModelLock
+from ..deployment.model import Deployment
 from .formats import DTYPES, PACKED_BEFORE, QUANTIZATIONS, normal
 from .image import needs_archive
 from .variables import VARIABLE_ALIASES, WEIGHTS_FOLDER, explicit_value, model_id_of

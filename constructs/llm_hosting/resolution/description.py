@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from ..catalog.instances import Instance
-from ..deployment import Hosting
-from ..finding import Finding
+from ..deployment.finding import Finding
+from ..deployment.model import Hosting
 from .resolution import Resolution
 
 

@@ -4,7 +4,7 @@ import re
 
 from ..catalog.engines import EngineVersion, Machine, engine, find_image
 from ..catalog.instances import Instance
-from ..deployment import Hosting, Serving
+from ..deployment.model import Hosting, Serving
 
 GPU_4_1_FAMILIES = {"g4dn", "g5", "g6", "g6e", "g7", "g7e", "p4d", "p4de", "p5", "p5e", "p5en"}
 # sagemaker-serve 1.27.0's list; g7 and g7e from aws-samples/sagemaker-genai-hosting-examples (2026-08)

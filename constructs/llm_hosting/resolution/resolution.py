@@ -7,7 +7,7 @@ from ..catalog.engines import engine
 from ..catalog.instances import types_for
 from ..catalog.models import model_shape
 from ..catalog.openai_api import openai_api
-from ..deployment import Deployment
+from ..deployment.model import Deployment
 from .container import Container
 from .image import (
     container_image,

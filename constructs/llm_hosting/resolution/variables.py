@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..catalog.engines import EngineVersion, Variable, engine
 from ..catalog.models import model_shape
 from ..catalog.versions import is_before
-from ..deployment import Deployment
+from ..deployment.model import Deployment
 
 WEIGHTS_FOLDER = "/opt/ml/model"  # where SageMaker puts model data
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_hosting.deployment_file import DeploymentError
+from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.fleets.file import load_fleet, parse_fleet
 from llm_hosting.fleets.rules import RULES, judged
 from llm_hosting.fleets.stack_sets import told_values, version_of

@@ -6,7 +6,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from llm_hosting.finding import Finding
+from llm_hosting.deployment.finding import Finding
 from llm_hosting.preflight.report import unreadable
 from slipway.account.account import Account
 from slipway.account.instance_type_offered import instance_type_offered

@@ -6,7 +6,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from llm_hosting.finding import Finding
+from llm_hosting.deployment.finding import Finding
 from llm_hosting.preflight.report import unreadable
 from slipway.account.account import Account, is_used
 from slipway.account.usage_plans import usage_plans

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from inference_api.settings import settings
-from llm_hosting.deployment import Deployment
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.resolution import resolve
 
 MODEL = "Qwen/Qwen3-4B"

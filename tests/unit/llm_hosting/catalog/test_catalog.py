@@ -13,7 +13,7 @@ import llm_hosting.catalog
 from llm_hosting.catalog.engines import ENGINES, Engine, EngineVersion, Machine, engine, find_image
 from llm_hosting.catalog.instances import ec2_instances, instances
 from llm_hosting.catalog.regions import container_accounts, image_regions
-from llm_hosting.deployment import Serving
+from llm_hosting.deployment.model import Serving
 
 CATALOG = Path(next(iter(llm_hosting.catalog.__path__)))
 SETTINGS = {

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from llm_hosting.deployment import Deployment
-from llm_hosting.finding import SCHEMA
-from llm_hosting.model_lock import read_lock
+from llm_hosting.deployment.finding import SCHEMA
+from llm_hosting.deployment.lock import read_lock
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import resolve
 

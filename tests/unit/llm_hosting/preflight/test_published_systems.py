@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from llm_hosting.archive import handler_folders
-from llm_hosting.deployment import Deployment
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.validation import load, validate
 from llm_hosting.resolution import resolve
 from support.known_deployments import SHIPPED_FILES

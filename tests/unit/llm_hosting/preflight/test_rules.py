@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from llm_hosting.finding import LEVELS
+from llm_hosting.deployment.finding import LEVELS
 from llm_hosting.preflight.rule import RULES
 from support.deployments import findings
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 
 from llm_hosting.archive import handler_folders
 from llm_hosting.catalog.instances import instances
-from llm_hosting.deployment import Deployment
-from llm_hosting.deployment_file import DeploymentError
-from llm_hosting.deployment_paths import spoken_name
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.paths import spoken_name
 from llm_hosting.preflight.rule import RULES
 from llm_hosting.preflight.validation import load, validate
 from llm_hosting.resolution import resolve

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm_hosting.deployment import Deployment
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.resolution import Resolution, resolve
 from llm_hosting.resolution.image import needs_archive
 from llm_hosting.resolution.variables import properties_of

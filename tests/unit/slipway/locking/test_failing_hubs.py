@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from llm_hosting.model_lock import HUB
+from llm_hosting.deployment.lock import HUB
 from slipway import check, lock
 from slipway.stage import parsed
 from slipway.staging.hub_errors import HubError

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from llm_hosting.deployment import Deployment
-from llm_hosting.deployment_file import DeploymentError, overlay_of, parse, sets_over_base
-from llm_hosting.deployment_paths import UnknownDeploymentError, find, names, stack_name
+from llm_hosting.deployment.file import DeploymentError, overlay_of, parse, sets_over_base
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.paths import UnknownDeploymentError, find, names, stack_name
 from llm_hosting.preflight.validation import load
 from local_cloud.assembly import ROOT, _digest
 

@@ -8,8 +8,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_hosting.deployment import Deployment
-from llm_hosting.deployment_file import DeploymentError, parse
+from llm_hosting.deployment.file import DeploymentError, parse
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.validation import load
 
 HANDLERS = ("deepspeed",)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_hosting.deployment_file import parse
+from llm_hosting.deployment.file import parse
 
 GOOD = """\
 model:

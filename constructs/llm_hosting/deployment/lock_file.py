@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from .deployment import Deployment
-from .deployment_paths import base_of, spoken_name
-from .file_errors import why
+from ..file_errors import why
 from .finding import Finding
-from .model_lock import LockError, read_lock
+from .lock import LockError, read_lock
+from .model import Deployment
+from .paths import base_of, spoken_name
 
 
 def lock_path(deployment: Path) -> Path:

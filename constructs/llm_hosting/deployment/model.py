@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
 
-from .model_lock import ModelLock
+from .lock import ModelLock
 
 REALTIME_TIMEOUT_IN_SECONDS = 60  # SageMaker's own limit on a call of a real-time endpoint
 # A new account may run 10 functions at once (`doctor` looks): most of them have to be left to callers.

@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from . import ACCOUNT_SETTINGS, FLEET_PREFIX, STAGING_PREFIX
-from .deployment import FREE_TEXTS, Deployment
-from .deployment_paths import base_of, same_stack, stack_name
+from .. import ACCOUNT_SETTINGS, FLEET_PREFIX, STAGING_PREFIX
 from .finding import Finding
+from .model import FREE_TEXTS, Deployment
 from .overlay import EXTENDS, Overlay, SetOverBase, misplaced, read_overlay
-from .setting_problems import Location, SettingProblems, errors_of
+from .paths import base_of, same_stack, stack_name
+from .problems import Location, SettingProblems, errors_of
 from .yaml_file import read
 
 NAME = re.compile(r"[a-z](-?[a-z0-9])*")  # SageMaker lower-cases names in ARNs, and IAM tells cases apart

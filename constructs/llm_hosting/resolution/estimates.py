@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from ..catalog.measurements import measured_answer
-from ..resolution import Container, Placement
-from ..resolution.formats import BYTES_PER_PARAMETER
-from ..resolution.memory import GB, weights_in_files
+from . import Container, Placement
+from .formats import BYTES_PER_PARAMETER
+from .memory import GB, weights_in_files
 
 # Bytes per second. The fastest that published endpoints reached: Mixtral (94 GB) started within 300 s on
 # ml.g5.48xlarge, QwQ-32B (65 GB) on ml.g6.12xlarge; smaller machines share their network. Usual is less: one stream of

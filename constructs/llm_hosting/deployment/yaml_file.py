@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from .file_errors import why
+from ..file_errors import why
 from .finding import Finding
 from .look_alikes import look_alikes
 

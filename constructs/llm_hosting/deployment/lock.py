@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from .catalog.models import ModelShape
+from ..catalog.models import ModelShape
 
 VERSION = 1
 HUB = "Hugging Face Hub"  # where a lock's facts come from, else a prefix in S3, or "folder"

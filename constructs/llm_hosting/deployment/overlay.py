@@ -10,9 +10,9 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from .deployment import FREE_TEXTS, Deployment
-from .deployment_paths import base_of
 from .finding import Finding
+from .model import FREE_TEXTS, Deployment
+from .paths import base_of
 from .yaml_file import read
 
 EXTENDS = "extends"  # the key that names the base

@@ -5,7 +5,7 @@ one that runs. So what an update heeds is part of the configuration: where that 
 gets every request whatever its weight, as long as it is the only one.
 """
 
-from .deployment import Hosting
+from ..deployment.model import Hosting
 
 _FIXED, _SCALED, _SLEEPS = 0, 10_000, 20_000  # more than the longest wait
 

@@ -6,7 +6,7 @@ import os
 import shlex
 from pathlib import Path
 
-_OURS = Path(__file__).parents[2] / "deployments"
+_OURS = Path(__file__).parents[3] / "deployments"
 
 
 class UnknownDeploymentError(Exception):

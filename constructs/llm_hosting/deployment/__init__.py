@@ -1,0 +1,1 @@
+"""A deployment file becomes a typed deployment, or findings that say what to change."""
