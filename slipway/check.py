@@ -16,7 +16,7 @@ from llm_hosting.deployment.finding import Finding
 from llm_hosting.deployment.lock import ModelLock
 from llm_hosting.deployment.paths import UnknownDeploymentError, stack_name
 from llm_hosting.preflight.report import Report, build_report, unreadable
-from llm_hosting.preflight.suitable_type import NO_SECRET_YET
+from llm_hosting.preflight.rules.suitable_type import NO_SECRET_YET
 from llm_hosting.preflight.validation import validate_file
 from slipway.account.account import Account, is_used
 from slipway.report.check_result import CheckResult

@@ -10,7 +10,7 @@ from rich.console import Console
 from llm_hosting.catalog.engines import ENGINES, Engine, engine
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import build_report
-from llm_hosting.preflight.rule import RULES
+from llm_hosting.preflight.rules.rule import RULES
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import resolve
 from slipway.report.check_result import CheckResult

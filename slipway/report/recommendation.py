@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from llm_hosting.deployment.finding import Finding
-from llm_hosting.preflight.alternatives import Alternative
-from llm_hosting.preflight.suitable_type import OTHER_MACHINES
+from llm_hosting.preflight.recommendation import Alternative
+from llm_hosting.preflight.rules.suitable_type import OTHER_MACHINES
 from llm_hosting.resolution import Resolution
 
 

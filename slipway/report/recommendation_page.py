@@ -7,7 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from llm_hosting.preflight.alternatives import REQUESTS_AT_ONCE, Alternative, left_out
+from llm_hosting.preflight.recommendation import REQUESTS_AT_ONCE, Alternative, left_out
 from slipway.report.memory_bar import memory_bar
 from slipway.report.recommendation import Recommendation, Sibling, is_measured
 

@@ -2,7 +2,7 @@
 
 from llm_hosting.preflight import validation  # noqa: F401  (registers the rules)
 from llm_hosting.preflight.report import NOT_CHECKED
-from llm_hosting.preflight.rule import RULES
+from llm_hosting.preflight.rules.rule import RULES
 
 
 def rule_sentences() -> dict[str, str]:

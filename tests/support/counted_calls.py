@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from llm_hosting.deployment.finding import Finding
-from llm_hosting.preflight.rule import RULES, Rule
+from llm_hosting.preflight.rules.rule import RULES, Rule
 from llm_hosting.resolution import Container, Placement, Resolution, resolution
 
 

@@ -1,7 +1,7 @@
 """Memory of an accelerator on several instance types: what weights, engine and KV cache of one model take."""
 
 from llm_hosting.deployment.model import Deployment
-from llm_hosting.preflight.alternatives import Alternative, alternatives
+from llm_hosting.preflight.recommendation import Alternative, alternatives
 from tools.pictures.drawing import Drawing
 
 MODEL, CONTEXT = "Qwen/Qwen3-8B", 8192

@@ -8,7 +8,7 @@ from ..catalog.instances import types_for
 from ..deployment.file import DeploymentError
 from ..deployment.finding import LEVELS, Finding, Level
 from ..deployment.nearest import nearest
-from ..preflight.rule import Rule
+from ..preflight.rules.rule import Rule
 from .fleet import Group
 from .offers import is_missing, known_regions, partition
 from .parameter_values import broken_rules, problems_of

@@ -10,9 +10,9 @@ from ..deployment.overlay import SetOverBase
 from ..resolution import Placement, Resolution
 from ..resolution.estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
 from ..resolution.memory import GB, weights_in_files
-from .model_rules import model_is_known
-from .rule import RULES
-from .suitable_type import NO_SECRET_YET, suitable_type
+from .rules.model import model_is_known
+from .rules.rule import RULES
+from .rules.suitable_type import NO_SECRET_YET, suitable_type
 
 Verdict = Literal["refused", "ready", "not checked", "not asked"]
 

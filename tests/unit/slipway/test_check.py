@@ -12,8 +12,8 @@ import pytest
 
 from llm_hosting.catalog.instances import instances
 from llm_hosting.preflight.report import Figures, Report
-from llm_hosting.preflight.rule import RULES
-from llm_hosting.preflight.suitable_type import by_price
+from llm_hosting.preflight.rules.rule import RULES
+from llm_hosting.preflight.rules.suitable_type import by_price
 from local_cloud.assembly import ROOT
 from slipway.account.account import Account
 from slipway.account.endpoint_quota import service_quota

@@ -14,7 +14,7 @@ from llm_hosting.catalog.models import model_shape
 from llm_hosting.deployment.file import parse
 from llm_hosting.deployment.lock import VERSION, read_lock
 from llm_hosting.deployment.model import Deployment
-from llm_hosting.preflight.alternatives import alternatives
+from llm_hosting.preflight.recommendation import alternatives
 from llm_hosting.preflight.validation import validate, validate_type
 from llm_hosting.resolution import resolve
 from local_cloud.assembly import ROOT

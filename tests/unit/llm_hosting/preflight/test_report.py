@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from llm_hosting.catalog.instances import instances
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report, build_report
-from llm_hosting.preflight.rule import RULES
+from llm_hosting.preflight.rules.rule import RULES
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import resolve
 from llm_hosting.resolution.memory import GB

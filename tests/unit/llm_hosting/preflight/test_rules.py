@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from llm_hosting.deployment.finding import LEVELS
-from llm_hosting.preflight.rule import RULES
+from llm_hosting.preflight.rules.rule import RULES
 from support.deployments import findings
 
 LEVEL = {rule.id: rule.level for rule in RULES}

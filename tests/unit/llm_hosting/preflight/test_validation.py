@@ -13,7 +13,7 @@ from llm_hosting.catalog.instances import instances
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.paths import spoken_name
-from llm_hosting.preflight.rule import RULES
+from llm_hosting.preflight.rules.rule import RULES
 from llm_hosting.preflight.validation import load, validate
 from llm_hosting.resolution import resolve
 from llm_hosting.resolution.description import describe

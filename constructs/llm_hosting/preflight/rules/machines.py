@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterator
 
-from ..deployment.finding import Finding
-from ..deployment.model import Deployment
-from ..resolution import Resolution
-from ..resolution.estimates import boot_in_seconds
+from ...deployment.finding import Finding
+from ...deployment.model import Deployment
+from ...resolution import Resolution
+from ...resolution.estimates import boot_in_seconds
 from .rule import error, warning
 from .suitable_type import SUCH_AS
 

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Iterator
 
-from ..deployment.finding import Finding
-from ..deployment.model import limits_of_keys
-from ..resolution import Resolution
+from ...deployment.finding import Finding
+from ...deployment.model import limits_of_keys
+from ...resolution import Resolution
 from .rule import error, note, warning
 
 # No attempt is started when less than the invocation timeout and five minutes is left; a minute is the least that

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from ..catalog.instances import ADA, AMPERE, BLACKWELL, HOPPER, TURING
-from ..catalog.versions import is_before
-from ..deployment.finding import Finding
-from ..resolution import Container, Placement, Resolution
+from ...catalog.instances import ADA, AMPERE, BLACKWELL, HOPPER, TURING
+from ...catalog.versions import is_before
+from ...deployment.finding import Finding
+from ...resolution import Container, Placement, Resolution
 from .rule import error, warning
 from .suitable_type import SUCH_AS
 

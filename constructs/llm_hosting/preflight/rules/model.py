@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from ..catalog.model_names import nearest_known, probably_meant
-from ..catalog.versions import is_before
-from ..deployment.finding import Finding
-from ..resolution import Container, Resolution
-from ..resolution.memory import GB, weights_in_files
-from ..resolution.variables import VARIABLE_ALIASES
+from ...catalog.model_names import nearest_known, probably_meant
+from ...catalog.versions import is_before
+from ...deployment.finding import Finding
+from ...resolution import Container, Resolution
+from ...resolution.memory import GB, weights_in_files
+from ...resolution.variables import VARIABLE_ALIASES
 from .rule import error, unknown, warning
 
 # Their repositories hold code that transformers does not have.

@@ -4,10 +4,10 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from ..catalog.engines import EngineVersion
-from ..deployment.finding import Finding
-from ..resolution import Resolution
-from ..resolution.variables import VARIABLE_ALIASES, is_read
+from ...catalog.engines import EngineVersion
+from ...deployment.finding import Finding
+from ...resolution import Resolution
+from ...resolution.variables import VARIABLE_ALIASES, is_read
 from .rule import error, warning
 
 _SECRET_NAME = re.compile(r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PAT|API_?KEY|ACCESS_KEY|PRIVATE_KEY)$", re.IGNORECASE)

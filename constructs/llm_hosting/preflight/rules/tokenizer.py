@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from ..catalog.versions import is_before
-from ..deployment.finding import Finding
-from ..resolution import Container, Resolution
+from ...catalog.versions import is_before
+from ...deployment.finding import Finding
+from ...resolution import Container, Resolution
 from .rule import error, warning
 
 _NAMES_TOKENIZER = re.compile(r"(^|_)TOKENIZER(_PATH|_NAME)?$|(^|_)SKIP_TOKENIZER_INIT$")

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from ..catalog.instances import types_for
-from ..deployment.finding import Finding
-from ..deployment.nearest import nearest
-from ..resolution import Resolution
-from ..resolution.parallelism import heads_divide
+from ...catalog.instances import types_for
+from ...deployment.finding import Finding
+from ...deployment.nearest import nearest
+from ...resolution import Resolution
+from ...resolution.parallelism import heads_divide
 from .rule import error
 from .suitable_type import SUCH_AS
 

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from ..catalog.instances import AMPERE, BLACKWELL, HOPPER, MAXWELL, TURING, VOLTA, Instance, instances
-from ..catalog.versions import is_before
-from ..deployment.finding import Finding
-from ..resolution import Container, Placement, Resolution, moved
-from ..resolution.parallelism import parallel_devices
+from ...catalog.instances import AMPERE, BLACKWELL, HOPPER, MAXWELL, TURING, VOLTA, Instance, instances
+from ...catalog.versions import is_before
+from ...deployment.finding import Finding
+from ...resolution import Container, Placement, Resolution, moved
+from ...resolution.parallelism import parallel_devices
 from .rule import error, note, warning
 from .suitable_type import SUCH_AS, is_accepted
 

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ..catalog.instances import KINDS, Instance, types_for
-from ..catalog.versions import is_before
-from ..deployment.finding import Finding
-from ..resolution import Placement, Resolution, moved
-from ..resolution.memory import GB, weights_in_files
+from ...catalog.instances import KINDS, Instance, types_for
+from ...catalog.versions import is_before
+from ...deployment.finding import Finding
+from ...resolution import Placement, Resolution, moved
+from ...resolution.memory import GB, weights_in_files
 from .rule import RULES, Rule
 
 SUCH_AS = "<, such as>"  # in a fix after the kind of type that helps: no rule chooses one for itself

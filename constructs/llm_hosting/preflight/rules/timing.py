@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..deployment.finding import Finding
-from ..deployment.model import REALTIME_TIMEOUT_IN_SECONDS
-from ..resolution import Placement, Resolution
-from ..resolution.estimates import (
+from ...deployment.finding import Finding
+from ...deployment.model import REALTIME_TIMEOUT_IN_SECONDS
+from ...resolution import Placement, Resolution
+from ...resolution.estimates import (
     Estimate,
     answer_time_in_seconds,
     download_in_seconds,

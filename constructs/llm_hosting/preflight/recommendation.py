@@ -8,7 +8,7 @@ from ..deployment.model import Deployment
 from ..resolution import moved, resolve
 from ..resolution.estimates import Rate, token_rate
 from .report import Figures, figures_of
-from .suitable_type import NO_SECRET_YET, by_price
+from .rules.suitable_type import NO_SECRET_YET, by_price
 from .validation import validate_type
 
 _USUAL_BATCH = 256  # of one copy: max_num_seqs of vLLM

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from ..catalog.engines import engine, find_image, image_tags
-from ..catalog.regions import container_accounts
-from ..deployment.finding import Finding
-from ..deployment.nearest import nearest
-from ..resolution import Resolution
+from ...catalog.engines import engine, find_image, image_tags
+from ...catalog.regions import container_accounts
+from ...deployment.finding import Finding
+from ...deployment.nearest import nearest
+from ...resolution import Resolution
 from .rule import error, note, warning
 from .suitable_type import SUCH_AS
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ..catalog.engines import engine
-from ..deployment.finding import Finding
-from ..deployment.model import REALTIME_TIMEOUT_IN_SECONDS, Deployment
-from ..resolution import Resolution
+from ...catalog.engines import engine
+from ...deployment.finding import Finding
+from ...deployment.model import REALTIME_TIMEOUT_IN_SECONDS, Deployment
+from ...resolution import Resolution
 from .rule import error, warning
 
 _MOST_ASYNC_REQUESTS = 1000  # MaxConcurrentInvocationsPerInstance

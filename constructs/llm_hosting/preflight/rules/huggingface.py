@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from ..catalog.versions import is_before
-from ..deployment.finding import Finding
-from ..resolution import Container, Resolution
-from ..resolution.memory import GB, in_gb
+from ...catalog.versions import is_before
+from ...deployment.finding import Finding
+from ...resolution import Container, Resolution
+from ...resolution.memory import GB, in_gb
 from .rule import error, warning
 
 # transformers, pipelines/__init__.py: SUPPORTED_TASKS and TASK_ALIASES of 4.6 to 5.5.

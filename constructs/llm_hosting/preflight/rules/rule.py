@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from ..deployment.finding import Finding, Level
-from ..resolution import Resolution
+from ...deployment.finding import Finding, Level
+from ...resolution import Resolution
 
 Judged = TypeVar("Judged")
 Law = Callable[[Resolution], Iterator[Finding]]

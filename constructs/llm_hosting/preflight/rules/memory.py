@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from ..deployment.finding import Finding
-from ..resolution import Placement, Resolution
-from ..resolution.memory import GB, UTILIZATIONS, has_windows, in_gb, type_in_memory, weights_in_files
-from ..resolution.parallelism import heads_divide
+from ...deployment.finding import Finding
+from ...resolution import Placement, Resolution
+from ...resolution.memory import GB, UTILIZATIONS, has_windows, in_gb, type_in_memory, weights_in_files
+from ...resolution.parallelism import heads_divide
 from .rule import error, warning
 from .suitable_type import CLOSE, SUCH_AS, SYSTEM_IN_GB, lacks_disk, tokens_needed_at_once
 
