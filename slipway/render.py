@@ -13,8 +13,8 @@ from llm_hosting.archive import ArchiveError, handler_folders
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.file_errors import why
-from llm_hosting.portable.code import Code
-from llm_hosting.portable.index_file import InlineCodeError
+from llm_hosting.portable.code.assets import Code
+from llm_hosting.portable.code.index_file import InlineCodeError
 from llm_hosting.portable.template import PortableTemplate
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution

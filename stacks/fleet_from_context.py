@@ -11,7 +11,7 @@ from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.paths import UnknownDeploymentError
 from llm_hosting.fleets.file import find_fleet, load_fleet
 from llm_hosting.fleets.rules import judged
-from llm_hosting.portable.index_file import InlineCodeError
+from llm_hosting.portable.code.index_file import InlineCodeError
 from llm_hosting.sources import Sources
 from stacks.fleet_rendering import render_fleet
 from stacks.fleet_stack import FleetStack

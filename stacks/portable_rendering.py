@@ -8,7 +8,7 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from llm_hosting import ACCOUNT_SETTINGS
-from llm_hosting.portable.code import Code
+from llm_hosting.portable.code.assets import Code
 from llm_hosting.portable.template import PortableTemplate, portable_template, without_bootstrap
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources

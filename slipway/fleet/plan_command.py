@@ -14,7 +14,7 @@ from llm_hosting.fleets.file import find_fleet, load_fleet
 from llm_hosting.fleets.fleet import Fleet
 from llm_hosting.fleets.rules import judged
 from llm_hosting.fleets.stack_sets import RenderedFleet
-from llm_hosting.portable.index_file import InlineCodeError
+from llm_hosting.portable.code.index_file import InlineCodeError
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
 from slipway.aws_clients import clients_in

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from llm_hosting.portable.index_file import BEGINNING, files_below, package_line, text_of
+from llm_hosting.portable.code.index_file import BEGINNING, files_below, package_line, text_of
 from support.template_parts import Template
 
 

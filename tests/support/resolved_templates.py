@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from llm_hosting.portable.places import join
+from llm_hosting.portable.editing.places import join
 
 Template = dict[str, Any]
 _NOTHING = object()

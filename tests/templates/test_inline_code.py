@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from llm_hosting.portable.code import Code, TemplateWithoutAssets, without_assets
+from llm_hosting.portable.code.assets import Code, TemplateWithoutAssets, without_assets
 from local_cloud.assembly import ROOT, Stack
 from support.inline_code import index_of
 from support.known_deployments import SHIPPED, VARIANTS

@@ -2,7 +2,7 @@
 
 import json
 
-from llm_hosting.portable.conditions import ENDPOINT, leave_out_endpoint
+from llm_hosting.portable.editing.conditions import ENDPOINT, leave_out_endpoint
 from support.template_parts import Template, resources
 
 

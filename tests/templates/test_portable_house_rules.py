@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from llm_hosting.catalog.regions import container_accounts
-from llm_hosting.portable.places import of_type, walk
+from llm_hosting.portable.editing.places import of_type, walk
 from llm_hosting.portable.template import (
     MOST_BYTES_IN_BUCKET,
     PortableTemplate,

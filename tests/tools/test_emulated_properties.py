@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import requests
 
-from llm_hosting.portable.code import without_assets
+from llm_hosting.portable.code.assets import without_assets
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port

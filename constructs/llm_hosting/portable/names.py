@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .places import join
+from .editing.places import join
 
 _STACK_NAME = {"Ref": "AWS::StackName"}
 _GUID = {"Fn::Select": [2, {"Fn::Split": ["/", {"Ref": "AWS::StackId"}]}]}

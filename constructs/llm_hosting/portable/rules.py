@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .places import Template
+from .editing.places import Template
 
 
 def region_rule(template: Template) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .places import Template, of_type
+from .editing.places import Template, of_type
 
 _ARTEFACTS = re.compile(r"RoleArtefacts[0-9a-f]{8}")
 

@@ -9,11 +9,11 @@ from typing import Any
 import yaml
 
 from ..resolution import Resolution
-from .code import Code, without_assets
+from .code.assets import Code, without_assets
+from .editing.places import Template
 from .names import with_own_name
-from .own_image import in_region_of_stack
-from .parameters import archive_parameter, parameters_of
-from .places import Template
+from .parameters.own_image import in_region_of_stack
+from .parameters.parameters import archive_parameter, parameters_of
 from .rules import region_rule
 from .salt import salt
 

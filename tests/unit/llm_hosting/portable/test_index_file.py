@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from llm_hosting.portable.index_file import InlineCodeError
+from llm_hosting.portable.code.index_file import InlineCodeError
 from local_cloud.assembly import ROOT
 from support.inline_code import index_file
 

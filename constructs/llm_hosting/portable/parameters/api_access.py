@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..deployment.model import Deployment
-from .conditions import only_if
+from ...deployment.model import Deployment
+from ..editing.conditions import only_if
+from ..editing.places import Template, of_type
 from .parameter import Parameter
-from .places import Template, of_type
 
 _PRINCIPALS, _ORGANIZATION = "PrincipalsAreAllowed", "OrganizationIsAllowed"
 _PRINCIPAL = "([0-9]{12}|arn:[a-z-]+:(iam|sts)::[0-9]{12}:[A-Za-z0-9_+=.@/-]+)"

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from ..editing.places import Template, with_text
 from .parameter import Parameter
-from .places import Template, with_text
 
 _URI = re.compile(
     r"(?P<account>[^.]+)\.dkr\.ecr\.(?P<region>[a-z0-9-]+|\$\{AWS::Region\})\.[^/]+/[^:@]+(?P<tag>:[^@]+)?"

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..deployment.model import Deployment
-from ..resolution import Resolution
-from ..resolution.variant_weight import awake_weight, variant_weight
+from ...deployment.model import Deployment
+from ...resolution import Resolution
+from ...resolution.variant_weight import awake_weight, variant_weight
+from ..editing.conditions import ENDPOINT, bind, only_if
+from ..editing.places import Place, Template, at, of_type, with_text
 from . import own_image
-from .conditions import ENDPOINT, bind, only_if
 from .instance_types import exchangeable_types
 from .parameter import Parameter
-from .places import Place, Template, at, of_type, with_text
 
 _CONFIGURATION = "AWS::SageMaker::EndpointConfig"
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"

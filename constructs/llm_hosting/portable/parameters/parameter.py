@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .places import Place
+from ..editing.places import Place
 
 
 @dataclass(frozen=True)

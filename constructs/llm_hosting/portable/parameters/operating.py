@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from ..deployment.model import Deployment, Jobs, LogRetentionInDays
-from .conditions import only_if
+from ...deployment.model import Deployment, Jobs, LogRetentionInDays
+from ..editing.conditions import only_if
+from ..editing.places import Template, at, in_texts, of_type, walk
 from .parameter import Parameter
-from .places import Template, at, in_texts, of_type, walk
 
 _HOURS = (1, 24, 72, 168, 336, 720, 2160, 8760)
 _TOLD = "AlarmsAreTold"

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..catalog.instances import types_for
-from ..deployment.model import Deployment
-from ..preflight.validation import validate
-from ..resolution import Resolution, resolve
+from ...catalog.instances import types_for
+from ...deployment.model import Deployment
+from ...preflight.validation import validate
+from ...resolution import Resolution, resolve
 
 
 def exchangeable_types(resolution: Resolution) -> tuple[str, ...]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ..archive import zipped
+from ...archive import zipped
+from ..editing.places import Template
 from .import_closure import Files, import_closure
 from .index_file import BEGINNING, files_below, package_line, text_of
-from .places import Template
 
 ARCHIVE_BUCKET_PREFIX = "ArchiveBucketPrefix"  # a parameter of the portable template
 _ASSET_BUCKET = re.compile(r"cdk-[a-z0-9]+-assets-\$\{AWS::AccountId\}-\$\{AWS::Region\}")

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 
-from ..resolution import Resolution
-from . import api_access, hosting_parameters, operating_parameters, weights_parameters
-from .conditions import ACCESS_LOGS, ENDPOINT, leave_out_access_logs, leave_out_endpoint
+from ...resolution import Resolution
+from ..editing.conditions import ACCESS_LOGS, ENDPOINT, leave_out_access_logs, leave_out_endpoint
+from ..editing.places import Place, Template, in_statements, in_texts, walk
+from . import api_access
+from . import hosting as hosting_parameters
+from . import operating as operating_parameters
+from . import weights as weights_parameters
 from .parameter import Parameter, switch
-from .places import Place, Template, in_statements, in_texts, walk
 
 _ACCOUNT = "[0-9]{12}"
 

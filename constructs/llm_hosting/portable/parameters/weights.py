@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from ..resolution import Resolution
+from ...resolution import Resolution
+from ..editing.places import Place, Template, in_texts, walk, with_text
 from .parameter import Parameter
-from .places import Place, Template, in_texts, walk, with_text
 
 _BUCKET, _PREFIX = {"Ref": "WeightsBucket"}, {"Ref": "WeightsPrefix"}
 

@@ -1,0 +1,1 @@
+"""The functions' code, inline in a template or as archives beside it."""

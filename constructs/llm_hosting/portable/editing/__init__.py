@@ -1,0 +1,1 @@
+"""Changes at places of a template, and parts that a condition leaves out."""

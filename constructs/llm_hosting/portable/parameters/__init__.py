@@ -1,0 +1,1 @@
+"""The parameters of a portable template, one module for each subject."""
