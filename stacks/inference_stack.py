@@ -7,15 +7,15 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from llm_hosting import DESCRIPTION_PREFIX
-from llm_hosting.api_alarms import ApiAlarms
-from llm_hosting.function_environment import function_environment, openai_environment
-from llm_hosting.handler_function import Handlers
-from llm_hosting.hosting_modes import HOSTING_MODES
-from llm_hosting.inference_api import InferenceApi
-from llm_hosting.job_functions import JobFunctions
-from llm_hosting.job_store import JobStore
-from llm_hosting.key_usage import KeyUsage
-from llm_hosting.playground import Playground
+from llm_hosting.api.alarms import ApiAlarms
+from llm_hosting.api.function_environment import function_environment, openai_environment
+from llm_hosting.api.handler_function import Handlers
+from llm_hosting.api.inference_api import InferenceApi
+from llm_hosting.api.key_usage import KeyUsage
+from llm_hosting.api.playground import Playground
+from llm_hosting.hosting.hosting_modes import HOSTING_MODES
+from llm_hosting.jobs.functions import JobFunctions
+from llm_hosting.jobs.store import JobStore
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
 

@@ -11,7 +11,7 @@ from constructs import Construct
 
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.paths import base_of
-from llm_hosting.staging_project import StagingProject
+from llm_hosting.weights.staging_project import StagingProject
 
 
 class StagingStack(cdk.Stack):

@@ -1,7 +1,7 @@
 """The errors that functions answer with: code, status and text, in the order of the statuses.
 
 Refusals of a body or a parameter (400, 413, 415) stand with their rules in request_body, generation_parameters,
-strict_json, http and submission. The texts of API Gateway's own answers are in llm_hosting/gateway_responses.py.
+strict_json, http and submission. The texts of API Gateway's own answers are in llm_hosting/api/gateway_responses.py.
 """
 
 import math

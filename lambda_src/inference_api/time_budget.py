@@ -1,6 +1,6 @@
 """How long the parts of a streamed request may take, in seconds; from the outside in, in docs/architecture.md.
 
-Around them are those of the template, in llm_hosting/inference_api.py: API Gateway 870 s, the function 860 s.
+Around them are those of the template, in llm_hosting/api/inference_api.py: API Gateway 870 s, the function 860 s.
 """
 
 from inference_api.runtime import runtime

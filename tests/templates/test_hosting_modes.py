@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from llm_hosting.deployment.model import Hosting
-from llm_hosting.hosting_modes import HOSTING_MODES
+from llm_hosting.hosting.hosting_modes import HOSTING_MODES
 from local_cloud.assembly import ROOT
 
 MODES = set(get_args(Hosting.model_fields["mode"].annotation))

@@ -7,8 +7,8 @@ import pytest
 
 from inference_api.errors import ApiError
 from inference_api.http import Response
+from llm_hosting.api.gateway_responses import gateway_responses
 from llm_hosting.deployment.model import Api
-from llm_hosting.gateway_responses import gateway_responses
 from support.template_parts import Template, all_of, functions, logical_id, properties, referred, routes
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from llm_hosting.ec2_hosting import Ec2Hosting
-from llm_hosting.job_store import JobStore
+from llm_hosting.hosting.ec2_hosting import Ec2Hosting
+from llm_hosting.jobs.store import JobStore
 from llm_hosting.sources import Sources
 from local_cloud.assembly import ROOT
 from support.deployments import ON_EC2, Changes, resolved

@@ -11,7 +11,7 @@ from aws_cdk import assertions
 from aws_cdk import aws_iam as iam
 
 from llm_hosting.archive import pack
-from llm_hosting.model_archive import ModelArchive
+from llm_hosting.endpoint.model_archive import ModelArchive
 from local_cloud.assembly import ROOT
 
 HANDLER = ROOT / "model_src" / "deepspeed"

@@ -8,9 +8,9 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import assertions
 
-from llm_hosting.container_image import ContainerImage
 from llm_hosting.deployment.model import Logs
-from llm_hosting.execution_role import ExecutionRole
+from llm_hosting.endpoint.container_image import ContainerImage
+from llm_hosting.endpoint.execution_role import ExecutionRole
 from llm_hosting.log_group import LogGroup
 from support.deployments import deployment
 from support.template_parts import (

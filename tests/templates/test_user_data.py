@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from llm_hosting.user_data import user_data
+from llm_hosting.machines.user_data import user_data
 
 URL = "https://cloudformation-waitcondition.example/stack?Signature=a%2Bb&Expires=1"
 VARIABLES = {"AWS_REGION": "eu-west-3", "MODEL_ID": "openai-community/gpt2", "JOB_SETTINGS": '{"open_jobs":3}'}

@@ -169,7 +169,7 @@ def test_imports_run_one_way(module: str) -> None:
         ("llm_hosting.resolution.container", "from ..deployment_file import parse"),
         ("llm_hosting.preflight.validation", "from ..inference_api import InferenceApi"),
         ("llm_hosting.preflight", "from ..inference_api import InferenceApi"),
-        ("llm_hosting.inference_api", "from .preflight.validation import load"),
+        ("llm_hosting.api.inference_api", "from .preflight.validation import load"),
         ("inference_api.http", "from inference_api.handlers import generate"),
         ("inference_api.handlers.generate", "import boto3"),
         ("local_cloud.deploy", "from llm_hosting.deployment.model import Deployment"),

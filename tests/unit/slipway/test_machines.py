@@ -292,7 +292,7 @@ def test_without_it_the_machines_log_tells_why() -> None:
 
 
 def test_the_machines_word_before_the_log_is_known_here() -> None:
-    assert END_OF_LOG in (ROOT / "constructs/llm_hosting/user_data.sh").read_text()
+    assert END_OF_LOG in (ROOT / "constructs/llm_hosting/machines/user_data.sh").read_text()
 
 
 @pytest.mark.parametrize(

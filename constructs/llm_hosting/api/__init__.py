@@ -1,0 +1,1 @@
+"""The REST API, its keys, and the functions behind it."""

@@ -1,0 +1,43 @@
+"""Alarms on the API and its functions: failed requests, throttled functions."""
+
+from collections.abc import Sequence
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from ..alarm_group import AlarmGroup
+from ..deployment.model import Alarms
+
+_MINUTE = Duration.minutes(1)
+
+
+class ApiAlarms(AlarmGroup):
+    """Each goes off when two of three minutes are above its threshold.
+
+    server_errors: metric with 1 for each request answered with 5XX and 0 for each other.
+    functions: at most ten, which are the metrics that an alarm may have beside its expression.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        settings: Alarms,
+        server_errors: cloudwatch.Metric,
+        functions: Sequence[lambda_.Function],
+    ) -> None:
+        super().__init__(scope, construct_id, topic_arn=settings.topic_arn)
+        self.add("ServerErrors", server_errors, settings.error_rate, periods=3, breaching=2)
+        throttles = {
+            f"m{number}": function.metric_throttles(period=_MINUTE, statistic=cloudwatch.Stats.SUM)
+            for number, function in enumerate(functions)
+        }
+        # A function that nobody called has no data, and a sum with a missing part is missing.
+        filled = ", ".join(f"FILL({metric}, 0)" for metric in throttles)
+        throttled = cloudwatch.MathExpression(
+            expression=f"SUM([{filled}])", using_metrics=throttles, period=_MINUTE, label="Throttled calls"
+        )
+        self.add("Throttles", throttled, 0, periods=3, breaching=2)

@@ -1,0 +1,66 @@
+"""The environment of the functions, the authorizer's apart: the variables that `inference_api.settings` reads."""
+
+import json
+from collections.abc import Mapping
+
+import aws_cdk as cdk
+
+from ..catalog.engines import engine
+from ..deployment.model import Deployment
+from ..jobs.store import JobStore
+from ..resolution import Resolution
+
+
+def function_environment(resolution: Resolution, of_mode: Mapping[str, str], store: JobStore | None) -> dict[str, str]:
+    """of_mode: what the hosting mode adds. store: None where the deployment takes no jobs."""
+    deployment = resolution.deployment
+    variables = {
+        **of_mode,
+        "MODEL_ID": deployment.model.id,
+        "ENGINE": deployment.serving.engine,
+        "ENGINE_VERSION": resolution.version,
+        "HOSTING_MODE": deployment.hosting.mode,
+        "LONGEST_WAIT_IN_SECONDS": str(deployment.api.longest_wait_in_seconds),
+        "MAX_BODY_BYTES": str(deployment.api.max_body_in_kb * 1024),
+        "REQUEST_SCHEMA": _compact(_request_schema(resolution)),
+    }
+    if store is None:
+        return variables
+    return variables | {
+        "DEPLOYMENT_NAME": cdk.Aws.STACK_NAME,
+        "JOB_TABLE": store.table_name,
+        "JOB_BUCKET": store.bucket_name,
+        "JOB_SETTINGS": _compact(_job_settings(deployment)),
+    }
+
+
+def openai_environment(resolution: Resolution) -> dict[str, str]:
+    """What no machine needs: one would else be replaced where only OpenAI's routes change."""
+    return {"OPENAI_ROUTES": ",".join(resolution.openai_routes), "OPENAI_FACTS": _compact(resolution.openai_facts)}
+
+
+def _request_schema(resolution: Resolution) -> dict[str, object]:
+    aliases, own = resolution.container.model_aliases, engine(resolution.deployment.serving.engine)
+    schema: dict[str, object] = {
+        "bodies": resolution.bodies,
+        "parameters": resolution.parameters,
+        "model_aliases": aliases,
+    }
+    # Without what few engines have: Lambda takes 4 kB of variables.
+    return schema | ({"names": own.names, "most_answers": own.most_answers} if own.names else {})
+
+
+def _job_settings(deployment: Deployment) -> dict[str, int | None]:
+    jobs = deployment.jobs
+    return {
+        "retention_in_seconds": jobs.retention_in_seconds,
+        "deadline_in_seconds": jobs.deadline_in_seconds,
+        "invocation_timeout_in_seconds": deployment.invocation_timeout_in_seconds,
+        "max_waiting": jobs.max_waiting,
+        "open_jobs": jobs.limits.open_jobs,
+        "answer_tokens_per_day": jobs.limits.answer_tokens_per_day,
+    }
+
+
+def _compact(value: Mapping[str, object]) -> str:
+    return json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,151 @@
+"""API Gateway's own answers, to requests that reach no function: statuses, texts and headers.
+
+The statuses and texts of the functions are in lambda_src/inference_api/errors.py.
+"""
+
+import json
+from dataclasses import dataclass
+
+from ..deployment.model import Api
+
+
+@dataclass(frozen=True)
+class GatewayResponse:
+    """The answer to one of API Gateway's kinds of failure.
+
+    status: None = the kind's own. may_have_run: the model may have worked on the request, and would be paid twice if a
+    client sent it again by itself.
+    """
+
+    kind: str
+    status: int | None
+    code: str
+    message: str
+    retry_after_in_seconds: int | None = None
+    may_have_run: bool = False
+
+    @property
+    def type(self) -> str:
+        """As inference_api.errors has it; a kind without a status of its own is a refusal."""
+        kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+        status = self.status or 400
+        return kinds.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
+
+    @property
+    def template(self) -> str:
+        """The body, in our JSON shape, which is that of OpenAI's clients, too."""
+        return json.dumps({"error": {"code": self.code, "message": self.message, "type": self.type, "param": None}})
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of the functions, in API Gateway's mapping language, which quotes fixed values."""
+        headers = {
+            "x-request-id": "context.requestId",
+            "x-content-type-options": "'nosniff'",
+            "cache-control": "'no-store'",
+        }
+        if self.retry_after_in_seconds is not None:
+            headers["retry-after"] = f"'{self.retry_after_in_seconds}'"
+        if self.may_have_run:
+            headers["x-should-retry"] = "'false'"
+        return headers
+
+
+_NO_SUCH_ROUTE = {
+    "iam": "No such route, or the request is not signed: use {routes}, signed with AWS Signature Version 4 for the "
+    "service execute-api.",
+    "api-key": "No such route: use {routes}, with a key in x-api-key or, on OpenAI's routes, as Authorization: Bearer.",
+    "none": "No such route: use {routes}.",
+}
+UNKNOWN_ROUTE = "MISSING_AUTHENTICATION_TOKEN"  # its own text, "Missing Authentication Token", does not say so
+_UNAVAILABLE = "The service can't take the request at the moment: wait, then send it again."
+_SEND_A_KEY = (
+    "Send a valid key of this API: as Authorization: Bearer on OpenAI's routes, in the header x-api-key on the others."
+)
+_OF_SIGNATURES = (
+    GatewayResponse(
+        "INVALID_SIGNATURE",
+        403,
+        "invalid_signature",
+        "The signature does not match: check secret key, region, service (execute-api), body and clock.",
+    ),
+    GatewayResponse("EXPIRED_TOKEN", 403, "expired_token", "The temporary credentials have expired: get new ones."),
+)
+_RESPONSES = (
+    # A key that is missing or malformed, and one that no usage plan has.
+    GatewayResponse("UNAUTHORIZED", 401, "invalid_api_key", _SEND_A_KEY),
+    GatewayResponse("INVALID_API_KEY", 401, "invalid_api_key", _SEND_A_KEY),
+    GatewayResponse("THROTTLED", 429, "throttled", "Too many requests at once: wait, then send the request again.", 1),
+    GatewayResponse(
+        "QUOTA_EXCEEDED",
+        429,
+        "quota_exceeded",
+        "The quota of this API key is used up: wait for the next period or ask for a larger quota.",
+        3600,
+    ),
+    GatewayResponse(
+        "DEFAULT_4XX",
+        None,  # each kind keeps its own
+        "request_refused",
+        "The request can't be accepted: check path, headers, body and, where requests are signed, the credentials.",
+    ),
+    GatewayResponse("DEFAULT_5XX", 503, "service_unavailable", _UNAVAILABLE, 5),
+    # Kinds of 5XX with a status of their own, which DEFAULT_5XX may not cover: not tried on AWS.
+    GatewayResponse("INTEGRATION_FAILURE", 503, "service_unavailable", _UNAVAILABLE, 5),
+    GatewayResponse("API_CONFIGURATION_ERROR", 503, "service_unavailable", _UNAVAILABLE, 5),
+)
+
+# The authorizer failed or was throttled. Like INTEGRATION_FAILURE, they have a status of their own: 500.
+_AUTHORIZER_FAILED = tuple(
+    GatewayResponse(kind, 503, "service_unavailable", _UNAVAILABLE, 5)
+    for kind in ("AUTHORIZER_FAILURE", "AUTHORIZER_CONFIGURATION_ERROR")
+)
+
+
+def gateway_responses(settings: Api, *, takes_jobs: bool, openai: bool) -> tuple[GatewayResponse, ...]:
+    """The answers of an API with these settings. openai: whether it has the routes of OpenAI's clients."""
+    auth = settings.auth
+    of_files = "; a file has at most 4.5 MB" if takes_jobs and openai else ""
+    or_a_job = " or submit a job with POST /jobs" if takes_jobs else ""
+    routes = _routes(takes_jobs=takes_jobs, openai=openai)
+    return (
+        *_unknown_route(auth, routes),
+        _access_denied(auth),
+        *(_AUTHORIZER_FAILED if auth == "api-key" else ()),
+        GatewayResponse(
+            "INTEGRATION_TIMEOUT",
+            504,
+            "gateway_timeout",
+            f"No answer in time: ask for fewer tokens{or_a_job}.",
+            may_have_run=True,
+        ),
+        GatewayResponse(
+            "REQUEST_TOO_LARGE", 413, "body_too_large", f"The body is too large: send a shorter one{of_files}."
+        ),
+        *_RESPONSES,
+    )
+
+
+def _unknown_route(auth: str, routes: str) -> tuple[GatewayResponse, ...]:
+    """Where nobody signs, a route catches the others (inference_api.py), and these are what passes by it."""
+    said = _NO_SUCH_ROUTE[auth].format(routes=routes)
+    if auth == "iam":
+        return (GatewayResponse(UNKNOWN_ROUTE, 403, "no_such_route_or_not_signed", said), *_OF_SIGNATURES)
+    # The known routes take every type of content: their functions judge it.
+    kinds = (UNKNOWN_ROUTE, "UNSUPPORTED_MEDIA_TYPE")
+    return tuple(GatewayResponse(kind, 404, "no_such_route", said) for kind in kinds)
+
+
+def _access_denied(auth: str) -> GatewayResponse:
+    if auth == "api-key":  # by the authorizer, for an expired key, or by whatever else stands in front of the API
+        refused = "The API refuses this key, as it does one that has expired: ask its operator for a new one."
+        return GatewayResponse("ACCESS_DENIED", 401, "invalid_api_key", refused)
+    said = "The caller may not use this route: it needs execute-api:Invoke on it."
+    return GatewayResponse("ACCESS_DENIED", 403, "access_denied", said)
+
+
+def _routes(*, takes_jobs: bool, openai: bool) -> str:
+    jobs = ("POST or GET /jobs", "GET or DELETE /jobs/{id}") if takes_jobs else ()
+    openai_routes = ("POST /chat/completions", "POST /completions", "GET /models") if openai else ()
+    batches = ("POST /files", "POST /batches") if takes_jobs and openai else ()
+    return ", ".join(["POST /generate", *jobs, *openai_routes, *batches, "or GET /endpoint"])

@@ -1,0 +1,87 @@
+"""One handler of `inference_api` as a Lambda function with a role and a log group of its own."""
+
+from dataclasses import dataclass
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from .. import DEPLOYMENT_TAG
+from ..acknowledgement import acknowledge
+from ..deployment.model import Api, Logs
+from ..log_group import LogGroup
+
+_ARCHITECTURES = {"arm64": lambda_.Architecture.ARM_64, "x86_64": lambda_.Architecture.X86_64}
+
+TRACING_IS_OFF = "api.tracing is off in this deployment; the logs hold the request id of each response."
+_TRACING_ANYWHERE = "xray:PutTraceSegments and xray:PutTelemetryRecords know no narrower resource."
+
+
+@dataclass(frozen=True)
+class Handlers:
+    """Shared by all functions of a deployment: code, environment, settings, logs.
+
+    package: of the handlers within the code, with a dot after it.
+    """
+
+    code: lambda_.Code
+    environment: dict[str, str]
+    settings: Api
+    log_settings: Logs
+    package: str = "inference_api.handlers."
+
+
+class HandlerFunction(Construct):
+    """`function` is the CDK function; constructs grant it access to their resources.
+
+    handler: a module in the package of the handlers.
+    failures: why the function needs no dead-letter queue, for cdk-nag.
+    memory_in_mb: None = `api.memory_in_mb`.
+    calls_itself: the function writes into its own queue; Lambda would stop such a loop after 16 turns.
+    streams: its answers have the format of streams, which only an integration that streams can read. Its id differs, so
+    that a stage goes on calling the other kind until it is deployed anew.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        handler: str,
+        timeout: cdk.Duration,
+        failures: str,
+        handlers: Handlers,
+        memory_in_mb: int | None = None,
+        calls_itself: bool = False,
+        streams: bool = False,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        settings = handlers.settings
+        # A deploy that fails says why there. `purge` finds it by its tag.
+        log_group = LogGroup(self, "LogGroup", settings=handlers.log_settings, removal_policy=cdk.RemovalPolicy.RETAIN)
+        cdk.Tags.of(log_group).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
+        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        # Instead of AWSLambdaBasicExecutionRole, which may write to every log group of the account.
+        log_group.grant_write(role)
+        self.function = lambda_.Function(
+            self,
+            "StreamingFunction" if streams else "Function",
+            runtime=lambda_.Runtime.PYTHON_3_14,
+            architecture=_ARCHITECTURES[settings.architecture],
+            memory_size=memory_in_mb or settings.memory_in_mb,
+            handler=f"{handlers.package}{handler}.handler",
+            code=handlers.code,
+            timeout=timeout,
+            environment=handlers.environment,
+            role=role,
+            log_group=log_group,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if calls_itself else None,
+            # Its loop replaces that of Lambda's runtime from within: no newer one comes between two deploys.
+            runtime_management_mode=lambda_.RuntimeManagementMode.FUNCTION_UPDATE if streams else None,
+            tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
+        )
+        untraced = {} if settings.tracing else {"Serverless-LambdaTracing": TRACING_IS_OFF}
+        acknowledge(self.function, {"Serverless-LambdaDLQ": failures, **untraced})
+        if settings.tracing:
+            acknowledge(role, {"AwsSolutions-IAM5[Resource::*]": _TRACING_ANYWHERE})

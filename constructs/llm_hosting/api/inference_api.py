@@ -1,0 +1,276 @@
+"""The REST API in front of a model: routes, authorization, throttles, access logs, the gateway's own answers."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import aws_cdk as cdk
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from ..acknowledgement import acknowledge
+from ..deployment.model import Api, Logs
+from ..log_group import LogGroup
+from .gateway_responses import UNKNOWN_ROUTE, GatewayResponse, gateway_responses
+from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
+from .keys import ApiKeys
+
+HttpMethod = Literal["DELETE", "GET", "POST"]
+
+_STAGE = "v1"
+_PERMISSION = "FromApi"  # of a function, for all its routes
+
+# TLS 1.3 and, for OpenSSL before 1.1.1 or Java before 11, TLS 1.2 with forward secrecy. The default takes TLS 1.0.
+_SECURITY_POLICY = "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"
+
+# Of a streamed answer: API Gateway takes up to 15 minutes without a raised quota. The function ends first, with its own
+# error. The time that a route may use within it is in inference_api/time_budget.py.
+STREAM_TIMEOUT = cdk.Duration.seconds(870)
+STREAM_FUNCTION_TIMEOUT = cdk.Duration.seconds(860)
+
+# Fields of an access log line, by their names in $context; none of them holds a prompt.
+_LOGGED = {
+    "requestId": "requestId",
+    "requestTime": "requestTimeEpoch",
+    "status": "status",
+    "httpMethod": "httpMethod",
+    "resourcePath": "resourcePath",
+    "responseLength": "responseLength",
+    "responseLatency": "responseLatency",
+    "integrationLatency": "integrationLatency",
+    # AWS, "Set up a Lambda proxy integration with payload response streaming in API Gateway".
+    "transferMode": "integration.responseTransferMode",
+    "timeToHeaders": "integration.timeToAllHeaders",
+    "timeToFirstContent": "integration.timeToFirstContent",
+    "sourceIp": "identity.sourceIp",
+    "caller": "identity.caller",
+    "apiKeyId": "identity.apiKeyId",
+    "error": "error.responseType",
+}
+_OWN_VALIDATION = (
+    "The function checks every body and says which field to change; a validator of the gateway could only say that the "
+    "body is invalid."
+)
+_NO_WEB_ACL = (
+    "A web ACL costs a fixed fee and sees only the first 16 kB of a prompt; callers are authorized and throttled, and "
+    "an ACL can be attached to the stage by its owner."
+)
+_NO_EXECUTION_LOGS = (
+    "Access logs hold every request. Execution logs would add parts of prompts, in a log group that no template owns "
+    "and that never expires."
+)
+_REACHES_NOTHING = (
+    "A fixed 404 for paths that are no route: no function and no data stand behind it, and with an authorizer a "
+    "misspelt path would look like a wrong key."
+)
+_NO_QUEUE = "Called synchronously by API Gateway only: a failure goes back to the caller."
+_NO_USER_POOL = {
+    "iam": "Callers sign with AWS credentials (AWS_IAM); a user pool would add a second identity store.",
+    "api-key": "The deployment asks for api.auth: api-key, for callers without AWS credentials.",
+    "none": "The deployment asks for api.auth: none in so many words; synth warns that the API is public.",
+}
+
+
+class InferenceApi(Construct):
+    """A regional REST API; `url` ends in a slash.
+
+    openai: whether it has the routes of OpenAI's clients. binary_media_types: of bodies that are no text.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        settings: Api,
+        log_settings: Logs,
+        handlers: Handlers,
+        takes_jobs: bool,
+        openai: bool = False,
+        binary_media_types: Sequence[str] = (),
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._settings, self._log_settings, self._handlers = settings, log_settings, handlers
+        self._streaming: list[lambda_.Function] = []
+        self._api = apigateway.RestApi(
+            self,
+            "RestApi",
+            rest_api_name=cdk.Aws.STACK_NAME,
+            endpoint_types=[apigateway.EndpointType.REGIONAL],
+            cloud_watch_role=False,  # one per account and region: it lives in the stack slipway-account-settings
+            deploy_options=self._stage_options(),
+            # What an authorizer returns is looked up in the usage plans, so that a key may come in either header.
+            api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER if settings.auth == "api-key" else None,
+            binary_media_types=list(binary_media_types) or None,
+        )
+        resource = self._api.node.default_child  # the L2 has neither of the two
+        resource.security_policy = _SECURITY_POLICY
+        resource.endpoint_access_mode = "STRICT"  # the name in the TLS handshake must be the API's host
+        self._api.node.try_remove_child("Endpoint")  # an output that repeats ApiUrl
+        responses = gateway_responses(settings, takes_jobs=takes_jobs, openai=openai)
+        for response in responses:
+            self._api.add_gateway_response(
+                response.kind.title().replace("_", ""),
+                type=apigateway.ResponseType.of(response.kind),
+                status_code=response.status and str(response.status),
+                response_headers=response.headers,
+                templates={"application/json": response.template},
+            )
+        self._keys: ApiKeys | None = None
+        if settings.auth == "api-key":
+            self._keys = ApiKeys(self, "Keys", api=self._api, settings=settings, handlers=handlers)
+        if settings.auth != "iam":
+            (unknown,) = (each for each in responses if each.kind == UNKNOWN_ROUTE)
+            self._answer_unknown_routes(unknown)
+        self._acknowledge()
+
+    @property
+    def url(self) -> str:
+        """URL of the API."""
+        url: str = self._api.url
+        return url
+
+    @property
+    def api_key(self) -> apigateway.IApiKey | None:
+        """The stack's own key; None where the API takes none."""
+        return self._keys and self._keys.own
+
+    def metric_server_errors(self) -> cloudwatch.Metric:
+        """Share of requests answered with 5XX: each counts 1 or 0."""
+        return self._api.deployment_stage.metric_server_error(
+            statistic=cloudwatch.Stats.AVERAGE, period=cdk.Duration.minutes(1)
+        )
+
+    def add_function(
+        self,
+        *,
+        handler: str,
+        memory_in_mb: int | None = None,
+        construct_id: str | None = None,
+        streams: bool = False,
+    ) -> lambda_.Function:
+        """A module in `inference_api.handlers` as a function; its name also gives the construct id unless set.
+
+        streams: the module ends with `streaming_runtime.serve`, and its answer is passed on as it is written; the
+        timeout is then that of streams.
+        """
+        longest = cdk.Duration.seconds(self._settings.function_timeout_in_seconds)
+        function = HandlerFunction(
+            self,
+            construct_id or handler.title().replace("_", ""),
+            handler=handler,
+            timeout=STREAM_FUNCTION_TIMEOUT if streams else longest,
+            failures=_NO_QUEUE,
+            handlers=self._handlers,
+            memory_in_mb=memory_in_mb,
+            streams=streams,
+        ).function
+        if streams:
+            self._streaming.append(function)
+        return function
+
+    def add_route(
+        self, method: HttpMethod, path: str, function: lambda_.Function, *, takes_bearer: bool = False
+    ) -> None:
+        """takes_bearer: with `api-key`, the key comes as `Authorization: Bearer`, as from clients of OpenAI, and not in
+        `x-api-key`.
+        """
+        route = self._api.root.resource_for_path(path).add_method(
+            method, self._integration(function), **self._authorization(takes_bearer=takes_bearer)
+        )
+        self._acknowledge_auth(route)
+
+    def add_open_route(self, path: str, function: lambda_.Function, *, reason: str) -> None:
+        """GET without authorization. reason: why that is safe, for cdk-nag."""
+        open_ = {"authorization_type": apigateway.AuthorizationType.NONE, "api_key_required": False}
+        route = self._api.root.resource_for_path(path).add_method("GET", self._integration(function), **open_)
+        acknowledge(route, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), reason))
+
+    def _answer_unknown_routes(self, answer: GatewayResponse) -> None:
+        """Make a fixed 404 of every path and method that no other route has.
+
+        Without it API Gateway takes a key in `Authorization` for a malformed signature where no route matches.
+        """
+        headers = {f"method.response.header.{name}": value for name, value in answer.headers.items()}
+        status = str(answer.status)
+        integration = apigateway.MockIntegration(
+            passthrough_behavior=apigateway.PassthroughBehavior.NEVER,  # other types of content: UNSUPPORTED_MEDIA_TYPE
+            request_templates={"application/json": json.dumps({"statusCode": answer.status})},
+            integration_responses=[
+                apigateway.IntegrationResponse(
+                    status_code=status,
+                    response_parameters=headers,
+                    response_templates={"application/json": answer.template},
+                )
+            ],
+        )
+        declared = apigateway.MethodResponse(status_code=status, response_parameters=dict.fromkeys(headers, False))
+        root = self._api.root
+        for resource in (root, root.add_resource("{unknown+}")):  # which does not match the root itself
+            method = resource.add_method(
+                "ANY",
+                integration,
+                authorization_type=apigateway.AuthorizationType.NONE,
+                api_key_required=False,
+                method_responses=[declared],
+            )
+            acknowledge(method, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), _REACHES_NOTHING))
+
+    def _authorization(self, *, takes_bearer: bool) -> dict[str, Any]:
+        if self._keys:
+            authorizer = self._keys.as_bearer if takes_bearer else self._keys.in_own_header
+            return {"authorizer": authorizer, "api_key_required": True}
+        kinds = {"iam": apigateway.AuthorizationType.IAM, "none": apigateway.AuthorizationType.NONE}
+        return {"authorization_type": kinds[self._settings.auth], "api_key_required": False}
+
+    def _integration(self, function: lambda_.Function) -> apigateway.AwsIntegration:
+        """As the CDK's LambdaIntegration, which adds a permission for each route, or one for every stage."""
+        arn, streams = function.function_arn, function in self._streaming
+        if function.node.try_find_child(_PERMISSION) is None:
+            function.add_permission(
+                _PERMISSION,
+                principal=iam.ServicePrincipal("apigateway.amazonaws.com"),
+                source_arn=self._api.arn_for_execute_api("*", "/*", _STAGE),
+            )
+        if streams:
+            options = apigateway.IntegrationOptions(
+                timeout=STREAM_TIMEOUT, response_transfer_mode=apigateway.ResponseTransferMode.STREAM
+            )
+            path = f"2021-11-15/functions/{arn}/response-streaming-invocations"
+        else:
+            timeout = cdk.Duration.seconds(self._settings.timeout_in_seconds)
+            options, path = apigateway.IntegrationOptions(timeout=timeout), f"2015-03-31/functions/{arn}/invocations"
+        return apigateway.AwsIntegration(service="lambda", proxy=True, path=path, options=options)
+
+    def _stage_options(self) -> apigateway.StageOptions:
+        destination = log_format = None
+        if self._settings.access_logs:
+            destination = apigateway.LogGroupLogDestination(LogGroup(self, "AccessLogs", settings=self._log_settings))
+            fields = {name: f"$context.{variable}" for name, variable in _LOGGED.items()}
+            log_format = apigateway.AccessLogFormat.custom(json.dumps(fields))
+        return apigateway.StageOptions(
+            stage_name=_STAGE,
+            throttling_rate_limit=self._settings.throttle.rate,
+            throttling_burst_limit=self._settings.throttle.burst,
+            tracing_enabled=self._settings.tracing,
+            access_log_destination=destination,
+            access_log_format=log_format,
+        )
+
+    def _acknowledge(self) -> None:
+        acknowledge(self._api, {"AwsSolutions-APIG2": _OWN_VALIDATION})
+        reasons = {"AwsSolutions-APIG3": _NO_WEB_ACL, "AwsSolutions-APIG6": _NO_EXECUTION_LOGS}
+        if not self._settings.access_logs:
+            findings = ("AwsSolutions-APIG1", "Serverless-APIGWAccessLogging", "Serverless-APIGWStructuredLogging")
+            reasons |= dict.fromkeys(findings, "api.access_logs is switched off in this deployment.")
+        if not self._settings.tracing:
+            reasons["Serverless-APIGWXrayEnabled"] = TRACING_IS_OFF
+        acknowledge(self._api.deployment_stage, reasons)
+
+    def _acknowledge_auth(self, method: apigateway.Method) -> None:
+        auth = self._settings.auth
+        findings = ("AwsSolutions-COG4", "AwsSolutions-APIG4") if auth == "none" else ("AwsSolutions-COG4",)
+        acknowledge(method, dict.fromkeys(findings, _NO_USER_POOL[auth]))

@@ -1,0 +1,36 @@
+"""The table of what each API key has used: one row for each owner and month."""
+
+import aws_cdk as cdk
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from .. import DEPLOYMENT_TAG
+
+
+class KeyUsage(Construct):
+    """`environment`: the variable that functions which count need; `outputs`: of the stack. Outlives its stack."""
+
+    def __init__(self, scope: Construct, construct_id: str) -> None:
+        super().__init__(scope, construct_id)
+        self._table = dynamodb.Table(
+            self,
+            "Table",
+            partition_key=dynamodb.Attribute(name="pk", type=dynamodb.AttributeType.STRING),
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            encryption=dynamodb.TableEncryption.DEFAULT,  # with a key of AWS's own: no request to KMS for each call
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=True
+            ),
+            time_to_live_attribute="expires_at",
+            removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+        )
+        self.environment = {"USAGE_TABLE": self._table.table_name}
+        self.outputs = {"UsageTable": self._table.table_name}
+        cdk.Tags.of(self).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
+
+    def grant_count(self, grantee: iam.IGrantable) -> None:
+        """Let a function admit calls and count what they use: it reads no row but the one that it changes."""
+        iam.Grant.add_to_principal(
+            grantee=grantee, actions=["dynamodb:UpdateItem"], resource_arns=[self._table.table_arn]
+        )

@@ -1,0 +1,114 @@
+"""The keys of an API: authorizers that take one from either header, a usage plan for each name, the stack's own key."""
+
+from dataclasses import replace
+from functools import cached_property
+
+import aws_cdk as cdk
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from ..deployment.model import Api, NamedKey, limits_of_keys
+from .handler_function import HandlerFunction, Handlers
+
+KEY_TAG = "slipway:key"  # holds a key's name, on its usage plan and on its values
+_TIMEOUT = cdk.Duration.seconds(5)
+_MEMORY_IN_MB = 128  # it hashes one key
+# API Gateway looks a key up in its plans on each call, so that a revoked one ends at once; only the end of a key that
+# expires, and limits of a new template, wait for this.
+_ANSWER_KEPT = cdk.Duration.minutes(5)
+_KEY = "[A-Za-z0-9]{20,128}"  # API Gateway makes keys of 40 characters and takes 20 to 128
+_BEARER = "[Bb][Ee][Aa][Rr][Ee][Rr]"  # a scheme has no case (RFC 9110, 11.1)
+_NO_RETRY = "Called synchronously by API Gateway only: it refuses the caller."
+
+
+class ApiKeys(Construct):
+    """`own`: the stack's own key, for operators, without name and token limits.
+
+    No template holds a named key's value: `python -m slipway keys create` makes it and puts it into the plan of its
+    name, which the tag `slipway:key` tells.
+    """
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, api: apigateway.RestApi, settings: Api, handlers: Handlers
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._api, self._settings = api, settings
+        function = HandlerFunction(
+            self,
+            "Authorize",
+            handler="authorize",
+            timeout=_TIMEOUT,
+            failures=_NO_RETRY,
+            handlers=replace(handlers, environment={"API_KEYS": limits_of_keys(settings.keys)}),
+            memory_in_mb=_MEMORY_IN_MB,
+        ).function
+        function.add_permission(
+            "FromApi",
+            principal=iam.ServicePrincipal("apigateway.amazonaws.com"),
+            source_arn=cdk.Stack.of(self).format_arn(
+                service="execute-api", resource=api.rest_api_id, resource_name="authorizers/*"
+            ),
+        )
+        # Each authorizer would add a permission of its own.
+        self._function = lambda_.Function.from_function_attributes(
+            self, "Permitted", function_arn=function.function_arn, skip_permissions=True
+        )
+        self.own, before = self._add_own_key()
+        for name, key in settings.keys.items():
+            plan = self._add_plan(name, key)
+            plan.node.add_dependency(before)  # one after the other: API Gateway refuses many at once
+            before = plan
+
+    @cached_property
+    def in_own_header(self) -> apigateway.IAuthorizer:
+        """Takes `x-api-key`. One that no route has can't be made, so each is made when the first route asks for it."""
+        return self._authorizer("KeyAuthorizer", "x-api-key", f"^{_KEY}$")
+
+    @cached_property
+    def as_bearer(self) -> apigateway.IAuthorizer:
+        """Takes `Authorization: Bearer`, as clients of OpenAI send it."""
+        return self._authorizer("BearerAuthorizer", "Authorization", f"^{_BEARER} +{_KEY}$")
+
+    def _authorizer(self, construct_id: str, header: str, pattern: str) -> apigateway.IAuthorizer:
+        return apigateway.TokenAuthorizer(
+            self,
+            construct_id,
+            handler=self._function,
+            identity_source=apigateway.IdentitySource.header(header),
+            validation_regex=pattern,  # what does not match is a 401 without a call of the function
+            results_cache_ttl=_ANSWER_KEPT,
+        )
+
+    def _add_own_key(self) -> tuple[apigateway.IApiKey, apigateway.UsagePlan]:
+        quota, throttle = self._settings.quota, self._settings.throttle
+        plan = self._api.add_usage_plan(
+            "UsagePlan",
+            api_stages=[self._stage],
+            throttle=apigateway.ThrottleSettings(rate_limit=throttle.rate, burst_limit=throttle.burst),
+            quota=quota and apigateway.QuotaSettings(limit=quota.limit, period=apigateway.Period(quota.period)),
+        )
+        key = self._api.add_api_key("ApiKey")
+        plan.add_api_key(key)
+        return key, plan
+
+    def _add_plan(self, name: str, key: NamedKey) -> apigateway.UsagePlan:
+        throttle = self._settings.throttle
+        plan = apigateway.UsagePlan(
+            self,
+            f"PlanOf-{name}",
+            api_stages=[self._stage],
+            description=key.owner,
+            throttle=apigateway.ThrottleSettings(
+                rate_limit=key.rate or throttle.rate, burst_limit=key.burst or throttle.burst
+            ),
+            quota=key.requests_per_month
+            and apigateway.QuotaSettings(limit=key.requests_per_month, period=apigateway.Period.MONTH),
+        )
+        cdk.Tags.of(plan).add(KEY_TAG, name)
+        return plan
+
+    @property
+    def _stage(self) -> apigateway.UsagePlanPerApiStage:
+        return apigateway.UsagePlanPerApiStage(api=self._api, stage=self._api.deployment_stage)

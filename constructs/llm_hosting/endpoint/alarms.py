@@ -1,0 +1,88 @@
+"""Alarms on the metrics of a SageMaker endpoint."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from constructs import Construct
+
+from ..alarm_group import AlarmGroup
+
+_NAMESPACE = "AWS/SageMaker"
+_NEARLY_ALL = 0.99
+
+
+class AlarmSpec(NamedTuple):
+    """An alarm that goes off when `breaching` of the last three minutes are above the threshold.
+
+    rollback_threshold: above it, the alarm takes a bad update back, too; None for a metric that callers can raise.
+    """
+
+    construct_id: str
+    metric_name: str
+    statistic: str
+    threshold: float
+    breaching: int = 2
+    rollback_threshold: float | None = None
+
+
+class EndpointAlarms(AlarmGroup):
+    """dimensions: `EndpointName` and `VariantName`; with `EndpointConfigName` the alarms see only one of the two fleets
+    of an update.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        dimensions: dict[str, str],
+        specs: Sequence[AlarmSpec],
+        topic_arn: str | None,
+    ) -> None:
+        super().__init__(scope, construct_id, topic_arn=topic_arn)
+        for spec in specs:
+            metric = cloudwatch.Metric(
+                namespace=_NAMESPACE,
+                metric_name=spec.metric_name,
+                dimensions_map=dimensions,
+                statistic=spec.statistic,
+                period=Duration.minutes(1),
+            )
+            self.add(spec.construct_id, metric, spec.threshold, periods=3, breaching=spec.breaching)
+
+    def add_idle(self, dimensions: dict[str, str], hours: int) -> None:
+        """An alarm that goes off when instances have run for so many hours without a request.
+
+        Real-time and asynchronous endpoints have both metrics; without requests, or instances, they have no data.
+        """
+        count, hour = cloudwatch.Stats.SAMPLE_COUNT, Duration.hours(1)
+        metrics = {"calls": (_NAMESPACE, "ModelLatency"), "running": ("/aws/sagemaker/Endpoints", "CPUUtilization")}
+        idle = cloudwatch.MathExpression(
+            expression="IF(running > 0 AND FILL(calls, 0) < 1, 1, 0)",
+            period=hour,
+            using_metrics={
+                name: cloudwatch.Metric(
+                    namespace=namespace, metric_name=metric, dimensions_map=dimensions, statistic=count, period=hour
+                )
+                for name, (namespace, metric) in metrics.items()
+            },
+        )
+        self.add("Idle", idle, 0, periods=hours, breaching=hours)
+
+    def add_model_failures(self, configuration: str, error_rate: float) -> None:
+        """On the calls that a fleet fails, as the functions count them (`deployed_engine.count_call`).
+
+        SageMaker's shares of 4XX and 5XX hold mistakes of callers as well: LMI answers them with 424 and 500. A timeout
+        may be one, too: an update goes back only if for three minutes no call at all is answered in time.
+        """
+        for name, most, breaching in (("ModelFailures", error_rate, 2), ("ModelTimeouts", _NEARLY_ALL, 3)):
+            metric = cloudwatch.Metric(
+                namespace="Slipway",
+                metric_name=name,
+                dimensions_map={"EndpointConfigName": configuration},
+                statistic=cloudwatch.Stats.AVERAGE,
+                period=Duration.minutes(1),
+            )
+            self.add(name, metric, most, periods=3, breaching=breaching)

@@ -1,0 +1,72 @@
+"""The role that SageMaker assumes to start a model: pull its image, read its weights, write its logs."""
+
+import hashlib
+import json
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from ..acknowledgement import acknowledge
+from ..deployment.model import Deployment
+from ..log_group import LogGroup
+from ..weights.staged_weights import reading_weights
+from .container_image import ContainerImage
+from .model_archive import ModelArchive
+
+
+class ExecutionRole(iam.Role):
+    """Bound to one log group, and by `allow_artefacts` to an image, its model data and the deployment's keys."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, log_group: LogGroup) -> None:
+        # The condition that SageMaker's guide gives for inference ("Cross-service confused deputy prevention"): this
+        # ARN as it is, its star included, and no aws:SourceAccount.
+        source = f"arn:{cdk.Aws.PARTITION}:sagemaker:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:*"
+        super().__init__(
+            scope,
+            construct_id,
+            assumed_by=iam.ServicePrincipal(
+                "sagemaker.amazonaws.com", conditions={"ArnLike": {"aws:SourceArn": source}}
+            ),
+        )
+        self._allow(
+            ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
+            log_group.log_group_arn,
+        )
+        self._allow(
+            ["cloudwatch:PutMetricData"],
+            "*",
+            # Detailed observability sends metrics by OTLP, which knows no namespace.
+            {"StringEqualsIfExists": {"cloudwatch:namespace": ["AWS/SageMaker", "/aws/sagemaker/Endpoints"]}},
+        )
+        reason = (
+            "ecr:GetAuthorizationToken and cloudwatch:PutMetricData know no narrower resource; a condition binds "
+            "metrics that have a namespace to SageMaker's."
+        )
+        acknowledge(self, {"AwsSolutions-IAM5[Resource::*]": reason})
+
+    def allow_artefacts(self, deployment: Deployment, image: ContainerImage, archive: ModelArchive | None) -> None:
+        """Let SageMaker fetch and decrypt what an instance starts from.
+
+        Other artefacts get another policy, not a change of this one: CloudFormation makes it before it updates the
+        endpoint and deletes the old one afterwards, so instances of both fleets can start meanwhile.
+        """
+        statements = [*image.pull_statements(), *reading_weights(self, deployment.model)]
+        if archive:
+            statements.append(archive.read_statement())
+        if key := deployment.hosting.volume_kms_key_arn:  # whose own policy must allow it, too
+            statements.append(_statement(["kms:CreateGrant"], key, {"Bool": {"kms:GrantIsForAWSResource": "true"}}))
+        content = cdk.Stack.of(self).resolve([statement.to_statement_json() for statement in statements])
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
+        iam.Policy(self, f"Artefacts{digest}", statements=statements, roles=[self])
+
+    def allow_publishing(self, topic_arns: list[str]) -> None:
+        """Let SageMaker announce results on these topics."""
+        self.add_to_policy(iam.PolicyStatement(actions=["sns:Publish"], resources=topic_arns))
+
+    def _allow(self, actions: list[str], resource: str, conditions: dict[str, object] | None = None) -> None:
+        self.add_to_policy(_statement(actions, resource, conditions))
+
+
+def _statement(actions: list[str], resource: str, conditions: dict[str, object] | None = None) -> iam.PolicyStatement:
+    return iam.PolicyStatement(actions=actions, resources=[resource], conditions=conditions)

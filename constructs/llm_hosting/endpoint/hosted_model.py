@@ -1,0 +1,287 @@
+"""A model on a SageMaker endpoint of either kind: role, log group, model, configuration, alarms, endpoint."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from .. import DEPLOYMENT_TAG
+from ..deployment.model import Hosting, InstanceCount, Logs, Model
+from ..log_group import LogGroup
+from ..resolution import Resolution
+from ..resolution.variant_weight import variant_weight
+from ..unique_name import unique_name
+from .alarms import AlarmSpec, EndpointAlarms
+from .container_image import ContainerImage
+from .execution_role import ExecutionRole
+from .model_archive import ModelArchive
+from .scaling import EndpointScaling
+
+VARIANT_NAME = "AllTraffic"  # guardrails need the same variant name in the old and the new configuration
+_PROVISION_TIMEOUT_IN_SECONDS = 1800  # for an update, where the deployment names none
+
+
+class HostedModel(Construct):
+    """Built on the L1 resources: no L2 knows uncompressed weights, timeouts, host images or guardrails.
+
+    `name` is `<stack name>-<8 hex characters of the stack id>`: known before the endpoint exists, so that role, log
+    group and alarms can be bound to it, and new with each stack, so that nothing collides. `environment` is for the
+    functions that call the endpoint, `outputs` for the stack.
+
+    model_handler: folder of an own model.py; None = the image's own code serves.
+    alarms: they notify; some of them, and the share of calls that the model fails, roll a bad update back.
+    asynchronous: None = a real-time endpoint.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        resolution: Resolution,
+        model_handler: Path | None,
+        alarms: Sequence[AlarmSpec],
+        asynchronous: sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty | None = None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        deployment = resolution.deployment
+        self._hosting = deployment.hosting
+        self.name = unique_name()
+        dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
+        self.log_group = self._create_log_group(deployment.logs)
+        self.outputs = {"EndpointName": self.name, "EndpointLogGroup": self.log_group.log_group_name}
+        if self._hosting.detailed_observability:
+            self.outputs["EndpointPage"] = self._page
+        image = ContainerImage(self, "Image", image=resolution.image)
+        archive = self._create_archive(model_handler, resolution)
+        self.role = ExecutionRole(self, "Role", log_group=self.log_group)
+        self.role.allow_artefacts(deployment, image, archive)
+        sagemaker_model = self._create_model(image, _data(archive, deployment.model), resolution)
+        configuration = self._create_configuration(sagemaker_model, resolution, asynchronous)
+        configuration_name = configuration.attr_endpoint_config_name
+        self.environment = {
+            "ENDPOINT_NAME": self.name,
+            "ENDPOINT_CONFIGURATION": configuration_name,
+            "ENDPOINT_URL": self._url,
+        }
+        told = EndpointAlarms(
+            self, "Alarms", dimensions=dimensions, specs=alarms, topic_arn=deployment.alarms.topic_arn
+        )
+        if deployment.alarms.idle_in_hours:
+            told.add_idle(dimensions, deployment.alarms.idle_in_hours)
+        # Bound to the new fleet: alarms on the whole endpoint would stop the update that heals it.
+        new_fleet = {**dimensions, "EndpointConfigName": configuration_name}
+        guards = [each._replace(threshold=each.rollback_threshold) for each in alarms if each.rollback_threshold]
+        rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=guards, topic_arn=None)
+        rollback.add_model_failures(configuration_name, deployment.alarms.error_rate)
+        self._endpoint = self._create_endpoint(configuration, rollback.alarms)
+        self._scaling: EndpointScaling | None = None
+        self._allow_reading(rollback.alarms)
+
+    @property
+    def arn(self) -> str:
+        """ARN of the endpoint."""
+        return f"arn:{cdk.Aws.PARTITION}:sagemaker:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:endpoint/{self.name}"
+
+    @property
+    def _url(self) -> str:
+        """SageMaker's own URL for invocations."""
+        return f"https://runtime.sagemaker.{cdk.Aws.REGION}.{cdk.Aws.URL_SUFFIX}/endpoints/{self.name}/invocations"
+
+    @property
+    def _page(self) -> str:
+        """The endpoint in SageMaker's console, whose "View in SageMaker Insights" shows the detailed metrics."""
+        region = cdk.Aws.REGION
+        return f"https://{region}.console.aws.amazon.com/sagemaker/home?region={region}#/endpoints/{self.name}"
+
+    def add_scaling(self, construct_id: str) -> EndpointScaling:
+        """Scale the number of instances automatically."""
+        self._scaling = EndpointScaling(
+            self, construct_id, endpoint_name=self.name, variant_name=VARIANT_NAME, hosting=self._hosting
+        )
+        self._scaling.node.add_dependency(self._endpoint)  # made after and removed before the endpoint
+        return self._scaling
+
+    def create_endpoint_last(self) -> None:
+        """Create the endpoint after all that the stack holds by now but its scaling, and delete it before them.
+
+        A failure elsewhere would else roll the stack back while the endpoint is `Creating`. SageMaker refuses to delete
+        it then: the stack ends as ROLLBACK_FAILED, and the instances bill on.
+        """
+        scope, later = self, [self._endpoint, self._scaling]
+        while True:  # all that stands beside the endpoint, at each level up to the stack
+            self._endpoint.node.add_dependency(*(each for each in scope.node.children if each not in later))
+            if isinstance(scope, cdk.Stack):
+                return
+            scope, later = scope.node.scope, [scope]
+
+    def grant(self, grantee: iam.IGrantable, action: str) -> None:
+        """Let a principal do one action on this endpoint."""
+        iam.Grant.add_to_principal(grantee=grantee, actions=[action], resource_arns=[self.arn])
+
+    def _create_log_group(self, settings: Logs) -> LogGroup:
+        log_group = LogGroup(
+            self,
+            "LogGroup",
+            settings=settings,
+            name=f"/aws/sagemaker/Endpoints/{self.name}",
+            removal_policy=cdk.RemovalPolicy.RETAIN,  # an endpoint that failed to start says why there
+        )
+        _tag(log_group)
+        return log_group
+
+    def _create_archive(self, handler: Path | None, resolution: Resolution) -> ModelArchive | None:
+        if resolution.properties is None:
+            return None
+        return ModelArchive(self, "Archive", handler=handler, properties=resolution.properties)
+
+    def _create_model(
+        self, image: ContainerImage, data: sagemaker.CfnModel.ModelDataSourceProperty | None, resolution: Resolution
+    ) -> sagemaker.CfnModel:
+        sagemaker_model = sagemaker.CfnModel(
+            self,
+            "Model",
+            execution_role_arn=self.role.role_arn,
+            enable_network_isolation=self._hosting.network_isolation,
+            primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
+                image=image.uri, environment=resolution.environment, model_data_source=data
+            ),
+        )
+        # SageMaker checks the role's permissions when it creates the model; a reference would not wait for the policy.
+        sagemaker_model.node.add_dependency(self.role)
+        _outlive_replacement(sagemaker_model)
+        return sagemaker_model
+
+    def _create_configuration(
+        self,
+        model: sagemaker.CfnModel,
+        resolution: Resolution,
+        asynchronous: sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty | None,
+    ) -> sagemaker.CfnEndpointConfig:
+        hosting = self._hosting
+        pools = _pools(hosting.instance_types) if len(hosting.instance_types) > 1 else None
+        # No name: the configuration is immutable, so a fixed name would make every update collide.
+        configuration = sagemaker.CfnEndpointConfig(
+            self,
+            "Configuration",
+            kms_key_id=hosting.volume_kms_key_arn,
+            async_inference_config=asynchronous,
+            # SageMaker's default is true, and it bills: a template says which.
+            metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
+                enable_detailed_observability=hosting.detailed_observability
+            ),
+            production_variants=[
+                sagemaker.CfnEndpointConfig.ProductionVariantProperty(
+                    variant_name=VARIANT_NAME,
+                    model_name=model.attr_model_name,
+                    instance_type=None if pools else hosting.instance_types[0],
+                    instance_pools=pools,
+                    initial_instance_count=max(hosting.instance_count.min, 1),  # no endpoint starts with none
+                    initial_variant_weight=variant_weight(hosting),
+                    volume_size_in_gb=hosting.volume_size_in_gb,
+                    model_data_download_timeout_in_seconds=hosting.download_timeout_in_seconds,
+                    container_startup_health_check_timeout_in_seconds=hosting.startup_timeout_in_seconds,
+                    variant_instance_provision_timeout_in_seconds=hosting.provision_timeout_in_seconds,
+                    inference_ami_version=resolution.inference_ami_version,
+                    routing_config=_routing(hosting),
+                )
+            ],
+        )
+        _outlive_replacement(configuration)
+        return configuration
+
+    def _create_endpoint(
+        self, configuration: sagemaker.CfnEndpointConfig, alarms: Sequence[cloudwatch.Alarm]
+    ) -> sagemaker.CfnEndpoint:
+        hosting = self._hosting
+        start = hosting.download_timeout_in_seconds + hosting.startup_timeout_in_seconds
+        provision = hosting.provision_timeout_in_seconds or _PROVISION_TIMEOUT_IN_SECONDS
+        endpoint = sagemaker.CfnEndpoint(
+            self,
+            "Endpoint",
+            endpoint_name=self.name,
+            endpoint_config_name=configuration.attr_endpoint_config_name,
+            deployment_config=sagemaker.CfnEndpoint.DeploymentConfigProperty(
+                blue_green_update_policy=sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty(
+                    traffic_routing_configuration=sagemaker.CfnEndpoint.TrafficRoutingConfigProperty(
+                        type="ALL_AT_ONCE",
+                        wait_interval_in_seconds=0,  # the API demands it of every type
+                    ),
+                    termination_wait_in_seconds=hosting.update_wait_in_seconds,
+                    # SageMaker takes 600 to 28,800.
+                    maximum_execution_timeout_in_seconds=provision + start + hosting.update_wait_in_seconds,
+                ),
+                auto_rollback_configuration=sagemaker.CfnEndpoint.AutoRollbackConfigProperty(
+                    alarms=[sagemaker.CfnEndpoint.AlarmProperty(alarm_name=alarm.alarm_name) for alarm in alarms]
+                ),
+            ),
+            # With a fixed count it would make an edit of the count do nothing.
+            retain_all_variant_properties=True if hosting.instance_count.is_scaled else None,
+            exclude_retained_variant_properties=_not_retained(hosting.instance_count),
+        )
+        endpoint.node.add_dependency(self.log_group)
+        _tag(endpoint)
+        return endpoint
+
+    def _allow_reading(self, alarms: Sequence[cloudwatch.Alarm]) -> None:
+        # SageMaker refuses rollback alarms that the role may not read. A policy of its own: the model waits for the
+        # role's first one, and the alarms, which name the configuration, come after the model.
+        statement = iam.PolicyStatement(
+            actions=["cloudwatch:DescribeAlarms"], resources=[alarm.alarm_arn for alarm in alarms]
+        )
+        self._endpoint.node.add_dependency(iam.Policy(self, "WatchAlarms", statements=[statement], roles=[self.role]))
+
+
+def _data(archive: ModelArchive | None, model: Model) -> sagemaker.CfnModel.ModelDataSourceProperty | None:
+    if archive:
+        return _source(archive.uri, "S3Object", "Gzip")
+    return _source(model.weights, "S3Prefix", "None") if model.weights else None
+
+
+def _source(uri: str, data_type: str, compression: str) -> sagemaker.CfnModel.ModelDataSourceProperty:
+    location = sagemaker.CfnModel.S3DataSourceProperty(s3_uri=uri, s3_data_type=data_type, compression_type=compression)
+    return sagemaker.CfnModel.ModelDataSourceProperty(s3_data_source=location)
+
+
+def _outlive_replacement(resource: cdk.CfnResource) -> None:
+    """Keep what an update replaces: SageMaker may have gone back to it while CloudFormation holds the update for done.
+
+    terraform-provider-aws#48997, #39099 and #46663. `python -m slipway purge` removes those that nobody uses.
+    """
+    resource.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.RETAIN
+    resource.cfn_options.deletion_policy = cdk.CfnDeletionPolicy.DELETE  # cfn-lint wants both to be said
+    _tag(resource)
+
+
+def _tag(resource: Construct) -> None:
+    cdk.Tags.of(resource).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
+
+
+def _not_retained(count: InstanceCount) -> list[sagemaker.CfnEndpoint.VariantPropertyProperty] | None:
+    """At no instances an update would start none and prove nothing: there it starts the configuration's one."""
+    if count.min:
+        return None
+    return [sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type="DesiredInstanceCount")]
+
+
+def _routing(hosting: Hosting) -> sagemaker.CfnEndpointConfig.RoutingConfigProperty:
+    prefix_aware = sagemaker.CfnEndpointConfig.PrefixAwareRoutingConfigProperty(
+        prefix_length=hosting.routing_prefix_in_bytes,
+        concurrency_threshold=hosting.scaling.concurrent_requests_per_instance,
+    )
+    return sagemaker.CfnEndpointConfig.RoutingConfigProperty(
+        routing_strategy=hosting.routing.replace("-", "_").upper(),
+        prefix_aware_routing_config=prefix_aware if hosting.routing == "prefix-aware" else None,
+    )
+
+
+def _pools(types: Sequence[str]) -> list[sagemaker.CfnEndpointConfig.InstancePoolProperty]:
+    """In priority order: SageMaker takes the first type that it has."""
+    return [
+        sagemaker.CfnEndpointConfig.InstancePoolProperty(instance_type=name, priority=priority)
+        for priority, name in enumerate(types, start=1)
+    ]

@@ -1,0 +1,80 @@
+"""A SageMaker real-time endpoint: it answers each call at once, within 60 s."""
+
+from pathlib import Path
+
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from ..deployment.model import Alarms
+from ..resolution import Resolution
+from .alarms import AlarmSpec
+from .hosted_model import HostedModel
+
+_LONGEST_CALL = 480 * 1_000_000  # microseconds: SageMaker ends a stream after 8 minutes
+
+
+class RealtimeEndpoint(Construct):
+    """`environment` is for the functions that call the endpoint, `outputs` for the stack."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        resolution: Resolution,
+        model_handler: Path | None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        deployment = resolution.deployment
+        self._hosted = HostedModel(
+            self,
+            "Default",  # adds nothing to logical ids
+            resolution=resolution,
+            model_handler=model_handler,
+            alarms=_alarms(deployment.alarms, takes_jobs=deployment.jobs.enabled),
+        )
+        self.environment, self.outputs = self._hosted.environment, self._hosted.outputs
+        if deployment.hosting.instance_count.is_scaled:
+            self._hosted.add_scaling("Scaling").follow_requests_in_flight()
+
+    def grant_invoke(self, grantee: iam.IGrantable) -> None:
+        """Let a principal call this endpoint."""
+        self._hosted.grant(grantee, "sagemaker:InvokeEndpoint")
+
+    def grant_stream(self, grantee: iam.IGrantable) -> None:
+        """Let a principal that may call this endpoint have answers streamed.
+
+        SageMaker's API reference asks for InvokeEndpoint only; the list of IAM's actions has one for streams.
+        """
+        self._hosted.grant(grantee, "sagemaker:InvokeEndpointWithResponseStream")
+
+    def grant_describe(self, grantee: iam.IGrantable) -> None:
+        """Let a principal read this endpoint's status."""
+        self._hosted.grant(grantee, "sagemaker:DescribeEndpoint")
+
+    def create_last(self) -> None:
+        """Create the endpoint after all else in the stack."""
+        self._hosted.create_endpoint_last()
+
+
+def _alarms(settings: Alarms, *, takes_jobs: bool) -> tuple[AlarmSpec, ...]:
+    """Share of 5XX answers, share of answers other than 2XX, 99th percentile of the model's latency.
+
+    Each invocation counts 1 or 0, so the average is the share, without metric math. Jobs may take 60 s each, so that
+    the latency of a good update depends on them: with jobs no latency rolls it back. The alarm is there all the same,
+    because a list of alarms that changes alone is an update of the endpoint, with new instances.
+    """
+    latency = settings.latency_in_seconds * 1_000_000  # microseconds
+    average, p99 = cloudwatch.Stats.AVERAGE, cloudwatch.Stats.percentile(99)
+    return (
+        AlarmSpec("Errors", "Invocation5XXErrors", average, settings.error_rate),
+        AlarmSpec("Failures", "InvocationModelErrors", average, settings.failure_rate),
+        AlarmSpec(
+            "Latency",
+            "ModelLatency",
+            p99,
+            latency,
+            rollback_threshold=_LONGEST_CALL if takes_jobs else latency,
+        ),
+    )

@@ -1,0 +1,134 @@
+"""Automatic scaling of a SageMaker endpoint's instances, to zero and back where the endpoint can wake."""
+
+from aws_cdk import Duration
+from aws_cdk import aws_applicationautoscaling as autoscaling
+from aws_cdk import aws_cloudwatch as cloudwatch
+from constructs import Construct
+
+from ..deployment.model import Hosting
+
+Policy = autoscaling.CfnScalingPolicy
+Query = Policy.TargetTrackingMetricDataQueryProperty
+Tracking = Policy.TargetTrackingScalingPolicyConfigurationProperty
+
+# From AWS's example for asynchronous endpoints: longer than a woken instance takes to count in the metric.
+_WAKE_COOLDOWN_IN_SECONDS = 300
+
+
+class EndpointScaling(Construct):
+    """Between the counts of `hosting`. The methods choose the metric that the count follows."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, endpoint_name: str, variant_name: str, hosting: Hosting
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._endpoint_name, self._variant_name = endpoint_name, variant_name
+        self._settings, self._types = hosting.scaling, hosting.instance_types
+        self._target = autoscaling.CfnScalableTarget(
+            self,
+            "Target",
+            service_namespace="sagemaker",
+            resource_id=f"endpoint/{endpoint_name}/variant/{variant_name}",
+            scalable_dimension="sagemaker:variant:DesiredInstanceCount",
+            min_capacity=hosting.instance_count.min,
+            max_capacity=hosting.instance_count.max,
+        )
+
+    def follow_requests_in_flight(self) -> None:
+        """Follow requests in flight per copy of the model; invocations per minute mislead where answers take long."""
+        target = self._settings.concurrent_requests_per_instance
+        if len(self._types) > 1:
+            metrics = Policy.CustomizedMetricSpecificationProperty(metrics=self._busiest_type())
+            self._track("Policy", "ConcurrentRequests", target, customized_metric_specification=metrics)
+            return
+        metric = Policy.PredefinedMetricSpecificationProperty(
+            predefined_metric_type="SageMakerVariantConcurrentRequestsPerModelHighResolution"
+        )
+        self._track("Policy", "ConcurrentRequests", target, predefined_metric_specification=metric)
+
+    def follow_backlog(self) -> None:
+        """Follow the jobs that wait or run, per instance: a metric of asynchronous endpoints."""
+        metric = Policy.CustomizedMetricSpecificationProperty(
+            namespace="AWS/SageMaker",
+            metric_name="ApproximateBacklogSizePerInstance",
+            dimensions=[Policy.MetricDimensionProperty(name="EndpointName", value=self._endpoint_name)],
+            statistic="Average",
+        )
+        target = self._settings.backlog_per_instance
+        self._track("Backlog", "Backlog", target, customized_metric_specification=metric)
+
+    def wake(self) -> None:
+        """Start an instance for the first job at zero; tracking alone would wait for a backlog past its target."""
+        policy = Policy(
+            self,
+            "Wake",
+            policy_name="Wake",
+            policy_type="StepScaling",
+            scaling_target_id=self._target.ref,
+            step_scaling_policy_configuration=Policy.StepScalingPolicyConfigurationProperty(
+                adjustment_type="ChangeInCapacity",
+                metric_aggregation_type="Average",
+                # An alarm that stays on triggers each minute, and an instance takes minutes to start.
+                cooldown=_WAKE_COOLDOWN_IN_SECONDS,
+                step_adjustments=[Policy.StepAdjustmentProperty(metric_interval_lower_bound=0, scaling_adjustment=1)],
+            ),
+        )
+        metric = cloudwatch.Metric(
+            namespace="AWS/SageMaker",
+            metric_name="HasBacklogWithoutCapacity",
+            dimensions_map={"EndpointName": self._endpoint_name},
+            statistic=cloudwatch.Stats.AVERAGE,
+            period=Duration.minutes(1),
+        )
+        alarm = cloudwatch.Alarm(
+            self,
+            "BacklogWithoutCapacity",
+            metric=metric,
+            threshold=1,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            evaluation_periods=1,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+        alarm.node.default_child.alarm_actions = [policy.ref]  # the L2 has no action for a policy of Auto Scaling's L1
+
+    def _busiest_type(self) -> list[object]:
+        """Average requests in flight per copy of the model on each type, and the highest of them.
+
+        The highest, not a sum: the target is requests on one copy, as each average is, and a sum over the types would
+        scale out too early. A type without instances has no data. Application Auto Scaling takes no period here, so
+        data points are of a minute; those of the predefined metric are of ten seconds.
+        """
+        metrics = []
+        for number, instance_type in enumerate(self._types, start=1):
+            dimensions = {
+                "EndpointName": self._endpoint_name,
+                "VariantName": self._variant_name,
+                "InstanceType": instance_type,
+            }
+            metric = Policy.TargetTrackingMetricProperty(
+                namespace="AWS/SageMaker",
+                metric_name="ConcurrentRequestsPerModel",
+                dimensions=[
+                    Policy.TargetTrackingMetricDimensionProperty(name=name, value=value)
+                    for name, value in dimensions.items()
+                ],
+            )
+            stat = Policy.TargetTrackingMetricStatProperty(metric=metric, stat="Average")
+            metrics.append(Query(id=f"type{number}", metric_stat=stat, return_data=False))
+        filled = ", ".join(f"FILL({each.id}, 0)" for each in metrics)
+        return [*metrics, Query(id="busiest", expression=f"MAX([{filled}])", return_data=True)]
+
+    def _track(self, construct_id: str, name: str, target: int, **metric: object) -> None:
+        Policy(
+            self,
+            construct_id,
+            policy_name=name,
+            policy_type="TargetTrackingScaling",
+            scaling_target_id=self._target.ref,
+            target_tracking_scaling_policy_configuration=Tracking(
+                target_value=target,
+                scale_out_cooldown=self._settings.scale_out_cooldown_in_seconds,
+                scale_in_cooldown=self._settings.scale_in_cooldown_in_seconds,
+                **metric,
+            ),
+        )

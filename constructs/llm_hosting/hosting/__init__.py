@@ -1,0 +1,1 @@
+"""The hosting modes: each composes the model with what brings requests and jobs to it."""

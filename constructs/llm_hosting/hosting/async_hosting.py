@@ -1,0 +1,89 @@
+"""`hosting.mode: async`: an endpoint with a queue of its own, and a recorder of the results that it announces."""
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from ..alarm_group import AlarmGroup
+from ..api.every_minute import EveryMinute
+from ..api.handler_function import HandlerFunction, Handlers
+from ..endpoint.async_endpoint import AsyncEndpoint
+from ..jobs.events import grant_announce
+from ..jobs.queue import FAILURES_GO_BACK, JobQueue
+from ..jobs.store import JobStore
+from ..resolution import Resolution
+from ..sources import Sources
+
+_RECORD_TIMEOUT = Duration.seconds(30)
+_RESULT_DELAY_IN_SECONDS = 300  # the sweeper ends jobs with unread results, but later
+
+
+class AsyncHosting(Construct):
+    """An AsyncEndpoint, a queue behind its topics, and the recorder that reads the queue."""
+
+    generate_handler = "generate_by_job"
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        resolution: Resolution,
+        sources: Sources,
+        store: JobStore | None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        assert store, "preflight refuses an asynchronous endpoint without jobs"
+        self._deployment, self._store = resolution.deployment, store
+        handler = sources.model_handler(resolution.deployment.serving.handler)
+        self._endpoint = AsyncEndpoint(self, "Endpoint", resolution=resolution, model_handler=handler, store=store)
+        self.queue = JobQueue(self, "ResultQueue", timeout=_RECORD_TIMEOUT)
+        self.environment = self._endpoint.environment | {"JOB_QUEUE_URL": ""}
+        self.outputs = self._endpoint.outputs
+
+    def grant_generate(self, grantee: iam.IGrantable) -> None:
+        """Let a function submit a job and wait for its end."""
+        self._endpoint.grant_invoke(grantee)
+        self._endpoint.grant_describe(grantee)
+        self._store.grant_submit(grantee)
+
+    def grant_describe(self, grantee: iam.IGrantable) -> None:
+        """Let a function read the endpoint's status."""
+        self._endpoint.grant_describe(grantee)
+
+    def grant_dispatch(self, grantee: iam.IGrantable) -> None:
+        """Let a function invoke the endpoint."""
+        self._endpoint.grant_invoke(grantee)
+
+    def grant_tend(self, grantee: iam.IGrantable) -> None:
+        """Let the sweeper invoke the endpoint again."""
+        self._endpoint.grant_invoke(grantee)
+
+    def add_functions(
+        self, scope: Construct, handlers: Handlers, alarms: AlarmGroup, every_minute: EveryMinute
+    ) -> None:
+        """The recorder, and an alarm on results that it does not read."""
+        for topic in self._endpoint.topics:
+            self.queue.subscribe(topic)
+        record = HandlerFunction(
+            scope,
+            "RecordResult",
+            handler="record_result",
+            timeout=_RECORD_TIMEOUT,
+            failures=FAILURES_GO_BACK,
+            handlers=handlers,
+        ).function
+        grant_announce(record, "Job Ended")
+        self.queue.feed(record, batch_size=10, max_concurrency=self._deployment.most_workers)
+        self._store.grant_collect(record)
+        self._endpoint.grant_describe(record)
+        alarms.add("Results", self.queue.metric_oldest_message(), _RESULT_DELAY_IN_SECONDS)
+
+    def create_endpoint_last(self) -> None:
+        """Create the endpoint after all else in the stack."""
+        self._endpoint.create_last()
+
+    def metric_oldest_job(self) -> cloudwatch.Metric:
+        """Seconds that the oldest job has been in SageMaker's queue."""
+        return self._endpoint.metric_oldest_job()

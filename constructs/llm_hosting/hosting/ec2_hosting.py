@@ -1,0 +1,156 @@
+"""`hosting.mode: ec2`: machines that take jobs from a queue, stop themselves when idle, and are started for a job."""
+
+from aws_cdk import Aws, Duration, RemovalPolicy, Tags
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from .. import DEPLOYMENT_TAG
+from ..acknowledgement import acknowledge
+from ..alarm_group import AlarmGroup
+from ..api.every_minute import EveryMinute
+from ..api.function_environment import function_environment
+from ..api.handler_function import Handlers
+from ..jobs.queue import JobQueue
+from ..jobs.store import JobStore
+from ..log_group import LogGroup
+from ..machines.machines import Machines
+from ..machines.role import MachineRole
+from ..resolution import Resolution
+from ..sources import Sources
+from ..unique_name import unique_name
+
+_HIDDEN = Duration.seconds(
+    30
+)  # SQS hides a message six times as long; one that comes back while its job runs is deleted
+_FIVE_MINUTES = Duration.minutes(5)
+
+_DESCRIBE_ANYWHERE = "ec2:DescribeInstances knows no narrower resource, and only reads."
+_THESE_MACHINES = (
+    "Instances get their ids when they are launched, and new ones when they are replaced; the condition on their tag "
+    "leaves those of this stack only."
+)
+
+
+class Ec2Hosting(Construct):
+    """Machines with a worker each, the queue that they take jobs from, and the task that tends them."""
+
+    generate_handler = "generate_by_job"
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        resolution: Resolution,
+        sources: Sources,
+        store: JobStore | None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        assert store, "preflight refuses machines without jobs"
+        deployment = resolution.deployment
+        self._hosting, self._store = deployment.hosting, store
+        self.queue = JobQueue(self, "WorkQueue", timeout=_HIDDEN)
+        self.environment = {
+            "ENDPOINT_NAME": "",
+            "ENDPOINT_CONFIGURATION": "",
+            "ENDPOINT_URL": "",
+            "JOB_QUEUE_URL": self.queue.url,
+            "MACHINES": str(deployment.hosting.instance_count.max),
+            "IDLE_MINUTES": str(deployment.hosting.idle_minutes),
+            "STARTUP_TIMEOUT_IN_SECONDS": str(deployment.hosting.startup_timeout_in_seconds),
+            "MAX_BATCH_SIZE": str(resolution.machine_batch_size),
+        }
+        log_group = LogGroup(
+            self,
+            "MachineLogGroup",
+            settings=deployment.logs,
+            name=f"/slipway/machines/{unique_name()}",
+            removal_policy=RemovalPolicy.RETAIN,  # a set-up that failed says why there
+        )
+        Tags.of(log_group).add(DEPLOYMENT_TAG, Aws.STACK_NAME)
+        role = MachineRole(self, "MachineRole", model=deployment.model, log_group=log_group)
+        store.grant_work(role)
+        self.queue.grant_receive(role)
+        self.queue.grant_send(role)
+        self._machines = Machines(
+            self,
+            "Machines",
+            resolution=resolution,
+            sources=sources,
+            role=role,
+            environment=function_environment(resolution, self.environment, store)
+            | store.usage_environment
+            | {"LOG_GROUP": log_group.log_group_name},
+        )
+        self.outputs = {"MachineLogGroup": log_group.log_group_name, "Machines": self._machines.ids}
+
+    def grant_generate(self, grantee: iam.IGrantable) -> None:
+        """Let a function submit a job and wait for its end."""
+        self._store.grant_submit(grantee)
+        self.grant_dispatch(grantee)
+
+    def grant_describe(self, grantee: iam.IGrantable) -> None:
+        """Let a function read the rows of the machines."""
+        self._store.grant_read_rows(grantee)
+
+    def grant_dispatch(self, grantee: iam.IGrantable) -> None:
+        """Let a function put a job into the queue and start a machine for it."""
+        self.queue.grant_send(grantee)
+        self._allow_machines(grantee, "ec2:StartInstances")
+
+    def grant_tend(self, grantee: iam.IGrantable) -> None:
+        """Let the sweeper put jobs into the queue again, once it is empty; the tender starts a machine for them."""
+        self.queue.grant_send(grantee)
+        self.queue.grant_count(grantee)
+
+    def add_functions(
+        self, scope: Construct, handlers: Handlers, alarms: AlarmGroup, every_minute: EveryMinute
+    ) -> None:
+        """The tender, which starts and stops machines where nobody else did, and alarms on what it finds."""
+        every_minute.add_task(handler="tend_machines")
+        tend = every_minute.function
+        self._store.grant_change(tend)
+        self._store.grant_find_due(tend)
+        self.queue.grant_count(tend)
+        iam.Grant.add_to_principal(grantee=tend, actions=["ec2:DescribeInstances"], resource_arns=["*"])
+        acknowledge(tend.role, {"AwsSolutions-IAM5[Resource::*]": _DESCRIBE_ANYWHERE})
+        self._allow_machines(tend, "ec2:StartInstances", "ec2:StopInstances")
+        alarms.add("MachineStarts", _metric("MachineStartFailures"), 0)
+        alarms.add("Machines", _metric("MachinesUnwell"), 0)
+
+    def create_endpoint_last(self) -> None:
+        """Create the machines after all else in the stack."""
+        self._machines.create_last()
+
+    def metric_oldest_job(self) -> cloudwatch.Metric:
+        """Seconds that the oldest job has been in the queue."""
+        return self.queue.metric_oldest_message()
+
+    def _allow_machines(self, grantee: iam.IGrantable, *actions: str) -> None:
+        iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=list(actions),
+            resource_arns=[f"arn:{Aws.PARTITION}:ec2:{Aws.REGION}:{Aws.ACCOUNT_ID}:instance/*"],
+            conditions={"StringEquals": {f"aws:ResourceTag/{DEPLOYMENT_TAG}": Aws.STACK_NAME}},
+        )
+        finding = "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:ec2:<AWS::Region>:<AWS::AccountId>:instance/*]"
+        acknowledge(grantee.grant_principal, {finding: _THESE_MACHINES})
+        if key := self._hosting.volume_kms_key_arn:  # EC2 decrypts the volume by a grant that the starter makes
+            iam.Grant.add_to_principal(
+                grantee=grantee,
+                actions=["kms:CreateGrant"],
+                resource_arns=[key],
+                conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+            )
+
+
+def _metric(name: str) -> cloudwatch.Metric:
+    """A metric that `tend_machines` writes to its log by `inference_api.metrics`."""
+    return cloudwatch.Metric(
+        namespace="Slipway",
+        metric_name=name,
+        dimensions_map={"Deployment": Aws.STACK_NAME},
+        statistic=cloudwatch.Stats.SUM,
+        period=_FIVE_MINUTES,
+    )

@@ -1,0 +1,101 @@
+"""`hosting.mode: realtime`: an endpoint that answers at once, and a worker that feeds it the jobs of a queue."""
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from ..alarm_group import AlarmGroup
+from ..api.every_minute import EveryMinute
+from ..api.handler_function import HandlerFunction, Handlers
+from ..endpoint.realtime_endpoint import RealtimeEndpoint
+from ..jobs.events import grant_announce
+from ..jobs.queue import FAILURES_GO_BACK, JobQueue
+from ..jobs.store import JobStore
+from ..resolution import Resolution
+from ..sources import Sources
+
+_WORK_TIMEOUT = Duration.seconds(90)  # a call of the endpoint may take 60 s
+
+
+class RealtimeHosting(Construct):
+    """A RealtimeEndpoint; where the deployment takes jobs, a queue before it and the worker between the two."""
+
+    generate_handler = "generate"
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        resolution: Resolution,
+        sources: Sources,
+        store: JobStore | None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._deployment, self._store = resolution.deployment, store
+        self._streams = resolution.streams
+        handler = sources.model_handler(resolution.deployment.serving.handler)
+        self._endpoint = RealtimeEndpoint(self, "Endpoint", resolution=resolution, model_handler=handler)
+        self._queue = JobQueue(self, "WorkQueue", timeout=_WORK_TIMEOUT) if store else None
+        self.environment = self._endpoint.environment | ({"JOB_QUEUE_URL": self._queue.url} if self._queue else {})
+        self.outputs = self._endpoint.outputs
+
+    @property
+    def queue(self) -> JobQueue:
+        """The jobs that wait for a worker."""
+        assert self._queue, "the deployment takes no jobs"
+        return self._queue
+
+    def grant_generate(self, grantee: iam.IGrantable) -> None:
+        """Let a function ask the model and, for a stream while the model is not ready, wait for a job."""
+        self._endpoint.grant_invoke(grantee)
+        self._endpoint.grant_describe(grantee)
+        if self._streams:
+            self._endpoint.grant_stream(grantee)
+        if self._streams and self._store:
+            self._store.grant_submit(grantee)
+            self.grant_dispatch(grantee)
+
+    def grant_describe(self, grantee: iam.IGrantable) -> None:
+        """Let a function read the endpoint's status."""
+        self._endpoint.grant_describe(grantee)
+
+    def grant_dispatch(self, grantee: iam.IGrantable) -> None:
+        """Let a function put a job into the queue."""
+        self.queue.grant_send(grantee)
+
+    def grant_tend(self, grantee: iam.IGrantable) -> None:
+        """Let the sweeper put jobs into the queue again, once it is empty."""
+        self.queue.grant_send(grantee)
+        self.queue.grant_count(grantee)
+
+    def add_functions(
+        self, scope: Construct, handlers: Handlers, alarms: AlarmGroup, every_minute: EveryMinute
+    ) -> None:
+        """The worker."""
+        assert self._store
+        work = HandlerFunction(
+            scope,
+            "RunJob",
+            handler="run_job",
+            timeout=_WORK_TIMEOUT,
+            failures=FAILURES_GO_BACK,
+            handlers=handlers,
+            calls_itself=True,  # a job that the model cannot take now goes back into the queue, with a delay
+        ).function
+        grant_announce(work, "Job Ended")
+        self.queue.feed(work, batch_size=1, max_concurrency=self._deployment.most_workers)
+        self.queue.grant_send(work)
+        self.queue.grant_postpone(work)
+        self._store.grant_work(work)
+        self._endpoint.grant_invoke(work)
+        self._endpoint.grant_describe(work)
+
+    def create_endpoint_last(self) -> None:
+        """Create the endpoint after all else in the stack."""
+        self._endpoint.create_last()
+
+    def metric_oldest_job(self) -> cloudwatch.Metric:
+        """Seconds that the oldest job has been in the queue."""
+        return self.queue.metric_oldest_message()

@@ -1,0 +1,70 @@
+"""OpenAI's Files and Batch API: its routes, the driver of batches, and an alarm on batches that do not go on."""
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from ..acknowledgement import acknowledge
+from ..alarm_group import AlarmGroup
+from ..api.every_minute import NEXT_CALL, EveryMinute
+from ..api.inference_api import HttpMethod, InferenceApi
+from ..deployment.model import Alarms
+from ..hosting.hosting_modes import HostingMode
+from .events import SOURCE, grant_announce
+from .store import JobStore
+
+_ROUTES: tuple[tuple[HttpMethod, str], ...] = (
+    ("POST", "/files"),
+    ("GET", "/files"),
+    ("GET", "/files/{id}"),
+    ("DELETE", "/files/{id}"),
+    ("GET", "/files/{id}/content"),
+    ("POST", "/batches"),
+    ("GET", "/batches"),
+    ("GET", "/batches/{id}"),
+    ("POST", "/batches/{id}/cancel"),
+)
+
+
+class Batches(Construct):
+    """Each line of a batch is a job; rows are in the table of jobs, files in its bucket."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, store: JobStore, alarms: Alarms) -> None:
+        super().__init__(scope, construct_id)
+        self._store = store
+        stuck = cloudwatch.Metric(
+            namespace="Slipway",
+            metric_name="BatchesStuck",
+            dimensions_map={"Deployment": cdk.Aws.STACK_NAME},
+            statistic=cloudwatch.Stats.SUM,
+            period=cdk.Duration.minutes(5),
+        )
+        AlarmGroup(self, "Alarms", topic_arn=alarms.topic_arn).add("Stuck", stuck, 0, periods=3, breaching=3)
+
+    def add_routes(self, api: InferenceApi, short: lambda_.Function) -> None:
+        """short: the function of the short routes."""
+        for method, path in _ROUTES:
+            api.add_route(method, path, short, takes_bearer=True)
+        self._store.grant_keep_files(short)
+        grant_announce(short, "Batch Waits")
+
+    def add_driver(self, every_minute: EveryMinute, hosting: HostingMode) -> None:
+        """Each minute, and at once for the event of a batch that waits."""
+        every_minute.add_task(handler="advance_batches")
+        driver = every_minute.function
+        self._store.grant_advance(driver)
+        hosting.grant_dispatch(driver)
+        hosting.grant_describe(driver)
+        grant_announce(driver, "Job Ended")
+        rule = events.Rule(
+            self,
+            "WaitingBatch",
+            event_pattern=events.EventPattern(
+                source=[SOURCE], detail_type=["Batch Waits"], detail={"deployment": [cdk.Aws.STACK_NAME]}
+            ),
+            targets=[targets.LambdaFunction(driver, retry_attempts=0)],
+        )
+        acknowledge(rule, {"Serverless-EventBusDLQ": NEXT_CALL})

@@ -1,0 +1,74 @@
+"""The functions of jobs: routes for callers, and what keeps jobs going."""
+
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from ..api.every_minute import EveryMinute
+from ..api.handler_function import Handlers
+from ..api.inference_api import InferenceApi
+from ..deployment.model import Alarms, Jobs
+from ..hosting.hosting_modes import HostingMode
+from .alarms import JobAlarms
+from .batches import Batches
+from .events import grant_announce
+from .store import JobStore
+
+_HOLD_MEMORY_IN_MB = 256  # the function mostly waits, and a waiting function costs by its memory
+
+
+class JobFunctions(Construct):
+    """The sweeper, the functions that the hosting mode adds, and their alarms."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        settings: Jobs,
+        alarms: Alarms,
+        handlers: Handlers,
+        store: JobStore,
+        hosting: HostingMode,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._store, self._hosting, self._alarm_settings = store, hosting, alarms
+        self._every_minute = EveryMinute(self, "EveryMinute", handlers=handlers)
+        alarm_group = JobAlarms(
+            self,
+            "Alarms",
+            settings=alarms,
+            jobs=settings,
+            oldest_job=hosting.metric_oldest_job(),
+            dead_letters=hosting.queue.metric_dead_letters(),
+        )
+        self._every_minute.add_alarm(alarm_group)
+        self._add_sweeper()
+        hosting.add_functions(self, handlers, alarm_group, self._every_minute)
+
+    def add_routes(self, api: InferenceApi, short: lambda_.Function) -> None:
+        """Those of jobs; short: the function of the short routes."""
+        api.add_route("POST", "/jobs", short)
+        api.add_route("GET", "/jobs", short)
+        api.add_route("DELETE", "/jobs/{id}", short)
+        self._store.grant_submit(short)
+        self._hosting.grant_dispatch(short)
+        self._hosting.grant_describe(short)
+        self._store.grant_list(short)
+        grant_announce(short, "Job Ended")
+        poll = api.add_function(handler="poll_job", memory_in_mb=_HOLD_MEMORY_IN_MB)
+        api.add_route("GET", "/jobs/{id}", poll)
+        self._store.grant_wait(poll)
+
+    def add_batches(self, api: InferenceApi, short: lambda_.Function) -> None:
+        """OpenAI's Files and Batch API."""
+        batches = Batches(self, "Batches", store=self._store, alarms=self._alarm_settings)
+        batches.add_routes(api, short)
+        batches.add_driver(self._every_minute, self._hosting)
+
+    def _add_sweeper(self) -> None:
+        self._every_minute.add_task(handler="sweep_jobs")
+        sweep = self._every_minute.function
+        grant_announce(sweep, "Job Ended")
+        self._store.grant_find_due(sweep)
+        self._store.grant_collect(sweep)
+        self._hosting.grant_tend(sweep)

@@ -1,0 +1,1 @@
+"""A model on EC2 machines: `hosting.mode: ec2`."""

@@ -1,0 +1,74 @@
+"""The machines of `hosting.mode: ec2`: the code on them, their network, and one Machine for each number."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import aws_cdk as cdk
+from aws_cdk import aws_s3_assets as assets
+from constructs import Construct
+
+from ..resolution import Resolution
+from ..sources import Sources
+from .machine import Machine
+from .network import MachineNetwork
+from .role import MachineRole
+
+
+class Machines(Construct):
+    """`ids`: of the instances, by their numbers, with commas between.
+
+    environment: variables of the worker and of the model beside it.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        resolution: Resolution,
+        sources: Sources,
+        role: MachineRole,
+        environment: Mapping[str, str],
+    ) -> None:
+        super().__init__(scope, construct_id)
+        deployment = resolution.deployment
+        network = MachineNetwork(self, "Network", given=deployment.security.vpc)
+        with TemporaryDirectory() as folder:
+            _copy_code(sources, Path(folder))
+            code = assets.Asset(self, "Code", path=folder)
+        code_arn = f"arn:{cdk.Aws.PARTITION}:s3:::{code.s3_bucket_name}/{code.s3_object_key}"
+        role.allow(code_arn, "s3:GetObject")
+        self._machines = [
+            Machine(
+                self,
+                f"Machine{number}",
+                number=number,
+                resolution=resolution,
+                code=code.s3_object_url,
+                environment=environment,
+                network=network,
+                profile=role.profile,
+            )
+            for number in range(deployment.hosting.instance_count.max)
+        ]
+        self.ids = ",".join(machine.id for machine in self._machines)
+
+    def create_last(self) -> None:
+        """Create the machines after all that the stack holds by now, and terminate them before it.
+
+        A failure elsewhere then finds no machine that bills, and a machine finds all that it calls.
+        """
+        machines = tuple(f"{machine.node.path}/" for machine in self._machines)
+        resources = [each for each in cdk.Stack.of(self).node.find_all() if isinstance(each, cdk.CfnResource)]
+        earlier = [each for each in resources if not f"{each.node.path}/".startswith(machines)]
+        for machine in self._machines:
+            machine.instance.node.add_dependency(*earlier)
+
+
+def _copy_code(sources: Sources, folder: Path) -> None:
+    """`inference_api` for the worker, without the routes; `generation` for the model, `machine` for the set-up."""
+    unused = shutil.ignore_patterns("__pycache__", "handlers", "batches")
+    for source in (sources.functions / "inference_api", sources.models / "generation", sources.models / "machine"):
+        shutil.copytree(source, folder / source.name, ignore=unused)

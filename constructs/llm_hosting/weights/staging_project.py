@@ -1,0 +1,115 @@
+"""A build project that copies a model's weights from the Hub to S3 inside AWS, where disk and network are large."""
+
+import json
+
+import aws_cdk as cdk
+from aws_cdk import aws_codebuild as codebuild
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3_assets as assets
+from constructs import Construct
+
+from ..acknowledgement import acknowledge
+from ..deployment.model import Logs, Model
+from ..log_group import LogGroup
+
+# 4 vCPU, 7 GB of memory, 128 GB of disk: files pass through the disk, a few at a time. (CodeBuild User Guide, 2026)
+_COMPUTE_TYPE = "BUILD_GENERAL1_MEDIUM"
+_IMAGE = "aws/codebuild/amazonlinux-x86_64-standard:5.0"
+_PYTHON = "3.12"
+_TIMEOUT_IN_MINUTES = 2160  # the most that CodeBuild takes; the next build goes on from there
+
+
+class StagingProject(Construct):
+    """Runs `python -m slipway stage` on a machine of CodeBuild, each time somebody starts a build.
+
+    Built on the L1 resource: the L2 lets the role read the whole bucket of assets, and write any log group and report.
+
+    source: an archive with `slipway/`, `constructs/`, `requirements.txt` and the deployment's file.
+    deployment: the file's name in there, without `.yaml`.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: str,
+        model: Model,
+        source: assets.Asset,
+        log_settings: Logs,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        assert model.weights
+        self.log_group = LogGroup(self, "LogGroup", settings=log_settings)
+        self._role = iam.Role(
+            self,
+            "Role",
+            assumed_by=iam.ServicePrincipal(
+                "codebuild.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}}
+            ),
+        )
+        self._allow_running(source)
+        self._allow_staging(model.weights, model.weights_kms_key_arn)
+        if model.hub_token_secret_arn:
+            self._allow(["secretsmanager:GetSecretValue"], model.hub_token_secret_arn)
+        project = codebuild.CfnProject(
+            self,
+            "Project",
+            service_role=self._role.role_arn,
+            source=codebuild.CfnProject.SourceProperty(
+                type="S3",
+                location=f"{source.s3_bucket_name}/{source.s3_object_key}",
+                build_spec=json.dumps(_build_specification(deployment), indent=1),
+            ),
+            artifacts=codebuild.CfnProject.ArtifactsProperty(type="NO_ARTIFACTS"),
+            environment=codebuild.CfnProject.EnvironmentProperty(
+                type="LINUX_CONTAINER", compute_type=_COMPUTE_TYPE, image=_IMAGE
+            ),
+            # CodeBuild's default; named because cdk-nag reports a project without a key.
+            encryption_key=f"arn:{cdk.Aws.PARTITION}:kms:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:alias/aws/s3",
+            logs_config=codebuild.CfnProject.LogsConfigProperty(
+                cloud_watch_logs=codebuild.CfnProject.CloudWatchLogsConfigProperty(
+                    status="ENABLED", group_name=self.log_group.log_group_name
+                )
+            ),
+            timeout_in_minutes=_TIMEOUT_IN_MINUTES,
+            concurrent_build_limit=1,
+        )
+        project.node.add_dependency(self._role)  # its policy, too: the first build may be started at once
+        self.name = project.ref
+
+    def _allow_running(self, source: assets.Asset) -> None:
+        bucket_arn = f"arn:{cdk.Aws.PARTITION}:s3:::{source.s3_bucket_name}"
+        self._allow(["s3:GetObject", "s3:GetObjectVersion"], f"{bucket_arn}/{source.s3_object_key}")
+        self._allow(["s3:GetBucketAcl", "s3:GetBucketLocation"], bucket_arn)
+        self.log_group.grant_write(self._role)
+
+    def _allow_staging(self, weights: str, key_arn: str | None) -> None:
+        """The permissions in docs/weights.md: the prefix, and the manifest beside it."""
+        bucket, _, prefix = weights.removeprefix("s3://").partition("/")
+        bucket_arn = f"arn:{cdk.Aws.PARTITION}:s3:::{bucket}"
+        manifest = f".slipway/{prefix}manifest.json"
+        self._allow(["s3:GetBucketLocation"], bucket_arn)
+        self._allow(["s3:ListBucket"], bucket_arn, {"StringLike": {"s3:prefix": [f"{prefix}*", manifest]}})
+        self._allow(["s3:GetObject", "s3:PutObject"], f"{bucket_arn}/{manifest}")
+        self._allow(["s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject"], f"{bucket_arn}/{prefix}*")
+        finding = f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::{bucket}/{prefix}*]"
+        reason = "The files of a model are named by its repository on the Hub; they all lie below this prefix."
+        acknowledge(self._role, {finding: reason})
+        if key_arn:
+            self._allow(["kms:Decrypt", "kms:GenerateDataKey"], key_arn)
+
+    def _allow(self, actions: list[str], resource: str, conditions: dict[str, object] | None = None) -> None:
+        self._role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource], conditions=conditions))
+
+
+def _build_specification(deployment: str) -> dict[str, object]:
+    """CodeBuild reads YAML, and JSON is YAML."""
+    install = "python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt"
+    return {
+        "version": 0.2,
+        "phases": {
+            "install": {"runtime-versions": {"python": _PYTHON}, "commands": [install]},
+            "build": {"commands": [f"python -m slipway stage {deployment}"]},
+        },
+    }
