@@ -52,7 +52,8 @@ FLEET_INTRODUCTION = """\
 
 One file `fleets/<name>.yaml` puts one deployment into many accounts and regions by CloudFormation StackSets;
 `npx cdk deploy -c fleet=<name>` deploys it, and `python -m slipway fleet plan <name>` says before what that means. This
-page and `fleets/schema.json` are written from the models in `constructs/llm_hosting/fleets/fleet.py` by `make reference`.
+page and `fleets/schema.json` are written by `make reference` from the models in
+`constructs/llm_hosting/fleets/fleet.py`.
 
 Only `deployment` and `targets` are required. Synth refuses unknown keys and wrong types, and judges the
 [rules](#rules) over the deployment's template.

@@ -49,7 +49,7 @@ class InferenceStack(cdk.Stack):
         )
         handlers = Handlers(
             code=lambda_.Code.from_asset(str(sources.functions), exclude=["**/__pycache__", "*.md"]),
-            environment=function_environment(resolution, hosting.environment, store)
+            environment=function_environment(resolution, hosting.environment, store.environment if store else None)
             | openai_environment(resolution)
             | (usage.environment if usage else {}),
             settings=deployment.api,

@@ -4,21 +4,22 @@ import aws_cdk as cdk
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from .deployment.model import Logs
-
 
 class LogGroup(logs.LogGroup):
-    """Removed with the stack unless `removal_policy` says otherwise."""
+    """Removed with the stack unless `removal_policy` says otherwise.
+
+    retention_in_days: one of the values that CloudWatch Logs allows.
+    """
 
     def __init__(
         self,
         scope: Construct,
         construct_id: str,
         *,
-        settings: Logs,
+        retention_in_days: int,
         name: str | None = None,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
         super().__init__(scope, construct_id, log_group_name=name, removal_policy=removal_policy)
         # The L2 takes an enumeration instead of days.
-        self.node.default_child.retention_in_days = settings.retention_in_days
+        self.node.default_child.retention_in_days = retention_in_days

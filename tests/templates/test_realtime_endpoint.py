@@ -254,7 +254,7 @@ def test_other_artefacts_are_allowed_by_another_policy_beside_the_first() -> Non
 def artefact_policies(weights: str) -> set[str]:
     """The logical ids of the policies that let the role read these weights."""
     stack = cdk.Stack(cdk.App(), "stack")
-    log_group = LogGroup(stack, "LogGroup", settings=Logs())
+    log_group = LogGroup(stack, "LogGroup", retention_in_days=Logs().retention_in_days)
     role = ExecutionRole(stack, "Role", log_group=log_group)
     changed = deployment({"model": {"weights": weights}})
     role.allow_artefacts(changed, ContainerImage(stack, "Image", image="djl-inference:0.36.0"), None)

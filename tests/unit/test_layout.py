@@ -13,99 +13,35 @@ from local_cloud.assembly import ROOT
 from slipway.reference import files
 
 # Allowed imports by layer: the longest matching prefix counts, and a layer may import itself.
-DECLARATIONS = {
-    "llm_hosting.catalog",
-    "llm_hosting.deployment.model",
-    "llm_hosting.deployment.finding",
-    "llm_hosting.deployment.lock",
-}
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
-OF_FILES = {
-    f"llm_hosting.{part}"
-    for part in (
-        "archive",
-        "deployment_file",
-        "deployment_paths",
-        "file_errors",
-        "locked_deployment",
-        "overlay",
-        "preflight",
-        "yaml_file",
-    )
+FACTS = {"llm_hosting.catalog", "llm_hosting.deployment", "llm_hosting.resolution"}
+# They read files; what a construct gets is read already.
+READERS = {f"llm_hosting.deployment.{name}" for name in ("file", "lock_file", "overlay", "paths", "yaml_file")}
+JUDGES = {*FACTS, *READERS, "llm_hosting.archive", "llm_hosting.file_errors", "llm_hosting.preflight"}
+RENDERED = {*JUDGES, "llm_hosting.fleets", "llm_hosting.portable"}
+CONSTRUCTS = {
+    "llm_hosting",
+    *(f"llm_hosting.{room}" for room in ("api", "endpoint", "hosting", "jobs", "machines", "weights")),
 }
-RESOLVED = {"llm_hosting.resolution"}
 ALLOWED: dict[str, set[str]] = {
-    "llm_hosting.catalog": set(),
-    "llm_hosting.deployment.lock": {"llm_hosting.catalog"},
-    "llm_hosting.deployment.model": {"llm_hosting.deployment.lock"},
-    "llm_hosting.file_errors": set(),
-    "llm_hosting.deployment.finding": set(),
-    "llm_hosting.deployment.look_alikes": set(),
-    "llm_hosting.deployment.yaml_file": {
-        "llm_hosting.file_errors",
-        "llm_hosting.deployment.finding",
-        "llm_hosting.deployment.look_alikes",
-    },
-    "llm_hosting.deployment.problems": {"llm_hosting.deployment.finding"},
-    "llm_hosting.deployment.overlay": {
-        *(
-            "llm_hosting.deployment.model",
-            "llm_hosting.deployment.paths",
-            "llm_hosting.deployment.finding",
-            "llm_hosting.deployment.yaml_file",
-        )
-    },
-    "llm_hosting.deployment.file": {
-        *("llm_hosting.deployment.model", "llm_hosting.deployment.paths", "llm_hosting.deployment.finding"),
-        *("llm_hosting.deployment.overlay", "llm_hosting.deployment.problems", "llm_hosting.deployment.yaml_file"),
-    },
-    "llm_hosting.fleets.fleet": {"llm_hosting.deployment.model"},
-    "llm_hosting.fleets": {
-        *DECLARATIONS,
-        *RESOLVED,
-        *("llm_hosting", "llm_hosting.archive", "llm_hosting.deployment.file", "llm_hosting.deployment.paths"),
-        *(
-            "llm_hosting.fleets.fleet",
-            "llm_hosting.portable",
-            "llm_hosting.preflight",
-            "llm_hosting.deployment.problems",
-        ),
-        "llm_hosting.deployment.yaml_file",
-    },
-    "llm_hosting.deployment.paths": set(),
-    "llm_hosting.deployment.lock_file": {*DECLARATIONS, "llm_hosting.deployment.paths", "llm_hosting.file_errors"},
     "llm_hosting.archive": set(),
-    "llm_hosting.resolution": DECLARATIONS,
-    "llm_hosting.preflight": {
-        *(*DECLARATIONS, *RESOLVED),
-        *("llm_hosting.deployment.file", "llm_hosting.deployment.paths", "llm_hosting.deployment.lock_file"),
-        "llm_hosting.deployment.overlay",
-    },
-    "llm_hosting.portable": {
-        *(*DECLARATIONS, *RESOLVED),
-        *("llm_hosting.archive", "llm_hosting.preflight", "llm_hosting.resolution.variant_weight"),
-    },
-    "llm_hosting.resolution.variant_weight": {"llm_hosting.deployment.model"},
-    "llm_hosting": {  # the constructs
-        *(*DECLARATIONS, *CDK, *RESOLVED),
-        *("llm_hosting.archive", "llm_hosting.resolution.variant_weight"),
-    },
-    "stacks": {
-        *DECLARATIONS,
-        *CDK,
-        *RESOLVED,
-        *OF_FILES,
-        *("llm_hosting", "llm_hosting.fleets.fleet", "llm_hosting.fleets", "llm_hosting.portable"),
-    },
+    "llm_hosting.catalog": set(),
+    "llm_hosting.deployment": {"llm_hosting.catalog"},
+    **{name: {*READERS, "llm_hosting.deployment", "llm_hosting.file_errors"} for name in READERS},
+    "llm_hosting.file_errors": set(),
+    "llm_hosting.resolution": FACTS,
+    "llm_hosting.preflight": {*FACTS, *READERS},
+    "llm_hosting.portable": {*FACTS, "llm_hosting.archive", "llm_hosting.preflight"},
+    "llm_hosting.fleets": {*JUDGES, "llm_hosting.portable"},
+    **{name: {*CDK, *FACTS, *CONSTRUCTS, "llm_hosting.archive"} for name in CONSTRUCTS},
+    "stacks": {*CDK, *CONSTRUCTS, *RENDERED},
     "inference_api": {"botocore"},
     "inference_api.handlers": {"botocore", "inference_api"},
     "local_cloud": {"boto3", "botocore", "llm_hosting.archive", "llm_hosting.file_errors"},
     "slipway": {
-        *DECLARATIONS,
-        *RESOLVED,
-        *OF_FILES,
-        *("boto3", "botocore", "llm_hosting", "llm_hosting.portable", "local_cloud", "playground"),
-        *("llm_hosting.fleets.fleet", "llm_hosting.fleets"),
+        *("boto3", "botocore", "local_cloud", "playground"),
+        *RENDERED,
+        "llm_hosting",
         *(*CDK, "stacks"),  # of `render`, which synthesizes
     },
     "playground": set(),
@@ -163,13 +99,15 @@ def test_imports_run_one_way(module: str) -> None:
     ("module", "planted"),
     [
         ("llm_hosting.catalog.engines", "from ..preflight.validation import validate"),
-        ("llm_hosting.catalog.engines", "from ..deployment import Deployment"),
-        ("llm_hosting.deployment.model", "from . import realtime_endpoint"),
+        ("llm_hosting.catalog.engines", "from ..deployment.model import Deployment"),
+        ("llm_hosting.deployment.model", "from ..endpoint import realtime_endpoint"),
         ("llm_hosting.deployment.model", "import aws_cdk as cdk"),
-        ("llm_hosting.resolution.container", "from ..deployment_file import parse"),
-        ("llm_hosting.preflight.validation", "from ..inference_api import InferenceApi"),
-        ("llm_hosting.preflight", "from ..inference_api import InferenceApi"),
-        ("llm_hosting.api.inference_api", "from .preflight.validation import load"),
+        ("llm_hosting.deployment.model", "from .file import parse"),
+        ("llm_hosting.resolution.container", "from ..deployment.file import parse"),
+        ("llm_hosting.preflight.validation", "from ..api.inference_api import InferenceApi"),
+        ("llm_hosting.preflight", "from ..api.inference_api import InferenceApi"),
+        ("llm_hosting.api.inference_api", "from ..preflight.validation import load"),
+        ("llm_hosting.jobs.store", "from ..deployment.file import parse"),
         ("inference_api.http", "from inference_api.handlers import generate"),
         ("inference_api.handlers.generate", "import boto3"),
         ("local_cloud.deploy", "from llm_hosting.deployment.model import Deployment"),
@@ -183,6 +121,24 @@ def test_an_import_the_other_way_is_found(module: str, planted: str) -> None:
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = {module: set(imported(module, path.read_text())) & MODULES.keys() for module, path in MODULES.items()}
     list(TopologicalSorter({name: found - {name} for name, found in graph.items()}).static_order())
+
+
+def folder(module: str) -> str:
+    return module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
+
+
+# The trees whose folders import one way; their root is below their rooms.
+TREES = ("llm_hosting",)
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_no_folders_import_each_other_in_a_circle(tree: str) -> None:
+    graph: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        if f"{module}.".startswith(f"{tree}."):
+            found = {folder(name) for name in imported(module, path.read_text()) if name in MODULES}
+            graph.setdefault(folder(module), set()).update(found - {folder(module)})
+    list(TopologicalSorter(graph).static_order())
 
 
 def internals(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
@@ -224,7 +180,7 @@ def test_ministack_is_reached_through_its_adapter_only() -> None:
 
 
 def test_every_handler_is_named_by_a_stack_or_construct_and_exists() -> None:
-    sources = [*(ROOT / "stacks").glob("*.py"), *(ROOT / "constructs" / "llm_hosting").glob("*.py")]
+    sources = [*(ROOT / "stacks").glob("*.py"), *(ROOT / "constructs" / "llm_hosting").rglob("*.py")]
     named = set(re.findall(r'handler ?= ?"(\w+)"', "".join(path.read_text() for path in sources)))
     folder = ROOT / "lambda_src" / "inference_api" / "handlers"
     named |= set(re.findall(r'"inference_api.handlers.(\w+)"', (folder / "route.py").read_text()))
@@ -237,7 +193,10 @@ def test_every_handler_is_named_by_a_stack_or_construct_and_exists() -> None:
 
 def test_the_functions_get_exactly_the_environment_they_read() -> None:
     constructs = ROOT / "constructs" / "llm_hosting"
-    names = ("function_environment", "hosted_model", "key_usage", "realtime_hosting", "async_hosting", "ec2_hosting")
+    names = [
+        *("api/function_environment", "api/key_usage", "endpoint/hosted_model", "jobs/store"),
+        *("hosting/realtime_hosting", "hosting/async_hosting", "hosting/ec2_hosting"),
+    ]
     given = set(re.findall(r'"([A-Z_]{5,})":', "".join((constructs / f"{name}.py").read_text() for name in names)))
     read = set(re.findall(r'"([A-Z_]{5,})"', (ROOT / "lambda_src" / "inference_api" / "settings.py").read_text()))
     # Of the portable rendering, and of the agent on a machine.

@@ -7,12 +7,16 @@ import aws_cdk as cdk
 
 from ..catalog.engines import engine
 from ..deployment.model import Deployment
-from ..jobs.store import JobStore
 from ..resolution import Resolution
 
 
-def function_environment(resolution: Resolution, of_mode: Mapping[str, str], store: JobStore | None) -> dict[str, str]:
-    """of_mode: what the hosting mode adds. store: None where the deployment takes no jobs."""
+def function_environment(
+    resolution: Resolution, of_mode: Mapping[str, str], of_jobs: Mapping[str, str] | None
+) -> dict[str, str]:
+    """of_mode: the variables that the hosting mode adds.
+
+    of_jobs: the variables of the JobStore; None if the deployment takes no jobs.
+    """
     deployment = resolution.deployment
     variables = {
         **of_mode,
@@ -24,12 +28,11 @@ def function_environment(resolution: Resolution, of_mode: Mapping[str, str], sto
         "MAX_BODY_BYTES": str(deployment.api.max_body_in_kb * 1024),
         "REQUEST_SCHEMA": _compact(_request_schema(resolution)),
     }
-    if store is None:
+    if of_jobs is None:
         return variables
     return variables | {
         "DEPLOYMENT_NAME": cdk.Aws.STACK_NAME,
-        "JOB_TABLE": store.table_name,
-        "JOB_BUCKET": store.bucket_name,
+        **of_jobs,
         "JOB_SETTINGS": _compact(_job_settings(deployment)),
     }
 

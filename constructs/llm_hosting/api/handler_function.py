@@ -59,7 +59,12 @@ class HandlerFunction(Construct):
         super().__init__(scope, construct_id)
         settings = handlers.settings
         # A deploy that fails says why there. `purge` finds it by its tag.
-        log_group = LogGroup(self, "LogGroup", settings=handlers.log_settings, removal_policy=cdk.RemovalPolicy.RETAIN)
+        log_group = LogGroup(
+            self,
+            "LogGroup",
+            retention_in_days=handlers.log_settings.retention_in_days,
+            removal_policy=cdk.RemovalPolicy.RETAIN,
+        )
         cdk.Tags.of(log_group).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         # Instead of AWSLambdaBasicExecutionRole, which may write to every log group of the account.

@@ -248,7 +248,9 @@ class InferenceApi(Construct):
     def _stage_options(self) -> apigateway.StageOptions:
         destination = log_format = None
         if self._settings.access_logs:
-            destination = apigateway.LogGroupLogDestination(LogGroup(self, "AccessLogs", settings=self._log_settings))
+            destination = apigateway.LogGroupLogDestination(
+                LogGroup(self, "AccessLogs", retention_in_days=self._log_settings.retention_in_days)
+            )
             fields = {name: f"$context.{variable}" for name, variable in _LOGGED.items()}
             log_format = apigateway.AccessLogFormat.custom(json.dumps(fields))
         return apigateway.StageOptions(

@@ -127,7 +127,7 @@ class HostedModel(Construct):
         log_group = LogGroup(
             self,
             "LogGroup",
-            settings=settings,
+            retention_in_days=settings.retention_in_days,
             name=f"/aws/sagemaker/Endpoints/{self.name}",
             removal_policy=cdk.RemovalPolicy.RETAIN,  # an endpoint that failed to start says why there
         )

@@ -64,7 +64,7 @@ class Ec2Hosting(Construct):
         log_group = LogGroup(
             self,
             "MachineLogGroup",
-            settings=deployment.logs,
+            retention_in_days=deployment.logs.retention_in_days,
             name=f"/slipway/machines/{unique_name()}",
             removal_policy=RemovalPolicy.RETAIN,  # a set-up that failed says why there
         )
@@ -79,7 +79,7 @@ class Ec2Hosting(Construct):
             resolution=resolution,
             sources=sources,
             role=role,
-            environment=function_environment(resolution, self.environment, store)
+            environment=function_environment(resolution, self.environment, store.environment)
             | store.usage_environment
             | {"LOG_GROUP": log_group.log_group_name},
         )

@@ -1,58 +1,11 @@
 """The constructs behind `hosting.mode`: the only place that chooses one by the mode."""
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable
 
-from aws_cdk import aws_cloudwatch as cloudwatch
-from aws_cdk import aws_iam as iam
-from constructs import Construct
-
-from ..alarm_group import AlarmGroup
-from ..api.every_minute import EveryMinute
-from ..api.handler_function import Handlers
-from ..jobs.queue import JobQueue
+from ..jobs.hosting_mode import HostingMode
 from .async_hosting import AsyncHosting
 from .ec2_hosting import Ec2Hosting
 from .realtime_hosting import RealtimeHosting
-
-
-class HostingMode(Protocol):
-    """The model, and how requests and jobs reach it.
-
-    generate_handler: handler of POST /generate. environment: variables of every function. outputs: of the stack.
-    queue: in front of the model or behind it; only where jobs are taken.
-    """
-
-    generate_handler: str
-    environment: Mapping[str, str]
-    outputs: Mapping[str, str]
-
-    @property
-    def queue(self) -> JobQueue: ...
-
-    def grant_generate(self, grantee: iam.IGrantable) -> None:
-        """Grant what the handler of POST /generate needs."""
-
-    def grant_describe(self, grantee: iam.IGrantable) -> None:
-        """Let a function read the status of the model's endpoint."""
-
-    def grant_dispatch(self, grantee: iam.IGrantable) -> None:
-        """Let a function hand over an accepted job."""
-
-    def grant_tend(self, grantee: iam.IGrantable) -> None:
-        """Let the sweeper find out whether a job must be handed over again, and do it."""
-
-    def add_functions(
-        self, scope: Construct, handlers: Handlers, alarms: AlarmGroup, every_minute: EveryMinute
-    ) -> None:
-        """Add the functions, tasks and alarms that only this mode has."""
-
-    def create_endpoint_last(self) -> None:
-        """Create the endpoint, which costs most and can't be deleted while it starts, after all else in the stack."""
-
-    def metric_oldest_job(self) -> cloudwatch.Metric:
-        """Seconds that the oldest job has waited for the model."""
-
 
 HOSTING_MODES: dict[str, Callable[..., HostingMode]] = {
     "realtime": RealtimeHosting,

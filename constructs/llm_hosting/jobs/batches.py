@@ -12,8 +12,8 @@ from ..alarm_group import AlarmGroup
 from ..api.every_minute import NEXT_CALL, EveryMinute
 from ..api.inference_api import HttpMethod, InferenceApi
 from ..deployment.model import Alarms
-from ..hosting.hosting_modes import HostingMode
 from .events import SOURCE, grant_announce
+from .hosting_mode import HostingMode
 from .store import JobStore
 
 _ROUTES: tuple[tuple[HttpMethod, str], ...] = (

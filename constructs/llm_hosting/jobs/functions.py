@@ -7,10 +7,10 @@ from ..api.every_minute import EveryMinute
 from ..api.handler_function import Handlers
 from ..api.inference_api import InferenceApi
 from ..deployment.model import Alarms, Jobs
-from ..hosting.hosting_modes import HostingMode
 from .alarms import JobAlarms
 from .batches import Batches
 from .events import grant_announce
+from .hosting_mode import HostingMode
 from .store import JobStore
 
 _HOLD_MEMORY_IN_MB = 256  # the function mostly waits, and a waiting function costs by its memory

@@ -36,6 +36,7 @@ class JobStore(Construct):
         self._table = self._create_table(settings)
         self._bucket = self._create_bucket(settings)
         self.table_name, self.bucket_name = self._table.table_name, self._bucket.bucket_name
+        self.environment = {"JOB_TABLE": self.table_name, "JOB_BUCKET": self.bucket_name}
         self.outputs = {"JobTable": self.table_name, "JobBucket": self.bucket_name}
         cdk.Tags.of(self).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
 

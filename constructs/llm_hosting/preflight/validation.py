@@ -12,20 +12,22 @@ from ..deployment.lock_file import locked
 from ..deployment.nearest import nearest
 from ..deployment.paths import spoken_name
 from ..resolution import Resolution, resolve
-from .rules import api as api_rules
-from .rules import environment as environment_rules
-from .rules import hardware as hardware_rules
-from .rules import hosting as hosting_rules
-from .rules import huggingface as huggingface_rules
-from .rules import image as image_rules
-from .rules import machines as machine_rules
-from .rules import memory as memory_rules
-from .rules import model as model_rules
-from .rules import options as option_rules
-from .rules import quantization as quantization_rules
-from .rules import requirements as requirement_rules
-from .rules import timing as timing_rules
-from .rules import tokenizer as tokenizer_rules
+from .rules import (  # noqa: F401  (registers the rules)
+    api,
+    environment,
+    hardware,
+    hosting,
+    huggingface,
+    image,
+    machines,
+    memory,
+    model,
+    options,
+    quantization,
+    requirements,
+    timing,
+    tokenizer,
+)
 from .rules.rule import RULES, error, warning
 from .rules.suitable_type import with_type, without_type
 

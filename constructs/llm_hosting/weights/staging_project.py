@@ -40,7 +40,7 @@ class StagingProject(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         assert model.weights
-        self.log_group = LogGroup(self, "LogGroup", settings=log_settings)
+        self.log_group = LogGroup(self, "LogGroup", retention_in_days=log_settings.retention_in_days)
         self._role = iam.Role(
             self,
             "Role",
