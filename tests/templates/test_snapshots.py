@@ -75,9 +75,9 @@ def differing(first: Any, other: Any) -> Any:
 
 def differing_items(first: list[Any], other: list[Any]) -> dict[str, Any]:
     """By index: changed items as "[2]", removed ones of `first` as "[-2]", added ones of `other` as "[+2]"."""
-    texts = [[json.dumps(item, sort_keys=True) for item in items] for items in (first, other)]
-    found = {}
-    for kind, start, end, other_start, other_end in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
+    one, another = ([json.dumps(item, sort_keys=True) for item in items] for items in (first, other))
+    found: dict[str, Any] = {}
+    for kind, start, end, other_start, other_end in SequenceMatcher(None, one, another, autojunk=False).get_opcodes():
         if kind != "equal":
             pairs = min(end - start, other_end - other_start)
             found |= {f"[{start + i}]": differing(first[start + i], other[other_start + i]) for i in range(pairs)}
