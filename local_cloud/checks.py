@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import api_requests, emulated_properties
 from .assembly import Stack
+from .template_checks import api_requests, emulated_properties
 
 
 class TemplateError(Exception):

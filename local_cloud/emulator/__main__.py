@@ -12,7 +12,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from local_cloud.emulator import clock
+from local_cloud.emulator.core import clock
 
 STATE_PREFIX = "slipway-local-cloud-"
 KEPT_FROM_HOST = ("PATH", "LANG", "LC_ALL")
@@ -78,19 +78,20 @@ def _set_environment(port: int, state: Path) -> tuple[str, ...]:
 
 async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str, ...], state: Path) -> None:
     # Not earlier: the emulator reads the environment when it is imported.
-    from local_cloud.emulator import ministack, services
+    from local_cloud.emulator import installation
+    from local_cloud.emulator.core import ministack
     from local_cloud.emulator.ec2 import operations
     from local_cloud.emulator.lambda_.functions import stop_functions
-    from local_cloud.emulator.sagemaker import fleet
+    from local_cloud.emulator.sagemaker.containers import instance_group
 
-    services.install(emulator_only)
+    installation.install(emulator_only)
     server = asyncio.ensure_future(ministack.serve(listener))
     stopped = asyncio.ensure_future(_stop_signal().wait())
     await asyncio.wait({server, stopped}, return_when=asyncio.FIRST_COMPLETED)
     stop_functions()
     operations.power_off_all()
     # Off the loop: the containers' last lines are logged over HTTP.
-    await asyncio.to_thread(fleet.stop_all_fleets)
+    await asyncio.to_thread(instance_group.stop_all_groups)
     shutil.rmtree(state, ignore_errors=True)
     if server.done():
         server.result()

@@ -6,7 +6,7 @@ import threading
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.lambda_.functions import function_configuration
 from local_cloud.emulator.lambda_.invocations import kill_invocation
 from local_cloud.emulator.sagemaker.response_stream import FAULT_HEADER

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 
-from local_cloud.model_server.answer import StartError
-from local_cloud.model_server.catalog_row import row_of
+from local_cloud.model_server.contract.answer import StartError
+from local_cloud.model_server.contract.server import Engine, ModelServer
 from local_cloud.model_server.djl.own_handler import OwnHandler, handler_folder
 from local_cloud.model_server.djl.properties import read_properties, variables_of
-from local_cloud.model_server.server import Engine, ModelServer
-from local_cloud.model_server.text_engine import TextEngine
+from local_cloud.model_server.text.catalog_row import row_of
+from local_cloud.model_server.text.engine import TextEngine
 
 
 def main(environment: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from llm_hosting.archive import pack
 from local_cloud.cloud import Credentials, LocalCloud
-from local_cloud.model_server.answer import StartError
+from local_cloud.model_server.contract.answer import StartError
 from local_cloud.model_server.djl.messages import Request
 from local_cloud.model_server.djl.ranks import LoadError, Ranks
 from support.s3_recorder import Request as S3Request

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local_cloud.model_server.answer import StartError
+from local_cloud.model_server.contract.answer import StartError
 from local_cloud.model_server.djl.own_handler import OwnHandler
 from support.served_handlers import HANDLERS, ask, served
 

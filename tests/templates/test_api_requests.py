@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from local_cloud.api_requests import findings
 from local_cloud.assembly import read_stacks
+from local_cloud.template_checks.api_requests import findings
 
 
 def test_no_request_lacks_a_member_or_has_a_wrong_one(assembly: Path) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from local_cloud.emulator import cloudwatch, iam, ministack
 from local_cloud.emulator.apigateway import (
     access_log,
     api_keys,
@@ -15,7 +14,9 @@ from local_cloud.emulator.apigateway import (
     rest_call,
 )
 from local_cloud.emulator.apigateway.rest_call import RestCall
-from local_cloud.emulator.cloudformation import extend_resource_type
+from local_cloud.emulator.cloudformation.resource_types import extend_resource_type
+from local_cloud.emulator.core import ministack
+from local_cloud.emulator.services import cloudwatch, iam
 
 _gateway = ministack.internals("ministack.services.apigateway_v1", "_account_settings", "_rest_apis", "_stages_v1")
 

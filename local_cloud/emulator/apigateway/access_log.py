@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import logs, ministack
 from local_cloud.emulator.apigateway.rest_call import RestCall
+from local_cloud.emulator.core import ministack
+from local_cloud.emulator.services import logs
 
 _VARIABLE = re.compile(r"\$context\.([A-Za-z]+(?:\.[A-Za-z]+)*)")
 

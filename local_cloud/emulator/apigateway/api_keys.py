@@ -7,9 +7,9 @@ from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from local_cloud.emulator import clock, ministack
 from local_cloud.emulator.apigateway.errors import gateway_error
 from local_cloud.emulator.apigateway.rest_call import current_call
+from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.lambda_.functions import function_allows
 
 _gateway = ministack.internals(

@@ -4,9 +4,9 @@ import functools
 import json
 from typing import Any
 
-from local_cloud.emulator import ministack
 from local_cloud.emulator.apigateway.errors import gateway_error, refuse
 from local_cloud.emulator.apigateway.rest_call import RestCall, current_call
+from local_cloud.emulator.core import ministack
 
 _app = ministack.internals("ministack.app", "_enforce_execute_api")
 _gateway = ministack.internals(

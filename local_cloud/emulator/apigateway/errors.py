@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from local_cloud.emulator import ministack
 from local_cloud.emulator.apigateway.rest_call import RestCall, current_call
+from local_cloud.emulator.core import ministack
 
 _gateway = ministack.internals(
     "ministack.services.apigateway_v1",

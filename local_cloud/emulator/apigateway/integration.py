@@ -7,10 +7,10 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from local_cloud.emulator import ministack
 from local_cloud.emulator.apigateway.errors import gateway_error
 from local_cloud.emulator.apigateway.response_stream import MalformedAnswerError, Stream
 from local_cloud.emulator.apigateway.rest_call import RestCall, current_call
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.lambda_.functions import function_allows
 from local_cloud.emulator.lambda_.streaming import URI_SUFFIX
 

@@ -3,8 +3,8 @@
 import functools
 from typing import Any
 
-from local_cloud.emulator import ministack
 from local_cloud.emulator.apigateway.rest_call import current_call
+from local_cloud.emulator.core import ministack
 
 _gateway = ministack.internals("ministack.services.apigateway_v1", "_invoke_mock_v1")
 

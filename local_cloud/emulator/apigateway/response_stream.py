@@ -6,10 +6,10 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from local_cloud.emulator import ministack
 from local_cloud.emulator.apigateway.rest_call import RestCall
+from local_cloud.emulator.core import ministack
+from local_cloud.emulator.core.relay import Relay
 from local_cloud.emulator.lambda_.streaming import END_OF_METADATA, URI_SUFFIX, relayed_by
-from local_cloud.emulator.relay import Relay
 
 _gateway = ministack.internals("ministack.services.apigateway_v1", "_resources")
 _responses = ministack.internals("ministack.core.responses", "StreamingResponse")

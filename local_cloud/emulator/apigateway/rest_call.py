@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 
 _app = ministack.internals("ministack.app", "_handle_execute_api_request", "_parse_execute_api_url")
 _gateway = ministack.internals(

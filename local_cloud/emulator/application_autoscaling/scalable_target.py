@@ -2,30 +2,14 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from local_cloud.emulator import clock, cloudwatch, ministack
 from local_cloud.emulator.application_autoscaling.policies import Reading, TargetTracking
+from local_cloud.emulator.core import clock
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
-from local_cloud.emulator.sagemaker.store import endpoints
+from local_cloud.emulator.services import cloudwatch
 
 Wanted = Callable[[int], int | None]
-
-# By resource id.
-targets: Any = ministack.scoped_store()
-
-
-def variant_is_scaled(endpoint: str, variant: str) -> bool:
-    return resource_id_of(endpoint, variant) in targets
-
-
-def forget_variant(endpoint: str, variant: str) -> None:
-    """The variant is gone, and its target with it."""
-    targets.pop(resource_id_of(endpoint, variant), None)
-
-
-def resource_id_of(endpoint: str, variant: str) -> str:
-    return f"endpoint/{endpoint}/variant/{variant}"
 
 
 class _Change(NamedTuple):
@@ -44,8 +28,8 @@ class _Change(NamedTuple):
 class ScalableTarget:
     """A change takes as long as the endpoint needs for it; until then nothing else is decided."""
 
-    def __init__(self, resource_id: str) -> None:
-        self.resource_id = resource_id
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
         self._minimum = self._maximum = 0
         self._pending: _Change | None = None
         self._last: _Change | None = None
@@ -56,19 +40,17 @@ class ScalableTarget:
 
     def step(self, wanted_from: Wanted, cooldown: float) -> None:
         """Follow a step scaling policy: wanted_from(capacity) is the capacity that it asks for, None for no change."""
-        endpoint = self._idle_endpoint()
-        if endpoint is None:
+        if not self._is_idle():
             return
-        wanted = wanted_from(endpoint.desired_count)
-        if wanted is not None and wanted > endpoint.desired_count:
-            self._scale_out(endpoint, wanted_from, cooldown)
+        wanted = wanted_from(self._endpoint.desired_count)
+        if wanted is not None and wanted > self._endpoint.desired_count:
+            self._scale_out(wanted_from, cooldown)
         elif wanted is not None:
-            self._scale_in(endpoint, wanted, cooldown)
+            self._scale_in(wanted, cooldown)
 
     def track(self, policies: Sequence[TargetTracking]) -> None:
         """Follow all target tracking policies: out when any of them asks for it, in when all of them agree."""
-        endpoint = self._idle_endpoint()
-        if endpoint is None or not policies or time.time() < self._next_look:
+        if not self._is_idle() or not policies or time.time() < self._next_look:
             return
         self._next_look = time.time() + clock.shortened(min(policy.period for policy in policies))
         readings = [(policy, reading) for policy in policies if (reading := _read(policy))]
@@ -76,40 +58,40 @@ class ScalableTarget:
         low = [(policy, reading) for policy, reading in readings if reading.is_low]
         if high:
             cooldown = max(policy.scale_out_cooldown for policy, _ in high)
-            self._scale_out(endpoint, lambda capacity: _most(high, capacity), cooldown)
+            self._scale_out(lambda capacity: _most(high, capacity), cooldown)
         elif len(low) == len(policies):
             cooldown = max(policy.scale_in_cooldown for policy, _ in low)
-            self._scale_in(endpoint, _most(low, endpoint.desired_count), cooldown)
+            self._scale_in(_most(low, self._endpoint.desired_count), cooldown)
 
-    def _idle_endpoint(self) -> Endpoint | None:
-        """The endpoint when it can be changed now; a change that has just ended starts its cooldown."""
-        endpoint: Endpoint | None = endpoints.get(self.resource_id.split("/")[1])
-        if endpoint is None or endpoint.status != "InService":
-            return None
+    def _is_idle(self) -> bool:
+        """Whether the endpoint can be changed; a change that has just ended starts its cooldown."""
+        if self._endpoint.status != "InService":
+            return False
         change, self._pending = self._pending, None
-        if change and endpoint.desired_count == change.capacity:  # otherwise it failed
+        if change and self._endpoint.desired_count == change.capacity:  # otherwise it failed
             self._last = change._replace(ends_at=time.time() + clock.shortened(change.cooldown))
-        return endpoint
+        return True
 
     def _cooling(self) -> _Change | None:
         return self._last if self._last and time.time() < self._last.ends_at else None
 
-    def _scale_out(self, endpoint: Endpoint, wanted_from: Wanted, cooldown: float) -> None:
+    def _scale_out(self, wanted_from: Wanted, cooldown: float) -> None:
         # During the cooldown of another scale-out, the capacity that it added counts already.
-        cooling = self._cooling()
-        basis = cooling.basis if cooling and cooling.is_out else endpoint.desired_count
+        cooling, current = self._cooling(), self._endpoint.desired_count
+        basis = cooling.basis if cooling and cooling.is_out else current
         wanted = min(wanted_from(basis) or 0, self._maximum)
-        if wanted > endpoint.desired_count:
-            self._change(endpoint, _Change(basis, wanted, cooldown))
+        if wanted > current:
+            self._change(_Change(basis, wanted, cooldown))
 
-    def _scale_in(self, endpoint: Endpoint, wanted: int, cooldown: float) -> None:
-        cooling, wanted = self._cooling(), max(wanted, self._minimum)
-        if wanted < endpoint.desired_count and (not cooling or cooling.is_out):
-            self._change(endpoint, _Change(endpoint.desired_count, wanted, cooldown))
+    def _scale_in(self, wanted: int, cooldown: float) -> None:
+        cooling, current = self._cooling(), self._endpoint.desired_count
+        wanted = max(wanted, self._minimum)
+        if wanted < current and (not cooling or cooling.is_out):
+            self._change(_Change(current, wanted, cooldown))
 
-    def _change(self, endpoint: Endpoint, change: _Change) -> None:
+    def _change(self, change: _Change) -> None:
         self._pending = change
-        endpoint.scale_to(change.capacity)
+        self._endpoint.scale_to(change.capacity)
 
 
 def _read(policy: TargetTracking) -> Reading | None:

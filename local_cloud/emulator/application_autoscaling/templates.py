@@ -4,11 +4,13 @@ import time
 import uuid
 from typing import Any, NamedTuple
 
-from local_cloud.emulator import clock, cloudwatch, ministack
 from local_cloud.emulator.application_autoscaling.policies import StepScaling, TargetTracking
-from local_cloud.emulator.application_autoscaling.scalable_target import ScalableTarget, resource_id_of, targets
-from local_cloud.emulator.cloudformation import Provisioned, register_resource_type
+from local_cloud.emulator.application_autoscaling.scalable_target import ScalableTarget
+from local_cloud.emulator.cloudformation.resource_types import Provisioned, register_resource_type
+from local_cloud.emulator.core import clock, ministack
+from local_cloud.emulator.sagemaker.endpoint import Endpoint
 from local_cloud.emulator.sagemaker.store import endpoints
+from local_cloud.emulator.services import cloudwatch
 
 _DIMENSION = "sagemaker:variant:DesiredInstanceCount"
 _LOOK_INTERVAL_IN_SECONDS = 10
@@ -31,17 +33,29 @@ def _create_target(logical_id: str, properties: dict[str, Any], stack: str) -> P
     resource_id, dimension = properties["ResourceId"], properties["ScalableDimension"]
     if (properties["ServiceNamespace"], dimension) != ("sagemaker", _DIMENSION):
         raise ValueError(f"The local cloud scales sagemaker {_DIMENSION} only, not {dimension}.")
-    by_resource_id = {resource_id_of(each.name, each.variant["VariantName"]): each for each in endpoints.values()}
-    if resource_id not in by_resource_id:
+    endpoint = _endpoints().get(resource_id)
+    if endpoint is None:
         raise ValueError(f"SageMaker endpoint or variant not found: {resource_id}")
     minimum, maximum = int(properties["MinCapacity"]), int(properties["MaxCapacity"])
     if minimum > maximum:
         raise ValueError("Maximum capacity cannot be less than minimum capacity")
-    if minimum < 1 and not by_resource_id[resource_id].queue:
+    if minimum < 1 and not endpoint.queue:
         raise ValueError(f"Minimum capacity must be at least 1: {resource_id} is no asynchronous endpoint")
-    targets.setdefault(resource_id, ScalableTarget(resource_id)).set_limits(minimum, maximum)
+    target = _target_of(endpoint) or ScalableTarget(endpoint)
+    target.set_limits(minimum, maximum)
+    endpoint.scalable_target = target
     physical_id = f"{resource_id}|{_DIMENSION}|sagemaker"
     return physical_id, {"Id": physical_id}
+
+
+def _endpoints() -> dict[str, Endpoint]:
+    """The endpoints of this account and region by the resource id of their variant."""
+    return {f"endpoint/{each.name}/variant/{each.variant['VariantName']}": each for each in list(endpoints.values())}
+
+
+def _target_of(endpoint: Endpoint | None) -> ScalableTarget | None:
+    target = endpoint.scalable_target if endpoint else None
+    return target if isinstance(target, ScalableTarget) else None
 
 
 def _update_target(physical_id: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
@@ -49,7 +63,8 @@ def _update_target(physical_id: str, old: dict[str, Any], new: dict[str, Any], s
 
 
 def _delete_target(physical_id: str, properties: dict[str, Any]) -> None:
-    targets.pop(properties["ResourceId"], None)
+    if endpoint := _endpoints().get(properties["ResourceId"]):
+        endpoint.scalable_target = None
 
 
 def _create_policy(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
@@ -79,12 +94,13 @@ def _configuration(policy: dict[str, Any], resource_id: str) -> TargetTracking |
 
 
 def _follow_policies() -> None:
-    for account, region in {(account, region) for account, region, _ in ministack.in_all_scopes(targets)}:
+    for account, region in {(account, region) for account, region, _ in ministack.in_all_scopes(endpoints)}:
         with ministack.scope(account, region):
             _follow_alarms()
-            for target in targets.values():
-                mine = [each.configuration for each in _policies.values() if each.resource_id == target.resource_id]
-                target.track([policy for policy in mine if isinstance(policy, TargetTracking)])
+            for resource_id, endpoint in _endpoints().items():
+                if target := _target_of(endpoint):
+                    mine = [each.configuration for each in _policies.values() if each.resource_id == resource_id]
+                    target.track([policy for policy in mine if isinstance(policy, TargetTracking)])
 
 
 def _follow_alarms() -> None:
@@ -100,7 +116,7 @@ def _follow_alarms() -> None:
 
 
 def _step(policy: _Policy, alarm: dict[str, Any]) -> None:
-    target, steps = targets.get(policy.resource_id), policy.configuration
+    target, steps = _target_of(_endpoints().get(policy.resource_id)), policy.configuration
     if target is None or not isinstance(steps, StepScaling):
         return
     metric = alarm | {"Statistic": steps.statistic, "ExtendedStatistic": None}

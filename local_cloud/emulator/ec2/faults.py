@@ -4,7 +4,7 @@ import threading
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 
 PATH = "/_slipway/machine-faults"
 KINDS = ("no_capacity", "boot_hangs", "command_fails")

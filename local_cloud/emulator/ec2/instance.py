@@ -13,11 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from local_cloud.emulator import clock, iam, ministack
+from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.ec2 import faults, network, sleepers
 from local_cloud.emulator.ec2.launch import Launch
 from local_cloud.emulator.ec2.metadata import MetadataService
 from local_cloud.emulator.ec2.refusal import RefusedError
+from local_cloud.emulator.services import iam
 from local_cloud.machine import clock as machine_clock
 from local_cloud.machine import commands, python
 

@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from local_cloud.emulator import iam, ministack
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.ec2 import network
 from local_cloud.emulator.ec2.refusal import RefusedError
+from local_cloud.emulator.services import iam
 
 _ec2 = ministack.internals(
     "ministack.services.ec2",

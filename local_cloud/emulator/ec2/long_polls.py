@@ -5,7 +5,7 @@ import contextlib
 import time
 from typing import Any
 
-from local_cloud.emulator import clock, ministack
+from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.ec2 import operations
 
 _iam_evaluator = ministack.internals("ministack.core.iam_evaluator", "caller_arn")

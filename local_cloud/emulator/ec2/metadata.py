@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from local_cloud.emulator import clock, iam, ministack
+from local_cloud.emulator.core import clock, ministack
+from local_cloud.emulator.services import iam
 
 _LONGEST_TOKEN_SECONDS = 21_600
 _CREDENTIALS_LAST = timedelta(hours=6)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 
 _ec2 = ministack.internals(
     "ministack.services.ec2",

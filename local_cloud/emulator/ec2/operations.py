@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import parse_qs
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.ec2 import faults, launch, network
 from local_cloud.emulator.ec2 import instance as instances_of
 from local_cloud.emulator.ec2.instance import Instance, check_capacity

@@ -1,6 +1,6 @@
 """A refusal by EC2: its code and its words."""
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 
 _ec2 = ministack.internals("ministack.services.ec2", "_error", "_esc")
 

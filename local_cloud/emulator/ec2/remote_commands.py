@@ -1,6 +1,6 @@
 """Systems Manager on instances: who is online, and commands of operators that run there."""
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.ec2 import operations
 
 _ec2 = ministack.internals("ministack.services.ec2", "exec_in_instance_blocking", "instance_is_managed")

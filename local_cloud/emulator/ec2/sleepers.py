@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Self
 
-from local_cloud.emulator import clock
+from local_cloud.emulator.core import clock
 
 # In real seconds: an advance waits no longer for a process that does something else after its sleep.
 _LONGEST_WORK = 1.0

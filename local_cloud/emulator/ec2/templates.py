@@ -3,13 +3,13 @@
 from types import SimpleNamespace
 from typing import Any
 
-from local_cloud.emulator import clock, ministack
-from local_cloud.emulator.cloudformation import (
+from local_cloud.emulator.cloudformation.resource_types import (
     Provisioned,
     extend_resource_type,
     register_resource_type,
     tag_with_stack,
 )
+from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.ec2 import launch, operations
 
 _ec2 = ministack.internals("ministack.services.ec2", "_tags")

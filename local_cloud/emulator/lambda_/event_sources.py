@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from local_cloud.emulator import iam, ministack, sqs
-from local_cloud.emulator.cloudformation import extend_resource_type
+from local_cloud.emulator.cloudformation.resource_types import extend_resource_type
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.lambda_.functions import function_configuration
+from local_cloud.emulator.services import iam, sqs
 
 _lambda = ministack.internals("ministack.services.lambda_svc", "_ESM_IDLE_WAKE_GAP_SECONDS")
 

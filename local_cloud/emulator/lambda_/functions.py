@@ -3,9 +3,10 @@
 import os
 from typing import Any
 
-from local_cloud.emulator import clock, iam, ministack
-from local_cloud.emulator.cloudformation import extend_resource_type
+from local_cloud.emulator.cloudformation.resource_types import extend_resource_type
+from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.lambda_ import log_lines, streaming
+from local_cloud.emulator.services import iam
 
 _lambda = ministack.internals("ministack.services.lambda_svc", "_emit_lambda_logs", "_get_func_record_for_ref")
 _runtime = ministack.internals("ministack.core.lambda_runtime", "_PYTHON_WORKER_SCRIPT", "reset")

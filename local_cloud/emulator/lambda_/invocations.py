@@ -5,7 +5,7 @@ import threading
 import time
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.lambda_.streaming import StreamingWorker
 
 _lambda = ministack.internals("ministack.services.lambda_svc", "_xray_trace_id_for_invocation", "invalidate_worker")

@@ -7,7 +7,7 @@ import queue
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 
 _runtime = ministack.internals(
     "ministack.core.lambda_runtime",

@@ -5,7 +5,8 @@ import json
 import time
 from typing import Any
 
-from local_cloud.emulator import cloudwatch, ministack
+from local_cloud.emulator.core import ministack
+from local_cloud.emulator.services import cloudwatch
 
 _lambda = ministack.internals(
     "ministack.services.lambda_svc", "_emit_lambda_logs", "_emit_lambda_metrics", "_execute_function_dispatch"

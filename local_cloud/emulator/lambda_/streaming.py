@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
-from local_cloud.emulator import clock, ministack
+from local_cloud.emulator.core import clock, ministack
+from local_cloud.emulator.core.relay import Relay
 from local_cloud.emulator.lambda_.log_lines import MARK, lines_until_mark
-from local_cloud.emulator.relay import Relay
 
 _runtime = ministack.internals(
     "ministack.core.lambda_runtime",

@@ -5,11 +5,19 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from local_cloud.emulator import clock, cloudwatch, iam, ministack
-from local_cloud.emulator.application_autoscaling import scalable_target
-from local_cloud.emulator.routing import register_service
+from local_cloud.emulator.core import clock, ministack
+from local_cloud.emulator.core.routing import register_service
+from local_cloud.emulator.sagemaker.containers.instance_group import list_containers
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
-from local_cloud.emulator.sagemaker.fleet import list_containers
+from local_cloud.emulator.sagemaker.requests.validation import (
+    InvalidRequestError,
+    check_async_config,
+    check_container,
+    check_name,
+    check_variant,
+    instance_types,
+    required,
+)
 from local_cloud.emulator.sagemaker.store import (
     arn_of,
     endpoint_configs,
@@ -20,15 +28,7 @@ from local_cloud.emulator.sagemaker.store import (
     models,
     refuse_known_name,
 )
-from local_cloud.emulator.sagemaker.validation import (
-    InvalidRequestError,
-    check_async_config,
-    check_container,
-    check_name,
-    check_variant,
-    instance_types,
-    required,
-)
+from local_cloud.emulator.services import cloudwatch, iam
 
 _tagging = ministack.internals("ministack.services.tagging", "_COLLECTORS")
 
@@ -81,7 +81,7 @@ def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     config = find_endpoint_config(required(request, "EndpointConfigName"))
     if config["EndpointConfigName"] == endpoint.config["EndpointConfigName"]:
         # API reference: "To update an endpoint, you must create a new EndpointConfig." AWS may take it, and start a
-        # second fleet.
+        # second set of instances.
         raise InvalidRequestError(
             f'The endpoint "{endpoint.arn}" runs the configuration "{config["EndpointConfigName"]}" already; an update '
             "needs a new one."
@@ -90,9 +90,7 @@ def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     _check_alarms(deployment)
     variant, old = config["ProductionVariants"][0], endpoint.variant
     kept = variant["VariantName"] == old["VariantName"]
-    if scalable_target.variant_is_scaled(endpoint.name, old["VariantName"]) and not (
-        kept and instance_types(variant) == instance_types(old)
-    ):
+    if endpoint.scalable_target and not (kept and instance_types(variant) == instance_types(old)):
         raise InvalidRequestError(
             f'The variant(s) "[{old["VariantName"]}]" must be deregistered as scalable targets with AWS Auto Scaling '
             "before they can be removed or have their instance type updated."
@@ -126,7 +124,6 @@ def update_endpoint_weights_and_capacities(request: dict[str, Any]) -> dict[str,
 def delete_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     endpoint = find_endpoint(required(request, "EndpointName"))
     _refuse_busy(endpoint)
-    scalable_target.forget_variant(endpoint.name, endpoint.variant["VariantName"])
     endpoint.delete()
     ministack.in_background(_forget_endpoint, endpoint, name=f"delete {endpoint.name}")
     return {}

@@ -4,12 +4,13 @@ import threading
 import time
 from typing import Any
 
-from local_cloud.emulator import clock, cloudwatch, iam, ministack
-from local_cloud.emulator.sagemaker.async_queue import AsyncQueue
-from local_cloud.emulator.sagemaker.execution_role import demand_publishing, pull_image
-from local_cloud.emulator.sagemaker.fleet import Fleet
-from local_cloud.emulator.sagemaker.instance import ContainerSpec, StartError
-from local_cloud.emulator.sagemaker.model_data import fetch_model_data
+from local_cloud.emulator.core import clock, ministack
+from local_cloud.emulator.sagemaker.asynchronous.queue import AsyncQueue
+from local_cloud.emulator.sagemaker.containers.execution_role import demand_publishing, pull_image
+from local_cloud.emulator.sagemaker.containers.instance import ContainerSpec, StartError
+from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
+from local_cloud.emulator.sagemaker.containers.model_data import fetch_model_data
+from local_cloud.emulator.services import cloudwatch, iam
 
 _DEFAULT_STARTUP_SECONDS = 480
 _DEFAULT_EXECUTION_SECONDS = 28800
@@ -35,10 +36,12 @@ class Endpoint:
         self.created_at = self.modified_at = time.time()
         self.desired_count = int(self.variant["InitialInstanceCount"])
         self.tags: list[dict[str, str]] = []
+        # What Application Auto Scaling registered for the variant; the registration ends with the endpoint.
+        self.scalable_target: object | None = None
         # While an update waits for its alarms, by time.time(); 0 = none does.
         self.watched_until = 0.0
-        self.fleet: Fleet | None = None
-        self.queue = AsyncQueue(name, lambda: self.fleet) if "AsyncInferenceConfig" in config else None
+        self.group: InstanceGroup | None = None
+        self.queue = AsyncQueue(name, lambda: self.group) if "AsyncInferenceConfig" in config else None
         self._model = model
         # The update under way: the configurations before and after it, and the stage of the latter.
         self._pending: tuple[str, str, str] | None = None
@@ -54,7 +57,7 @@ class Endpoint:
         self._in_background("Creating", self._start)
 
     def update(self, config: dict[str, Any], model: dict[str, Any], count: int, deployment: dict[str, Any]) -> None:
-        """Exchange the fleet for one with this configuration; a failure leaves the old one in service."""
+        """Exchange the group for one with this configuration; a failure leaves the old one in service."""
         self._last_deployment = deployment
         self._in_background("Updating", self._update, config, model, count, deployment)
 
@@ -62,6 +65,7 @@ class Endpoint:
         self._in_background("Updating", self._scale_to, count)
 
     def delete(self) -> None:
+        self.scalable_target = None
         self._in_background("Deleting", self._stop)
 
     def wait_until_settled(self) -> None:
@@ -70,7 +74,7 @@ class Endpoint:
     def describe(self) -> dict[str, Any]:
         variant = {
             "VariantName": self.variant["VariantName"],
-            "CurrentInstanceCount": len(self.fleet.healthy) if self.fleet else 0,
+            "CurrentInstanceCount": len(self.group.healthy) if self.group else 0,
             "DesiredInstanceCount": self.desired_count,
         }
         return {
@@ -81,7 +85,7 @@ class Endpoint:
             "EndpointStatus": self.status,
             "CreationTime": self.created_at,
             "LastModifiedTime": self.modified_at,
-            **({"ProductionVariants": [variant]} if self.fleet else {}),
+            **({"ProductionVariants": [variant]} if self.group else {}),
             **({"AsyncInferenceConfig": self.config["AsyncInferenceConfig"]} if self.queue else {}),
             **({"PendingDeploymentSummary": self._pending_deployment} if self._pending else {}),
             **({"LastDeploymentConfig": self._last_deployment} if self._last_deployment else {}),
@@ -119,7 +123,7 @@ class Endpoint:
 
     def _start(self) -> None:
         try:
-            self.fleet = self._launch(self.config, self._model, self.desired_count, _DEFAULT_EXECUTION_SECONDS)
+            self.group = self._launch(self.config, self._model, self.desired_count, _DEFAULT_EXECUTION_SECONDS)
         except StartError as error:
             self._enter("Failed", str(error))
         else:
@@ -129,7 +133,7 @@ class Endpoint:
         policy = deployment.get("BlueGreenUpdatePolicy", {})
         alarms = [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", {}).get("Alarms", [])]
         before = (self.config, self._model, self.desired_count)
-        old, new = self.fleet, None
+        old, new = self.group, None
         names = (self.config["EndpointConfigName"], config["EndpointConfigName"])
         self._pending = (*names, "Creating")
         try:
@@ -137,7 +141,7 @@ class Endpoint:
             most_seconds = policy.get("MaximumExecutionTimeoutInSeconds", _DEFAULT_EXECUTION_SECONDS)
             new = self._launch(config, model, count, most_seconds)
             self.config, self._model, self.desired_count = config, model, count
-            self.fleet = new
+            self.group = new
             self._pending = (*names, "Baking")
             watch = float(policy.get("TerminationWaitInSeconds", 0))
             self.watched_until = time.time() + clock.shortened(watch)
@@ -146,7 +150,7 @@ class Endpoint:
             # Reports have it both ways (terraform-provider-aws #39099, #48997): of a start there is a reason, of a
             # rollback by an alarm there is none.
             self._enter("RollingBack", str(error) if isinstance(error, StartError) else "")
-            self.fleet = old
+            self.group = old
             self.config, self._model, self.desired_count = before
             surplus = new
         else:
@@ -157,10 +161,10 @@ class Endpoint:
         self._enter("InService", self.failure_reason)
 
     def _scale_to(self, count: int) -> None:
-        assert self.fleet is not None
+        assert self.group is not None
         before, self.desired_count = self.desired_count, count
         try:
-            self.fleet.scale_to(count)
+            self.group.scale_to(count)
         except StartError as error:
             self.desired_count = before
             self._enter("InService", str(error))
@@ -170,12 +174,12 @@ class Endpoint:
     def _stop(self) -> None:
         if self.queue:
             self.queue.close()
-        if self.fleet:
-            self.fleet.stop(drain=False)
+        if self.group:
+            self.group.stop(drain=False)
         self._enter("Deleted")
 
-    def _launch(self, config: dict[str, Any], model: dict[str, Any], count: int, most_seconds: float) -> Fleet:
-        """Start a fleet; raises StartError when its instances do not come up within so many seconds."""
+    def _launch(self, config: dict[str, Any], model: dict[str, Any], count: int, most_seconds: float) -> InstanceGroup:
+        """Start a group; raises StartError when its instances do not come up within so many seconds."""
         variant, container = config["ProductionVariants"][0], model["PrimaryContainer"]
         asynchronous = config.get("AsyncInferenceConfig") or {}
         demand_publishing(model["ExecutionRoleArn"], asynchronous)
@@ -194,13 +198,13 @@ class Endpoint:
             model_folder=fetch_model_data(model["ExecutionRoleArn"], container),
             most_at_once=_most_at_once(asynchronous),
         )
-        fleet = Fleet(spec)
+        group = InstanceGroup(spec)
         try:
-            fleet.scale_to(count)
+            group.scale_to(count)
         except StartError:
-            fleet.stop(drain=False)
+            group.stop(drain=False)
             raise
-        return fleet
+        return group
 
 
 def _demand_sight_of(alarms: list[str], role_arn: str) -> None:
@@ -228,7 +232,7 @@ def _most_at_once(asynchronous: dict[str, Any]) -> int | None:
 
 
 def _bake(seconds: float, alarms: list[str]) -> None:
-    """Watch the alarms for so long while both fleets run; raises RollbackError when one goes off."""
+    """Watch the alarms for so long while both groups run; raises RollbackError when one goes off."""
     started = time.time()
     deadline = started + clock.shortened(seconds)
     while True:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from local_cloud.emulator import clock, cloudwatch, ministack
+from local_cloud.emulator.core import clock, ministack
+from local_cloud.emulator.sagemaker.containers.metrics import NAMESPACE
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
-from local_cloud.emulator.sagemaker.metrics import NAMESPACE
+from local_cloud.emulator.sagemaker.requests.validation import instance_types
 from local_cloud.emulator.sagemaker.store import endpoints
-from local_cloud.emulator.sagemaker.validation import instance_types
+from local_cloud.emulator.services import cloudwatch
 
 _BACKLOG_INTERVAL_IN_SECONDS = 60
 _CONCURRENCY_INTERVAL_IN_SECONDS = 10
@@ -14,8 +15,8 @@ _CONCURRENCY_INTERVAL_IN_SECONDS = 10
 
 def _put_backlogs() -> None:
     for endpoint in _each_endpoint():
-        if endpoint.queue and endpoint.fleet:
-            _put_backlog(endpoint, instances=len(endpoint.fleet.healthy))
+        if endpoint.queue and endpoint.group:
+            _put_backlog(endpoint, instances=len(endpoint.group.healthy))
 
 
 def _put_backlog(endpoint: Endpoint, instances: int) -> None:
@@ -35,10 +36,10 @@ def _put_backlog(endpoint: Endpoint, instances: int) -> None:
 
 def _put_concurrencies() -> None:
     for endpoint in _each_endpoint():
-        if endpoint.fleet and not endpoint.queue:
+        if endpoint.group and not endpoint.queue:
             dimensions = {"EndpointName": endpoint.name, "VariantName": endpoint.variant["VariantName"]}
             by_type = dimensions | {"InstanceType": instance_types(endpoint.variant)[0]}
-            for instance in endpoint.fleet.healthy:
+            for instance in endpoint.group.healthy:
                 values = {"ConcurrentRequestsPerModel": (float(instance.outstanding), "Count")}
                 cloudwatch.record_metrics(NAMESPACE, dimensions, values)
                 if "InstancePools" in endpoint.variant:

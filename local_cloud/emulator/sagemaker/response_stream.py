@@ -10,12 +10,13 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from local_cloud.emulator import cloudwatch, ministack
-from local_cloud.emulator.relay import Relay
-from local_cloud.emulator.sagemaker.container_call import OpenAnswer
-from local_cloud.emulator.sagemaker.fleet import Fleet
-from local_cloud.emulator.sagemaker.instance import Instance
-from local_cloud.emulator.sagemaker.metrics import NAMESPACE, count_invocation
+from local_cloud.emulator.core import ministack
+from local_cloud.emulator.core.relay import Relay
+from local_cloud.emulator.sagemaker.containers.call import OpenAnswer
+from local_cloud.emulator.sagemaker.containers.instance import Instance
+from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
+from local_cloud.emulator.sagemaker.containers.metrics import NAMESPACE, count_invocation
+from local_cloud.emulator.services import cloudwatch
 
 _responses = ministack.internals("ministack.core.responses", "StreamingResponse")
 
@@ -29,7 +30,7 @@ class _StreamCutError(Exception):
     """A test has ordered that the stream ends within a character."""
 
 
-def pump(opened: OpenAnswer, relay: Relay, fleet: Fleet, instance: Instance, fault: str) -> None:
+def pump(opened: OpenAnswer, relay: Relay, group: InstanceGroup, instance: Instance, fault: str) -> None:
     """Pass on what the container sends until it ends; on a thread of its own. Gives the instance back."""
     started, failure = opened.started, None
     cut = random.Random(next(_NUMBERS))
@@ -52,17 +53,17 @@ def pump(opened: OpenAnswer, relay: Relay, fleet: Fleet, instance: Instance, fau
         failure = _failure("ModelStreamError", {"Message": "The stream of the model ended early.", "ErrorCode": code})
     finally:
         opened.connection.close()
-        fleet.give_back(instance)
-        _count(fleet, opened, is_broken=failure is not None and not relay.is_closed)
+        group.give_back(instance)
+        _count(group, opened, is_broken=failure is not None and not relay.is_closed)
     if failure:
         relay.put(failure)
     relay.end()
 
 
-def _count(fleet: Fleet, opened: OpenAnswer, *, is_broken: bool) -> None:
-    count_invocation(fleet.spec, opened.response.status, time.monotonic() - opened.started)
+def _count(group: InstanceGroup, opened: OpenAnswer, *, is_broken: bool) -> None:
+    count_invocation(group.spec, opened.response.status, time.monotonic() - opened.started)
     if is_broken:
-        dimensions = {"EndpointName": fleet.spec.endpoint, "VariantName": fleet.spec.variant}
+        dimensions = {"EndpointName": group.spec.endpoint, "VariantName": group.spec.variant}
         cloudwatch.record_metrics(NAMESPACE, dimensions, {"MidStreamErrors": (1.0, "None")})
 
 

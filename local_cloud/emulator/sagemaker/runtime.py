@@ -7,24 +7,24 @@ import time
 from typing import Any
 from urllib.parse import unquote
 
-from local_cloud.emulator import ministack
-from local_cloud.emulator.relay import Relay
-from local_cloud.emulator.routing import register_service
+from local_cloud.emulator.core import ministack
+from local_cloud.emulator.core.relay import Relay
+from local_cloud.emulator.core.routing import register_service
 from local_cloud.emulator.sagemaker import response_stream
-from local_cloud.emulator.sagemaker.async_invocation import accept_invocation
-from local_cloud.emulator.sagemaker.container_call import (
+from local_cloud.emulator.sagemaker.containers.call import (
     ContainerAnswer,
     ContainerAwayError,
     OpenAnswer,
     call_container,
     open_answer,
 )
+from local_cloud.emulator.sagemaker.containers.instance import Instance
+from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
+from local_cloud.emulator.sagemaker.containers.metrics import count_invocation
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
-from local_cloud.emulator.sagemaker.fleet import Fleet
-from local_cloud.emulator.sagemaker.instance import Instance
-from local_cloud.emulator.sagemaker.metrics import count_invocation
+from local_cloud.emulator.sagemaker.requests.async_invocation import accept_invocation
+from local_cloud.emulator.sagemaker.requests.validation import InvalidRequestError
 from local_cloud.emulator.sagemaker.store import arn_of, endpoints
-from local_cloud.emulator.sagemaker.validation import InvalidRequestError
 
 _PATH = r"/endpoints/([^/]+)/(invocations|async-invocations|invocations-response-stream)$"
 _ACTIONS = {
@@ -38,20 +38,20 @@ _ANSWERING_STATUSES = ("InService", "Updating", "RollingBack")
 
 
 def _invoke(name: str, headers: dict[str, str], body: bytes) -> ministack.Answer:
-    fleet, instance = _instance_for(name, body)
-    if fleet is None or instance is None:
+    group, instance = _instance_for(name, body)
+    if group is None or instance is None:
         return _unavailable()
     try:
-        return _forward(fleet, instance, headers, body)
+        return _forward(group, instance, headers, body)
     except ContainerAwayError:
         return _unavailable()
     finally:
-        fleet.give_back(instance)
+        group.give_back(instance)
 
 
 def _invoke_with_stream(relay: Relay, name: str, headers: dict[str, str], body: bytes) -> ministack.Answer:
-    fleet, instance = _instance_for(name, body)
-    if fleet is None or instance is None:
+    group, instance = _instance_for(name, body)
+    if group is None or instance is None:
         return _unavailable()
     started, fault = time.monotonic(), headers.get(response_stream.FAULT_HEADER, "")
     limit = response_stream.TIME_LIMIT_IN_SECONDS
@@ -65,26 +65,26 @@ def _invoke_with_stream(relay: Relay, name: str, headers: dict[str, str], body: 
             **{response_stream.FAULT_HEADER: fault},
         )
     except ContainerAwayError:
-        fleet.give_back(instance)
+        group.give_back(instance)
         return _unavailable()
     if isinstance(opened, OpenAnswer) and 200 <= opened.response.status < 300:
-        ministack.in_background(response_stream.pump, opened, relay, fleet, instance, fault, name="response-stream")
+        ministack.in_background(response_stream.pump, opened, relay, group, instance, fault, name="response-stream")
         named = {"x-Amzn-SageMaker-Content-Type": opened.content_type}
-        named |= {"x-Amzn-Invoked-Production-Variant": fleet.spec.variant}
+        named |= {"x-Amzn-Invoked-Production-Variant": group.spec.variant}
         rest: Any = response_stream.body(relay, limit - (time.monotonic() - started))
         return 200, {"Content-Type": "application/vnd.amazon.eventstream"} | named, rest
     answer = opened.whole() if isinstance(opened, OpenAnswer) else opened
-    fleet.give_back(instance)
-    count_invocation(fleet.spec, answer.status, time.monotonic() - started)
-    return _model_error(fleet, answer)
+    group.give_back(instance)
+    count_invocation(group.spec, answer.status, time.monotonic() - started)
+    return _model_error(group, answer)
 
 
-def _instance_for(name: str, body: bytes) -> tuple[Fleet, Instance] | tuple[None, None]:
-    """An instance for an invocation, with its fleet; none when there is no healthy one. Raises InvalidRequestError."""
+def _instance_for(name: str, body: bytes) -> tuple[InstanceGroup, Instance] | tuple[None, None]:
+    """An instance for an invocation, with its group; none when there is no healthy one. Raises InvalidRequestError."""
     endpoint = _find_endpoint(name, asynchronous=False)
     if len(body) > _MAX_PAYLOAD_BYTES:
         raise InvalidRequestError(f"HTTP content length exceeded {_MAX_PAYLOAD_BYTES} bytes.")
-    # A second look: an update may exchange the fleet between the two steps.
+    # A second look: an update may exchange the group between the two steps.
     return _take_instance(endpoint) or _take_instance(endpoint) or (None, None)
 
 
@@ -101,20 +101,20 @@ def _invoke_async(name: str, headers: dict[str, str], body: bytes) -> ministack.
 
 def _find_endpoint(name: str, *, asynchronous: bool) -> Endpoint:
     endpoint: Endpoint | None = endpoints.get(name)
-    if endpoint is None or endpoint.fleet is None or endpoint.status not in _ANSWERING_STATUSES:
+    if endpoint is None or endpoint.group is None or endpoint.status not in _ANSWERING_STATUSES:
         raise InvalidRequestError(f"Endpoint {name} of account {ministack.account_id()} not found.")
     if (endpoint.queue is not None) != asynchronous:
         raise InvalidRequestError(f"Endpoint {name} does not support this inference type.")
     return endpoint
 
 
-def _take_instance(endpoint: Endpoint) -> tuple[Fleet, Instance] | None:
-    fleet = endpoint.fleet
-    instance = fleet.take_instance() if fleet else None
-    return (fleet, instance) if fleet and instance else None
+def _take_instance(endpoint: Endpoint) -> tuple[InstanceGroup, Instance] | None:
+    group = endpoint.group
+    instance = group.take_instance() if group else None
+    return (group, instance) if group and instance else None
 
 
-def _forward(fleet: Fleet, instance: Instance, headers: dict[str, str], body: bytes) -> ministack.Answer:
+def _forward(group: InstanceGroup, instance: Instance, headers: dict[str, str], body: bytes) -> ministack.Answer:
     started = time.monotonic()
     answer = call_container(
         instance,
@@ -124,23 +124,23 @@ def _forward(fleet: Fleet, instance: Instance, headers: dict[str, str], body: by
         # Of real time: the model computes at its real speed.
         is_over=lambda: time.monotonic() - started >= _TIME_LIMIT_IN_SECONDS,
     )
-    count_invocation(fleet.spec, answer.status, time.monotonic() - started)
+    count_invocation(group.spec, answer.status, time.monotonic() - started)
     if not answer.is_success:
-        return _model_error(fleet, answer)
+        return _model_error(group, answer)
     return (
         200,
-        {"Content-Type": answer.content_type, "x-Amzn-Invoked-Production-Variant": fleet.spec.variant},
+        {"Content-Type": answer.content_type, "x-Amzn-Invoked-Production-Variant": group.spec.variant},
         answer.body,
     )
 
 
-def _model_error(fleet: Fleet, answer: ContainerAnswer) -> ministack.Answer:
-    region, account, group = ministack.region(), ministack.account_id(), fleet.spec.log_group
-    logs = f"https://{region}.console.aws.amazon.com/cloudwatch/home?region={region}#logEventViewer:group={group}"
+def _model_error(group: InstanceGroup, answer: ContainerAnswer) -> ministack.Answer:
+    region, account, log_group = ministack.region(), ministack.account_id(), group.spec.log_group
+    logs = f"https://{region}.console.aws.amazon.com/cloudwatch/home?region={region}#logEventViewer:group={log_group}"
     text = answer.body.decode(errors="replace")
     content = {
         "ErrorCode": "CLIENT_ERROR_FROM_MODEL" if 400 <= answer.status < 500 else "INTERNAL_FAILURE_FROM_MODEL",
-        "LogStreamArn": f"arn:aws:logs:{region}:{account}:log-group:{group}",
+        "LogStreamArn": f"arn:aws:logs:{region}:{account}:log-group:{log_group}",
         "Message": f'{answer.error} with message "{text}". See {logs} in account {account} for more information.',
         "OriginalMessage": text,
         "OriginalStatusCode": answer.status,

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
-from local_cloud.emulator.sagemaker.validation import InvalidRequestError
+from local_cloud.emulator.sagemaker.requests.validation import InvalidRequestError
 
 models: Any = ministack.scoped_store()
 endpoint_configs: Any = ministack.scoped_store()

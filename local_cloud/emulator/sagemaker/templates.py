@@ -4,8 +4,8 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import ministack
-from local_cloud.emulator.cloudformation import Provisioned, register_resource_type, tell
+from local_cloud.emulator.cloudformation.resource_types import Provisioned, register_resource_type, tell
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.sagemaker import control_plane
 from local_cloud.emulator.sagemaker.store import endpoint_configs, endpoints, models
 

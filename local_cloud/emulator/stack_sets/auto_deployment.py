@@ -2,7 +2,7 @@
 
 import asyncio
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.stack_sets.operation import Operation
 from local_cloud.emulator.stack_sets.organization import when_accounts_move
 from local_cloud.emulator.stack_sets.preferences import AUTOMATIC

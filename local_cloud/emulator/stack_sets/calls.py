@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.stack_sets import organization
 from local_cloud.emulator.stack_sets.operation import Operation, Target
 from local_cloud.emulator.stack_sets.refusal import RefusedError

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.stack_sets.operation import Target
 
 _handlers = ministack.internals(

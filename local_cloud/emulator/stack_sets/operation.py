@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from local_cloud.emulator import clock
+from local_cloud.emulator.core import clock
 from local_cloud.emulator.stack_sets.preferences import Preferences
 
 Target = tuple[str, str]  # account, region

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 
 _app = ministack.internals("ministack.app", "SERVICE_HANDLERS")
 _evaluator = ministack.internals("ministack.core.iam_evaluator", "_principal_org_id")

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.stack_sets.refusal import RefusedError
 
 _iam = ministack.internals("ministack.services.iam", "_roles")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.stack_sets import instance_stack, roles
 from local_cloud.emulator.stack_sets.operation import Operation, Result, Target
 from local_cloud.emulator.stack_sets.refusal import RefusedError

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from local_cloud.emulator import ministack
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.stack_sets.refusal import RefusedError
 from local_cloud.emulator.stack_sets.stack_set import parameters_of
 

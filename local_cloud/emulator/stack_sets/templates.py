@@ -5,8 +5,8 @@ aws-cloudformation-resource-providers-cloudformation, UpdateHandler): deletes th
 updates the set with all its instances in one operation, creates new instances, updates those with other overrides.
 """
 
-from local_cloud.emulator import ministack
-from local_cloud.emulator.cloudformation import Properties, Provisioned, register_resource_type
+from local_cloud.emulator.cloudformation.resource_types import Properties, Provisioned, register_resource_type
+from local_cloud.emulator.core import ministack
 from local_cloud.emulator.stack_sets import organization, roles, template
 from local_cloud.emulator.stack_sets.operation import Operation, Target
 from local_cloud.emulator.stack_sets.preferences import Preferences

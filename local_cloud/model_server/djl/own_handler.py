@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from local_cloud.model_server.answer import Answer, StartError, json_answer
+from local_cloud.model_server.contract.answer import Answer, StartError, json_answer
 from local_cloud.model_server.djl.properties import handler_properties
 from local_cloud.model_server.djl.ranks import LoadError, LostError, Ranks
 

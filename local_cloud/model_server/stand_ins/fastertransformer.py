@@ -10,7 +10,7 @@ from typing import Any
 import torch.distributed as dist
 from transformers import demand_model
 
-from local_cloud.model_server.text_generator import generate
+from local_cloud.model_server.text.generator import generate
 
 PARAMETERS = {"max_seq_len", "beam_width", "beam_search_diversity_rate", "top_k", "top_p", "temperature", "len_penalty"}
 PARAMETERS |= {"repetition_penalty", "presence_penalty", "min_length", "random_seed"}

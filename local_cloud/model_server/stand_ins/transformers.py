@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import torch
 
-from local_cloud.model_server.text_generator import count_tokens, generate
+from local_cloud.model_server.text.generator import count_tokens, generate
 
 DEFAULT_MAX_LENGTH = 20
 KNOWN = {"max_length", "max_new_tokens", "do_sample", "attention_mask", "pad_token_id", "eos_token_id", "min_length"}

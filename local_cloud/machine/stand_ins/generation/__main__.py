@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from generation.request import Request, RequestError, Sampling, parse
-from local_cloud.model_server.answer import Answer, json_answer
-from local_cloud.model_server.openai_shape import completion
-from local_cloud.model_server.server import ModelServer
-from local_cloud.model_server.text_generator import Generation, count_tokens, generate
-from local_cloud.model_server.text_request import TextRequest
+from local_cloud.model_server.contract.answer import Answer, json_answer
+from local_cloud.model_server.contract.server import ModelServer
+from local_cloud.model_server.text.generator import Generation, count_tokens, generate
+from local_cloud.model_server.text.openai_shape import completion
+from local_cloud.model_server.text.request import TextRequest
 
 # In tokens, for a body without a length.
 DEFAULT_LENGTH = 40

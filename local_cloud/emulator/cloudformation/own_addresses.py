@@ -1,0 +1,33 @@
+"""Addresses that templates give out lead to this cloud: those of REST APIs, and of SageMaker's runtime."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from local_cloud.emulator.core import ministack
+
+_engine = ministack.internals("ministack.services.cloudformation.engine", "_resolve_refs")
+_stacks = ministack.internals("ministack.services.cloudformation.stacks", "_resolve_refs")
+
+# By the host on AWS: what stands in its place here.
+_PLACES = {
+    re.compile(r"https://([a-z0-9]+)\.execute-api\.[a-z0-9-]+\.amazonaws\.com(?=/|$)"): r"/_aws/execute-api/\1",
+    re.compile(r"https://runtime\.sagemaker\.[a-z0-9-]+\.amazonaws\.com(?=/|$)"): "",
+}
+
+
+def _leading_here(resolve: Callable[..., Any]) -> Callable[..., Any]:
+    def resolve_refs(*args: Any, **named: Any) -> Any:
+        found = resolve(*args, **named)
+        if isinstance(found, str) and found.startswith("https://"):
+            for host, place in _PLACES.items():
+                found = host.sub(ministack.own_endpoint_url() + place, found)
+        return found
+
+    return resolve_refs
+
+
+def install() -> None:
+    # It calls itself by its name in the first module.
+    _engine._resolve_refs = _leading_here(_engine._resolve_refs)
+    _stacks._resolve_refs = _leading_here(_stacks._resolve_refs)

@@ -1,0 +1,247 @@
+"""CloudFormation's creation of a stack: every resource whose dependencies are done starts at once.
+
+MiniStack makes one resource after the other. On AWS a failure elsewhere meets resources that are being made, such as an
+endpoint that is Creating, which SageMaker refuses to delete.
+"""
+
+import asyncio
+import copy
+from collections.abc import Callable, Coroutine
+from contextvars import ContextVar
+from typing import Any
+
+from local_cloud.emulator.core import ministack
+
+_engine = ministack.internals("ministack.services.cloudformation.engine", "_extract_deps")
+_package = ministack.internals("ministack.services.cloudformation", "_exports", "_stacks")
+_stacks = ministack.internals(
+    "ministack.services.cloudformation.stacks",
+    "_NO_VALUE",
+    "_add_event",
+    "_deploy_stack_async",
+    "_evaluate_conditions",
+    "_fail_property_validation",
+    "_failed_operation",
+    "_provision_keeping_seed",
+    "_resolve_dynamic_references",
+    "_resolve_refs",
+    "_resolve_stack_outputs",
+    "_roll_back_operation",
+    "_runs_on_worker_thread",
+    "_topological_sort",
+    "_with_stack_tags",
+    "now_iso",
+)
+_callers = [
+    ministack.internals(f"ministack.services.cloudformation.{name}", "_deploy_stack_async")
+    for name in ("handlers", "changesets")
+]
+_deploy_one_by_one = _stacks._deploy_stack_async
+
+_WAIT_CONDITION = "AWS::CloudFormation::WaitCondition"
+Stabilize = Callable[[str], None]
+# By type: waits until a new resource with this physical id is usable, and raises when it never will be.
+_stabilizers: dict[str, Stabilize] = {}
+stabilizes_later: ContextVar[bool] = ContextVar("stabilizes_later", default=False)
+
+
+def stabilize_with(resource_type: str, stabilize: Stabilize) -> None:
+    """Let a stack wait for the resources of a type; while stabilizes_later is set, their creation must not wait."""
+    _stabilizers[resource_type] = stabilize
+
+
+class _FailedError(Exception):
+    """A resource could not be made, or its making was cancelled."""
+
+
+class _Creation:
+    """One creation of a stack; `created` are the resources that exist, in the order in which they were made."""
+
+    def __init__(self, name: str, stack_id: str, template: dict[str, Any], parameters: dict[str, Any]) -> None:
+        self.name, self.id, self.template, self.parameters = name, stack_id, template, parameters
+        self.stack = _package._stacks[name]
+        self.stack.update(_template=template, _resolved_params=parameters)
+        self.conditions = _stacks._evaluate_conditions(template, parameters)
+        self.resources: dict[str, Any] = self.stack.setdefault("_resources", {})
+        self.created: list[str] = []
+        self.failed: list[str] = []
+        self._has_failed = asyncio.Event()
+
+    async def run(self, ordered: list[str]) -> None:
+        """Make the resources, which are given in an order in which they could be made one after the other."""
+        definitions = self.template["Resources"]
+        tasks: dict[str, asyncio.Task[None]] = {}
+        for logical_id in ordered:
+            needed = [tasks[other] for other in _engine._extract_deps(definitions[logical_id], set(tasks))]
+            tasks[logical_id] = asyncio.create_task(self._create_after(needed, logical_id, definitions[logical_id]))
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+    async def _create_after(self, needed: list[asyncio.Task[None]], logical_id: str, definition: Any) -> None:
+        await asyncio.gather(*needed)
+        if self.failed or not self.is_wanted:
+            raise _FailedError
+        await asyncio.sleep(0)  # whatever is ready at the same time starts before the outcome of this one is known
+        try:
+            await self._create(logical_id, definition)
+        except Exception as error:
+            self._report(logical_id, "CREATE_FAILED", str(error))
+            self.failed.append(logical_id)
+            self._has_failed.set()
+            raise _FailedError from error
+
+    async def _create(self, logical_id: str, definition: dict[str, Any]) -> None:
+        kind = definition["Type"]
+        properties, dynamic = self._resolve(definition.get("Properties", {}))
+        self._report(logical_id, "CREATE_IN_PROGRESS")
+        tags = self.stack.get("Tags") or []
+        tagged = _stacks._with_stack_tags(kind, properties, tags, self.name, self.id, logical_id)
+        provision = (_stacks._provision_keeping_seed, kind, logical_id, tagged, self.name)
+        if _stacks._runs_on_worker_thread(kind):
+            making = ministack.off_loop(*provision)
+            if kind == _WAIT_CONDITION:
+                making = self._unless_another_fails(making)
+            (physical_id, attributes), seed = await making
+        else:
+            (physical_id, attributes), seed = provision[0](*provision[1:])
+        self.resources[logical_id] = {
+            "PhysicalResourceId": physical_id,
+            "ResourceType": kind,
+            "ResourceStatus": "CREATE_IN_PROGRESS",
+            "LogicalResourceId": logical_id,
+            "Properties": properties,
+            "Attributes": attributes,
+            "Timestamp": _stacks.now_iso(),
+            **({"_dynamic": dynamic} if dynamic else {}),
+            **({"_name_seed": seed} if seed else {}),
+        }
+        self.created.append(logical_id)
+        if kind in _stabilizers:
+            self._report(logical_id, "CREATE_IN_PROGRESS", "Resource creation Initiated")
+            await self._unless_another_fails(ministack.off_loop(_stabilizers[kind], physical_id))
+        self._report(logical_id, "CREATE_COMPLETE")
+
+    def _resolve(self, properties: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        mappings = self.template.get("Mappings", {})
+        known = (self.resources, self.parameters, self.conditions, mappings, self.name, self.id)
+        found = _stacks._resolve_refs(copy.deepcopy(properties), *known)
+        given = {name: value for name, value in found.items() if value is not _stacks._NO_VALUE}
+        resolved: tuple[dict[str, Any], dict[str, Any]] = _stacks._resolve_dynamic_references(given)
+        return resolved
+
+    async def _unless_another_fails(self, making: Coroutine[Any, Any, Any]) -> Any:
+        made = asyncio.ensure_future(making)
+        failed = asyncio.ensure_future(self._has_failed.wait())
+        await asyncio.wait({made, failed}, return_when=asyncio.FIRST_COMPLETED)
+        failed.cancel()
+        if not made.done():
+            made.add_done_callback(lambda late: late.exception())  # nobody waits for it any more
+            raise _FailedError("Resource creation cancelled")
+        return made.result()
+
+    @property
+    def is_wanted(self) -> bool:
+        """False once the stack is deleted; that has its own events."""
+        return bool(self.stack["StackStatus"] == "CREATE_IN_PROGRESS")
+
+    def _report(self, logical_id: str, status: str, reason: str = "") -> None:
+        if not self.is_wanted:
+            return
+        known = self.resources.get(logical_id, {})
+        known.update({"ResourceStatus": status} if known else {})
+        kind, physical_id = self.template["Resources"][logical_id]["Type"], known.get("PhysicalResourceId", "")
+        _stacks._add_event(self.id, self.name, logical_id, kind, status, reason, physical_id)
+
+    def is_refused(self, ordered: list[str], disable_rollback: bool) -> bool:
+        """Whether the template's values are refused before anything is made; the stack has then ended."""
+        return not self.stack.get("_disable_validation") and bool(
+            _stacks._fail_property_validation(
+                self.stack,
+                self.id,
+                self.name,
+                self.template["Resources"],
+                ordered,
+                self.parameters,
+                self.conditions,
+                self.template.get("Mappings", {}),
+                disable_rollback,
+            )
+        )
+
+    def reason_of_failure(self) -> str:
+        return f"The following resource(s) failed to create: [{', '.join(self.failed)}]. " if self.failed else ""
+
+    def publish_outputs(self) -> str:
+        """Set the stack's outputs and exports; returns why an output has no value, "" when each has one."""
+        try:
+            outputs, exports = _stacks._resolve_stack_outputs(
+                self.template.get("Outputs", {}),
+                self.conditions,
+                self.resources,
+                self.parameters,
+                self.template.get("Mappings", {}),
+                self.name,
+                self.id,
+            )
+        except ValueError as error:
+            return str(error)
+        self.stack["Outputs"] = outputs
+        _package._exports.update(exports)
+        return ""
+
+    async def roll_back(self, reason: str, disable_rollback: bool, retain_except_on_create: bool) -> None:
+        operation = _stacks._failed_operation(
+            is_update=False,
+            previous_stack=None,
+            created=self.created,
+            failed_update=None,
+            failed_logical_id=next(iter(self.failed), ""),
+            replaced_ids=[],
+            cancelled=False,
+            template=self.template,
+            param_values=self.parameters,
+            retain_except_on_create=retain_except_on_create,
+            stack_tags=self.stack.get("Tags"),
+            previous_tags=[],
+        )
+        if disable_rollback:
+            self.stack["_failed_operation"] = operation
+            self.end("CREATE_FAILED", reason)
+            return
+        made = dict(self.resources)
+        await _stacks._roll_back_operation(self.name, self.id, self.stack, operation, reason)
+        for logical_id in self.stack.get("_rollback_failed", {}):
+            # MiniStack forgets it, so that no delete of the stack would remove it.
+            self.resources[logical_id] = made[logical_id] | {"ResourceStatus": "DELETE_FAILED"}
+
+    def end(self, status: str, reason: str = "") -> None:
+        self.stack["StackStatus"], self.stack["StackStatusReason"] = status, reason
+        _stacks._add_event(self.id, self.name, self.name, "AWS::CloudFormation::Stack", status, reason, self.id)
+
+
+async def _deploy(*args: Any, **named: Any) -> None:
+    """In place of MiniStack's own, which is left updates, imports and circular templates."""
+    if named.get("is_update") or named.get("imports"):
+        await _deploy_one_by_one(*args, **named)
+        return
+    name, stack_id, template, parameters, disable_rollback = args[:5]
+    creation = _Creation(name, stack_id, template, parameters)
+    try:
+        ordered = _stacks._topological_sort(template["Resources"], creation.conditions)
+    except ValueError:
+        await _deploy_one_by_one(*args, **named)
+        return
+    if creation.is_refused(ordered, disable_rollback):
+        return
+    stabilizes_later.set(True)
+    await creation.run(ordered)
+    if not creation.is_wanted:
+        return
+    if reason := creation.reason_of_failure() or creation.publish_outputs():
+        await creation.roll_back(reason, disable_rollback, named.get("retain_except_on_create", False))
+    else:
+        creation.end("CREATE_COMPLETE")
+
+
+def install() -> None:
+    for module in (_stacks, *_callers):
+        module._deploy_stack_async = _deploy

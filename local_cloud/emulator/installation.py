@@ -1,0 +1,55 @@
+"""Every service that is added to MiniStack or repaired in it."""
+
+from local_cloud.emulator import apigateway, eventbridge, faults, lambda_
+from local_cloud.emulator.application_autoscaling import templates as scaling_templates
+from local_cloud.emulator.cloudformation import change_sets, conditions, own_addresses, resource_types, stack_creation
+from local_cloud.emulator.core import signatures
+from local_cloud.emulator.ec2 import long_polls, remote_commands
+from local_cloud.emulator.ec2 import operations as ec2_operations
+from local_cloud.emulator.ec2 import templates as ec2_templates
+from local_cloud.emulator.sagemaker import control_plane, gauges, runtime
+from local_cloud.emulator.sagemaker import templates as hosting_templates
+from local_cloud.emulator.sagemaker.requests import async_location
+from local_cloud.emulator.services import cloudwatch, dynamodb, iam, logs, s3, servicequotas, sns, sqs
+from local_cloud.emulator.stack_sets import auto_deployment, calls, instance_stack, organization
+from local_cloud.emulator.stack_sets import templates as stack_set_templates
+
+
+def install(emulator_only: tuple[str, ...]) -> None:
+    """Install them all; functions do not see the environment variables named here."""
+    lambda_.install(emulator_only)
+    for module in (
+        iam,
+        signatures,
+        own_addresses,
+        change_sets,
+        conditions,
+        apigateway,
+        logs,
+        dynamodb,
+        s3,
+        sqs,
+        sns,
+        eventbridge,
+        control_plane,
+        runtime,
+        async_location,
+        gauges,  # metrics come before alarms and policies, which look at the same moment
+        cloudwatch,
+        hosting_templates,
+        scaling_templates,
+        ec2_operations,
+        ec2_templates,
+        remote_commands,
+        long_polls,
+        servicequotas,
+        organization,
+        instance_stack,
+        stack_set_templates,
+        auto_deployment,
+        calls,
+        faults,
+        stack_creation,
+    ):
+        module.install()
+    resource_types.demand_required_members()

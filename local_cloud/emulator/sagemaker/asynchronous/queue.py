@@ -1,0 +1,112 @@
+"""The queue of an asynchronous endpoint: invocations wait until an instance has room for them, or expire."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from local_cloud.emulator.core import ministack
+from local_cloud.emulator.sagemaker.asynchronous.processing import expire, process
+from local_cloud.emulator.sagemaker.containers.call import ContainerAwayError
+from local_cloud.emulator.sagemaker.containers.instance import Instance
+from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
+from local_cloud.emulator.sagemaker.requests.async_invocation import AsyncInvocation
+
+# How often an instance that has become ready, or a request that is too old, is noticed.
+_LOOK_INTERVAL_IN_SECONDS = 0.05
+
+
+class AsyncQueue:
+    """It belongs to the endpoint, not to a group: an update loses none of its invocations."""
+
+    def __init__(self, endpoint: str, current_group: Callable[[], InstanceGroup | None]) -> None:
+        self._waiting: deque[AsyncInvocation] = deque()
+        self._running: set[AsyncInvocation] = set()
+        self._current_group = current_group
+        self._changed = threading.Condition()
+        self._is_open = True
+        ministack.in_background(self._dispatch, name=f"queue of {endpoint}")
+
+    def put(self, invocation: AsyncInvocation) -> None:
+        with self._changed:
+            self._waiting.append(invocation)
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Drop all invocations, and the outcome of those that run."""
+        with self._changed:
+            self._is_open = False
+            self._changed.notify()
+
+    @property
+    def size(self) -> int:
+        """How many wait or are processed."""
+        return len(self._waiting) + len(self._running)
+
+    @property
+    def has_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def age_of_oldest(self) -> float:
+        """Seconds of time.time() since the oldest one came, 0 when there is none."""
+        with self._changed:
+            received = [invocation.received_at for invocation in (*self._running, *self._waiting)]
+        return time.time() - min(received) if received else 0.0
+
+    def _dispatch(self) -> None:
+        while self._is_open:
+            for invocation in self._take_expired():
+                self._start(invocation, self._expire, invocation)
+            while self._start_next():
+                pass
+            with self._changed:
+                if self._is_open:
+                    self._changed.wait(_LOOK_INTERVAL_IN_SECONDS)
+
+    def _take_expired(self) -> list[AsyncInvocation]:
+        now = time.time()
+        with self._changed:
+            expired = [invocation for invocation in self._waiting if invocation.expires_at <= now]
+            if expired:
+                self._waiting = deque(each for each in self._waiting if each.expires_at > now)
+        return expired
+
+    def _start_next(self) -> bool:
+        """Hand one invocation to an instance; false when none waits, or no instance has room."""
+        group = self._current_group()
+        instance = group.take_instance() if group and self._waiting else None
+        if group is None or instance is None:
+            return False
+        with self._changed:
+            invocation = self._waiting.popleft()
+        self._start(invocation, self._process, invocation, group, instance)
+        return True
+
+    def _start(self, invocation: AsyncInvocation, work: Callable[..., None], *args: object) -> None:
+        with self._changed:
+            self._running.add(invocation)
+        ministack.in_background(work, *args, name=f"invocation {invocation.id}")
+
+    def _process(self, invocation: AsyncInvocation, group: InstanceGroup, instance: Instance) -> None:
+        away = False
+        try:
+            process(invocation, group.spec, instance, lambda: self._is_open)
+        except ContainerAwayError:
+            away = True
+        finally:
+            group.give_back(instance)
+            with self._changed:
+                self._running.remove(invocation)
+                if away:
+                    self._waiting.appendleft(invocation)
+                else:
+                    self._changed.notify()
+
+    def _expire(self, invocation: AsyncInvocation) -> None:
+        group = self._current_group()
+        assert group is not None
+        try:
+            expire(invocation, group.spec)
+        finally:
+            with self._changed:
+                self._running.remove(invocation)

@@ -1,0 +1,44 @@
+"""SageMaker's metrics of each invocation."""
+
+from local_cloud.emulator.sagemaker.containers.instance import ContainerSpec
+from local_cloud.emulator.services import cloudwatch
+
+NAMESPACE = "AWS/SageMaker"
+
+
+def count_invocation(spec: ContainerSpec, status: int, latency_in_seconds: float) -> None:
+    """Count one invocation of a real-time endpoint by the container's own status."""
+    counts = {
+        "Invocations": (1.0, "None"),
+        "InvocationModelErrors": (float(not 200 <= status < 300), "None"),
+    }
+    _record_for_group(spec, counts | _outcome(status, latency_in_seconds))
+
+
+def count_async_answer(spec: ContainerSpec, status: int, latency_in_seconds: float) -> None:
+    """Count one answer behind an asynchronous endpoint, for which AWS has fewer metrics."""
+    _record_for_group(spec, _outcome(status, latency_in_seconds))
+
+
+def count_async_event(spec: ContainerSpec, name: str, value: float = 1.0, unit: str = "Count") -> None:
+    """Count an event in the life of an asynchronous invocation."""
+    cloudwatch.record_metrics(NAMESPACE, _variant(spec), {name: (value, unit)})
+
+
+def _outcome(status: int, latency_in_seconds: float) -> dict[str, tuple[float, str]]:
+    return {
+        "Invocation4XXErrors": (float(400 <= status < 500), "None"),
+        # No answer in time (0) is an error of the server.
+        "Invocation5XXErrors": (float(status >= 500 or not status), "None"),
+        "ModelLatency": (latency_in_seconds * 1_000_000, "Microseconds"),
+    }
+
+
+def _record_for_group(spec: ContainerSpec, values: dict[str, tuple[float, str]]) -> None:
+    # An update has two groups at a time, which the name of the configuration tells apart.
+    for dimensions in (_variant(spec), _variant(spec) | {"EndpointConfigName": spec.config}):
+        cloudwatch.record_metrics(NAMESPACE, dimensions, values)
+
+
+def _variant(spec: ContainerSpec) -> dict[str, str]:
+    return {"EndpointName": spec.endpoint, "VariantName": spec.variant}

@@ -1,0 +1,71 @@
+"""The content of /opt/ml/model: objects below an S3 prefix, or an unpacked archive."""
+
+import contextlib
+import gzip
+import shutil
+import tarfile
+import tempfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from local_cloud.emulator.sagemaker.containers.instance import StartError
+from local_cloud.emulator.services import iam
+
+
+class _UnusableDataError(Exception):
+    """Objects that can't be stored in a model's folder."""
+
+
+def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
+    """Download the container's model data as the role, None when it has none; raises StartError."""
+    if not (source := container.get("ModelDataSource", {}).get("S3DataSource")):
+        return None
+    uri = source["S3Uri"]
+    bucket, _, key = uri.removeprefix("s3://").partition("/")
+    folder = Path(tempfile.mkdtemp(prefix="slipway-model-"))
+    try:
+        with contextlib.closing(iam.client_as_role("s3", role_arn)) as s3:
+            if source["CompressionType"] == "Gzip":
+                _unpack(s3, bucket, key, folder)
+            else:
+                _download(s3, bucket, key, folder)
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
+        shutil.rmtree(folder)
+        raise StartError(
+            f'Failed to extract model data archive from URL "{uri}". Please ensure that the object located at the URL '
+            f"is a valid tar.gz archive. ({error})"
+        ) from error
+    except (ClientError, _UnusableDataError) as error:
+        shutil.rmtree(folder)
+        reason = error.response["Error"]["Code"] if isinstance(error, ClientError) else str(error)
+        raise StartError(
+            f'Failed to download model data for container "container_1" from URL: "{uri}". Please ensure that there is '
+            "an object located at the URL and that the role passed to CreateModel has permissions to download the "
+            f"object. ({reason})"
+        ) from error
+    return folder
+
+
+def _unpack(s3: Any, bucket: str, key: str, folder: Path) -> None:
+    with tempfile.TemporaryFile() as archive:
+        s3.download_fileobj(bucket, key, archive)
+        archive.seek(0)
+        with tarfile.open(fileobj=archive, mode="r:gz") as members:
+            # Refuses paths and links that lead out of the folder.
+            members.extractall(folder, filter="data")
+
+
+def _download(s3: Any, bucket: str, prefix: str, folder: Path) -> None:
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    keys = [item["Key"] for page in pages for item in page.get("Contents", [])]
+    if not keys:
+        raise _UnusableDataError("no object has this prefix")
+    for key in keys:
+        target = (folder / key.removeprefix(prefix)).resolve()
+        if key.endswith("/") or not target.is_relative_to(folder.resolve()):
+            raise _UnusableDataError(f"the object {key} is not a file below the prefix")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        s3.download_file(bucket, key, str(target))

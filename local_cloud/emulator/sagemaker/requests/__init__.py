@@ -1,0 +1,1 @@
+"""The requests of callers: checked as SageMaker checks them, and completed."""

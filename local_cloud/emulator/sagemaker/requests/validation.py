@@ -1,0 +1,88 @@
+"""SageMaker's checks of a request's members, and its words for a refusal."""
+
+import re
+from typing import Any
+
+from local_cloud.emulator.sagemaker.containers.execution_role import image_is_in_ecr
+
+_NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}"
+_S3_PATH = r"(https|s3)://([^/]+)/?(.*)"
+_VARIANT_RANGES = {
+    "InitialInstanceCount": (1, None),
+    "VolumeSizeInGB": (1, 512),
+    "ModelDataDownloadTimeoutInSeconds": (60, 3600),
+    "ContainerStartupHealthCheckTimeoutInSeconds": (60, 3600),
+}
+
+
+class InvalidRequestError(Exception):
+    """A refusal in SageMaker's words; its code is ValidationException, at the runtime ValidationError."""
+
+
+def broken_rule(value: str, path: str, rule: str) -> InvalidRequestError:
+    """The refusal of a member's value."""
+    path = ".".join(part[:1].lower() + part[1:] for part in path.split("."))
+    return InvalidRequestError(
+        f"1 validation error detected: Value {value} at '{path}' failed to satisfy constraint: {rule}"
+    )
+
+
+def required(request: dict[str, Any], member: str) -> Any:
+    if request.get(member) in (None, "", []):
+        raise broken_rule("null", member, "Member must not be null")
+    return request[member]
+
+
+def check_pattern(value: str | None, path: str, pattern: str) -> None:
+    if value is not None and not re.fullmatch(pattern, value):
+        raise broken_rule(f"'{value}'", path, f"Member must satisfy regular expression pattern: {pattern}")
+
+
+def check_range(value: int, path: str, least: int, most: int | None) -> None:
+    if value < least:
+        raise broken_rule(f"'{value}'", path, f"Member must have value greater than or equal to {least}")
+    if most and value > most:
+        raise broken_rule(f"'{value}'", path, f"Member must have value less than or equal to {most}")
+
+
+def check_name(request: dict[str, Any], member: str) -> str:
+    name = str(required(request, member))
+    check_pattern(name, member, _NAME)
+    return name
+
+
+def check_container(container: dict[str, Any]) -> None:
+    image = required(container, "Image")
+    if not image_is_in_ecr(image):
+        raise InvalidRequestError(f'Using non-ECR image "{image}" without Vpc repository access mode is not supported.')
+    environment = container.get("Environment", {})
+    if len(environment) > 100 or any(len(text) > 1024 for pair in environment.items() for text in pair):
+        rule = "At most 100 entries of at most 1024 characters"
+        raise broken_rule("'{...}'", "PrimaryContainer.Environment", rule)
+    source = container.get("ModelDataSource", {}).get("S3DataSource", {"S3Uri": "/"})
+    if source.get("S3DataType") == "S3Prefix" and not source["S3Uri"].endswith("/"):
+        raise InvalidRequestError(
+            f'The S3Uri "{source["S3Uri"]}" of a model data source of type S3Prefix must end with a slash.'
+        )
+
+
+def check_variant(variant: dict[str, Any]) -> None:
+    if not instance_types(variant):
+        raise broken_rule("null", "ProductionVariants.1.member.InstanceType", "Member must not be null")
+    for member, (least, most) in _VARIANT_RANGES.items():
+        check_range(int(variant.get(member, least)), f"ProductionVariants.1.member.{member}", least, most)
+
+
+def instance_types(variant: dict[str, Any]) -> list[str]:
+    """The type of a variant, or those of its instance pools, best first."""
+    if "InstanceType" in variant:
+        return [variant["InstanceType"]]
+    return [
+        pool["InstanceType"] for pool in sorted(variant.get("InstancePools", []), key=lambda each: each["Priority"])
+    ]
+
+
+def check_async_config(config: dict[str, Any]) -> None:
+    output, path = required(config, "OutputConfig"), "AsyncInferenceConfig.OutputConfig"
+    check_pattern(required(output, "S3OutputPath"), f"{path}.S3OutputPath", _S3_PATH)
+    check_pattern(output.get("S3FailurePath"), f"{path}.S3FailurePath", _S3_PATH)

@@ -1,0 +1,1 @@
+"""The services of AWS that need one module each."""

@@ -1,0 +1,67 @@
+"""DynamoDB: time to live on the cloud's clock, names and protection of tables, and repeated transactions."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from local_cloud.emulator.cloudformation.resource_types import (
+    extend_resource_type,
+    generate_unique_names,
+    replace_when_changed,
+)
+from local_cloud.emulator.core import ministack
+
+_dynamodb = ministack.internals(
+    "ministack.services.dynamodb",
+    "_execute_transaction",
+    "_tables",
+    "_tags.pop",
+    "_transact_write_items",
+    "_update_ttl",
+    "time",
+)
+
+
+class _AsSent(dict[str, Any]):
+    """A request whose items stay as they were sent, whatever is done to the members."""
+
+    def items(self) -> Any:
+        return copy.deepcopy(dict(self)).items()
+
+
+def _as_sent(answer: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    return lambda request: answer(_AsSent(request))
+
+
+def _compare_transactions_as_sent() -> None:
+    """MiniStack rewrites 1.120 to 1.12 in place, in the request that it keeps to compare a repeated one with."""
+    _dynamodb._transact_write_items = _as_sent(_dynamodb._transact_write_items)
+    _dynamodb._execute_transaction = _as_sent(_dynamodb._execute_transaction)
+
+
+def _set_time_to_live(name: str, properties: dict[str, Any]) -> None:
+    if specification := properties.get("TimeToLiveSpecification"):
+        _dynamodb._update_ttl({"TableName": name, "TimeToLiveSpecification": specification})
+
+
+def _refuse_protected(name: str) -> None:
+    if (_dynamodb._tables.get(name) or {}).get("DeletionProtectionEnabled"):
+        raise ValueError(f"Table {name} is protected against deletion. Disable deletion protection, then delete it.")
+
+
+def _forget_tags(name: str, _: dict[str, Any]) -> None:
+    # MiniStack keeps them, and a search by tags would find the deleted table.
+    _dynamodb._tags.pop(f"arn:aws:dynamodb:{ministack.region()}:{ministack.account_id()}:table/{name}", None)
+
+
+def install() -> None:
+    ministack.follow_clock(_dynamodb)
+    _compare_transactions_as_sent()
+    generate_unique_names("AWS::DynamoDB::Table")
+    replace_when_changed("AWS::DynamoDB::Table", "KeySchema", "LocalSecondaryIndexes")
+    extend_resource_type(
+        "AWS::DynamoDB::Table",
+        complete=_set_time_to_live,
+        check_delete=_refuse_protected,
+        forget=_forget_tags,
+    )

@@ -1,0 +1,163 @@
+"""IAM: which service a role or a resource policy lets in, what a role may do, and calls made as a role."""
+
+import functools
+import hashlib
+import json
+import re
+from contextvars import ContextVar
+from typing import Any
+
+from local_cloud.emulator.cloudformation.resource_types import generate_unique_names
+from local_cloud.emulator.core import ministack
+
+_app = ministack.internals("ministack.app", "pin_request_origin")
+_iam = ministack.internals("ministack.services.iam", "_roles.get_scoped")
+_iam_evaluator = ministack.internals(
+    "ministack.core.iam_evaluator",
+    "EvalContext",
+    "_conditions_met",
+    "_fnmatch_compile",
+    "_gather_role_policies",
+    "_request_origin",
+    "evaluate",
+    "evaluate_resource_policy",
+)
+_sts = ministack.internals("ministack.services.sts", "register_session")
+
+
+def role_trusts(role_arn: str, service: str, conditions: dict[str, str] | None = None) -> bool:
+    """Whether the role exists and the service, say "lambda.amazonaws.com", may assume it.
+
+    conditions: the keys that the service sends, in lower case; None = its account.
+    """
+    parts = role_arn.split(":")
+    role = _iam._roles.get_scoped(parts[4], None, role_arn.rsplit("/", 1)[-1]) if len(parts) == 6 else None
+    if role is None:
+        return False
+    document = role["AssumeRolePolicyDocument"]
+    statements = (json.loads(document) if isinstance(document, str) else document)["Statement"]
+    context = _context_of_service(service, "sts:AssumeRole", "*", conditions or _own_account())
+    return any(_admits(statement, service, context) for statement in _as_list(statements))
+
+
+def _own_account() -> dict[str, str]:
+    return {"aws:sourceaccount": ministack.account_id()}
+
+
+def _admits(statement: dict[str, Any], service: str, context: Any) -> bool:
+    principal = statement.get("Principal", {})
+    return (
+        statement["Effect"] == "Allow"
+        and isinstance(principal, dict)
+        and service in _as_list(principal.get("Service", []))
+        and "sts:AssumeRole" in _as_list(statement.get("Action", []))
+        and bool(_iam_evaluator._conditions_met(statement.get("Condition", {}), context))
+    )
+
+
+def _context_of_service(service: str, action: str, resource: str, conditions: dict[str, str]) -> Any:
+    return _iam_evaluator.EvalContext(
+        principal_arn=service,
+        principal_type="Service",
+        principal_account=ministack.account_id(),
+        action=action,
+        resource_arn=resource,
+        region=ministack.region(),
+        service_context=conditions,
+    )
+
+
+def policy_allows(policy: Any, service: str, action: str, resource: str, source_arn: str) -> bool:
+    """Whether a resource's policy lets a service, say "events.amazonaws.com", act on it for this source."""
+    context = _context_of_service(service, action, resource, _own_account() | {"aws:sourcearn": source_arn})
+    return bool(_iam_evaluator.evaluate_resource_policy(policy, context, service=service).decision == "Allow")
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def role_may(role_arn: str, action: str, resource: str) -> bool:
+    """Whether the role's policies allow the action on the resource."""
+    account, role_name = role_arn.split(":")[4], role_arn.rsplit("/", 1)[-1]
+    context = _iam_evaluator.EvalContext(
+        principal_arn=f"arn:aws:sts::{account}:assumed-role/{role_name}/SageMaker",
+        principal_type="AssumedRole",
+        principal_account=account,
+        action=action,
+        resource_arn=resource,
+        region=ministack.region(),
+    )
+    policies = _iam_evaluator._gather_role_policies(role_name, account)
+    return bool(_iam_evaluator.evaluate(context, policies).decision == "Allow")
+
+
+def client_as_role(service: str, role_arn: str) -> Any:
+    """A boto3 client of this emulator whose calls are checked against the role's policies."""
+    # Late: the start of the cloud need not wait for boto3.
+    import boto3
+    from botocore.config import Config
+
+    session = session_of_role(role_arn)
+    return boto3.client(
+        service,
+        endpoint_url=session["AWS_ENDPOINT_URL"],
+        region_name=session["AWS_REGION"],
+        aws_access_key_id=session["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=session["AWS_SECRET_ACCESS_KEY"],
+        aws_session_token=session["AWS_SESSION_TOKEN"],
+        config=Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}),
+    )
+
+
+def session_of_role(role_arn: str, session_name: str = "SageMaker") -> dict[str, str]:
+    """The variables with which an SDK talks to this emulator as the role."""
+    account, role_name = role_arn.split(":")[4], role_arn.rsplit("/", 1)[-1]
+    digest = hashlib.sha256(f"{role_arn}/{session_name}".encode()).hexdigest()
+    key_id, secret = f"ASIA{digest[:16].upper()}", digest[16:56]
+    session = {
+        "Arn": f"arn:aws:sts::{account}:assumed-role/{role_name}/{session_name}",
+        "UserId": f"{role_name}:{session_name}",
+        "SecretAccessKey": secret,
+        "SessionToken": digest,
+    }
+    _sts.register_session(key_id, session)
+    return {
+        "AWS_ENDPOINT_URL": ministack.own_endpoint_url(),
+        "AWS_REGION": ministack.region(),
+        "AWS_ACCESS_KEY_ID": key_id,
+        "AWS_SECRET_ACCESS_KEY": secret,
+        "AWS_SESSION_TOKEN": digest,
+    }
+
+
+def _let_wildcards_match_line_feeds() -> None:
+    """A policy's `*` stands for every character: a path's parameter may hold a line feed."""
+    original = _iam_evaluator._fnmatch_compile
+
+    @functools.cache
+    def compiled(pattern: str, ignore_case: bool) -> re.Pattern[str]:
+        found = original(pattern, ignore_case)
+        return re.compile(found.pattern, found.flags | re.DOTALL)
+
+    _iam_evaluator._fnmatch_compile = compiled
+
+
+def install() -> None:
+    _count_loopback_as_tls()
+    _let_wildcards_match_line_feeds()
+    # An account's in all regions: stacks of one name in two regions must not share them.
+    for name in ("InstanceProfile", "Role"):
+        generate_unique_names(f"AWS::IAM::{name}")
+
+
+def _count_loopback_as_tls() -> None:
+    """Policies that demand TLS stand in templates as they are on AWS."""
+    pin = _app.pin_request_origin
+
+    def pin_request_origin(address: str, secure: bool) -> None:
+        pin(address, secure or address == "127.0.0.1")
+
+    _app.pin_request_origin = pin_request_origin
+    # Work outside of a request is done by an AWS service.
+    _iam_evaluator._request_origin = ContextVar("request_origin", default=("127.0.0.1", True))

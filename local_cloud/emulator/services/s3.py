@@ -1,0 +1,96 @@
+"""S3: full buckets stay, a missing object is forbidden to those who may not list, and versions are read in parts."""
+
+import re
+from typing import Any
+from urllib.parse import unquote
+
+from local_cloud.emulator.cloudformation.resource_types import extend_resource_type, tag_with_stack
+from local_cloud.emulator.core import ministack
+
+_app = ministack.internals("ministack.app", "SERVICE_HANDLERS")
+_iam_actions = ministack.internals("ministack.core.iam_actions", "access_denied_response")
+_iam_evaluator = ministack.internals("ministack.core.iam_evaluator", "AuthError", "enforce")
+_router = ministack.internals("ministack.core.router", "extract_access_key_id")
+_s3 = ministack.internals(
+    "ministack.services.s3",
+    "_bucket_has_versions",
+    "_bucket_tags",
+    "_buckets.get",
+    "_parse_range",
+    "_range_error_xml",
+    "_xml_body",
+)
+
+
+def _hide_missing_objects() -> None:
+    original = _app.SERVICE_HANDLERS["s3"]
+
+    async def handle(
+        method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
+    ) -> ministack.Answer:
+        answer: ministack.Answer = await original(method, path, headers, body, query)
+        match = re.match(r"/([^/]+)/.", path)
+        if answer[0] != 404 or method not in ("GET", "HEAD") or not match or "versionId" in query:
+            return answer
+        bucket = unquote(match[1])
+        return answer if _s3._buckets.get(bucket) is None else _refusal_to_list(bucket, headers, query) or answer
+
+    _app.SERVICE_HANDLERS["s3"] = handle
+
+
+def _cut_versions() -> None:
+    """A part of a version, as of the current object: MiniStack answers with the whole version."""
+    original = _app.SERVICE_HANDLERS["s3"]
+
+    async def handle(
+        method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
+    ) -> ministack.Answer:
+        answer: ministack.Answer = await original(method, path, headers, body, query)
+        wanted = headers.get("range")
+        return _part_of(answer, wanted, path) if wanted and answer[0] == 200 and "versionId" in query else answer
+
+    _app.SERVICE_HANDLERS["s3"] = handle
+
+
+def _part_of(answer: ministack.Answer, wanted: str, path: str) -> ministack.Answer:
+    _, headers, body = answer
+    found = _s3._parse_range(wanted, len(body))
+    if found is None:
+        bucket, _, key = unquote(path).removeprefix("/").partition("/")
+        return 416, {"Content-Type": "application/xml"}, _s3._xml_body(_s3._range_error_xml(bucket, key))
+    start, end = found
+    # A checksum of the whole says nothing about a part.
+    kept = {name: value for name, value in headers.items() if not name.lower().startswith("x-amz-checksum-")}
+    place = {"Content-Length": str(end + 1 - start), "Content-Range": f"bytes {start}-{end}/{len(body)}"}
+    return 206, kept | place, body[start : end + 1]
+
+
+def _refusal_to_list(bucket: str, headers: dict[str, str], query: dict[str, Any]) -> ministack.Answer | None:
+    """The answer to a caller who may not list the bucket, None for one who may."""
+    arn = f"arn:aws:s3:::{bucket}"
+    key = _router.extract_access_key_id(headers, query)
+    denied = _iam_evaluator.enforce(key, "s3:ListBucket", "s3", ministack.region(), resource_arn=arn)
+    if denied is None or isinstance(denied, _iam_evaluator.AuthError):
+        return None
+    refusal: ministack.Answer = _iam_actions.access_denied_response(
+        "s3", "s3:ListBucket", denied.principal_arn, "-", headers=headers, resource_arn=arn
+    )
+    return refusal
+
+
+def _set_tags(bucket: str, properties: dict[str, Any]) -> None:
+    _s3._bucket_tags[bucket] = {tag["Key"]: tag["Value"] for tag in properties.get("Tags") or []}
+
+
+def _refuse_full(bucket: str) -> None:
+    if (_s3._buckets.get(bucket) or {}).get("objects") or _s3._bucket_has_versions(bucket):
+        raise ValueError(
+            f"The bucket you tried to delete is not empty. You must delete all versions in the bucket. ({bucket})"
+        )
+
+
+def install() -> None:
+    _hide_missing_objects()
+    _cut_versions()
+    tag_with_stack("AWS::S3::Bucket")
+    extend_resource_type("AWS::S3::Bucket", complete=_set_tags, check_delete=_refuse_full)

@@ -1,0 +1,82 @@
+"""The catalog's row for a container image: its server, the bodies that it takes, the variables that it reads.
+
+The catalog's files are read as data: nothing here imports the classes that build the templates.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CATALOG = Path(__file__).parents[3] / "constructs" / "llm_hosting" / "catalog" / "engines"
+
+
+@dataclass(frozen=True)
+class CatalogRow:
+    """One image of one engine.
+
+    constants: the settings, the name of the handler among them, that a deployment of this engine always has.
+    variables: by the name of the deployment's setting, `model` or `max_model_len` for example.
+    """
+
+    engine: str
+    server: str
+    repository: str
+    tag: str
+    bodies: tuple[str, ...]
+    handler: str | None
+    constants: Mapping[str, str]
+    variables: Mapping[str, str]
+
+
+# An image that the catalog does not know answers as LMI with vLLM does.
+UNKNOWN = CatalogRow(
+    engine="unknown image",
+    server="djl",
+    repository="",
+    tag="",
+    bodies=("inputs", "messages", "prompt"),
+    handler=None,
+    constants={},
+    variables={"served_model_name": "OPTION_SERVED_MODEL_NAME"},
+)
+
+
+def row_of(image: str, settings: Mapping[str, str]) -> CatalogRow:
+    """The row of an image URI; of several engines in one image, the one with the most constants among the settings.
+
+    A tag that the catalog does not know counts as the repository's newest one.
+    """
+    repository, _, tag = image.partition("/")[2].partition(":")
+    known = [row for row in _rows() if row.repository == repository and row.tag]
+    same = [row for row in known if tag.startswith(row.tag)] or known
+
+    def fitting(row: CatalogRow) -> int:
+        return sum(settings.get(name) == value for name, value in row.constants.items())
+
+    return max(reversed(same), key=fitting, default=UNKNOWN)
+
+
+def _rows() -> Iterator[CatalogRow]:
+    for path in sorted(CATALOG.glob("*.json")):
+        engine = json.loads(path.read_text())
+        for version in engine["versions"].values():
+            yield _row(path.stem, {**engine, **version}, engine, version)
+
+
+def _row(name: str, merged: Mapping[str, Any], engine: Mapping[str, Any], version: Mapping[str, Any]) -> CatalogRow:
+    constants = {**engine["constants"], "OPTION_ENTRYPOINT": merged["handler"], **version.get("constants", {})}
+    variables = {**engine["variables"], **version.get("variables", {})}
+    return CatalogRow(
+        engine=name,
+        server=merged["server"],
+        repository=merged["repository"],
+        tag=merged["tag"] or "",
+        bodies=tuple(merged["bodies"]),
+        handler=merged["handler"],
+        constants={name: value for name, value in constants.items() if value is not None},
+        variables={
+            name: value if isinstance(value, str) else value["name"] for name, value in variables.items() if value
+        },
+    )

@@ -1,0 +1,186 @@
+"""A container with an engine's own code: its limits, and its answers in the shape of its family."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from local_cloud.model_server.contract.answer import Answer, EngineRefusedError, RefusedError, StartError, json_answer
+from local_cloud.model_server.text.catalog_row import CatalogRow
+from local_cloud.model_server.text.generator import Generation, count_tokens, generate
+from local_cloud.model_server.text.openai_shape import completion
+from local_cloud.model_server.text.request import TextRequest, read_request
+from local_cloud.model_server.text.shapes import shape_of
+
+# The context of Qwen3-4B, which the default deployment serves; a real engine reads it from the model.
+CONTEXT_TOKENS = 40_960
+TGI_PROMPT_TOKENS, TGI_TOKENS = 1024, 2048
+# vLLM's words.
+NO_CHAT_TEMPLATE = (
+    "As of transformers v4.44, default chat template is no longer allowed, so you must provide a chat template if the "
+    "tokenizer does not define one."
+)
+MODELS = Path(__file__).parents[3] / "constructs" / "llm_hosting" / "catalog" / "models.json"
+
+
+class TextEngine:
+    """Answers invocations with generated text. Raises StartError for settings that the container refuses."""
+
+    def __init__(self, row: CatalogRow, settings: Mapping[str, str], model_folder: Path | None) -> None:
+        _demand_model(row, settings, model_folder)
+        self._row, self._shape = row, shape_of(row, settings)
+        self._checked_name = _checked_name(row, settings)
+        self._model_name = self._checked_name or settings.get(row.variables.get("model", ""), "model")
+        self._has_chat_template = _has_chat_template(row, settings)
+        self._most_prompt_tokens, self._most_tokens = _token_limits(row, settings)
+        self.most_concurrent_requests = _whole_number(settings, *self._shape.room)
+
+    def refuse_overload(self) -> Answer:
+        """The answer to a request beyond `most_concurrent_requests`."""
+        status = self._shape.overloaded
+        return json_answer(status, self._shape.error(status, "The model has too many requests"))
+
+    def answer(self, raw: bytes) -> Answer:
+        """The answer to one body."""
+        is_inputs = "inputs" in self._row.bodies
+        try:
+            request = read_request(raw, self._row.bodies, takes_ids=self._shape.takes_ids)
+            is_inputs = request.body == "inputs"
+            if is_inputs and request.is_list and not self._shape.takes_lists:
+                raise RefusedError("inputs must be one text")
+            if request.body == "messages" and not self._has_chat_template:
+                raise EngineRefusedError(NO_CHAT_TEMPLATE)
+            self._check_name(request.model)
+            self._check_chat(request)
+            generations = self._generate(request)
+            if request.is_streamed:
+                return self._streamed(request, generations)
+            if request.body != "inputs":
+                whole = completion(request, generations, self._model_name)
+        except RefusedError as error:
+            return json_answer(*self._shape.refusal(self._row, error, is_inputs))
+        steps = max(generation.tokens for generation in generations)
+        if request.body == "inputs":
+            return json_answer(200, self._shape.outputs(request, generations), steps)
+        return json_answer(200, whole, steps)
+
+    def _streamed(self, request: TextRequest, generations: list[Generation]) -> Answer:
+        """The answer token by token; raises RefusedError where the engine does not stream."""
+        stream = self._shape.stream
+        if stream is None or (request.body == "inputs" and request.is_list):
+            raise RefusedError("stream is not available for this request")
+        if request.body == "inputs":
+            output = self._shape.outputs(request, generations)
+            whole = output[0] if isinstance(output, list) else output
+            parts = stream.of_tokens(request, generations[0], whole)
+        else:
+            options = request.parameters.get("stream_options") or {}
+            completed = completion(request, generations, self._model_name)
+            parts = stream.of_completion(completed, with_usage=bool(options.get("include_usage")))
+        error = stream.written(self._shape.error(424 if self._row.server == "djl" else 500, "The engine has failed."))
+        ending = error + stream.end[request.body == "inputs"]
+        return Answer(200, b"", stream.content_type, len(parts), tuple(parts), ending)
+
+    def _check_name(self, name: Any) -> None:
+        if self._checked_name and name not in (None, "", self._checked_name):
+            raise EngineRefusedError(f"The model `{name}` does not exist.", 404, "model")
+
+    def _check_chat(self, request: TextRequest) -> None:
+        """What real servers refuse in OpenAI's form: shapes that TGI can't read, vLLM's choice among no tools."""
+        asked = request.parameters if request.body == "messages" else {}
+        if self._row.server == "tgi":
+            if (asked.get("response_format") or {}).get("type") == "text":
+                raise RefusedError("response_format: unknown variant `text`, expected one of `json`, `regex`")
+            if isinstance(asked.get("logit_bias"), dict):
+                raise RefusedError("logit_bias: invalid type: map, expected a sequence")
+        elif (asked.get("tool_choice") or "none") != "none" and not asked.get("tools"):
+            raise EngineRefusedError("When using `tool_choice`, `tools` must be set.")
+
+    def _generate(self, request: TextRequest) -> list[Generation]:
+        limits = [self._answer_tokens(request, prompt) for prompt in request.prompts]
+        copies = range(request.copies if request.body != "inputs" else 1)
+        return [
+            generate(prompt, limit, request.stop, request.seed + copy)
+            for prompt, limit in zip(request.prompts, limits, strict=True)
+            for copy in copies
+        ]
+
+    def _answer_tokens(self, request: TextRequest, prompt: str) -> int | None:
+        """The limit for one answer; raises EngineRefusedError where prompt and answer do not fit."""
+        prompt_tokens, wanted = count_tokens(prompt), request.most_tokens
+        if wanted is None and request.most_tokens_in_all is not None:
+            wanted = request.most_tokens_in_all - prompt_tokens
+        if wanted is not None and wanted < (0 if request.is_echoed else 1):
+            raise EngineRefusedError(f"the answer must have at least 1 token, not {wanted}")
+        if prompt_tokens > self._most_prompt_tokens or prompt_tokens + (wanted or 1) > self._most_tokens:
+            raise EngineRefusedError(self._too_long(prompt_tokens, wanted or 1))
+        return wanted
+
+    def _too_long(self, prompt: int, wanted: int) -> str:
+        """In the engine's own words."""
+        most, given = self._most_tokens, f"Given: {prompt} `inputs` tokens and {wanted} `max_new_tokens`"
+        match self._row.server:
+            case "tgi" if prompt > self._most_prompt_tokens:
+                return (
+                    f"Input validation error: `inputs` must have less than {self._most_prompt_tokens} tokens. {given}"
+                )
+            case "tgi":
+                return f"Input validation error: `inputs` tokens + `max_new_tokens` must be <= {most}. {given}"
+            case "sglang":
+                return (
+                    f"Requested token count exceeds the model's maximum context length of {most} tokens. You requested "
+                    f"a total of {prompt + wanted} tokens."
+                )
+            case "llama-cpp":
+                return f"request ({prompt + wanted} tokens) exceeds the available context size ({most} tokens)"
+        return (
+            f"This model's maximum context length is {most} tokens. However, you requested {prompt + wanted} tokens "
+            f"({prompt} in the messages, {wanted} in the completion)."
+        )
+
+
+def _demand_model(row: CatalogRow, settings: Mapping[str, str], model_folder: Path | None) -> None:
+    names = [row.variables[name] for name in ("model", "weights") if name in row.variables]
+    # A serving.properties has one name for both; /opt/ml/model stands for the model data.
+    given = {settings.get(name) for name in (*names, "OPTION_MODEL_ID")} - {None, "", "/opt/ml/model"}
+    has_data = model_folder is not None and any(model_folder.iterdir())
+    if names and not given and not has_data:
+        raise StartError(f"no model: {' or '.join(names)} must be set, or /opt/ml/model must hold one")
+
+
+def _has_chat_template(row: CatalogRow, settings: Mapping[str, str]) -> bool:
+    """False for a model that has none, as the catalog knows, unless a setting names one."""
+    names = {settings.get(row.variables.get("model", "")), settings.get("OPTION_MODEL_ID")}
+    if any(name.endswith("CHAT_TEMPLATE") for name in settings):
+        return True
+    known = (each for each in json.loads(MODELS.read_text())["models"] if names & set(each["ids"]))
+    return all(each.get("chat_template") is not False for each in known)
+
+
+def _checked_name(row: CatalogRow, settings: Mapping[str, str]) -> str | None:
+    """The name under which vLLM serves, which it demands in `model`; None = the server takes any name."""
+    variable = row.variables.get("served_model_name", "")
+    told = settings.get(variable)
+    if row.server == "vllm":
+        return told or settings.get(row.variables["model"]) or "/opt/ml/model"
+    is_async = bool(variable) and settings.get("OPTION_ROLLING_BATCH", "disable") == "disable"
+    return (told or "lmi") if row.server == "djl" and is_async else None
+
+
+def _token_limits(row: CatalogRow, settings: Mapping[str, str]) -> tuple[int, int]:
+    """The most tokens of a prompt, and of prompt and answer together."""
+    variable = row.variables.get("max_model_len", "")
+    if row.server != "tgi":
+        most = _whole_number(settings, variable, CONTEXT_TOKENS)
+        return most, most
+    most = _whole_number(settings, variable, TGI_TOKENS)
+    prompt = _whole_number(settings, "MAX_INPUT_LENGTH", _whole_number(settings, "MAX_INPUT_TOKENS", TGI_PROMPT_TOKENS))
+    if prompt >= most:
+        raise StartError('Error: ArgumentValidation("`max_input_length` must be < `max_total_tokens`")')
+    return prompt, most
+
+
+def _whole_number(settings: Mapping[str, str], name: str, default: int) -> int:
+    """The setting; the default for values of the engine's own, such as `8k` or `auto`."""
+    given = settings.get(name, "")
+    return int(given) if given.isdecimal() and int(given) else default

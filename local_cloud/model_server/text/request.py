@@ -1,0 +1,136 @@
+"""A request for text, read from any of the three bodies: `inputs`, `messages`, `prompt`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from local_cloud.model_server.contract.answer import RefusedError
+
+# Each engine's own name for the longest answer, in tokens.
+MEDIA = ("image_url", "input_audio", "video_url")
+LIMITS = ("max_new_tokens", "max_seq_len", "max_completion_tokens", "max_tokens")
+
+
+@dataclass(frozen=True)
+class TextRequest:
+    """A request, whichever body it came in.
+
+    body: the member that holds the prompts.
+    model: the name in the body, whatever it is.
+    is_list: whether the answer is a list, because the prompts are one.
+    most_tokens: of the answer; None = no limit.
+    most_tokens_in_all: of prompt and answer together; None = no limit.
+    copies: how many texts each prompt gets.
+    is_streamed: whether the answer comes token by token.
+    parameters: all parameters, for those that change the look of an answer.
+    """
+
+    body: str
+    model: Any
+    prompts: tuple[str, ...]
+    is_list: bool
+    most_tokens: int | None
+    most_tokens_in_all: int | None
+    stop: tuple[str, ...]
+    seed: int
+    copies: int
+    is_streamed: bool
+    parameters: Mapping[str, Any]
+
+    @property
+    def is_echoed(self) -> bool:
+        """Whether a completion begins with its prompt, after which there may be nothing."""
+        return self.body == "prompt" and self.parameters.get("echo") is True
+
+
+def read_request(raw: bytes, bodies: tuple[str, ...], *, takes_ids: bool = False) -> TextRequest:
+    """The request in a body of one of these kinds; raises RefusedError. takes_ids: whether a prompt may be tokens."""
+    content = _parse(raw)
+    kind = next((name for name in bodies if name in content), None)
+    if kind is None:
+        raise RefusedError(f"the body needs {' or '.join(bodies)}")
+    prompts = content[kind] if kind != "messages" else _conversation(content[kind])
+    parameters = content if kind != "inputs" else content.get("parameters") or {}
+    if not isinstance(parameters, dict):
+        raise RefusedError("parameters must be an object")
+    if takes_ids and kind == "prompt":
+        prompts = _without_ids(prompts)
+    texts = _texts(kind, prompts if isinstance(prompts, list) else [prompts])
+    if not texts:
+        raise RefusedError(f"{kind} must hold at least one text")
+    stop = parameters.get("stop", parameters.get("stop_sequences")) or []
+    limit = next((name for name in LIMITS if parameters.get(name) is not None), LIMITS[0])
+    return TextRequest(
+        body=kind,
+        model=content.get("model"),
+        prompts=texts,
+        is_list=isinstance(prompts, list),
+        most_tokens=_number(parameters, limit),
+        most_tokens_in_all=_number(parameters, "max_length"),
+        stop=_texts("stop", [stop] if isinstance(stop, str) else stop),
+        seed=_number(parameters, "seed") or 0,
+        copies=max(_number(parameters, "n") or 1, 1),
+        is_streamed=bool(content.get("stream") or parameters.get("stream")),
+        parameters=parameters,
+    )
+
+
+def _without_ids(prompts: Any) -> Any:
+    """Ids of tokens, or lists of them, as texts of as many words."""
+    if not isinstance(prompts, list) or not prompts:
+        return prompts
+    if all(isinstance(each, int) for each in prompts):
+        return " ".join(map(str, prompts))
+    return [_without_ids(each) for each in prompts]
+
+
+def _parse(raw: bytes) -> dict[str, Any]:
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(f"the body is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise RefusedError("the body must be an object")
+    return content
+
+
+def _conversation(messages: Any) -> str:
+    """The texts of a chat in order, one per line."""
+    if not isinstance(messages, list) or not messages:
+        raise RefusedError("messages must be a list with at least one message")
+    return "\n".join(_content(message) for message in messages)
+
+
+def _content(message: Any) -> str:
+    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        raise RefusedError("each message must be an object with a role")
+    match message.get("content") or "":
+        case str() as text:
+            return text
+        case list() as parts if all(isinstance(part, dict) for part in parts):
+            return " ".join(map(_part, parts))
+    raise RefusedError("the content of a message must be text, or a list of parts")
+
+
+def _part(part: dict[str, Any]) -> str:
+    """A picture, a sound or a film counts as one word."""
+    kind = part.get("type")
+    if isinstance(part.get("text"), str):
+        return str(part["text"])
+    if kind in MEDIA and part.get(kind):
+        return f"({kind})"
+    raise RefusedError(f"a part of a message must have text, or be one of {', '.join(MEDIA)}")
+
+
+def _texts(name: str, given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+        raise RefusedError(f"{name} must be a text or a list of texts")
+    return tuple(given)
+
+
+def _number(parameters: Mapping[str, Any], name: str) -> int | None:
+    given = parameters.get(name)
+    if given is not None and (not isinstance(given, int) or isinstance(given, bool)):
+        raise RefusedError(f"{name}: {given!r} is not a whole number")
+    return given

@@ -1,0 +1,74 @@
+"""Answers whose form the request sets: a forced call of a tool, or a JSON document."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from local_cloud.model_server.contract.answer import EngineRefusedError
+
+_MOST_NESTED = 8
+
+
+def forced_call(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The function that `tool_choice` forces, with arguments that fit its schema; None when it forces none.
+
+    Raises EngineRefusedError for a choice of a tool that is not there.
+    """
+    choice, tools = parameters.get("tool_choice"), parameters.get("tools") or []
+    if choice in (None, "none", "auto"):
+        return None
+    try:
+        functions = {tool["function"]["name"]: tool["function"] for tool in tools}
+        name = next(iter(functions)) if choice == "required" else choice["function"]["name"]
+        schema = functions[name].get("parameters") or {}
+    except (AttributeError, KeyError, StopIteration, TypeError):
+        raise EngineRefusedError("tool_choice names no function of tools", param="tool_choice") from None
+    return {"name": name, "arguments": json.dumps(_example(schema, schema))}
+
+
+def document(parameters: Mapping[str, Any], text: str) -> str | None:
+    """The JSON document that `response_format` asks for, with the text in it where no schema is; None for plain text.
+
+    Raises EngineRefusedError.
+    """
+    wanted = parameters.get("response_format") or {}
+    try:
+        match wanted.get("type", "text"):
+            case "json_object":
+                return json.dumps({"text": text}, ensure_ascii=False)
+            case "json_schema":
+                schema = wanted["json_schema"]["schema"]
+                return json.dumps(_example(schema, schema), ensure_ascii=False)
+    except (AttributeError, KeyError, TypeError):
+        raise EngineRefusedError("response_format has no usable schema", param="response_format") from None
+    return None
+
+
+def _example(schema: Any, root: Any, depth: int = 0) -> Any:
+    """A small value that fits a JSON schema, as far as it has types, constants, choices and references."""
+    if not isinstance(schema, dict) or depth > _MOST_NESTED:
+        return None
+    if "$ref" in schema:
+        target = root
+        for name in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[name]
+        return _example(target, root, depth + 1)
+    if "const" in schema or schema.get("enum"):
+        return schema["const"] if "const" in schema else schema["enum"][0]
+    for choices in ("anyOf", "oneOf", "allOf"):
+        if schema.get(choices):
+            return _example(schema[choices][0], root, depth + 1)
+    kind = schema.get("type") or ("object" if "properties" in schema else "string")
+    match kind[0] if isinstance(kind, list) else kind:
+        case "object":
+            properties = schema.get("properties") or {}
+            return {name: _example(each, root, depth + 1) for name, each in properties.items()}
+        case "array":
+            return [_example(schema.get("items"), root, depth + 1)] * max(1, schema.get("minItems", 1))
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return True
+        case "null":
+            return None
+    return "text".ljust(schema.get("minLength", 0), "x")

@@ -1,0 +1,149 @@
+"""The local cloud names the properties that it would ignore, and really reads those that it lists as emulated."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from llm_hosting.portable.code.assets import without_assets
+from local_cloud.api_client import ApiClient, connect
+from local_cloud.assembly import Stack
+from local_cloud.cloud import LocalCloud, free_port
+from local_cloud.deploy import deploy
+from local_cloud.template_checks.emulated_properties import DATA, findings
+from support import small_stacks
+from support.deployed_stacks import edited, ended, update
+from support.known_deployments import ACCOUNT_SETTINGS
+from support.organizations import REGION, Organization
+from support.small_stacks import create, resource
+from support.template_parts import Template, all_of, properties
+
+EMULATED = {name: lists["emulated"] for name, lists in json.loads(DATA.read_text()).items() if lists["emulated"]}
+
+
+class RecordingCloud(LocalCloud):
+    """A local cloud that knows which properties of templates it has read."""
+
+    _program = (str(Path(__file__).with_name("recording_emulator.py")),)
+
+    def reads(self) -> dict[str, set[str]]:
+        """The paths of the properties that were read, by type."""
+        answer = requests.get(f"{self.url}/_slipway/property-reads", timeout=20).json()
+        return {name: set(paths) for name, paths in answer.items()}
+
+
+@pytest.fixture(scope="module")
+def cloud() -> Iterator[RecordingCloud]:
+    with RecordingCloud(port=free_port()) as running:
+        running.wait_until_ready()
+        yield running
+
+
+@pytest.fixture(scope="module")
+def reads(
+    cloud: RecordingCloud, stacks: dict[str, Stack], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, set[str]]:
+    """What is read while stacks that together use every property are made, updated and used."""
+    deploy(cloud, stacks[ACCOUNT_SETTINGS])
+    clients = dict[str, ApiClient]()
+    for name in ("async", "gpt2-ec2", "gpt4all-j", "scaled", "with-api-key"):
+        client = clients[name] = connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
+        client.call("GET", "/endpoint")
+        if name == "async":  # where outputs and failures go is read when there are some
+            for tokens in (1, 999_999):
+                body = {"inputs": "A list is", "parameters": {"max_new_tokens": tokens}}
+                ended(client, client.call("POST", "/jobs", body)[2])
+
+    def change(template: Template) -> None:
+        change_what_is_read_late(template, stacks["pools"].template)
+        assets = {each.object_key: each.source for each in stacks["scaled"].assets}
+        template.update(without_assets(template, assets, "inline").content)
+
+    update(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change, "scaled"))
+    assert clients["scaled"].call("GET", "/endpoint")[0] == 200, "the code in the template answers"
+    use_a_stack_set(cloud)
+    cloud.advance(120)  # targets of rules are read when they are due
+    return cloud.reads()
+
+
+def use_a_stack_set(cloud: RecordingCloud) -> None:
+    """Made and updated, and an account comes into its unit."""
+    organization = Organization(cloud)
+    unit = organization.unit("workloads")
+    made = {
+        "StackSetName": "topics",
+        "PermissionModel": "SERVICE_MANAGED",
+        "AutoDeployment": {"Enabled": True, "RetainStacksOnAccountRemoval": False},
+        "TemplateBody": json.dumps({"Resources": {"Topic": resource("SNS::Topic")}}),
+        "StackInstancesGroup": [{"DeploymentTargets": {"OrganizationalUnitIds": [unit]}, "Regions": [REGION]}],
+    }
+    create(cloud, "sets", {"Set": resource("CloudFormation::StackSet", made)})
+    changed = made | {"Tags": [{"Key": "team", "Value": "search"}]}
+    small_stacks.update(cloud, "sets", {"Set": resource("CloudFormation::StackSet", changed)})
+    account = organization.account(unit)
+    organization.wait_for_stacks(account, {"topics": "CREATE_COMPLETE"})
+    organization.move(account, unit, organization.root)
+    organization.wait_for_stacks(account, {})
+
+
+def change_what_is_read_late(template: Template, of_pools: Template) -> None:
+    """Some properties are read by updates only, and scaling by several metrics saves a stack here."""
+    properties(template, "SageMaker::EndpointConfig")["ProductionVariants"][0]["InitialVariantWeight"] += 1
+    endpoint = properties(template, "SageMaker::Endpoint")
+    endpoint["DeploymentConfig"]["BlueGreenUpdatePolicy"]["TerminationWaitInSeconds"] += 1
+    endpoint["ExcludeRetainedVariantProperties"] = [{"VariantPropertyType": "DesiredInstanceCount"}]
+    name, kind = "TargetTrackingScalingPolicyConfiguration", "ApplicationAutoScaling::ScalingPolicy"
+    properties(template, kind)[name] = json.loads(
+        json.dumps(properties(of_pools, kind)[name]).replace("ml.g6.2xlarge", "ml.any")
+    )
+    all_of(template, "Events::Rule")[0]["ScheduleExpression"] = "rate(2 minutes)"
+
+
+@pytest.mark.parametrize("resource_type", EMULATED)
+def test_a_property_listed_as_emulated_is_read(resource_type: str, reads: dict[str, set[str]]) -> None:
+    assert set(EMULATED[resource_type]) - reads[resource_type] == set()
+
+
+def test_what_we_deploy_has_no_findings(stacks: dict[str, Stack]) -> None:
+    assert findings(stacks["async"].template) == []
+
+
+def test_an_unknown_type_is_named() -> None:
+    template = {"Resources": {"Machine": {"Type": "AWS::EC2::SpotFleet"}}}
+    assert findings(template) == [
+        "Machine: the local cloud does not know the type AWS::EC2::SpotFleet; "
+        "emulate it, then list it in emulated_properties.json."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("properties", "path"),
+    [
+        ({"CanarySetting": {"PercentTraffic": 10}}, "CanarySetting"),
+        ({"MethodSettings": [{"HttpMethod": "*", "CachingEnabled": True}]}, "MethodSettings.CachingEnabled"),
+        (
+            {"AccessLogSetting": {"Fn::If": ["Logged", {"Colour": 1}, {"Ref": "AWS::NoValue"}]}},
+            "AccessLogSetting.Colour",
+        ),
+    ],
+)
+def test_a_property_that_would_be_ignored_is_named_at_any_depth(properties: dict[str, Any], path: str) -> None:
+    template = {"Resources": {"Stage": {"Type": "AWS::ApiGateway::Stage", "Properties": properties}}}
+    assert findings(template) == [
+        f"Stage (AWS::ApiGateway::Stage): the local cloud would ignore {path}; emulate it, "
+        "or list it in emulated_properties.json as not emulated with a reason."
+    ]
+
+
+def test_an_empty_value_asks_for_nothing() -> None:
+    properties = {"ApiStages": [{"Stage": "v1", "Throttle": {}}]}
+    assert findings({"Resources": {"Plan": {"Type": "AWS::ApiGateway::UsagePlan", "Properties": properties}}}) == []
+
+
+def test_an_attribute_that_would_be_ignored_is_named() -> None:
+    template = {"Resources": {"Stage": {"Type": "AWS::ApiGateway::Stage", "UpdatePolicy": {}}}}
+    assert len(findings(template)) == 1
+    assert "UpdatePolicy" in findings(template)[0]
