@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 ROOT = Path(__file__).parent.parent
-sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
+sys.path += [str(ROOT / "constructs"), str(ROOT / "lambda_src")]  # source roots, like `src/`
 
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.catalog.models import CatalogError

@@ -1,52 +1,11 @@
-"""Schemas of the OpenAPI document, and the codes of errors by status."""
+"""Schemas of the OpenAPI document."""
 
 from typing import Any
 
+from slipway.openapi_errors import CODES
+
 Schema = dict[str, Any]
 
-# Codes of errors by their status.
-CODES: dict[int, tuple[str, ...]] = {
-    400: (
-        *("context_length_exceeded", "empty_body", "empty_input", "invalid_form", "invalid_idempotency_key"),
-        *(
-            "invalid_input",
-            "invalid_json",
-            "invalid_parameter",
-            "rejected_by_model",
-            "request_refused",
-            "stream_not_supported",
-            "unsupported_body",
-        ),
-    ),
-    401: ("invalid_api_key",),
-    403: ("access_denied", "expired_token", "invalid_signature", "no_such_route_or_not_signed", "request_refused"),
-    404: ("batch_not_found", "file_not_found", "job_not_found", "model_not_found", "no_such_route", "request_refused"),
-    409: ("batch_not_cancellable", "idempotency_key_reused", "job_cancelled", "job_ended"),
-    413: ("body_too_large", "file_too_large"),
-    415: ("request_refused", "unsupported_media_type"),
-    429: (
-        *("daily_tokens_exceeded", "model_busy", "quota_exceeded", "throttled", "tokens_per_minute_exceeded"),
-        *("tokens_per_month_exceeded", "too_many_open_jobs", "too_many_waiting"),
-    ),
-    500: ("internal_error",),
-    502: ("answer_not_text", "answer_too_large", "attempt_lost", "endpoint_refused", "model_error"),
-    503: (
-        *("endpoint_not_deployed", "endpoint_not_ready", "endpoint_unreachable", "model_busy", "model_starting"),
-        *("overloaded", "service_unavailable", "status_unknown", "try_again"),
-    ),
-    504: ("deadline_exceeded", "gateway_timeout", "model_timeout", "still_running"),
-}
-# Codes that only the routes under a path have.
-ONLY_UNDER = {
-    "batch_not_cancellable": "/batches",
-    "batch_not_found": "/batches",
-    "file_not_found": "/files",
-    "file_too_large": "/files",
-    "invalid_form": "/files",
-    "job_ended": "/jobs",
-    "job_not_found": "/jobs",
-    "status_unknown": "/endpoint",
-}
 TEXT, OBJECT = {"type": "string"}, {"type": "object"}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _TIME, _SECONDS = {"type": "string", "format": "date-time"}, {"type": "integer", "description": "Unix time."}

@@ -13,6 +13,7 @@ from llm_hosting.api.handler_function import Handlers
 from llm_hosting.api.inference_api import InferenceApi
 from llm_hosting.api.key_usage import KeyUsage
 from llm_hosting.api.playground import Playground
+from llm_hosting.api.routes import routes_of
 from llm_hosting.hosting.hosting_modes import HOSTING_MODES
 from llm_hosting.jobs.functions import JobFunctions
 from llm_hosting.jobs.store import JobStore
@@ -55,31 +56,22 @@ class InferenceStack(cdk.Stack):
             settings=deployment.api,
             log_settings=deployment.logs,
         )
-        takes_batches = deployment.jobs.enabled and bool(resolution.openai_routes)
+        openai = bool(resolution.openai_routes)
         api = InferenceApi(
             self,
             "Api",
             settings=deployment.api,
             log_settings=deployment.logs,
             handlers=handlers,
-            takes_jobs=deployment.jobs.enabled,
-            openai=bool(resolution.openai_routes),
-            binary_media_types=("multipart/form-data",) if takes_batches else (),
+            routes=routes_of(takes_jobs=deployment.jobs.enabled, openai=openai),
         )
         generate = api.add_function(handler=hosting.generate_handler, construct_id="Generate", streams=True)
-        api.add_route("POST", "/generate", generate)
         hosting.grant_generate(generate)
         if usage:
             usage.grant_count(generate)
-        if resolution.openai_routes:
-            for path in ("/chat/completions", "/completions"):
-                api.add_route("POST", path, generate, takes_bearer=True)
         short = api.add_function(handler="route")
         hosting.grant_describe(short)
-        api.add_route("GET", "/endpoint", short)
-        if resolution.openai_routes:
-            for path in ("/models", "/models/{id+}"):
-                api.add_route("GET", path, short, takes_bearer=True)
+        functions = {"generate": generate, "short": short}
         if deployment.api.playground:
             files = lambda_.Code.from_asset(str(sources.playground), exclude=["**/__pycache__"])
             Playground(self, "Playground", api=api, auth=deployment.api.auth, code=files, handlers=handlers)
@@ -97,10 +89,12 @@ class InferenceStack(cdk.Stack):
                 store=store,
                 hosting=hosting,
             )
-            jobs.add_routes(api, short)
-            if takes_batches:
-                jobs.add_batches(api, short)
+            jobs.grant_routes(short)
+            functions["poll_job"] = jobs.add_poll(api)
+            if openai:
+                jobs.add_batches(short)
             outputs |= store.outputs | hosting.queue.outputs
+        api.add_routes(functions)
         ApiAlarms(
             self,
             "ApiAlarms",

@@ -1,4 +1,4 @@
-"""The errors that functions answer with: code, status and text, in the order of the statuses.
+"""The errors that functions answer with, and their texts, in the order of the statuses in error_codes.py.
 
 Refusals of a body or a parameter (400, 413, 415) stand with their rules in request_body, generation_parameters,
 strict_json, http and submission. The texts of API Gateway's own answers are in llm_hosting/api/gateway_responses.py.
@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from inference_api.container_words import is_unknown_model, is_without_answer, sentence_of, status_of_engine, too_long
+from inference_api.error_codes import STATUS_OF
 
 # Statuses of a container that do not depend on the request: who may call it, at which path, how soon it answers, and
 # the failures of DJL Serving and TGI.
@@ -23,22 +24,23 @@ _REFUSALS = ("rejected_by_model", "context_length_exceeded")
 class ApiError(Exception):
     """An answer other than the one asked for; `message` is for the caller, only `code` and `cause` are logged.
 
+    code: one of error_codes.py. status: None = that of the code.
     ran: whether the model may have worked on the request.
     """
 
     def __init__(
         self,
-        status: int,
         code: str,
         message: str,
         *,
+        status: int | None = None,
         field: str | None = None,
         retry_after_in_seconds: int | None = None,
         cause: str | None = None,
         ran: bool = False,
     ) -> None:
         super().__init__(code)
-        self.status, self.code, self.message, self.field = status, code, message, field
+        self.status, self.code, self.message, self.field = status or STATUS_OF[code], code, message, field
         self.retry_after_in_seconds, self.cause, self.ran = retry_after_in_seconds, cause, ran
 
     @property
@@ -59,8 +61,8 @@ class EngineRuleError(ApiError):
 class InvocationError(ApiError):
     """The model did not answer."""
 
-    def __init__(self, status: int, code: str, message: str, *, ran: bool, **more: Any) -> None:
-        super().__init__(status, code, message, ran=ran, **more)
+    def __init__(self, code: str, message: str, *, ran: bool, **more: Any) -> None:
+        super().__init__(code, message, ran=ran, **more)
 
     @property
     def refused(self) -> bool:
@@ -99,69 +101,69 @@ def container_error(status: int | None, words: str) -> InvocationError:
     unknown_model, words = status == 404 and is_unknown_model(words), sentence_of(words)
     if status in (429, 503):  # LMI says 503 where its queue is full
         text = _said("The model is busy", words)
-        return InvocationError(status, "model_busy", text, ran=False, retry_after_in_seconds=2, cause=cause)
+        return InvocationError("model_busy", text, status=status, ran=False, retry_after_in_seconds=2, cause=cause)
     # vLLM says 501 for what a request asks of it in vain.
     if unknown_model or status == 501 or (status and 400 <= status < 500 and status not in _NOT_ABOUT_THE_REQUEST):
         if length := too_long(words):
-            return InvocationError(400, "context_length_exceeded", _cut(length), ran=True, cause=cause)
+            return InvocationError("context_length_exceeded", _cut(length), ran=True, cause=cause)
         text, field = _said("The model refused the request", words), "model" if unknown_model else None
-        return InvocationError(400, "rejected_by_model", text, ran=True, cause=cause, field=field)
-    return InvocationError(502, "model_error", _said("The model failed", words), ran=True, cause=cause)
+        return InvocationError("rejected_by_model", text, ran=True, cause=cause, field=field)
+    return InvocationError("model_error", _said("The model failed", words), ran=True, cause=cause)
 
 
 def key_expired() -> ApiError:
     text = "This API key has expired; ask the operator for a new one."
-    return ApiError(401, "invalid_api_key", text)
+    return ApiError("invalid_api_key", text)
 
 
 def model_not_found(model: str) -> ApiError:
     """In OpenAI's words. The same for a model that is not the key's: which ones there are is not for every key."""
     text = f"The model `{model[:100]}` does not exist or you do not have access to it; see GET models."
-    return ApiError(404, "model_not_found", text, field="model")
+    return ApiError("model_not_found", text, field="model")
 
 
 def job_not_found() -> ApiError:
-    return ApiError(404, "job_not_found", "There is no such job; it never existed, has expired or is not yours.")
+    return ApiError("job_not_found", "There is no such job; it never existed, has expired or is not yours.")
 
 
 def file_not_found() -> ApiError:
-    return ApiError(404, "file_not_found", "There is no such file; it never existed, has expired or is not yours.")
+    return ApiError("file_not_found", "There is no such file; it never existed, has expired or is not yours.")
 
 
 def batch_not_found() -> ApiError:
-    return ApiError(404, "batch_not_found", "There is no such batch; it never existed, has expired or is not yours.")
+    return ApiError("batch_not_found", "There is no such batch; it never existed, has expired or is not yours.")
 
 
 def batch_not_cancellable(status: str) -> ApiError:
     """status: as callers see it."""
-    return ApiError(409, "batch_not_cancellable", f"The batch is {status} and can't be cancelled any more.")
+    return ApiError("batch_not_cancellable", f"The batch is {status} and can't be cancelled any more.")
 
 
 def file_too_large(limit: int) -> ApiError:
     text = (
         f"The file is larger than {limit} bytes, the most that one upload takes: split it, and send a batch for each."
     )
-    return ApiError(413, "file_too_large", text, field="file")
+    return ApiError("file_too_large", text, field="file")
 
 
 def idempotency_key_reused() -> ApiError:
     text = "Idempotency-Key: this key came with another body before; send the same body, or another key."
-    return ApiError(409, "idempotency_key_reused", text, field="Idempotency-Key")
+    return ApiError("idempotency_key_reused", text, field="Idempotency-Key")
 
 
 def job_ended(status: str) -> ApiError:
     """status: as callers see it."""
-    return ApiError(409, "job_ended", f"The job has ended as {status}, which nothing changes; read it with GET.")
+    return ApiError("job_ended", f"The job has ended as {status}, which nothing changes; read it with GET.")
 
 
 def job_cancelled() -> ApiError:
     text = "The job of this request was cancelled before it had an answer."
-    return ApiError(409, "job_cancelled", text, ran=True)
+    return ApiError("job_cancelled", text, ran=True)
 
 
 def throttled(cause: str) -> InvocationError:
     text = "Too many requests for the model's endpoint; try again after the seconds in retry-after."
-    return InvocationError(429, "throttled", text, ran=False, retry_after_in_seconds=2, cause=cause)
+    return InvocationError("throttled", text, ran=False, retry_after_in_seconds=2, cause=cause)
 
 
 def too_many_open_jobs(limit: int) -> ApiError:
@@ -169,7 +171,7 @@ def too_many_open_jobs(limit: int) -> ApiError:
         f"You have {limit} open jobs, which is the limit of each caller; "
         "submit again when one of them has ended, or cancel one."
     )
-    return ApiError(429, "too_many_open_jobs", text, retry_after_in_seconds=10)
+    return ApiError("too_many_open_jobs", text, retry_after_in_seconds=10)
 
 
 def too_many_waiting() -> ApiError:
@@ -177,7 +179,7 @@ def too_many_waiting() -> ApiError:
         "All places for callers who wait for a job's end are taken; send the request again after the seconds in "
         "retry-after, or POST jobs, which holds nobody."
     )
-    return ApiError(429, "too_many_waiting", text, retry_after_in_seconds=3)
+    return ApiError("too_many_waiting", text, retry_after_in_seconds=3)
 
 
 def daily_tokens_exceeded(limit: int, renews_at: datetime, seconds_until_then: int) -> ApiError:
@@ -185,7 +187,7 @@ def daily_tokens_exceeded(limit: int, renews_at: datetime, seconds_until_then: i
         f"With this job you would ask for more than {limit} answer tokens today, "
         f"which is the limit of each caller; it renews at {renews_at.isoformat().replace('+00:00', 'Z')}."
     )
-    return ApiError(429, "daily_tokens_exceeded", text, retry_after_in_seconds=max(1, seconds_until_then))
+    return ApiError("daily_tokens_exceeded", text, retry_after_in_seconds=max(1, seconds_until_then))
 
 
 def tokens_exceeded(period: str, limit: int, renews_at: datetime, now: float) -> ApiError:
@@ -195,62 +197,62 @@ def tokens_exceeded(period: str, limit: int, renews_at: datetime, now: float) ->
         f"it renews at {renews_at.isoformat().replace('+00:00', 'Z')}."
     )
     seconds = max(1, math.ceil(renews_at.timestamp() - now))
-    return ApiError(429, f"tokens_per_{period}_exceeded", text, retry_after_in_seconds=seconds)
+    return ApiError(f"tokens_per_{period}_exceeded", text, retry_after_in_seconds=seconds)
 
 
 def internal_error(cause: str) -> ApiError:
     text = "The service failed on its own account; report the x-request-id of this response if it happens again."
-    return ApiError(500, "internal_error", text, cause=cause)
+    return ApiError("internal_error", text, cause=cause)
 
 
 def endpoint_refused(cause: str) -> InvocationError:
     text = "The service may not call its model; ask the operator, who finds the cause under this x-request-id."
-    return InvocationError(502, "endpoint_refused", text, ran=False, cause=cause)
+    return InvocationError("endpoint_refused", text, ran=False, cause=cause)
 
 
 def container_exited(cause: str) -> InvocationError:
     text = "The model's container ended, or lost the request, before the end of its answer; send the request again."
-    return InvocationError(502, "model_error", text, ran=True, cause=cause)
+    return InvocationError("model_error", text, ran=True, cause=cause)
 
 
 def answer_not_text() -> ApiError:
     text = "The model's answer is not UTF-8 text and cannot be passed on; ask the operator to check the model."
-    return ApiError(502, "answer_not_text", text)
+    return ApiError("answer_not_text", text)
 
 
 def answer_too_large() -> ApiError:
     text = "The model's answer is too large to pass on; ask for fewer tokens or send fewer prompts."
-    return ApiError(502, "answer_too_large", text)
+    return ApiError("answer_too_large", text)
 
 
 def answer_not_openai() -> InvocationError:
     text = "The model's answer has neither choices nor a text; ask the operator to check the model, or POST generate."
-    return InvocationError(502, "model_error", text, ran=True, cause="no choices")
+    return InvocationError("model_error", text, ran=True, cause="no choices")
 
 
 def stream_broken() -> InvocationError:
     text = "The model's stream broke off before the end of its answer; send the request again."
-    return InvocationError(502, "model_error", text, ran=True, cause="stream broken")
+    return InvocationError("model_error", text, ran=True, cause="stream broken")
 
 
 def answer_of_job(code: str, job_id: str) -> ApiError:
     """A job's answer that POST /generate can't pass on. code: answer_not_text or answer_too_large."""
-    return ApiError(502, code, f"The model's answer can't be passed on here; GET jobs/{job_id} has it.")
+    return ApiError(code, f"The model's answer can't be passed on here; GET jobs/{job_id} has it.")
 
 
 def attempt_lost() -> InvocationError:
-    return InvocationError(502, "attempt_lost", "The worker that ran the job ended without a result.", ran=True)
+    return InvocationError("attempt_lost", "The worker that ran the job ended without a result.", ran=True)
 
 
 def job_failed(code: str, message: str, field: str | None = None) -> ApiError:
     """The failure of a job, to who waits for it."""
-    return ApiError(400 if code in _REFUSALS else 502, code, message, field=field, ran=True)
+    return ApiError(code, message, status=400 if code in _REFUSALS else 502, field=field, ran=True)
 
 
 def endpoint_not_deployed() -> ApiError:
     """Without retry-after: no time mends it."""
     text = "The stack runs no model: ask its operator to set the parameter DeployEndpoint to true."
-    return ApiError(503, "endpoint_not_deployed", text)
+    return ApiError("endpoint_not_deployed", text)
 
 
 def model_starting(retry_after_in_seconds: int, *, asked: bool) -> ApiError:
@@ -260,47 +262,47 @@ def model_starting(retry_after_in_seconds: int, *, asked: bool) -> ApiError:
         f"The model {state}; send the request again after the seconds in retry-after, or with stream: true or "
         "?wait=<seconds> (at most 840) to be held until it answers."
     )
-    return ApiError(503, "model_starting", text, retry_after_in_seconds=retry_after_in_seconds)
+    return ApiError("model_starting", text, retry_after_in_seconds=retry_after_in_seconds)
 
 
 def endpoint_not_ready(cause: str, *, ran: bool) -> InvocationError:
     text = "The model is not ready to answer; wait, then send the request again."
-    return InvocationError(503, "endpoint_not_ready", text, ran=ran, retry_after_in_seconds=10, cause=cause)
+    return InvocationError("endpoint_not_ready", text, ran=ran, retry_after_in_seconds=10, cause=cause)
 
 
 def endpoint_unreachable(cause: str, *, ran: bool) -> InvocationError:
     text = "The connection to the model failed before the end of its answer; send the request again."
-    return InvocationError(503, "endpoint_unreachable", text, ran=ran, retry_after_in_seconds=10, cause=cause)
+    return InvocationError("endpoint_unreachable", text, ran=ran, retry_after_in_seconds=10, cause=cause)
 
 
 def overloaded(cause: str) -> ApiError:
     text = "The service is overloaded; send the same request again after the seconds in retry-after."
-    return ApiError(503, "overloaded", text, retry_after_in_seconds=2, cause=cause)
+    return ApiError("overloaded", text, retry_after_in_seconds=2, cause=cause)
 
 
 def key_in_use() -> ApiError:
     text = "Another request with the same Idempotency-Key is under way; send this one again."
-    return ApiError(503, "try_again", text, retry_after_in_seconds=1)
+    return ApiError("try_again", text, retry_after_in_seconds=1)
 
 
 def status_unknown(cause: str) -> ApiError:
     text = "The status of the endpoint is not known right now; try again after the seconds in retry-after."
-    return ApiError(503, "status_unknown", text, retry_after_in_seconds=5, cause=cause)
+    return ApiError("status_unknown", text, retry_after_in_seconds=5, cause=cause)
 
 
 def model_timeout(cause: str | None = None) -> InvocationError:
     text = "The model did not end its answer in time; ask for fewer tokens or send a shorter prompt."
-    return InvocationError(504, "model_timeout", text, ran=True, cause=cause)
+    return InvocationError("model_timeout", text, ran=True, cause=cause)
 
 
 def deadline_exceeded() -> ApiError:
     text = "No attempt brought an answer before the job's deadline; send the request again, or ask the operator."
-    return ApiError(504, "deadline_exceeded", text)
+    return ApiError("deadline_exceeded", text)
 
 
 def still_running(job_id: str) -> ApiError:
     text = f"The answer was not there in time; job {job_id} goes on, and GET jobs/{job_id} will have it."
-    return ApiError(504, "still_running", text)
+    return ApiError("still_running", text)
 
 
 def _said(text: str, words: str) -> str:

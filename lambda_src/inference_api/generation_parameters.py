@@ -50,19 +50,19 @@ def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: s
         if not _is(value, kind) and not (may_be_text and isinstance(value, str)):
             wanted = f"a string or {kind}" if may_be_text else kind
             message = f"{field}: must be {wanted}, not {json.dumps(value)[:40]}."
-            raise ApiError(400, "invalid_parameter", message, field=field)
+            raise ApiError("invalid_parameter", message, field=field)
         if name == "max_tokens" and value == 0 and "prompt" in parameters and parameters.get("echo") is True:
             continue  # the prompt again, and nothing after it
         for bound, limit in ranges.get(name, {}).items():
             words, holds = _BOUNDS[bound]
             if not holds(value, limit):
                 message = f"{field}: {json.dumps(value)[:40]} is refused by {engine}; it must be {words} {limit}."
-                raise EngineRuleError(400, "invalid_parameter", message, field=field)
+                raise EngineRuleError("invalid_parameter", message, field=field)
     for name in _COPIES:
         if _is(value := parameters.get(name, 0), _NUMBER) and value > _MOST_COPIES:
             asked = f"{prefix}{name}: {json.dumps(value)[:40]}"
             message = f"{asked} is refused by this service; it must be at most {_MOST_COPIES}."
-            raise ApiError(400, "invalid_parameter", message, field=prefix + name)
+            raise ApiError("invalid_parameter", message, field=prefix + name)
 
 
 def check_names(fields: Mapping[str, Any], names: Sequence[str], *, engine: str, prefix: str) -> None:
@@ -74,15 +74,15 @@ def check_names(fields: Mapping[str, Any], names: Sequence[str], *, engine: str,
             near = get_close_matches(name, known, 1)
             fix = f"did you mean {near[0]}?" if near else "remove it."
             message = f"{prefix}{name[:40]}: {engine} has no such parameter in this body; {fix}"
-            raise EngineRuleError(400, "invalid_parameter", message, field=prefix + name[:40])
+            raise EngineRuleError("invalid_parameter", message, field=prefix + name[:40])
     for each in names:
         if len(same := [name for name in each.split() if name in sent]) > 1:
             message = f"{prefix}{same[1]}: {engine} takes it for the same as {same[0]}; send one of them."
-            raise EngineRuleError(400, "invalid_parameter", message, field=prefix + same[1])
+            raise EngineRuleError("invalid_parameter", message, field=prefix + same[1])
     for name in _NAMES[_TEXTS].split():
         if "" in (fields[name] if isinstance(fields.get(name), list) else [fields.get(name)]):
             message = f"{prefix}{name}: {engine} takes no empty text; remove it."
-            raise EngineRuleError(400, "invalid_parameter", message, field=prefix + name)
+            raise EngineRuleError("invalid_parameter", message, field=prefix + name)
 
 
 def _ranged_kind(name: str) -> str:

@@ -73,7 +73,7 @@ class Request:
         text = self.query.get(name, str(default))
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and least <= int(text) <= most):
             message = f"{name}: must be a whole number from {least} to {most}."
-            raise ApiError(400, "invalid_parameter", message, field=name)
+            raise ApiError("invalid_parameter", message, field=name)
         return int(text)
 
     @property

@@ -67,15 +67,15 @@ def check_request_body(
 
 def _check(body: bytes, content_type: str | None, rules: RequestRules, may_stream: bool) -> dict[str, Any]:
     if not body.strip():
-        raise ApiError(400, "empty_body", f"The body is empty; send JSON with {_one_of(rules.bodies)}.")
+        raise ApiError("empty_body", f"The body is empty; send JSON with {_one_of(rules.bodies)}.")
     if len(body) > rules.max_bytes:
         message = f"The body has {len(body)} bytes; at most {rules.max_bytes} are taken. Send a shorter one."
-        raise ApiError(413, "body_too_large", message)
+        raise ApiError("body_too_large", message)
     if content_type is not None and content_type.partition(";")[0].strip().lower() != "application/json":
-        raise ApiError(415, "unsupported_media_type", "Send the body with the header content-type: application/json.")
+        raise ApiError("unsupported_media_type", "Send the body with the header content-type: application/json.")
     document = read_strict_json(body)
     if not isinstance(document, dict):
-        raise ApiError(400, "invalid_json", f"The body must be a JSON object with {_one_of(rules.bodies)}.")
+        raise ApiError("invalid_json", f"The body must be a JSON object with {_one_of(rules.bodies)}.")
     key = _prompt_key(document, rules)
     if key == "messages":
         _check_messages(document[key])
@@ -89,7 +89,7 @@ def _check(body: bytes, content_type: str | None, rules: RequestRules, may_strea
         check_names(parameters if where else document, names, engine=rules.engine, prefix=where)
     if (answers := _answers(document, key, rules.ranges)) > rules.most_answers:
         message = f"{key}: its texts and their samples are {answers} answers; at most {rules.most_answers} are taken."
-        raise EngineRuleError(400, "invalid_parameter", message, field=key)
+        raise EngineRuleError("invalid_parameter", message, field=key)
     return document
 
 
@@ -110,7 +110,7 @@ def answer_tokens(document: Mapping[str, Any], ranges: Ranges) -> int:
     if not limits or min(limits) < 1:
         field = prefix + names[0]
         message = f"{field}: set it to at least 1; this service limits each caller's answer tokens per day."
-        raise ApiError(400, "invalid_parameter", message, field=field)
+        raise ApiError("invalid_parameter", message, field=field)
     return max(limits) * _answers(document, key, ranges)
 
 
@@ -132,7 +132,7 @@ def _prompt_key(document: Mapping[str, Any], rules: RequestRules) -> str:
         return found[0]
     has = ", ".join(f'"{key}"' for key in found) or "none"
     message = f"The body is invalid: {rules.engine} takes a prompt as {_one_of(rules.bodies)}; the body has {has}."
-    raise (EngineRuleError if len(found) == 1 else ApiError)(400, "unsupported_body", message)
+    raise (EngineRuleError if len(found) == 1 else ApiError)("unsupported_body", message)
 
 
 def _parameters(document: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], str]:
@@ -141,7 +141,7 @@ def _parameters(document: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any
         return document, ""
     parameters = document.get("parameters")
     if parameters is not None and not isinstance(parameters, dict):
-        raise ApiError(400, "invalid_parameter", "parameters: must be an object.", field="parameters")
+        raise ApiError("invalid_parameter", "parameters: must be an object.", field="parameters")
     return parameters or {}, "parameters."
 
 
@@ -149,9 +149,9 @@ def _check_stream(value: Any, field: str, may_stream: bool) -> None:
     if value is None or value is False or (may_stream and value is True):
         return
     if may_stream:
-        raise ApiError(400, "invalid_parameter", f"{field}: must be true or false.", field=field)
+        raise ApiError("invalid_parameter", f"{field}: must be true or false.", field=field)
     message = f"{field}: streaming is not supported; remove it or set it to false."
-    raise ApiError(400, "stream_not_supported", message, field=field)
+    raise ApiError("stream_not_supported", message, field=field)
 
 
 def _is_tokens(value: Any) -> bool:
@@ -186,11 +186,11 @@ def _check_messages(messages: Any) -> None:
 
 
 def _empty(field: str) -> ApiError:
-    return ApiError(400, "empty_input", f"The body is invalid: {field} is empty; send some text.", field=field)
+    return ApiError("empty_input", f"The body is invalid: {field} is empty; send some text.", field=field)
 
 
 def _invalid(field: str, rule: str) -> ApiError:
-    return ApiError(400, "invalid_input", f"The body is invalid at {field}: {rule}.", field=field)
+    return ApiError("invalid_input", f"The body is invalid at {field}: {rule}.", field=field)
 
 
 def _one_of(bodies: tuple[str, ...]) -> str:

@@ -70,11 +70,11 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _refuse_depth(most: int) -> NoReturn:
     message = f"The body is nested more than {most} levels deep; make it flatter."
-    raise ApiError(400, "invalid_json", message) from None
+    raise ApiError("invalid_json", message) from None
 
 
 def _refuse(reason: str) -> NoReturn:
-    raise ApiError(400, "invalid_json", f"The body is not valid JSON: {reason}.") from None
+    raise ApiError("invalid_json", f"The body is not valid JSON: {reason}.") from None
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)

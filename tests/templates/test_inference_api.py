@@ -8,6 +8,7 @@ import pytest
 from inference_api.errors import ApiError
 from inference_api.http import Response
 from llm_hosting.api.gateway_responses import gateway_responses
+from llm_hosting.api.routes import ROUTES
 from llm_hosting.deployment.model import Api
 from support.template_parts import Template, all_of, functions, logical_id, properties, referred, routes
 
@@ -225,7 +226,7 @@ def test_every_answer_of_the_gateway_has_our_shape(templates: dict[str, Template
         error = json.loads(answer["ResponseTemplates"]["application/json"])["error"]
         assert set(error) == {"code", "message", "type", "param"}
         status = int(answer.get("StatusCode", 400))
-        assert error["type"] == ApiError(status, "", "").as_object()["type"]
+        assert error["type"] == ApiError("internal_error", "", status=status).as_object()["type"]
         says_when = "gatewayresponse.header.retry-after" in answer["ResponseParameters"]
         assert says_when == (answer.get("StatusCode") in ("429", "503"))
 
@@ -338,7 +339,7 @@ def test_alarms_watch_the_api_and_every_function(templates: dict[str, Template],
 
 
 def test_a_failed_authorizer_is_answered_as_unavailable() -> None:
-    responses = gateway_responses(Api(auth="api-key"), takes_jobs=True, openai=True)
+    responses = gateway_responses(Api(auth="api-key"), ROUTES)
     answers = {response.kind: (response.status, response.code) for response in responses}
     for kind in ("AUTHORIZER_FAILURE", "AUTHORIZER_CONFIGURATION_ERROR"):
         assert answers[kind] == (503, "service_unavailable")

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from inference_api.handlers.route import MODULES as HANDLERS_OF_ROUTES
+from inference_api.handlers.route import module_of
+from llm_hosting.api.routes import ROUTES
 from local_cloud.assembly import ROOT
 from slipway.reference import files
 
@@ -19,6 +22,7 @@ FACTS = {"llm_hosting.catalog", "llm_hosting.deployment", "llm_hosting.resolutio
 READERS = {f"llm_hosting.deployment.{name}" for name in ("file", "lock_file", "overlay", "paths", "yaml_file")}
 JUDGES = {*FACTS, *READERS, "llm_hosting.archive", "llm_hosting.file_errors", "llm_hosting.preflight"}
 RENDERED = {*JUDGES, "llm_hosting.fleets", "llm_hosting.portable"}
+API_FACTS = {"llm_hosting.api.gateway_responses", "llm_hosting.api.routes"}  # which the OpenAPI document reads, too
 CONSTRUCTS = {
     "llm_hosting",
     *(f"llm_hosting.{room}" for room in ("api", "endpoint", "hosting", "jobs", "machines", "weights")),
@@ -33,16 +37,20 @@ ALLOWED: dict[str, set[str]] = {
     "llm_hosting.preflight": {*FACTS, *READERS},
     "llm_hosting.portable": {*FACTS, "llm_hosting.archive", "llm_hosting.preflight"},
     "llm_hosting.fleets": {*JUDGES, "llm_hosting.portable"},
-    **{name: {*CDK, *FACTS, *CONSTRUCTS, "llm_hosting.archive"} for name in CONSTRUCTS},
-    "stacks": {*CDK, *CONSTRUCTS, *RENDERED},
-    "inference_api": {"botocore"},
+    **{name: {*API_FACTS, "llm_hosting.deployment"} for name in API_FACTS},
+    **{name: {*CDK, *FACTS, *API_FACTS, *CONSTRUCTS, "llm_hosting.archive"} for name in CONSTRUCTS},
+    "stacks": {*CDK, *API_FACTS, *CONSTRUCTS, *RENDERED},
+    "inference_api.error_codes": set(),
+    "inference_api": {"botocore", "inference_api.error_codes"},
     "inference_api.handlers": {"botocore", "inference_api"},
     "local_cloud": {"boto3", "botocore", "llm_hosting.archive", "llm_hosting.file_errors"},
     "slipway": {
         *("boto3", "botocore", "local_cloud", "playground"),
+        *API_FACTS,
         *RENDERED,
         "llm_hosting",
         *(*CDK, "stacks"),  # of `render`, which synthesizes
+        "inference_api.error_codes",
     },
     "playground": set(),
 }
@@ -110,6 +118,8 @@ def test_imports_run_one_way(module: str) -> None:
         ("llm_hosting.jobs.store", "from ..deployment.file import parse"),
         ("inference_api.http", "from inference_api.handlers import generate"),
         ("inference_api.handlers.generate", "import boto3"),
+        ("slipway.openapi_errors", "from inference_api.errors import ApiError"),
+        ("slipway.openapi_errors", "from llm_hosting.api.inference_api import InferenceApi"),
         ("local_cloud.deploy", "from llm_hosting.deployment.model import Deployment"),
     ],
 )
@@ -189,6 +199,12 @@ def test_every_handler_is_named_by_a_stack_or_construct_and_exists() -> None:
     assert callable(importlib.import_module("playground.serve").handler)
     for name in handlers:
         assert callable(importlib.import_module(f"inference_api.handlers.{name}").handler)
+
+
+def test_each_short_route_has_its_handler_and_no_handler_is_without_a_route() -> None:
+    short = [each for each in ROUTES if each.function == "short" and each.id != "describeEndpoint"]
+    found = {module_of({"httpMethod": each.method, "resource": each.path}) for each in short}
+    assert found == set(HANDLERS_OF_ROUTES.values())
 
 
 def test_the_functions_get_exactly_the_environment_they_read() -> None:

@@ -4,9 +4,11 @@ The statuses and texts of the functions are in lambda_src/inference_api/errors.p
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..deployment.model import Api
+from .routes import Route
 
 
 @dataclass(frozen=True)
@@ -102,14 +104,13 @@ _AUTHORIZER_FAILED = tuple(
 )
 
 
-def gateway_responses(settings: Api, *, takes_jobs: bool, openai: bool) -> tuple[GatewayResponse, ...]:
-    """The answers of an API with these settings. openai: whether it has the routes of OpenAI's clients."""
-    auth = settings.auth
-    of_files = "; a file has at most 4.5 MB" if takes_jobs and openai else ""
-    or_a_job = " or submit a job with POST /jobs" if takes_jobs else ""
-    routes = _routes(takes_jobs=takes_jobs, openai=openai)
+def gateway_responses(settings: Api, routes: Sequence[Route]) -> tuple[GatewayResponse, ...]:
+    """The answers of an API with these settings and routes."""
+    auth, ids = settings.auth, {route.id for route in routes}
+    of_files = "; a file has at most 4.5 MB" if "createFile" in ids else ""
+    or_a_job = " or submit a job with POST /jobs" if "submitJob" in ids else ""
     return (
-        *_unknown_route(auth, routes),
+        *_unknown_route(auth, _hint(routes)),
         _access_denied(auth),
         *(_AUTHORIZER_FAILED if auth == "api-key" else ()),
         GatewayResponse(
@@ -144,8 +145,11 @@ def _access_denied(auth: str) -> GatewayResponse:
     return GatewayResponse("ACCESS_DENIED", 403, "access_denied", said)
 
 
-def _routes(*, takes_jobs: bool, openai: bool) -> str:
-    jobs = ("POST or GET /jobs", "GET or DELETE /jobs/{id}") if takes_jobs else ()
-    openai_routes = ("POST /chat/completions", "POST /completions", "GET /models") if openai else ()
-    batches = ("POST /files", "POST /batches") if takes_jobs and openai else ()
-    return ", ".join(["POST /generate", *jobs, *openai_routes, *batches, "or GET /endpoint"])
+def _hint(routes: Sequence[Route]) -> str:
+    """Such as `POST /generate, GET or DELETE /jobs/{id}, or GET /endpoint`."""
+    by_path: dict[str, list[str]] = {}
+    for route in routes:
+        if route.is_hint:
+            by_path.setdefault(route.path, []).append(route.method)
+    *others, last = (f"{' or '.join(methods)} {path}" for path, methods in by_path.items())
+    return ", ".join([*others, f"or {last}"])

@@ -1,8 +1,8 @@
 """The REST API in front of a model: routes, authorization, throttles, access logs, the gateway's own answers."""
 
 import json
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
@@ -17,8 +17,7 @@ from ..log_group import LogGroup
 from .gateway_responses import UNKNOWN_ROUTE, GatewayResponse, gateway_responses
 from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
 from .keys import ApiKeys
-
-HttpMethod = Literal["DELETE", "GET", "POST"]
+from .routes import Route
 
 _STAGE = "v1"
 _PERMISSION = "FromApi"  # of a function, for all its routes
@@ -77,7 +76,7 @@ _NO_USER_POOL = {
 class InferenceApi(Construct):
     """A regional REST API; `url` ends in a slash.
 
-    openai: whether it has the routes of OpenAI's clients. binary_media_types: of bodies that are no text.
+    routes: what it has once `add_routes` was called.
     """
 
     def __init__(
@@ -88,13 +87,13 @@ class InferenceApi(Construct):
         settings: Api,
         log_settings: Logs,
         handlers: Handlers,
-        takes_jobs: bool,
-        openai: bool = False,
-        binary_media_types: Sequence[str] = (),
+        routes: Sequence[Route],
     ) -> None:
         super().__init__(scope, construct_id)
         self._settings, self._log_settings, self._handlers = settings, log_settings, handlers
+        self._routes = routes
         self._streaming: list[lambda_.Function] = []
+        takes_files = any(each.id == "createFile" for each in routes)
         self._api = apigateway.RestApi(
             self,
             "RestApi",
@@ -104,13 +103,13 @@ class InferenceApi(Construct):
             deploy_options=self._stage_options(),
             # What an authorizer returns is looked up in the usage plans, so that a key may come in either header.
             api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER if settings.auth == "api-key" else None,
-            binary_media_types=list(binary_media_types) or None,
+            binary_media_types=["multipart/form-data"] if takes_files else None,
         )
         resource = self._api.node.default_child  # the L2 has neither of the two
         resource.security_policy = _SECURITY_POLICY
         resource.endpoint_access_mode = "STRICT"  # the name in the TLS handshake must be the API's host
         self._api.node.try_remove_child("Endpoint")  # an output that repeats ApiUrl
-        responses = gateway_responses(settings, takes_jobs=takes_jobs, openai=openai)
+        responses = gateway_responses(settings, routes)
         for response in responses:
             self._api.add_gateway_response(
                 response.kind.title().replace("_", ""),
@@ -172,16 +171,15 @@ class InferenceApi(Construct):
             self._streaming.append(function)
         return function
 
-    def add_route(
-        self, method: HttpMethod, path: str, function: lambda_.Function, *, takes_bearer: bool = False
-    ) -> None:
-        """takes_bearer: with `api-key`, the key comes as `Authorization: Bearer`, as from clients of OpenAI, and not in
-        `x-api-key`.
-        """
-        route = self._api.root.resource_for_path(path).add_method(
-            method, self._integration(function), **self._authorization(takes_bearer=takes_bearer)
-        )
-        self._acknowledge_auth(route)
+    def add_routes(self, functions: Mapping[str, lambda_.Function]) -> None:
+        """Add all routes of the API. functions: by their name in the table of routes."""
+        for each in self._routes:
+            route = self._api.root.resource_for_path(each.path).add_method(
+                each.method,
+                self._integration(functions[each.function]),
+                **self._authorization(takes_bearer=each.openai),
+            )
+            self._acknowledge_auth(route)
 
     def add_open_route(self, path: str, function: lambda_.Function, *, reason: str) -> None:
         """GET without authorization. reason: why that is safe, for cdk-nag."""

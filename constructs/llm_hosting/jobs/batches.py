@@ -1,4 +1,4 @@
-"""OpenAI's Files and Batch API: its routes, the driver of batches, and an alarm on batches that do not go on."""
+"""OpenAI's Files and Batch API: the driver of batches, and an alarm on batches that do not go on."""
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -10,23 +10,10 @@ from constructs import Construct
 from ..acknowledgement import acknowledge
 from ..alarm_group import AlarmGroup
 from ..api.every_minute import NEXT_CALL, EveryMinute
-from ..api.inference_api import HttpMethod, InferenceApi
 from ..deployment.model import Alarms
 from .events import SOURCE, grant_announce
 from .hosting_mode import HostingMode
 from .store import JobStore
-
-_ROUTES: tuple[tuple[HttpMethod, str], ...] = (
-    ("POST", "/files"),
-    ("GET", "/files"),
-    ("GET", "/files/{id}"),
-    ("DELETE", "/files/{id}"),
-    ("GET", "/files/{id}/content"),
-    ("POST", "/batches"),
-    ("GET", "/batches"),
-    ("GET", "/batches/{id}"),
-    ("POST", "/batches/{id}/cancel"),
-)
 
 
 class Batches(Construct):
@@ -44,10 +31,8 @@ class Batches(Construct):
         )
         AlarmGroup(self, "Alarms", topic_arn=alarms.topic_arn).add("Stuck", stuck, 0, periods=3, breaching=3)
 
-    def add_routes(self, api: InferenceApi, short: lambda_.Function) -> None:
-        """short: the function of the short routes."""
-        for method, path in _ROUTES:
-            api.add_route(method, path, short, takes_bearer=True)
+    def grant_routes(self, short: lambda_.Function) -> None:
+        """Let the function of the short routes keep files and announce batches."""
         self._store.grant_keep_files(short)
         grant_announce(short, "Batch Waits")
 

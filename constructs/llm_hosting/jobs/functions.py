@@ -1,4 +1,4 @@
-"""The functions of jobs: routes for callers, and what keeps jobs going."""
+"""The functions of jobs: who holds callers, and what keeps jobs going."""
 
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -45,24 +45,24 @@ class JobFunctions(Construct):
         self._add_sweeper()
         hosting.add_functions(self, handlers, alarm_group, self._every_minute)
 
-    def add_routes(self, api: InferenceApi, short: lambda_.Function) -> None:
-        """Those of jobs; short: the function of the short routes."""
-        api.add_route("POST", "/jobs", short)
-        api.add_route("GET", "/jobs", short)
-        api.add_route("DELETE", "/jobs/{id}", short)
+    def add_poll(self, api: InferenceApi) -> lambda_.Function:
+        """The function that holds callers until a job ends."""
+        poll = api.add_function(handler="poll_job", memory_in_mb=_HOLD_MEMORY_IN_MB)
+        self._store.grant_wait(poll)
+        return poll
+
+    def grant_routes(self, short: lambda_.Function) -> None:
+        """Let the function of the short routes submit, list and cancel jobs."""
         self._store.grant_submit(short)
         self._hosting.grant_dispatch(short)
         self._hosting.grant_describe(short)
         self._store.grant_list(short)
         grant_announce(short, "Job Ended")
-        poll = api.add_function(handler="poll_job", memory_in_mb=_HOLD_MEMORY_IN_MB)
-        api.add_route("GET", "/jobs/{id}", poll)
-        self._store.grant_wait(poll)
 
-    def add_batches(self, api: InferenceApi, short: lambda_.Function) -> None:
-        """OpenAI's Files and Batch API."""
+    def add_batches(self, short: lambda_.Function) -> None:
+        """OpenAI's Files and Batch API; short: the function of the short routes."""
         batches = Batches(self, "Batches", store=self._store, alarms=self._alarm_settings)
-        batches.add_routes(api, short)
+        batches.grant_routes(short)
         batches.add_driver(self._every_minute, self._hosting)
 
     def _add_sweeper(self) -> None:

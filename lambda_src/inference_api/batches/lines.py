@@ -48,7 +48,7 @@ class Lines:
         call = self._read_call(line.body, batch.endpoint)
         if call.streams:
             message = "stream: a batch has no streams; remove it or set it to false."
-            raise ApiError(400, "stream_not_supported", message, field="stream")
+            raise ApiError("stream_not_supported", message, field="stream")
         return call
 
     def result(

@@ -23,7 +23,7 @@ def read_form(body: bytes, content_type: str | None) -> list[Part]:
     kind = (content_type or "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
         message = "Send the file as multipart/form-data, with the fields `file` and `purpose`."
-        raise ApiError(415, "unsupported_media_type", message)
+        raise ApiError("unsupported_media_type", message)
     boundary = _BOUNDARY.search(content_type or "")
     if boundary is None:
         raise _broken("its content-type names no boundary")
@@ -50,4 +50,4 @@ def _part(piece: bytes) -> Part:
 
 
 def _broken(reason: str) -> ApiError:
-    return ApiError(400, "invalid_form", f"The form is not valid multipart/form-data: {reason}.")
+    return ApiError("invalid_form", f"The form is not valid multipart/form-data: {reason}.")

@@ -81,10 +81,10 @@ def _id(request: Request, now: int) -> str:
 def _read(request: Request) -> dict[str, Any]:
     if len(request.body) > _MOST_BYTES:
         message = f"The body has {len(request.body)} bytes; at most {_MOST_BYTES} are taken."
-        raise ApiError(413, "body_too_large", message)
+        raise ApiError("body_too_large", message)
     document = read_strict_json(request.body)
     if not isinstance(document, dict):
-        raise ApiError(400, "invalid_json", "The body must be a JSON object with input_file_id, endpoint and so on.")
+        raise ApiError("invalid_json", "The body must be a JSON object with input_file_id, endpoint and so on.")
     return document
 
 
@@ -116,4 +116,4 @@ def _list(request: Request) -> Response:
 
 
 def _invalid(field: str, problem: str) -> ApiError:
-    return ApiError(400, "invalid_parameter", f"{field}: {problem}.", field=field)
+    return ApiError("invalid_parameter", f"{field}: {problem}.", field=field)

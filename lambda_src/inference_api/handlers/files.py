@@ -105,4 +105,4 @@ def _content(file: File) -> Response:
 
 
 def _invalid(field: str, problem: str) -> ApiError:
-    return ApiError(400, "invalid_parameter", f"{field}: {problem}.", field=field)
+    return ApiError("invalid_parameter", f"{field}: {problem}.", field=field)

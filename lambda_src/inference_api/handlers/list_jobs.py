@@ -33,5 +33,5 @@ def _position(request: Request) -> str | None:
     except (binascii.Error, UnicodeEncodeError, ValueError):
         position = b""
     if not _POSITION.fullmatch(position):
-        raise ApiError(400, "invalid_parameter", "next: must be the `next` of an earlier answer.", field="next")
+        raise ApiError("invalid_parameter", "next: must be the `next` of an earlier answer.", field="next")
     return position.decode()

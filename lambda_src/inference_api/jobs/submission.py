@@ -165,7 +165,7 @@ class Submission:
         tokens = 0 if most is None else answer_tokens(document, self._rules.ranges)
         if most is not None and tokens > most:
             message = f"The body asks for {tokens} answer tokens; each caller has {most} a day. Ask for fewer."
-            raise ApiError(400, "invalid_parameter", message)
+            raise ApiError("invalid_parameter", message)
         return tokens
 
     def _earlier(self, owner: str, key: str | None, fingerprint: str) -> tuple[Job | None, str | None]:
@@ -201,5 +201,5 @@ def idempotency_key(request: Request) -> str | None:
         return None
     if not (0 < len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable()):
         message = f"Idempotency-Key: must have 1 to {_LONGEST_KEY} printable ASCII characters."
-        raise ApiError(400, "invalid_idempotency_key", message, field="Idempotency-Key")
+        raise ApiError("invalid_idempotency_key", message, field="Idempotency-Key")
     return key

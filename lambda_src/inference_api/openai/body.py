@@ -70,15 +70,15 @@ def _demand_route(deployed: Settings, chat: bool) -> None:
             f"messages: {engine} applies no chat template here, and none is guessed; POST completions with a prompt "
             "in the format of the model's card."
         )
-        raise ApiError(400, "unsupported_body", message, field="messages")
+        raise ApiError("unsupported_body", message, field="messages")
     message = f"prompt: {engine} takes messages only; POST chat/completions."
-    raise ApiError(400, "unsupported_body", message, field="prompt")
+    raise ApiError("unsupported_body", message, field="prompt")
 
 
 def _check_model(name: Any, deployed: Settings, key: NamedKey | None) -> None:
     """A key with a list of models is strict where the deployment is not."""
     if name is not None and not isinstance(name, str):
-        raise ApiError(400, "invalid_parameter", "model: must be a string.", field="model")
+        raise ApiError("invalid_parameter", "model: must be a string.", field="model")
     takes_any = deployed.openai.any_model and (key is None or key.models is None)
     if name and name not in deployed.model_names and not takes_any:
         raise errors.model_not_found(name)
@@ -90,14 +90,14 @@ def _check_stream_options(document: Mapping[str, Any]) -> bool:
     if options is None:
         return False
     if not isinstance(options, dict):
-        raise ApiError(400, "invalid_parameter", "stream_options: must be an object.", field="stream_options")
+        raise ApiError("invalid_parameter", "stream_options: must be an object.", field="stream_options")
     if not document.get("stream"):
         message = "stream_options: is taken only with stream: true; remove it."
-        raise ApiError(400, "invalid_parameter", message, field="stream_options")
+        raise ApiError("invalid_parameter", message, field="stream_options")
     for name, value in options.items():
         if name == "include_usage" and not isinstance(value, bool | None):
             field = "stream_options.include_usage"
-            raise ApiError(400, "invalid_parameter", f"{field}: must be true or false.", field=field)
+            raise ApiError("invalid_parameter", f"{field}: must be true or false.", field=field)
     return bool(options.get("include_usage"))
 
 

@@ -40,7 +40,7 @@ def as_inputs(document: Mapping[str, Any], kind: str, engine: str) -> dict[str, 
             continue
         if name not in words and name in _OF_OPENAI:
             message = f"{name}: {engine} has no such parameter beside inputs, to which prompt is translated; remove it."
-            raise ApiError(400, "invalid_parameter", message, field=name)
+            raise ApiError("invalid_parameter", message, field=name)
         parameters[words.get(name, name)] = [value] if name == "stop" and isinstance(value, str) else value
     if kind in _WITH_DETAILS:
         parameters["details"] = True
@@ -58,7 +58,7 @@ def _texts_of(prompt: Any, kind: str, engine: str) -> str | list[str]:
     elif len(texts) > 1 and kind != "transformers":
         problem = "takes one text in a request; send the others in requests of their own."
     if problem:
-        raise ApiError(400, "invalid_input", f"prompt: {engine} {problem}", field="prompt")
+        raise ApiError("invalid_input", f"prompt: {engine} {problem}", field="prompt")
     return texts if len(texts) > 1 else texts[0]
 
 
