@@ -11,13 +11,7 @@ from slipway.changes.routes import Admission, Resources, listed, routes
 
 ADMITTING = ("AuthorizationType", "AuthorizerId", "ApiKeyRequired", "AuthorizationScopes")
 """The properties of a route that say whom it lets in."""
-_ADDRESSES = (
-    "AWS::ApiGateway::RestApi",
-    "AWS::ApiGateway::Stage",
-    "AWS::ApiGatewayV2::Api",
-    "AWS::ApiGatewayV2::Stage",
-    "AWS::Lambda::Url",
-)
+_ADDRESSES = ("AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage")
 _KEYS = {"AWS::ApiGateway::UsagePlan": "a key of this plan", "AWS::ApiGateway::ApiKey": "this key"}
 
 

@@ -22,8 +22,8 @@ from slipway.changes.schema import BILLED_BY_THE_HOUR, stateful_types
 from slipway.changes.wording import quiet, said_of
 
 Resources = dict[str, Resource]
-_OPENAPI = ("AWS::ApiGateway::RestApi", "AWS::ApiGatewayV2::Api")
-_TEMPLATE_OF_ITS_OWN = ("AWS::CloudFormation::Stack", "AWS::CloudFormation::StackSet")
+_API = "AWS::ApiGateway::RestApi"
+_TEMPLATES = ("TemplateURL", "TemplateBody")  # properties of a resource that has stacks of its own
 
 
 def classify(
@@ -158,9 +158,7 @@ def _beside_the_properties(before: Resource, after: Resource, *, known: bool) ->
     if before.condition != after.condition and after.condition is not None:
         said = "its condition is known only on AWS: it is deleted where the condition is false"
         yield _change(after, "removed", "Condition", said, gated=_matters(after.type))
-    if before.update_policy != after.update_policy:
-        yield _change(after, "nothing", "UpdatePolicy", "it acts on this update and on later ones")
-    keys = ("Metadata", "CreationPolicy", "DependsOn")
+    keys = ("Metadata", "CreationPolicy", "UpdatePolicy", "DependsOn")
     changed = [key for key in keys if before.attributes.get(key) != after.attributes.get(key)]
     for key in ("deletion_policy", "replace_policy"):
         if getattr(before, key) != getattr(after, key):
@@ -234,10 +232,10 @@ def _in_place(update: Update) -> Iterator[Change]:
         if schema and each.path in schema.read_only:
             said = "only AWS sets this property: CloudFormation refuses or ignores it"
             yield _change(resource, "unknown", each.name, said)
-        elif resource.type in _OPENAPI and each.path[0] in ("Body", "BodyS3Location"):
+        elif resource.type == _API and each.path[0] in ("Body", "BodyS3Location"):
             said = f"{each.path[0]} changes: the methods and who may call them are in it"
             yield _change(resource, "unknown", each.name, said)
-        elif resource.type in _TEMPLATE_OF_ITS_OWN and each.path[0] in ("TemplateURL", "TemplateBody", "Parameters"):
+        elif each.path[0] in (*_TEMPLATES, "Parameters") and any(key in resource.properties for key in _TEMPLATES):
             yield _change(resource, "unknown", each.name, f"{each.name} changes: compare the templates of its stacks")
         elif schema and not schema.knows(each.path):
             yield _change(resource, "unknown", each.name, f"{said_of(each, update)}: not in the schema of the type")

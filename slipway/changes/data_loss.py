@@ -15,17 +15,6 @@ _FOREVER = float("inf")
 _KEPT = [
     ("AWS::Logs::LogGroup", "RetentionInDays", _FOREVER, "days"),
     ("AWS::SQS::Queue", "MessageRetentionPeriod", 345_600, "seconds"),
-    ("AWS::Kinesis::Stream", "RetentionPeriodHours", 24, "hours"),
-    ("AWS::RDS::DBInstance", "BackupRetentionPeriod", 1, "days of backups"),
-    ("AWS::RDS::DBCluster", "BackupRetentionPeriod", 1, "days of backups"),
-    ("AWS::DocDB::DBCluster", "BackupRetentionPeriod", 1, "days of backups"),
-    ("AWS::Neptune::DBCluster", "BackupRetentionPeriod", 1, "days of backups"),
-    ("AWS::Redshift::Cluster", "AutomatedSnapshotRetentionPeriod", 1, "days of snapshots"),
-    ("AWS::ElastiCache::ReplicationGroup", "SnapshotRetentionLimit", 0, "days of snapshots"),
-    ("AWS::ElastiCache::CacheCluster", "SnapshotRetentionLimit", 0, "days of snapshots"),
-    ("AWS::MemoryDB::Cluster", "SnapshotRetentionLimit", 0, "days of snapshots"),
-    ("AWS::Events::Archive", "RetentionDays", _FOREVER, "days"),
-    ("AWS::Timestream::Table", "RetentionProperties.MagneticStoreRetentionPeriodInDays", _FOREVER, "days"),
 ]
 
 # Settings that protect while they have this value: type ("" = any), property, value, what is gone without it.
@@ -35,12 +24,7 @@ _PROTECTING = [
     ("", "DeletionProtection", "ACTIVE", "the protection against deletion"),
     ("", "PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled", "true", "recovery to a point in time"),
     ("AWS::S3::Bucket", "VersioningConfiguration.Status", "Enabled", "keeping overwritten and deleted objects"),
-    ("AWS::EFS::FileSystem", "BackupPolicy.Status", "ENABLED", "the automatic backup"),
 ]
-_NEW_CONTENT = {
-    "AWS::SecretsManager::Secret": ("SecretString", "GenerateSecretString"),
-    "AWS::ECR::Repository": ("LifecyclePolicy",),
-}
 
 
 def lost_settings(before: Resource, after: Resource, *, stateful: bool) -> Iterator[Found]:
@@ -53,10 +37,6 @@ def lost_settings(before: Resource, after: Resource, *, stateful: bool) -> Itera
         if kind in ("", before.type) and old == value and new != value:
             yield path, f"{what} goes off"
     yield from _expiring(before, after)
-    for path in _NEW_CONTENT.get(before.type, ()):
-        old, new = before.properties.get(path), after.properties.get(path)
-        if new is not None and old != new:
-            yield path, f"{path} changes, which replaces or deletes what is stored now"
     if stateful:
         yield from _policies(before, after)
 
@@ -70,7 +50,7 @@ def _shortened(before: Resource, after: Resource, path: str, default: float, uni
 
 def _expiring(before: Resource, after: Resource) -> Iterator[Found]:
     """Time to live and lifecycle rules that are new or earlier."""
-    if before.type in ("AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable"):
+    if before.type == "AWS::DynamoDB::Table":
         path = "TimeToLiveSpecification"
         old, new = before.properties.get(path), after.properties.get(path)
         if isinstance(new, dict) and new.get("Enabled", "true") == "true" and old != new:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from slipway.changes.attachments import Resources, guarded, guarding
 from slipway.changes.grants import Grant
-from slipway.changes.policies import as_list, logical_id_in, shown
+from slipway.changes.policies import as_list, logical_id_in
 from slipway.changes.public_policies import public_grants
 from slipway.changes.public_rules import Rule, public_rules
 from slipway.changes.public_settings import public_settings
 from slipway.changes.resources import Resource, values_at
-from slipway.changes.routes import OPEN, ROUTE_TYPES, has_fixed_answer, listed, route_of
+from slipway.changes.routes import OPEN, ROUTE_TYPE, has_fixed_answer, listed, route_of
 
 _BLOCKS = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
 _OPEN_ROUTE = "anybody may call it"
@@ -88,7 +88,7 @@ def _doors_of(resource: Resource, resources: Resources) -> Iterator[Door]:
     name, kind, properties = resource.logical_id, resource.type, resource.properties
     for path, sentence in public_settings(resource):
         yield Door(name, kind, path, sentence)
-    if kind in ROUTE_TYPES:
+    if kind == ROUTE_TYPE:
         yield from _open_route(resource, resources)
     if kind == "AWS::S3::Bucket" and "PublicAccessBlockConfiguration" in properties:
         blocks = as_list(properties["PublicAccessBlockConfiguration"])
@@ -97,15 +97,11 @@ def _doors_of(resource: Resource, resources: Resources) -> Iterator[Door]:
                 yield Door(name, kind, f"PublicAccessBlockConfiguration.{key}", f"{key} is off")
     for rule in public_rules(resource):
         yield Door(name, kind, "CidrIp", str(rule), rule.group, rule)
-    if kind in ("AWS::EC2::EIP", "AWS::EC2::EIPAssociation"):
-        for key in [each for each in ("InstanceId", "NetworkInterfaceId") if each in properties]:
-            yield Door(name, kind, key, f"{shown(properties[key])} gets a public address")
-    if kind != "AWS::EC2::VPCEndpoint":  # its policy narrows what goes through it, and lets nobody in
-        for path, document in guarding(resource):
-            for grant in public_grants(document):
-                for scope in guarded(resource):
-                    said = f"the policy allows {grant.action} to everybody"
-                    yield Door(name, kind, path, said, scope, grant)
+    for path, document in guarding(resource):
+        for grant in public_grants(document):
+            for scope in guarded(resource):
+                said = f"the policy allows {grant.action} to everybody"
+                yield Door(name, kind, path, said, scope, grant)
 
 
 def _open_route(resource: Resource, resources: Resources) -> Iterator[Door]:
@@ -136,7 +132,7 @@ def _loosened(before: Resource, after: Resource) -> Iterator[Door]:
     name, kind = after.logical_id, after.type
     if kind == "AWS::ApiGateway::RestApi" and _is_private(before) and not _is_private(after):
         yield Door(name, kind, "EndpointConfiguration.Types", "a private API gets an address on the internet")
-    if kind in ROUTE_TYPES:
+    if kind == ROUTE_TYPE:
         was, now = (as_list(each.properties.get("AuthorizationType", "NONE")) for each in (before, after))
         if "NONE" not in was and "NONE" in now and after.properties.get("ApiKeyRequired") == "true":
             yield Door(name, kind, "AuthorizationType", "an API key is enough, where there was authorization")
@@ -144,5 +140,5 @@ def _loosened(before: Resource, after: Resource) -> Iterator[Door]:
             yield Door(name, kind, "AuthorizationScopes", "a token of any scope is enough")
     key = "PublicAccessBlockConfiguration"
     kept = key in after.properties or not before.properties.get(key)
-    if kind in ("AWS::S3::Bucket", "AWS::S3::AccessPoint") and not kept:
+    if kind == "AWS::S3::Bucket" and not kept:
         yield Door(name, kind, key, "the public access block is removed")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from slipway.changes.attachments import IDENTITIES, Resources, attached, policies
+from slipway.changes.attachments import Resources, managed_policies, policies
 from slipway.changes.grants import Grant
 from slipway.changes.policies import as_list, grants_of, is_policy, logical_id_in, shown
 from slipway.changes.resources import Resource
@@ -18,7 +18,7 @@ _EVERYTHING = ":iam::aws:policy/AdministratorAccess"
 class _Allowed:
     """What one identity or one guarded resource is allowed, or allows.
 
-    attached: managed policies and groups whose text is not beside it.
+    attached: managed policies, whose text stands elsewhere.
     """
 
     grants: dict[Grant, _Place] = field(default_factory=dict)
@@ -121,14 +121,15 @@ def _all_allowed(resources: Resources) -> dict[str, _Allowed]:
         for whose, document, path in policies(resource, resources):
             for each in as_list(document):
                 found.setdefault(whose, _Allowed()).add(each, resource, path)
-        for whose, name, path in attached(resource, resources):
-            found.setdefault(whose, _Allowed()).attached[name] = (resource, path)
+        for name in managed_policies(resource):
+            own = "by ${" + resource.logical_id + "}"
+            found.setdefault(own, _Allowed()).attached[name] = (resource, "ManagedPolicyArns")
     return found
 
 
 def _boundaries_gone(before: Resources, after: Resources) -> Iterator[Widened]:
     for name, resource in after.items():
-        if resource.type not in IDENTITIES or name not in before:
+        if name not in before:
             continue
         old, new = (each.properties.get("PermissionsBoundary") for each in (before[name], resource))
         if old is not None and old != new:

@@ -11,14 +11,7 @@ Resources = dict[str, Resource]
 
 # Within which a name is the only one, where that is less than the account and region and the schema does not say it.
 # Source: the services' API references.
-_SCOPES = {
-    "AWS::AppSync::DataSource": "ApiId",
-    "AWS::EC2::SecurityGroup": "VpcId",
-    "AWS::ECS::Service": "Cluster",
-    "AWS::Kinesis::StreamConsumer": "StreamARN",
-    "AWS::Lambda::Alias": "FunctionName",
-    "AWS::ServiceDiscovery::Service": "NamespaceId",
-}
+_SCOPES = {"AWS::EC2::SecurityGroup": "VpcId"}
 
 
 def kept_name(update: Update) -> str:

@@ -12,11 +12,9 @@ def usd_per_hour(resource: Resource, resources: dict[str, Resource]) -> float | 
     if resource.type == "AWS::SageMaker::EndpointConfig":
         return _of_variants(values_at(properties, ["ProductionVariants", "*"]))
     if resource.type == "AWS::EC2::Instance":
-        return _ec2(_type_of(properties, resources), "1")
+        return _ec2(_type_of(properties, resources))
     if resource.type == "AWS::EC2::LaunchTemplate" and not _starts_here(resource, resources):
-        return _ec2(next(iter(values_at(properties, ["LaunchTemplateData", "InstanceType"])), None), "1")
-    if resource.type == "AWS::AutoScaling::AutoScalingGroup":
-        return _ec2(_type_of(properties, resources), properties.get("DesiredCapacity", properties.get("MinSize")))
+        return _ec2(next(iter(values_at(properties, ["LaunchTemplateData", "InstanceType"])), None))
     return None
 
 
@@ -39,7 +37,7 @@ def usd_per_instance(endpoint_type: str) -> float | None:
 
 
 def _type_of(properties: dict[str, Any], resources: dict[str, Resource]) -> Any:
-    """Of an instance or a group: its own, or its launch template's."""
+    """The type of an instance: its own, or its launch template's."""
     if "InstanceType" in properties:
         return properties["InstanceType"]
     for key in ("LaunchTemplateId", "LaunchTemplateName"):
@@ -52,14 +50,14 @@ def _type_of(properties: dict[str, Any], resources: dict[str, Resource]) -> Any:
 
 
 def _starts_here(template: Resource, resources: dict[str, Resource]) -> bool:
-    """An instance or a group of the same template is what bills."""
+    """Whether an instance of the same template is what bills."""
     references = [found for each in resources.values() for found in values_at(each.properties, ["LaunchTemplate"])]
     return any(template.logical_id in str(each) for each in references)
 
 
-def _ec2(instance_type: Any, count: Any) -> float | None:
+def _ec2(instance_type: Any) -> float | None:
     known = ec2_instances().get(str(instance_type))
-    return _times(known.usd_per_hour if known else None, count)
+    return known.usd_per_hour if known else None
 
 
 def _times(price: float | None, count: Any) -> float | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.changes.policies import as_list, logical_id_in, shown
+from slipway.changes.policies import as_list, shown
 from slipway.changes.public_policies import is_whole_internet
 from slipway.changes.resources import Resource
 
@@ -37,14 +37,10 @@ class Rule:
 
 
 def public_rules(resource: Resource) -> Iterator[Rule]:
-    """Of a security group, or a rule that is a resource of its own."""
-    if resource.type == "AWS::EC2::SecurityGroup":
-        group, rules = "${" + resource.logical_id + "}", as_list(resource.properties.get("SecurityGroupIngress", []))
-    elif resource.type == "AWS::EC2::SecurityGroupIngress":
-        named = shown(resource.properties.get("GroupId", resource.properties.get("GroupName", "")))
-        group, rules = "${" + logical_id_in(named) + "}" if logical_id_in(named) else named, [resource.properties]
-    else:
+    """The rules of a security group that let in the whole internet, or half of it."""
+    if resource.type != "AWS::EC2::SecurityGroup":
         return
+    group, rules = "${" + resource.logical_id + "}", as_list(resource.properties.get("SecurityGroupIngress", []))
     for rule in [each for each in rules if isinstance(each, dict)]:
         for key in ("CidrIp", "CidrIpv6"):
             for cidr in as_list(rule.get(key)):

@@ -9,31 +9,23 @@ from slipway.changes.resolve import is_function
 from slipway.changes.resources import Resource
 from slipway.changes.schema import Path, Schema, schema_of
 from slipway.changes.uncertainty import may_be_equal
-from slipway.changes.update_policy import replaces_group, rolled_properties
 
 NEW = "(new)"
 """Marks a reference whose value the update changes."""
 MAYBE_NEW = "(maybe new)"
 
 # Properties of which the type refuses another value, which no schema says; "" = any property. Source: "Updates are not
-# supported" on the types' pages of CloudFormation's template reference; of a key: the description of AWS::KMS::Key.
+# supported" on the types' pages of CloudFormation's template reference.
 _FIXED = {
-    "AWS::CloudFormation::CustomResource": ("ServiceToken",),
     "AWS::CloudFormation::WaitCondition": ("",),
-    "AWS::Cognito::UserPool": ("AliasAttributes", "UsernameAttributes", "UsernameConfiguration"),
-    "AWS::DynamoDB::GlobalTable": ("LocalSecondaryIndexes",),
     "AWS::DynamoDB::Table": ("LocalSecondaryIndexes",),
-    "AWS::EC2::Volume": ("AvailabilityZone", "Encrypted", "KmsKeyId", "OutpostArn", "SnapshotId"),
-    "AWS::KMS::Key": ("KeySpec", "KeyUsage", "MultiRegion", "Origin"),
 }
 
-# Attributes that an update in place changes, by type: the property that does it ("" = any), the attribute.
+# Attributes that an update in place changes, by type: the property that does it, the attribute.
 # Source: the types' pages in CloudFormation's template reference, "Return values".
 _CHANGING = {
     "AWS::EC2::LaunchTemplate": [("LaunchTemplateData", "LatestVersionNumber")],
     "AWS::DynamoDB::Table": [("StreamSpecification", "StreamArn")],
-    "AWS::CloudFormation::Stack": [("", "Outputs.")],
-    "AWS::SSM::Parameter": [("Value", "Value")],
 }
 
 
@@ -87,8 +79,7 @@ def _sort(update: Update, difference: Difference) -> None:
     """To what the difference does."""
     schema = update.schema
     certain = not _only_maybe(difference) and not may_be_equal(difference.before, unmarked(difference.after))
-    kind = update.resource.type
-    fixed = _FIXED.get("AWS::CloudFormation::CustomResource" if kind.startswith("Custom::") else kind, ())
+    fixed = _FIXED.get(update.resource.type, ())
     if not difference.path:
         update.schema = None  # an Fn::Transform in place of the properties
         update.in_place.append(difference)
@@ -96,11 +87,6 @@ def _sort(update: Update, difference: Difference) -> None:
         update.refused.append(difference)
     elif schema is None or not schema.knows(difference.path):
         update.in_place.append(difference)
-    elif difference.path[0] in rolled_properties(kind):
-        replaces = replaces_group(update.resource)
-        (update.in_place if replaces is False else update.replacing if replaces else update.maybe_replacing).append(
-            difference
-        )
     elif _matches(difference, schema.create_only) or schema.never_updates:
         (update.replacing if certain else update.maybe_replacing).append(difference)
     elif _matches(difference, schema.conditionally_create_only):
@@ -145,8 +131,8 @@ def _marks(update: Update) -> dict[str, str]:
         return {"*": MAYBE_NEW}  # a custom resource answers with what it likes
     found = {}
     for cause, attribute in _CHANGING.get(update.resource.type, []):
-        if any(not cause or each.path[0] == cause for each in update.in_place):
-            found[attribute] = MAYBE_NEW if attribute.endswith(".") else NEW
+        if any(each.path[0] == cause for each in update.in_place):
+            found[attribute] = NEW
     for each in update.in_place:
         found.setdefault(".".join(each.path), NEW)  # an attribute that is a property
     return found
@@ -170,7 +156,7 @@ def _marked(value: Any, marks: dict[str, dict[str, str]]) -> Any:
 
 def _mark_of(attribute: Any, marks: dict[str, str]) -> str | None:
     for name, mark in marks.items():
-        if name in ("*", attribute) or (name.endswith(".") and str(attribute).startswith(name)):
+        if name in ("*", attribute):
             return mark
     return None
 

@@ -18,8 +18,7 @@ class Resource:
     deletion_policy: str
     replace_policy: str
     condition: Any
-    update_policy: dict[str, Any]
-    attributes: dict[str, Any]  # what stands beside the properties and does not act on AWS, such as DependsOn
+    attributes: dict[str, Any]  # what stands beside the properties and changes nothing on AWS, such as DependsOn
 
 
 def resources_of(template: dict[str, Any], values: dict[str, str], region: str) -> dict[str, Resource]:
@@ -35,35 +34,25 @@ def resources_of(template: dict[str, Any], values: dict[str, str], region: str) 
         properties = resolver.value(resource.get("Properties") or {})
         if not isinstance(properties, dict):
             properties = {}
-        update_policy = resolver.value(resource.get("UpdatePolicy") or {})
         found[logical_id] = Resource(
             logical_id,
             resource["Type"],
             properties,
-            str(resolver.value(resource.get("DeletionPolicy") or _default_policy(resource["Type"], properties))),
+            str(resolver.value(resource.get("DeletionPolicy") or "Delete")),
             str(resolver.value(resource.get("UpdateReplacePolicy") or "Delete")),
             None if condition is True else condition,
-            update_policy if isinstance(update_policy, dict) else {},
             _attributes(resource),
         )
     return found
 
 
 def _attributes(resource: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        key: resource[key] for key in ("Metadata", "CreationPolicy", "DependsOn") if key in resource
-    }
+    keys = ("Metadata", "CreationPolicy", "UpdatePolicy", "DependsOn")
+    found: dict[str, Any] = {key: resource[key] for key in keys if key in resource}
     if "DependsOn" in found:
         names = found["DependsOn"]
         found["DependsOn"] = sorted({str(each) for each in (names if isinstance(names, list) else [names])})
     return found
-
-
-def _default_policy(resource_type: str, properties: dict[str, Any]) -> str:
-    """Source: DeletionPolicy attribute, CloudFormation's user guide."""
-    in_cluster = resource_type == "AWS::RDS::DBInstance" and "DBClusterIdentifier" in properties
-    snapshots = resource_type in ("AWS::RDS::DBCluster", "AWS::RDS::DBInstance") and not in_cluster
-    return "Snapshot" if snapshots else "Delete"
 
 
 def values_at(value: Any, path: list[str]) -> list[Any]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from slipway.changes.attachments import IAM_TYPES, Resources
+from slipway.changes.attachments import ROLE, Resources
 from slipway.changes.policies import is_policy, logical_id_in, shown
 from slipway.changes.resolve import is_function
 from slipway.changes.resources import Resource
@@ -17,7 +17,7 @@ _NO_ROLE = ("Environment", "Tags", "Metadata")  # texts that name roles and let 
 
 def acting_roles(resource: Resource, resources: Resources) -> dict[str, str]:
     """`${Role}` of the template's own roles, else the ARN or name as it stands there: the property."""
-    if resource.type in IAM_TYPES:
+    if resource.type.startswith("AWS::IAM::") and resource.type != _PROFILE:
         return {}
     found: dict[str, str] = {}
     for path, value in _leaves(resource.properties, ()):
@@ -29,7 +29,7 @@ def acting_roles(resource: Resource, resources: Resources) -> dict[str, str]:
 def _roles(key: str, value: Any, resources: Resources) -> Iterator[str]:
     name = logical_id_in(shown(value))
     kind = resources[name].type if name in resources else ""
-    if kind == "AWS::IAM::Role":
+    if kind == ROLE:
         yield "${" + name + "}"
     elif kind == _PROFILE:
         for _, each in _leaves(resources[name].properties.get("Roles", []), ()):

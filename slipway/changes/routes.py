@@ -8,7 +8,7 @@ from slipway.changes.policies import as_list, logical_id_in, shown, text_of
 from slipway.changes.resources import Resource, values_at
 
 Resources = dict[str, Resource]
-ROUTE_TYPES = ("AWS::ApiGateway::Method", "AWS::ApiGatewayV2::Route")
+ROUTE_TYPE = "AWS::ApiGateway::Method"
 OPEN = "NONE"
 _MOST_NAMES = 3
 
@@ -66,7 +66,7 @@ class Route:
 def routes(resources: Resources) -> Iterator[Route]:
     """The routes of all APIs that lead somewhere."""
     for each in resources.values():
-        if each.type in ROUTE_TYPES and not has_fixed_answer(each):
+        if each.type == ROUTE_TYPE and not has_fixed_answer(each):
             route = route_of(each, resources)
             if not route.name.startswith("OPTIONS"):  # which a browser asks beforehand
                 yield route
@@ -78,10 +78,10 @@ def has_fixed_answer(route: Resource) -> bool:
 
 
 def route_of(resource: Resource, resources: Resources) -> Route:
-    """resource: of one of ROUTE_TYPES."""
+    """The route that a method of an API is."""
     properties = resource.properties
-    api = logical_id_in(shown(properties.get("RestApiId") or properties.get("ApiId")))
-    verb = shown(properties.get("RouteKey") or properties.get("HttpMethod", ""))
+    api = logical_id_in(shown(properties.get("RestApiId")))
+    verb = shown(properties.get("HttpMethod", ""))
     path = _path(shown(properties.get("ResourceId", "")), resources)
     admission = Admission(
         frozenset(shown(each) or OPEN for each in as_list(properties.get("AuthorizationType", OPEN))),
@@ -111,7 +111,7 @@ def _authorizer(properties: dict[str, Any], resources: Resources) -> str:
     found = resources.get(logical_id_in(reference))
     if found is None:
         return reference
-    looks_at = ("Type", "AuthorizerType", "IdentitySource", "ProviderARNs", "JwtConfiguration")
+    looks_at = ("Type", "IdentitySource", "ProviderARNs")
     return text_of({key: found.properties[key] for key in looks_at if key in found.properties})
 
 

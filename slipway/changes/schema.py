@@ -64,107 +64,36 @@ class Schema:
 
 @functools.cache
 def schema_of(resource_type: str, region: str) -> Schema | None:
-    """None for a type that no schema describes, for custom resources and for what a macro makes of SAM's types."""
-    if (
-        resource_type.startswith(("Custom::", "AWS::Serverless::"))
-        or resource_type == "AWS::CloudFormation::CustomResource"
-    ):
+    """None for a type that no schema describes, and where a macro or a custom resource's provider decides."""
+    if resource_type.startswith("AWS::Serverless::"):
         return None
     from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # takes half a second, which other commands need not wait
     from cfnlint.schema._exceptions import ResourceNotFoundError
 
     for known in (region, _MOST_TYPES):  # a region that cfn-lint does not know, or not with the type
         with contextlib.suppress(ResourceNotFoundError, KeyError):
-            return Schema(PROVIDER_SCHEMA_MANAGER.get_resource_schema(known, resource_type).schema)
+            content = PROVIDER_SCHEMA_MANAGER.get_resource_schema(known, resource_type).schema
+            return None if "patternProperties" in content else Schema(content)  # a custom resource takes any property
     return None
 
 
 @functools.cache
 def stateful_types() -> frozenset[str]:
-    """The types that hold data: cfn-lint's list, and those that it lacks."""
+    """The types that hold data, by cfn-lint's list."""
     text = importlib.resources.files("cfnlint.data.AdditionalSpecs").joinpath("StatefulResources.json").read_text()
-    return frozenset(json.loads(text)["ResourceTypes"]) | STATEFUL_TOO
+    return frozenset(json.loads(text)["ResourceTypes"])
 
-
-STATEFUL_TOO = frozenset(
-    {
-        "AWS::ACMPCA::CertificateAuthority",
-        "AWS::APS::Workspace",
-        "AWS::Cassandra::Table",
-        "AWS::CloudTrail::EventDataStore",
-        "AWS::CodeCommit::Repository",
-        "AWS::Cognito::IdentityPool",
-        "AWS::DocDBElastic::Cluster",
-        "AWS::ECR::Repository",  # images
-        "AWS::ElastiCache::ServerlessCache",
-        "AWS::Kendra::Index",
-        "AWS::KinesisFirehose::DeliveryStream",  # records on their way
-        "AWS::Lightsail::Database",
-        "AWS::MSK::Cluster",
-        "AWS::MemoryDB::Cluster",
-        "AWS::OpenSearchServerless::Collection",
-        "AWS::RDS::GlobalCluster",
-        "AWS::RedshiftServerless::Namespace",
-        "AWS::Route53::HostedZone",
-        "AWS::S3Express::DirectoryBucket",
-        "AWS::S3Tables::Table",
-        "AWS::S3Vectors::Index",
-        "AWS::S3Vectors::VectorBucket",
-        "AWS::SSM::Parameter",
-        "AWS::SageMaker::Domain",
-        "AWS::SageMaker::FeatureGroup",
-        "AWS::SageMaker::NotebookInstance",  # the volume with the notebooks
-        "AWS::Serverless::SimpleTable",
-        "AWS::Timestream::Database",
-        "AWS::Timestream::Table",
-    }
-)
 
 BILLED_BY_THE_HOUR = frozenset(
     {
-        "AWS::AmazonMQ::Broker",
-        "AWS::AppRunner::Service",
-        "AWS::AutoScaling::AutoScalingGroup",  # its instances
-        "AWS::DAX::Cluster",
-        "AWS::DMS::ReplicationInstance",
-        "AWS::DirectoryService::MicrosoftAD",
-        "AWS::EC2::CapacityReservation",  # billed used or not
-        "AWS::EC2::ClientVpnEndpoint",
-        "AWS::EC2::EC2Fleet",
-        "AWS::EC2::EIP",
-        "AWS::EC2::Host",
         "AWS::EC2::Instance",
-        "AWS::EC2::NatGateway",
-        "AWS::EC2::SpotFleet",
-        "AWS::EC2::TransitGatewayAttachment",
-        "AWS::EC2::TransitGatewayVpcAttachment",
-        "AWS::EC2::VPCEndpoint",
-        "AWS::EC2::VPNConnection",
-        "AWS::ECS::Service",  # its tasks
-        "AWS::EKS::Cluster",
-        "AWS::EKS::Nodegroup",
-        "AWS::ElasticLoadBalancing::LoadBalancer",
-        "AWS::ElasticLoadBalancingV2::LoadBalancer",
-        "AWS::GlobalAccelerator::Accelerator",
-        "AWS::Lightsail::Instance",
-        "AWS::MSK::ServerlessCluster",
-        "AWS::MWAA::Environment",
-        "AWS::NetworkFirewall::Firewall",
-        "AWS::RDS::DBProxy",
-        "AWS::Route53Resolver::ResolverEndpoint",
-        "AWS::SageMaker::App",
-        "AWS::SageMaker::Cluster",
         "AWS::SageMaker::Endpoint",  # the instances of its variants
-        "AWS::SageMaker::InferenceComponent",  # a share of the endpoint's instances
-        "AWS::SageMaker::NotebookInstance",
-        "AWS::Transfer::Server",
     }
 )
 
 
 _SETS = {  # told apart by the name of each item: API reference of DynamoDB, CreateTable
-    (table, (name,))
-    for table in ("AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable")
+    ("AWS::DynamoDB::Table", (name,))
     for name in ("AttributeDefinitions", "GlobalSecondaryIndexes", "LocalSecondaryIndexes")
 }
 

@@ -6,15 +6,13 @@ from slipway.changes.comparison import ABSENT, Difference
 from slipway.changes.policies import shown
 from slipway.changes.replacement import Update, causes, unmarked
 
-_CODE = {"AWS::Lambda::Function": ("Code",), "AWS::Lambda::LayerVersion": ("Content",)}
-
 _LONGEST, _CONTEXT = 60, 15  # characters of a value, and of what it shares with the other
 
 
 def quiet(difference: Difference, update: Update) -> str:
     """Of a difference that means nothing beyond itself."""
     top = difference.path[0]
-    if top in _CODE.get(update.resource.type, ()):
+    if (update.resource.type, top) == ("AWS::Lambda::Function", "Code"):
         return "code"
     if update.schema and difference.path[: len(update.schema.tags)] == update.schema.tags:
         return "tags"

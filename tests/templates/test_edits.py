@@ -1,9 +1,14 @@
 """Edits of a deployment as users make them: what `diff` and `check` say of each."""
 
+import ast
+import re
+
 import pytest
 
+from local_cloud.assembly import ROOT
 from slipway.changes import classify
 from support.edits import EDITS, Edit, refusals, template_of
+from support.template_parts import Template
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
@@ -18,3 +23,13 @@ def test_an_edit_means_what_is_known_of_it(edit: Edit) -> None:
 
 def test_every_edit_changes_something() -> None:
     assert all(edit.before != edit.after for edit in EDITS)
+
+
+def test_only_types_of_our_templates_are_known_by_hand(templates: dict[str, Template]) -> None:
+    """Of all other types `diff` says what their resource schemas say."""
+    held = {each["Type"] for template in templates.values() for each in template["Resources"].values()}
+    trees = [ast.parse(path.read_text()) for path in (ROOT / "slipway" / "changes").rglob("*.py")]
+    texts = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    known = {each for each in texts if isinstance(each, str) and re.fullmatch(r"AWS::\w+::\w+", each)}
+    assert known
+    assert known - held == set()

@@ -185,8 +185,7 @@ def test_any_two_templates_have_an_answer(one_template: dict[str, Any], other: d
     ("kind", "stops"),
     [
         ("DynamoDB::Table", True),  # holds data
-        ("EC2::NatGateway", True),  # is billed by the hour
-        ("SageMaker::Endpoint", True),
+        ("SageMaker::Endpoint", True),  # is billed by the hour
         ("SageMaker::EndpointConfig", False),  # a version that never changes: holds no data and bills nothing
         ("SageMaker::Model", False),
         ("Lambda::Permission", False),
