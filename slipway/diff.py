@@ -22,8 +22,8 @@ from llm_hosting.resolution.estimates import start_in_seconds
 from slipway.changes import Change, classify
 from slipway.changes.gate import AcceptedChangesError, acknowledgements, judge
 from slipway.changes.report import Report, as_json, markdown, page
-from slipway.changes.synthesis import Synthesized, checked_out, repository_of, synthesize
-from slipway.changes.template_file import TemplateError, parse_template, read_template
+from slipway.changes.template.reading import TemplateError, parse_template, read_template
+from slipway.changes.template.synthesis import Synthesized, checked_out, repository_of, synthesize
 from slipway.steps import Steps
 
 _ANY_REGION = "us-east-1"  # whose schemas hold where no region is named

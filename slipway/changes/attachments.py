@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from slipway.changes.policies import as_list, documents, logical_id_in, shown
-from slipway.changes.resources import Resource
+from slipway.changes.policies import documents
+from slipway.changes.template.resources import Resource
+from slipway.changes.template.values import as_list, logical_id_in, shown
 
 Resources = dict[str, Resource]
 

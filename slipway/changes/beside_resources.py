@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from slipway.changes.change import Change
-from slipway.changes.policies import shown
+from slipway.changes.template.values import shown
 
 
 def beside_the_resources(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:

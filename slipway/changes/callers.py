@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from slipway.changes.model_names import model_names
 from slipway.changes.policies import grants_of
-from slipway.changes.resources import Resource
 from slipway.changes.routes import Admission, Resources, listed, routes
+from slipway.changes.template.resources import Resource
 
 ADMITTING = ("AuthorizationType", "AuthorizerId", "ApiKeyRequired", "AuthorizationScopes")
 """The properties of a route that say whom it lets in."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from slipway.changes.beside_resources import beside_the_resources
-from slipway.changes.branches import with_both_branches
 from slipway.changes.callers import ADMITTING, readmitting, refusals
 from slipway.changes.change import RENAMED, Change, rank
 from slipway.changes.comparison import Difference
@@ -14,11 +13,12 @@ from slipway.changes.exposure import opened
 from slipway.changes.interruption import interruptions
 from slipway.changes.permissions import widened
 from slipway.changes.physical_names import kept_name, taken_names
-from slipway.changes.policies import shown
 from slipway.changes.price import usd_per_hour
 from slipway.changes.replacement import Update, updates
-from slipway.changes.resources import RETAINING, Resource, resources_of
 from slipway.changes.schema import BILLED_BY_THE_HOUR, stateful_types
+from slipway.changes.template.branches import with_both_branches
+from slipway.changes.template.resources import RETAINING, Resource, resources_of
+from slipway.changes.template.values import shown
 from slipway.changes.wording import quiet, said_of
 
 Resources = dict[str, Resource]

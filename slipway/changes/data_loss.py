@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from slipway.changes.lifecycle import expiring_objects
-from slipway.changes.policies import shown
-from slipway.changes.resources import RETAINING, Resource, values_at
+from slipway.changes.template.resources import RETAINING, Resource, values_at
+from slipway.changes.template.values import shown
 
 Found = tuple[str, str]  # the property and the sentence
 

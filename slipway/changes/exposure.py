@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from slipway.changes.attachments import Resources, guarded, guarding
 from slipway.changes.grants import Grant
-from slipway.changes.policies import as_list, logical_id_in
 from slipway.changes.public_policies import public_grants
 from slipway.changes.public_rules import Rule, public_rules
 from slipway.changes.public_settings import public_settings
-from slipway.changes.resources import Resource, values_at
 from slipway.changes.routes import OPEN, ROUTE_TYPE, has_fixed_answer, listed, route_of
+from slipway.changes.template.resources import Resource, values_at
+from slipway.changes.template.values import as_list, logical_id_in
 
 _BLOCKS = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
 _OPEN_ROUTE = "anybody may call it"

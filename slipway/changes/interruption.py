@@ -8,8 +8,8 @@ SageMaker go over to the new one without a gap.
 from collections.abc import Iterator
 
 from slipway.changes.comparison import Difference
-from slipway.changes.policies import shown
-from slipway.changes.resources import Resource
+from slipway.changes.template.resources import Resource
+from slipway.changes.template.values import shown
 
 _RESTARTS = "the instance stops and starts again"
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from slipway.changes.policies import shown
-from slipway.changes.resources import Resource, values_at
+from slipway.changes.template.resources import Resource, values_at
+from slipway.changes.template.values import shown
 
 _SETTINGS = (
     "ExpirationInDays",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.changes.resources import Resource
+from slipway.changes.template.resources import Resource
 
 
 @dataclass(frozen=True)

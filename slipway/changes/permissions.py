@@ -6,9 +6,10 @@ from typing import Any
 
 from slipway.changes.attachments import Resources, managed_policies, policies
 from slipway.changes.grants import Grant
-from slipway.changes.policies import as_list, grants_of, is_policy, logical_id_in, shown
-from slipway.changes.resources import Resource
+from slipway.changes.policies import grants_of, is_policy
 from slipway.changes.roles import acting_roles
+from slipway.changes.template.resources import Resource
+from slipway.changes.template.values import as_list, logical_id_in, shown
 
 _Place = tuple[Resource, str]  # the resource and the property that say so
 _EVERYTHING = ":iam::aws:policy/AdministratorAccess"

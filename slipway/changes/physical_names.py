@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from slipway.changes.policies import shown
 from slipway.changes.replacement import Update
-from slipway.changes.resources import Resource
 from slipway.changes.schema import schema_of
+from slipway.changes.template.resources import Resource
+from slipway.changes.template.values import shown
 
 Resources = dict[str, Resource]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from slipway.changes.grants import Condition, Grant
-from slipway.changes.resolve import is_function
+from slipway.changes.template.resolve import is_function
+from slipway.changes.template.values import as_list, shown, text_of
 
 _LISTS = ("Action", "NotAction", "Resource", "NotResource")
 _ROOT = re.compile(r"AWS:arn:[^:]+:iam::(.+):root")
@@ -76,33 +77,6 @@ def principals_of(statement: dict[str, Any]) -> list[str]:
     return [""]
 
 
-def as_list(value: Any) -> list[Any]:
-    """IAM takes one value for a list of one."""
-    return value if isinstance(value, list) else [value]
-
-
-def shown(value: Any) -> str:
-    """A value of which parts may be known only on AWS, as `${Name}` or `${Name.Attribute}`."""
-    if isinstance(value, dict) and len(value) == 1:
-        ((name, argument),) = value.items()
-        if name == "Ref":
-            return "${" + (argument if isinstance(argument, str) else argument[0]) + "}"
-        if name == "Fn::Parameter":
-            return "${" + str(argument) + "}"
-        if name == "Fn::GetAtt":
-            return "${" + ".".join(map(shown, argument[:2])) + "}"
-        if name == "Fn::Join" and argument[0] == "" and isinstance(argument[1], list):
-            return "".join(map(shown, argument[1]))
-        if name == "Fn::NoEcho":
-            return "(secret)"
-    return value if isinstance(value, str) else text_of(value)
-
-
-def logical_id_in(name: str) -> str:
-    """Of `${Bucket}` or `${Bucket.Arn}`; '' for other texts."""
-    return name[2:-1].split(".")[0] if name.startswith("${") and name.endswith("}") and name.count("${") == 1 else ""
-
-
 def _ordered_statement(statement: dict[str, Any]) -> dict[str, Any]:
     ordered: dict[str, Any] = {}
     for key, value in sorted(statement.items()):
@@ -136,8 +110,3 @@ def _named(statement: dict[str, Any], key: str) -> list[str]:
         return ["not " + ", ".join(names)]
     named = [shown(each) for each in as_list(statement.get(key, "" if key == "Resource" else "*"))]
     return [_ASSET.sub("<asset>", each) for each in named]  # the CDK names an asset by its hash
-
-
-def text_of(value: Any) -> str:
-    """The same text for the same JSON."""
-    return json.dumps(value, sort_keys=True, default=lambda _: "AWS::NoValue")

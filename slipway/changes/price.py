@@ -3,7 +3,7 @@
 from typing import Any
 
 from llm_hosting.catalog.instances import ec2_instances, instances
-from slipway.changes.resources import Resource, values_at
+from slipway.changes.template.resources import Resource, values_at
 
 
 def usd_per_hour(resource: Resource, resources: dict[str, Resource]) -> float | None:

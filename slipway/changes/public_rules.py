@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.changes.policies import as_list, shown
 from slipway.changes.public_policies import is_whole_internet
-from slipway.changes.resources import Resource
+from slipway.changes.template.resources import Resource
+from slipway.changes.template.values import as_list, shown
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from slipway.changes.policies import as_list, shown
-from slipway.changes.resources import Resource, values_at
+from slipway.changes.template.resources import Resource, values_at
+from slipway.changes.template.values import as_list, shown
 
 # (type, path, the values that are public, the sentence)
 _SETTINGS = [

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slipway.changes.comparison import ABSENT, Difference, differences
-from slipway.changes.resolve import is_function
-from slipway.changes.resources import Resource
 from slipway.changes.schema import Path, Schema, schema_of
+from slipway.changes.template.resolve import is_function
+from slipway.changes.template.resources import Resource
 from slipway.changes.uncertainty import may_be_equal
 
 NEW = "(new)"

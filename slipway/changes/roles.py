@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from slipway.changes.attachments import ROLE, Resources
-from slipway.changes.policies import is_policy, logical_id_in, shown
-from slipway.changes.resolve import is_function
-from slipway.changes.resources import Resource
+from slipway.changes.policies import is_policy
+from slipway.changes.template.resolve import is_function
+from slipway.changes.template.resources import Resource
+from slipway.changes.template.values import logical_id_in, shown
 
 _PROFILE = "AWS::IAM::InstanceProfile"
 _IS_ROLE = re.compile(r":iam::.*:(role|instance-profile)/")

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.changes.policies import as_list, logical_id_in, shown, text_of
-from slipway.changes.resources import Resource, values_at
+from slipway.changes.template.resources import Resource, values_at
+from slipway.changes.template.values import as_list, logical_id_in, shown, text_of
 
 Resources = dict[str, Resource]
 ROUTE_TYPE = "AWS::ApiGateway::Method"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from slipway.changes.resolve import is_function
+from slipway.changes.template.resolve import is_function
 
 
 def may_be_equal(one: Any, other: Any) -> bool:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from slipway.changes.comparison import ABSENT, Difference
-from slipway.changes.policies import shown
 from slipway.changes.replacement import Update, causes, unmarked
+from slipway.changes.template.values import shown
 
 _LONGEST, _CONTEXT = 60, 15  # characters of a value, and of what it shares with the other
 

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from llm_hosting.fleets.fleet import Fleet, Group
 from llm_hosting.fleets.stack_sets import version_of
-from slipway.changes.template_file import parse_template
+from slipway.changes.template.reading import parse_template
 
 Place = tuple[str, str]  # account and region
 MOST_OPERATIONS = 5

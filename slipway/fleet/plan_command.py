@@ -20,7 +20,7 @@ from llm_hosting.sources import Sources
 from slipway.aws_clients import clients_in
 from slipway.aws_errors import sentence
 from slipway.changes.gate import AcceptedChangesError, Acknowledgement, acknowledgements
-from slipway.changes.template_file import TemplateError
+from slipway.changes.template.reading import TemplateError
 from slipway.fleet import plan_page
 from slipway.fleet.administration_role import role_findings
 from slipway.fleet.plan import make_plan

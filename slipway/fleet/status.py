@@ -16,7 +16,7 @@ from llm_hosting.fleets.file import find_fleet, parse_fleet
 from llm_hosting.fleets.fleet import Fleet
 from slipway.aws_clients import Clients, clients_in
 from slipway.aws_errors import sentence
-from slipway.changes.template_file import TemplateError
+from slipway.changes.template.reading import TemplateError
 from slipway.fleet.columns import columns
 from slipway.fleet.deployed_set import DeployedSet, call_as, deployed_set
 from slipway.last_failure import reasons

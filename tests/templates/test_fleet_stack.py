@@ -13,7 +13,7 @@ from aws_cdk.assertions import Match, Template
 
 from local_cloud.assembly import ROOT
 from local_cloud.checks import lint
-from slipway.changes.template_file import read_template
+from slipway.changes.template.reading import read_template
 from stacks.fleet_from_context import add_fleet
 from stacks.fleet_stack import FleetStack
 from support.fleets import FIRST, MANAGEMENT, SECOND, SELF_MANAGED, THIRD, UNIT, rendered

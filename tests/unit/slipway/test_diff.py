@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from slipway.changes.gate import AcceptedChangesError, acknowledgements
-from slipway.changes.synthesis import synthesize
-from slipway.changes.template_file import TemplateError, parse_template
+from slipway.changes.template.reading import TemplateError, parse_template
+from slipway.changes.template.synthesis import synthesize
 from slipway.diff import Options, deployed_template, run
 from support.known_changes import IAM, KEY, OPEN, a, api, of, role
 

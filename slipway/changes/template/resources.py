@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.changes.resolve import Resolver
+from slipway.changes.template.resolve import Resolver
 
 RETAINING = ("Retain", "RetainExceptOnCreate")
 

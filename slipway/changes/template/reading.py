@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from llm_hosting.file_errors import why
-from slipway.changes.template_shape import faults
+from slipway.changes.template.shape import faults
 
 
 class TemplateError(Exception):

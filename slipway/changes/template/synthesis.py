@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting.file_errors import why
-from slipway.changes.template_file import TemplateError
+from slipway.changes.template.reading import TemplateError
 
 _PROBLEM = "  - "  # how DeploymentError begins the line of each
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from slipway.changes.policies import as_list, text_of
-from slipway.changes.resources import Resource
+from slipway.changes.template.resources import Resource
+from slipway.changes.template.values import as_list, text_of
 
 
 def with_both_branches(resources: dict[str, Resource]) -> dict[str, Resource]:

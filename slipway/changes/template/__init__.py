@@ -1,0 +1,1 @@
+"""Templates before and after: read, synthesized, and with their values filled in."""
