@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
+from slipway.changes.access.callers import ADMITTING, readmitting, refusals
+from slipway.changes.access.permissions import widened
 from slipway.changes.beside_resources import beside_the_resources
-from slipway.changes.callers import ADMITTING, readmitting, refusals
 from slipway.changes.change import RENAMED, Change, rank
 from slipway.changes.comparison import Difference
 from slipway.changes.data_loss import lost_settings
 from slipway.changes.endpoint_update import endpoint_updates
 from slipway.changes.exposure import opened
 from slipway.changes.interruption import interruptions
-from slipway.changes.permissions import widened
 from slipway.changes.physical_names import kept_name, taken_names
 from slipway.changes.price import usd_per_hour
 from slipway.changes.replacement import Update, updates

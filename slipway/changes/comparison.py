@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.changes.policies import is_policy, ordered_policy
+from slipway.changes.access.policies import is_policy, ordered_policy
 from slipway.changes.schema import Path, Schema
 from slipway.changes.template.resolve import is_function
 from slipway.changes.template.values import text_of

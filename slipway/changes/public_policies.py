@@ -3,8 +3,8 @@
 import ipaddress
 from typing import Any
 
-from slipway.changes.grants import Condition, Grant
-from slipway.changes.policies import grants_of
+from slipway.changes.access.grants import Condition, Grant
+from slipway.changes.access.policies import grants_of
 
 # A condition on one of these keys says who may come, or from where.
 # Source: "The meaning of public" (S3 user guide) and the global condition keys (IAM user guide).

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from slipway.changes.policies import documents
+from slipway.changes.access.policies import documents
 from slipway.changes.template.resources import Resource
 from slipway.changes.template.values import as_list, logical_id_in, shown
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from slipway.changes.grants import Condition, Grant
+from slipway.changes.access.grants import Condition, Grant
 from slipway.changes.template.resolve import is_function
 from slipway.changes.template.values import as_list, shown, text_of
 

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from slipway.changes.model_names import model_names
-from slipway.changes.policies import grants_of
-from slipway.changes.routes import Admission, Resources, listed, routes
+from slipway.changes.access.model_names import model_names
+from slipway.changes.access.policies import grants_of
+from slipway.changes.access.routes import Admission, Resources, listed, routes
 from slipway.changes.template.resources import Resource
 
 ADMITTING = ("AuthorizationType", "AuthorizerId", "ApiKeyRequired", "AuthorizationScopes")

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from slipway.changes.attachments import Resources, managed_policies, policies
-from slipway.changes.grants import Grant
-from slipway.changes.policies import grants_of, is_policy
-from slipway.changes.roles import acting_roles
+from slipway.changes.access.attachments import Resources, managed_policies, policies
+from slipway.changes.access.grants import Grant
+from slipway.changes.access.policies import grants_of, is_policy
+from slipway.changes.access.roles import acting_roles
 from slipway.changes.template.resources import Resource
 from slipway.changes.template.values import as_list, logical_id_in, shown
 

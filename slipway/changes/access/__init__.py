@@ -1,0 +1,1 @@
+"""Who may do what: policies, grants, roles, and the callers of an API."""
