@@ -10,7 +10,7 @@ from slipway.changes.change import RENAMED, Change, rank
 from slipway.changes.comparison import Difference
 from slipway.changes.data_loss import lost_settings
 from slipway.changes.endpoint_update import endpoint_updates
-from slipway.changes.exposure import opened
+from slipway.changes.exposure.doors import opened
 from slipway.changes.interruption import interruptions
 from slipway.changes.physical_names import kept_name, taken_names
 from slipway.changes.price import usd_per_hour

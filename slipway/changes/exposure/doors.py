@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from slipway.changes.access.attachments import Resources, guarded, guarding
 from slipway.changes.access.grants import Grant
 from slipway.changes.access.routes import OPEN, ROUTE_TYPE, has_fixed_answer, listed, route_of
-from slipway.changes.public_policies import public_grants
-from slipway.changes.public_rules import Rule, public_rules
-from slipway.changes.public_settings import public_settings
+from slipway.changes.exposure.policies import public_grants
+from slipway.changes.exposure.security_groups import Rule, public_rules
+from slipway.changes.exposure.settings import public_settings
 from slipway.changes.template.resources import Resource, values_at
 from slipway.changes.template.values import as_list, logical_id_in
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.changes.public_policies import is_whole_internet
+from slipway.changes.exposure.policies import is_whole_internet
 from slipway.changes.template.resources import Resource
 from slipway.changes.template.values import as_list, shown
 
