@@ -7,19 +7,19 @@ from slipway.changes.access.callers import ADMITTING, readmitting, refusals
 from slipway.changes.access.permissions import widened
 from slipway.changes.beside_resources import beside_the_resources
 from slipway.changes.change import RENAMED, Change, rank
-from slipway.changes.comparison import Difference
-from slipway.changes.data_loss import lost_settings
-from slipway.changes.endpoint_update import endpoint_updates
 from slipway.changes.exposure.doors import opened
-from slipway.changes.interruption import interruptions
-from slipway.changes.physical_names import kept_name, taken_names
-from slipway.changes.price import usd_per_hour
-from slipway.changes.replacement import Update, updates
-from slipway.changes.schema import BILLED_BY_THE_HOUR, stateful_types
 from slipway.changes.template.branches import with_both_branches
 from slipway.changes.template.resources import RETAINING, Resource, resources_of
 from slipway.changes.template.values import shown
-from slipway.changes.wording import quiet, said_of
+from slipway.changes.update.comparison import Difference
+from slipway.changes.update.data_loss import lost_settings
+from slipway.changes.update.endpoint_update import endpoint_updates
+from slipway.changes.update.interruption import interruptions
+from slipway.changes.update.physical_names import kept_name, taken_names
+from slipway.changes.update.price import usd_per_hour
+from slipway.changes.update.replacement import Update, updates
+from slipway.changes.update.schema import BILLED_BY_THE_HOUR, stateful_types
+from slipway.changes.update.wording import quiet, said_of
 
 Resources = dict[str, Resource]
 _API = "AWS::ApiGateway::RestApi"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from slipway.changes.replacement import Update
-from slipway.changes.schema import schema_of
 from slipway.changes.template.resources import Resource
 from slipway.changes.template.values import shown
+from slipway.changes.update.replacement import Update
+from slipway.changes.update.schema import schema_of
 
 Resources = dict[str, Resource]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from slipway.changes.access.policies import is_policy, ordered_policy
-from slipway.changes.schema import Path, Schema
 from slipway.changes.template.resolve import is_function
 from slipway.changes.template.values import text_of
+from slipway.changes.update.schema import Path, Schema
 
 ABSENT = "(absent)"
 

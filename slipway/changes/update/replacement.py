@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from slipway.changes.comparison import ABSENT, Difference, differences
-from slipway.changes.schema import Path, Schema, schema_of
 from slipway.changes.template.resolve import is_function
 from slipway.changes.template.resources import Resource
-from slipway.changes.uncertainty import may_be_equal
+from slipway.changes.update.comparison import ABSENT, Difference, differences
+from slipway.changes.update.schema import Path, Schema, schema_of
+from slipway.changes.update.uncertainty import may_be_equal
 
 NEW = "(new)"
 """Marks a reference whose value the update changes."""

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from slipway.changes.comparison import ABSENT, Difference
-from slipway.changes.replacement import Update, causes, unmarked
 from slipway.changes.template.values import shown
+from slipway.changes.update.comparison import ABSENT, Difference
+from slipway.changes.update.replacement import Update, causes, unmarked
 
 _LONGEST, _CONTEXT = 60, 15  # characters of a value, and of what it shares with the other
 

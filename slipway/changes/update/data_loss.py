@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from slipway.changes.lifecycle import expiring_objects
 from slipway.changes.template.resources import RETAINING, Resource, values_at
 from slipway.changes.template.values import shown
+from slipway.changes.update.lifecycle import expiring_objects
 
 Found = tuple[str, str]  # the property and the sentence
 

@@ -7,9 +7,9 @@ SageMaker go over to the new one without a gap.
 
 from collections.abc import Iterator
 
-from slipway.changes.comparison import Difference
 from slipway.changes.template.resources import Resource
 from slipway.changes.template.values import shown
+from slipway.changes.update.comparison import Difference
 
 _RESTARTS = "the instance stops and starts again"
 

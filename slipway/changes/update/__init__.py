@@ -1,0 +1,1 @@
+"""What an update does to each resource: replaced, interrupted, its data, its price."""
