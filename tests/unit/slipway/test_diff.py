@@ -1,7 +1,6 @@
 """`slipway diff`, on a repository with an app of its own, which needs no CDK."""
 
 import json
-import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from slipway.changes.gate import AcceptedChangesError, acknowledgements
-from slipway.changes.template.reading import TemplateError, parse_template
+from slipway.changes.template.reading import TemplateError
 from slipway.changes.template.synthesis import synthesize
 from slipway.diff import Options, deployed_template, run
 from support.known_changes import IAM, KEY, OPEN, a, api, of, role
@@ -174,16 +172,6 @@ def test_a_template_file_may_be_yaml(repository: Path, tmp_path: Path, capsys: A
     assert "TableName b -> a" in capsys.readouterr().out
 
 
-def test_the_short_forms_of_functions_are_the_long_ones() -> None:
-    text = "Resources: {A: {Type: X, Properties: {B: !GetAtt C.D, E: !Sub '${F}', G: !If [H, !Ref I, 2012-10-17]}}}"
-
-    assert parse_template(text, "x")["Resources"]["A"]["Properties"] == {
-        "B": {"Fn::GetAtt": "C.D"},
-        "E": {"Fn::Sub": "${F}"},
-        "G": {"Fn::If": ["H", {"Ref": "I"}, "2012-10-17"]},
-    }
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -248,25 +236,6 @@ def test_another_resource_or_kind_is_not_acknowledged(repository: Path, tmp_path
         assert run("one", repository, Options(accepted=tmp_path / "accepted.yaml")) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("a: 1", "has to be a list"),
-        ("- {resource: A, kind: replaced}", "entry 1 needs the texts"),
-        ("- {resource: A, kind: replace, reason: long enough}", "kind 'replace' is unknown; did you mean"),
-        ("- {resource: A, kind: replaced, reason: short}", "the reason 'short' has fewer than 10"),
-        ("- {resource: A, kind: replaced, reason: long enough, until: now}", "has the unknown key 'until'"),
-        ("- {resource", "is not valid YAML"),
-        ("- {resource: A, kind: replaced, kind: removed, reason: long enough}", "the key 'kind' stands twice"),
-    ],
-)
-def test_a_faulty_acknowledgement_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
-    (tmp_path / "accepted.yaml").write_text(text)
-
-    with pytest.raises(AcceptedChangesError, match=sentence):
-        acknowledgements(tmp_path / "accepted.yaml")
-
-
 def test_markdown_is_a_table_that_fits_a_comment(repository: Path, capsys: Any) -> None:
     names = {f"Bucket{number}": a("S3::Bucket", {"BucketName": "x" * 60}) for number in range(900)}
     write(repository, of(Role=role(), **names))
@@ -283,24 +252,6 @@ def test_markdown_is_a_table_that_fits_a_comment(repository: Path, capsys: Any) 
     assert "@" not in said
     assert "<img>" not in said
     assert "a&#124;b" in said
-
-
-@pytest.mark.parametrize(
-    ("parts", "sentence"),
-    [
-        ({"Resources": {"A": {"Type": 5}}}, "Resources.A has no Type"),
-        ({"Resources": {"A": {"Type": "B", "Properties": [1]}}}, "Resources.A.Properties is no mapping"),
-        ({"Resources": {5: {"Type": "B"}}}, "Resources has the name 5"),
-        ({"Parameters": {"A": None}}, "Parameters.A is no mapping"),
-        ({"Outputs": ["A"]}, "Outputs is no mapping"),
-        ({"Conditions": {"A": "b"}}, "Conditions.A is no condition"),
-        ({"Conditions": {"A": {"Fn::Equals": ["b"]}}}, "Conditions.A is no condition"),
-        ({"Metadata": json.loads("[" * 200 + "]" * 200)}, "nested too deep"),
-    ],
-)
-def test_what_is_no_template_is_said_in_a_sentence(parts: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(TemplateError, match=re.escape(sentence)):
-        parse_template(yaml.safe_dump({"Resources": {}} | parts), "x")
 
 
 class Cloud:
