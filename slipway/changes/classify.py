@@ -23,7 +23,7 @@ from slipway.changes.update.wording import quiet, said_of
 
 Resources = dict[str, Resource]
 _API = "AWS::ApiGateway::RestApi"
-_TEMPLATES = ("TemplateURL", "TemplateBody")  # properties of a resource that has stacks of its own
+_TEMPLATES = {"TemplateURL", "TemplateBody"}  # properties of a resource that has stacks of its own
 
 
 def classify(
@@ -235,7 +235,7 @@ def _in_place(update: Update) -> Iterator[Change]:
         elif resource.type == _API and each.path[0] in ("Body", "BodyS3Location"):
             said = f"{each.path[0]} changes: the methods and who may call them are in it"
             yield _change(resource, "unknown", each.name, said)
-        elif each.path[0] in (*_TEMPLATES, "Parameters") and any(key in resource.properties for key in _TEMPLATES):
+        elif each.path[0] in _TEMPLATES or (each.path[0] == "Parameters" and resource.properties.keys() & _TEMPLATES):
             yield _change(resource, "unknown", each.name, f"{each.name} changes: compare the templates of its stacks")
         elif schema and not schema.knows(each.path):
             yield _change(resource, "unknown", each.name, f"{said_of(each, update)}: not in the schema of the type")
