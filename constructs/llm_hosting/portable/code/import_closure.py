@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.util import resolve_name
 
 Files = Mapping[str, bytes]  # by path
@@ -19,8 +20,13 @@ def import_closure(module: str, files: Files) -> frozenset[str]:
         for path in (f"{name.replace('.', '/')}/__init__.py", f"{name.replace('.', '/')}.py"):
             if path in files and path not in found:
                 found.add(path)
-                todo += [name.rpartition(".")[0], *_named(files[path], path)]
+                todo += [name.rpartition(".")[0], *_named_modules(files[path], path)]
     return frozenset(found)
+
+
+@cache  # the functions of a template share most of their modules
+def _named_modules(source: bytes, path: str) -> frozenset[str]:
+    return frozenset(_named(source, path))
 
 
 def _named(source: bytes, path: str) -> Iterator[str]:
