@@ -1,7 +1,7 @@
 """One call of the model on a key's account: charged when it is admitted, settled at its end, with or without error."""
 
 from collections.abc import Callable, Iterator, Mapping
-from types import TracebackType
+from contextlib import contextmanager
 from typing import Any
 
 from inference_api import errors
@@ -17,8 +17,9 @@ from inference_api.usage_row import Charge
 
 
 def admit(request: Request, document: Mapping[str, Any]) -> "MeteredCall":
-    """document: the checked body. To be used by `with`, around all that calls the model.
+    """Charge a call. Hand it to its `whole` or `stream` at once: only they settle it.
 
+    document: the checked body.
     Raises ApiError 404 for a model that is not the key's, 429 for a key at its limit.
     """
     check_model(request, document)
@@ -39,27 +40,54 @@ def check_model(request: Request, document: Mapping[str, Any]) -> None:
 
 
 class MeteredCall:
-    """Where nobody counts, it does nothing. Call it with the tokens that the engine says: in all, not since the last.
+    """Does nothing where nobody counts. One of two owns the charge and settles it: the block of `whole`, for an answer
+    that is there at its end, or the pieces of `stream`.
 
-    Without them it counts the events of a stream, one token each, or the bytes of an answer, a token for four.
+    Call it with the tokens that the engine says: in all, not since the last. Without them it counts the events of a
+    stream, one token each, or the bytes of an answer, a token for four.
     """
 
     def __init__(self, usage: KeyUsage | None, charge: Charge | None) -> None:
         self._usage, self._charge = usage, charge
         self._said: tuple[int | None, int] | None = None
         self._events = self._bytes = 0
-        self._streams = self._left = False
+        self._left = False
 
     def __call__(self, prompt_tokens: int | None, completion_tokens: int) -> None:
         if (prompt_tokens is None or is_count(prompt_tokens)) and is_count(completion_tokens):
             self._said = prompt_tokens, completion_tokens
 
-    def __enter__(self) -> "MeteredCall":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if error is not None or not self._streams:
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Settle the call at the end of the block, by the error that ends it if there is one."""
+        error: BaseException | None = None
+        try:
+            yield
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
             self._settle(error)
+
+    def stream(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """The same pieces, each an event or a whole answer. Settle the call once they end or are left.
+
+        Withdraw it if a job answers in its place.
+        """
+        error: BaseException | None = None
+        try:
+            for piece in pieces:
+                self._events += piece.startswith(b"data: ") and piece != DONE
+                yield piece
+        except BaseException as raised:
+            error = None if isinstance(raised, GeneratorExit) else raised
+            raise
+        finally:
+            if self._usage and self._charge and is_for_a_job(error):
+                self._usage.withdraw(self._charge)
+            else:
+                self._settle(error)
+            close(pieces)
 
     def answer(self, body: bytes) -> None:
         """Count a whole answer, or what came of it."""
@@ -71,29 +99,8 @@ class MeteredCall:
         self._left = True
         hang_up()
 
-    def measured(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """The same pieces, each an event or a whole answer; settled once they end or are left."""
-        self._streams = True
-        return self._measured(pieces)
-
-    def _measured(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        error: BaseException | None = None
-        try:
-            for piece in pieces:
-                self._events += piece.startswith(b"data: ") and piece != DONE
-                yield piece
-        except BaseException as raised:
-            error = None if isinstance(raised, GeneratorExit) else raised
-            raise
-        finally:
-            self._settle(error)
-            close(pieces)
-
     def _settle(self, error: BaseException | None) -> None:
         if self._usage is None or self._charge is None:
-            return
-        if self._streams and is_for_a_job(error):
-            self._usage.withdraw(self._charge)
             return
         prompt = self._charge.tokens_in
         if self._said is not None:

@@ -1,4 +1,21 @@
-"""POST /generate, /chat/completions and /completions where the model answers at once."""
+"""POST /generate, /chat/completions and /completions where the model answers at once.
+
+A stream runs through a chain of generators. Each line takes its pieces from the line above:
+
+    EndpointClient.stream      parts of SageMaker's answer, cut anywhere
+    parts.objects              the engine's JSON values
+    chunks.chunks              OpenAI's chunks; not for POST /generate
+    sse.events                 an event for each, and [DONE]
+    MeteredCall.stream         the same events, counted; settles the charge
+      (a thread of its own runs all above)
+    heartbeat.opened           the same, and a comment whenever nothing comes
+    not_ready.or_by_job        the same, or a job's events if the model is not ready
+    http.streams               the same; an error becomes the last event; writes the log line
+    streaming_runtime.serve    chunks of HTTP for Lambda
+
+A whole answer of OpenAI's routes takes the same way as one piece. An error goes down the chain, and each line cleans up
+as it passes. If the caller hangs up, the chain is closed from below: `heartbeat.opened` interrupts the read at the top.
+"""
 
 from collections.abc import Iterator
 from functools import cache, partial
@@ -39,10 +56,12 @@ def _generate(request: Request) -> Response | StreamedResponse:
         request.body, request.content_type, rules, deployed_engine.serves, may_stream=bool(streamed)
     )
     body = body_for_model(request.body, document, rules)
-    with admit(request, document) as meter:
-        if document.get("stream"):
-            leave = partial(meter.leave, routes.endpoint().hang_up)
-            return StreamedResponse(opened(meter.measured(_events(body, meter)), interrupt=leave))
+    hang_up = routes.endpoint().hang_up
+    meter = admit(request, document)
+    if document.get("stream"):
+        events = meter.stream(_events(body, meter))
+        return StreamedResponse(opened(events, interrupt=partial(meter.leave, hang_up)))
+    with meter.whole():
         limit_whole_answer()
         try:
             answer = endpoint().invoke(body)

@@ -35,15 +35,12 @@ def _answered(request: Request, *, chat: bool) -> StreamedResponse:
     """Raises ApiError before the model is asked; its errors come with the first piece."""
     deployed_engine.demand()
     call = read_call(request.body, request.content_type, chat=chat, key=request.key)
-    with metered_call.admit(request, call.document) as meter:
-        return _metered(call, meter)
-
-
-def _metered(call: OpenAICall, meter: MeteredCall) -> StreamedResponse:
-    leave = partial(meter.leave, endpoint().hang_up)
+    hang_up = endpoint().hang_up
+    meter = metered_call.admit(request, call.document)
+    leave = partial(meter.leave, hang_up)
     if call.streams:
-        return StreamedResponse(opened(meter.measured(_events(call, meter)), COMMENT, interrupt=leave))
-    pieces = meter.measured(_whole(call, meter))
+        return StreamedResponse(opened(meter.stream(_events(call, meter)), COMMENT, interrupt=leave))
+    pieces = meter.stream(_whole(call, meter))
     return StreamedResponse(
         opened(pieces, SPACE, first_after=SILENCE, every=SILENCE, interrupt=leave), "application/json"
     )

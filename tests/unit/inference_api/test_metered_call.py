@@ -49,8 +49,7 @@ CHUNK, COMMENT, DONE = b'data: {"choices": []}\n\n', b": wait\n\n", b"data: [DON
 
 
 def test_a_stream_counts_what_the_engine_says_at_its_end(call: MeteredCall, counted: Counted) -> None:
-    with call:
-        pieces = call.measured(stream(CHUNK, DONE))
+    pieces = call.stream(stream(CHUNK, DONE))
     assert not counted.said
     assert next(pieces) == CHUNK
     call(5, 40)
@@ -62,7 +61,7 @@ def test_a_stream_counts_what_the_engine_says_at_its_end(call: MeteredCall, coun
 def test_figures_of_a_stream_that_are_no_counts_are_not_heard(
     call: MeteredCall, counted: Counted, said: tuple[int, int]
 ) -> None:
-    pieces = call.measured(stream(CHUNK, CHUNK))
+    pieces = call.stream(stream(CHUNK, CHUNK))
     next(pieces)
     call(*said)
     assert len(list(pieces)) == 1
@@ -70,12 +69,12 @@ def test_figures_of_a_stream_that_are_no_counts_are_not_heard(
 
 
 def test_a_stream_without_figures_counts_its_chunks(call: MeteredCall, counted: Counted) -> None:
-    assert len(list(call.measured(stream(COMMENT, CHUNK, CHUNK, DONE)))) == 4
+    assert len(list(call.stream(stream(COMMENT, CHUNK, CHUNK, DONE)))) == 4
     assert counted.said == [(7, 2, False)]
 
 
 def test_a_caller_who_hangs_up_pays_what_came(call: MeteredCall, counted: Counted) -> None:
-    pieces: Any = call.measured(stream(CHUNK, CHUNK, CHUNK))
+    pieces: Any = call.stream(stream(CHUNK, CHUNK, CHUNK))
     next(pieces), next(pieces)
     pieces.close()
     assert counted.said == [(7, 2, False)]
@@ -83,7 +82,7 @@ def test_a_caller_who_hangs_up_pays_what_came(call: MeteredCall, counted: Counte
 
 def test_the_error_that_hanging_up_leaves_is_nobodys(call: MeteredCall, counted: Counted) -> None:
     broken = errors.endpoint_unreachable("ConnectionResetError", ran=True)
-    pieces = call.measured(stream(CHUNK, error=broken))
+    pieces = call.stream(stream(CHUNK, error=broken))
     next(pieces)
     call.leave(lambda: None)
     with pytest.raises(errors.InvocationError):
@@ -96,7 +95,7 @@ def test_a_call_that_a_job_answers_is_counted_by_the_job_alone(
     call: MeteredCall, counted: Counted, monkeypatch: pytest.MonkeyPatch, table: str | None, ran: bool
 ) -> None:
     monkeypatch.setenv("JOB_TABLE", table) if table else monkeypatch.delenv("JOB_TABLE", raising=False)
-    pieces = call.measured(stream(error=errors.endpoint_not_ready("ModelNotReadyException", ran=ran)))
+    pieces = call.stream(stream(error=errors.endpoint_not_ready("ModelNotReadyException", ran=ran)))
     with pytest.raises(errors.InvocationError):
         next(pieces)
     taken_over = table is not None and not ran
@@ -104,7 +103,7 @@ def test_a_call_that_a_job_answers_is_counted_by_the_job_alone(
 
 
 def test_an_engine_that_dies_in_the_middle_is_an_error_with_what_came(call: MeteredCall, counted: Counted) -> None:
-    pieces = call.measured(stream(CHUNK, error=errors.model_timeout()))
+    pieces = call.stream(stream(CHUNK, error=errors.model_timeout()))
     with pytest.raises(errors.InvocationError):
         list(pieces)
     assert counted.said == [(7, 1, True)]
@@ -112,13 +111,13 @@ def test_an_engine_that_dies_in_the_middle_is_an_error_with_what_came(call: Mete
 
 def test_a_refused_call_costs_nothing_and_one_that_ran_its_prompt(call: MeteredCall, counted: Counted) -> None:
     for error in (errors.container_error(400, "no"), errors.throttled("x"), errors.model_timeout()):
-        with suppress(errors.InvocationError), call:
+        with suppress(errors.InvocationError), call.whole():
             raise error
     assert counted.said == [(0, 0, True), (0, 0, True), (7, 0, True)]
 
 
 def test_a_whole_answer_counts_the_engines_figures_or_its_bytes(call: MeteredCall, counted: Counted) -> None:
-    with call:
+    with call.whole():
         call.answer(b"x" * 41)
     assert counted.said == [(7, 11, False)]
 

@@ -313,3 +313,14 @@ def test_an_answer_that_is_too_large_to_pass_on_is_paid(deploy: Deploy, sagemake
     client = sagemaker(*[b" " * 1_000_000] * 7)
     body(post(CHAT))
     assert (client.counts["errors"], client.counts["tokens_out"]) == (1, 1_750_000)
+
+
+@pytest.mark.usefixtures("metered")
+def test_a_call_that_does_not_begin_is_not_charged(
+    deploy: Deploy, sagemaker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy("lmi-vllm")
+    client = sagemaker()
+    monkeypatch.setattr(routes, "one_stream", lambda: 1 / 0)  # the client's settings: made at the first call
+    assert post(CHAT | {"stream": True}).status == 500
+    assert not client.counts
