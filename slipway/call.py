@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.deployed_api import OPEN_JOB, Answer, DeployedApi
+from slipway.deployed_api import OPEN_JOB, Answer, DeployedApi, refusal
 from slipway.deployed_stack import DeployedStack, with_stack
 from slipway.hosting.hosting import hosting_of
 from slipway.prompt import request_body, text_of
@@ -48,15 +48,6 @@ def _call(stack: DeployedStack, text: str, options: Options) -> int:
     if options.as_job or answer.status == 202:
         return show_job(api.ended(answer.content, options.timeout), options, api.fetch)
     return _show(answer.content, options)
-
-
-def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
-    """Why the deployment can't be called, in a sentence."""
-    if "ApiUrl" not in stack.outputs:
-        return f"{stack.name} has no API ({stack.status}): python -m slipway status {stack.name} says why."
-    if as_job and "JobTable" not in stack.outputs:
-        return f"{stack.name} takes no jobs: its deployment has jobs.enabled: false."
-    return None
 
 
 def sleep_notice(description: Answer) -> str | None:

@@ -38,6 +38,15 @@ class Answer:
         return f"{self.status} {said}"
 
 
+def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
+    """Why the deployment can't be called, in a sentence."""
+    if "ApiUrl" not in stack.outputs:
+        return f"{stack.name} has no API ({stack.status}): python -m slipway status {stack.name} says why."
+    if as_job and "JobTable" not in stack.outputs:
+        return f"{stack.name} takes no jobs: its deployment has jobs.enabled: false."
+    return None
+
+
 class DeployedApi:
     """The API of a complete stack. Raises boto3's errors where AWS or the API can't be reached.
 

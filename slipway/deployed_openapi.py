@@ -4,7 +4,7 @@ import copy
 import json
 import sys
 
-from slipway.call import refusal
+from slipway.deployed_api import refusal
 from slipway.deployed_stack import DeployedStack, with_stack
 from slipway.openapi import document
 from slipway.openapi_schemas import Schema

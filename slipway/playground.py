@@ -19,8 +19,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from llm_hosting.file_errors import why
 from playground import serve
 from slipway.aws_errors import sentence
-from slipway.call import refusal
-from slipway.deployed_api import DeployedApi
+from slipway.deployed_api import DeployedApi, refusal
 from slipway.deployed_openapi import document_of
 from slipway.deployed_stack import DeployedStack, with_stack
 from slipway.proxy_token import token_of

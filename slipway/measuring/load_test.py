@@ -16,8 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.file_errors import why
 from llm_hosting.resolution import Placement, Resolution
-from slipway.call import refusal
-from slipway.deployed_api import DeployedApi
+from slipway.deployed_api import DeployedApi, refusal
 from slipway.deployed_stack import DeployedStack
 from slipway.hosting.hosting import hosting_of
 from slipway.measuring import report, slo, starts
