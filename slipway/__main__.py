@@ -18,8 +18,8 @@ sys.path += [str(ROOT / "constructs"), str(ROOT / "lambda_src")]  # source roots
 
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.catalog.models import CatalogError
-from slipway.cdk_command import cdk
-from slipway.command_line import Parser, overview
+from slipway.cli.parser import Parser, overview
+from slipway.shared.cdk_command import cdk
 
 _FILE = "name or path of a deployment file"
 _MOST_TYPES = 5  # of one deployment
@@ -80,7 +80,7 @@ def _parser() -> Parser:
 
 class _Version(argparse.Action):
     def __call__(self, *_: object) -> None:
-        from slipway import version
+        from slipway.shared import version
 
         print(version.described(ROOT))
         sys.exit()
@@ -99,7 +99,7 @@ def _add(
 
 def _add_local(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import local
+        from slipway.local import session as local
 
         return local.run(given.deployment, given.port, given.clock_speed, given.weights, given.playground_port)
 
@@ -114,7 +114,7 @@ def _add_local(commands: Any) -> None:
 
 def _add_env(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import env
+        from slipway.local import env
 
         return env.run(ROOT, given.port)
 
@@ -141,7 +141,7 @@ def _add_doctor(commands: Any) -> None:
 
 def _add_render(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import render
+        from slipway.templates import render
 
         return render.run(given.deployment, ROOT, given.output, given.code)
 
@@ -174,7 +174,7 @@ def _check(given: argparse.Namespace, *, account: bool) -> int:
         print("--recommend takes neither --account nor --strict nor --verbose.", file=sys.stderr)
         return 2
     if given.recommend:
-        from slipway import recommend
+        from slipway.checking import recommend
 
         requests = given.requests or REQUESTS
         asked = recommend.Question(given.on, given.engine, given.hub, given.region, given.context, requests, given.json)
@@ -182,7 +182,7 @@ def _check(given: argparse.Namespace, *, account: bool) -> int:
     if given.context or given.requests:
         print("--context and --requests belong to --recommend; a check takes serving.max_model_len.", file=sys.stderr)
         return 2
-    from slipway import check
+    from slipway.checking import check
 
     options = check.Options(
         account=account,
@@ -199,7 +199,7 @@ def _check(given: argparse.Namespace, *, account: bool) -> int:
 
 def _add_diff(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import diff
+        from slipway.templates import diff
 
         form = "json" if given.json else "markdown" if given.markdown else "text"
         return diff.run(given.deployment, ROOT, diff.Options(given.against, given.region, given.accepted, form))
@@ -250,12 +250,12 @@ def _add_bench(commands: Any) -> None:
         if given.compare:
             if given.deployment:
                 bench.error("--compare takes two reports, and no deployment")
-            from slipway.measuring import compare_command
+            from slipway.measuring.report import compare as compare_command
 
             return compare_command.run(*given.compare)
         if not given.deployment:
             bench.error("name a deployment, or two reports: --compare A B")
-        from slipway import bench as verb
+        from slipway.measuring import bench as verb
         from slipway.measuring.load_test import Options
 
         options = {name: getattr(given, name) for name in Options.__dataclass_fields__}
@@ -299,7 +299,7 @@ def _add_bench(commands: Any) -> None:
 
 def _add_lock(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import lock
+        from slipway.locking import lock
 
         return lock.run(given.deployment, ROOT, given.folder)
 
@@ -312,7 +312,7 @@ def _add_lock(commands: Any) -> None:
 
 def _add_stage(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import stage
+        from slipway.staging import stage
 
         return stage.run(given.deployment, ROOT, given.folder, give_up=given.abandon)
 
@@ -325,7 +325,7 @@ def _add_stage(commands: Any) -> None:
 
 def _add_verify(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import verify
+        from slipway.operations import verify
 
         return verify.run(given.deployment, given.region, verify.Options(timeout=given.timeout, as_json=given.json))
 
@@ -337,7 +337,7 @@ def _add_verify(commands: Any) -> None:
 
 def _add_status(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import status
+        from slipway.operations import status
 
         return status.run(given.deployment, given.region, as_json=given.json)
 
@@ -348,7 +348,7 @@ def _add_status(commands: Any) -> None:
 
 def _add_keys(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import keys
+        from slipway.operations import key_values as keys
 
         return keys.run(given.action, given.deployment, given.key, given.region, as_json=given.json)
 
@@ -363,7 +363,7 @@ def _add_keys(commands: Any) -> None:
 
 def _add_usage(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import usage
+        from slipway.operations import usage
 
         return usage.run(given.deployment, given.month, given.region, given.usd, as_json=given.json)
 
@@ -378,7 +378,7 @@ def _add_usage(commands: Any) -> None:
 
 def _add_call(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import call
+        from slipway.operations import call
 
         options = call.Options(
             as_job=given.job,
@@ -401,7 +401,7 @@ def _add_call(commands: Any) -> None:
 
 def _add_playground(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import playground
+        from slipway.stack import signing_proxy as playground
 
         return playground.run(given.deployment, given.region, given.port)
 
@@ -412,7 +412,7 @@ def _add_playground(commands: Any) -> None:
 
 def _add_openapi(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import deployed_openapi
+        from slipway.stack import openapi_document as deployed_openapi
 
         return deployed_openapi.run(given.deployment, given.region)
 
@@ -421,7 +421,7 @@ def _add_openapi(commands: Any) -> None:
 
 def _add_logs(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import logs
+        from slipway.operations import logs
 
         options = logs.Options(source=given.source, since=given.since, follow=given.follow, everything=given.all)
         return logs.run(given.deployment, given.region, options)
@@ -443,7 +443,7 @@ def _add_logs(commands: Any) -> None:
 
 def _add_list(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import list_deployments
+        from slipway.operations import list_deployments
 
         return list_deployments.run(given.region, as_json=given.json)
 
@@ -454,7 +454,7 @@ def _add_list(commands: Any) -> None:
 
 def _add_purge(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import purge
+        from slipway.leftovers import purge
 
         return purge.run(given.deployment, given.region, sure=given.yes)
 
@@ -466,7 +466,7 @@ def _add_purge(commands: Any) -> None:
 
 def _add_models(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import models
+        from slipway.reference import catalog_rows as models
 
         return models.run(given.locks)
 
@@ -477,7 +477,7 @@ def _add_models(commands: Any) -> None:
 
 def _add_reference(commands: Any) -> None:
     def run(given: argparse.Namespace) -> int:
-        from slipway import reference
+        from slipway.reference import generated_files as reference
 
         reference.run(ROOT)
         return 0

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from llm_hosting.deployment.model import DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS, Deployment
-from slipway.aws_clients import Clients
+from slipway.shared.aws_clients import Clients
 
 NOT_ASKED = "account"  # the field of findings that say why AWS gave no answer
 

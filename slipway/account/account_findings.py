@@ -22,8 +22,8 @@ from slipway.account.usage_plans import usage_plans
 from slipway.account.volume_key import volume_key
 from slipway.account.vpc_quota import vpc_quota
 from slipway.account.weights_in_bucket import weights_in_bucket
-from slipway.aws_clients import local_cloud
-from slipway.aws_errors import sentence
+from slipway.shared.aws_clients import local_cloud
+from slipway.shared.aws_errors import sentence
 
 # Each has its line in NOT_CHECKED (preflight/report.py); one that not every deployment needs has its row in `is_used`.
 CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = {

@@ -8,7 +8,7 @@ from llm_hosting.deployment.finding import Finding
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
-from slipway.cdk_command import cdk
+from slipway.shared.cdk_command import cdk
 
 _VERSION = "/cdk-bootstrap/hnb659fds/version"  # of the CDK's default qualifier
 _LEAST = 6  # as the manifests that our synths write demand it

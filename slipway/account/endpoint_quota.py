@@ -12,7 +12,7 @@ from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
 from slipway.account.machine_quota import machine_quota
-from slipway.aws_errors import sentence
+from slipway.shared.aws_errors import sentence
 
 _FIELD = "hosting.instance_type"
 _GONE = ("Deleting", "Failed", "OutOfService")

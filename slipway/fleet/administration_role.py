@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 
 from llm_hosting.deployment.finding import Finding
 from llm_hosting.fleets.fleet import Fleet
-from slipway.aws_errors import sentence
+from slipway.shared.aws_errors import sentence
 
 _DEFAULT = "AWSCloudFormationStackSetAdministrationRole"
 _FIELD = "administration_role_arn"

@@ -8,7 +8,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.fleets.fleet import Group
-from slipway.aws_errors import sentence
+from slipway.shared.aws_errors import sentence
 
 
 @dataclass

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from llm_hosting import FLEET_PREFIX
 from llm_hosting.deployment.finding import Finding
 from llm_hosting.fleets.stack_sets import RenderedFleet
-from slipway.aws_clients import Clients
 from slipway.changes.gate import Acknowledgement, judge
 from slipway.changes.report import Report
 from slipway.fleet.billing import NOTHING, Bill, bill, quota, runs_endpoint
 from slipway.fleet.deployed_set import Place, call_as, deployed_properties, deployed_set
 from slipway.fleet.organization import Organization
 from slipway.fleet.targets import Target, Targets
+from slipway.shared.aws_clients import Clients
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,14 @@ from llm_hosting.fleets.stack_sets import RenderedFleet
 from llm_hosting.portable.code.index_file import InlineCodeError
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
-from slipway.aws_clients import clients_in
-from slipway.aws_errors import sentence
 from slipway.changes.gate import AcceptedChangesError, Acknowledgement, acknowledgements
 from slipway.changes.template.reading import TemplateError
 from slipway.fleet import plan_page
 from slipway.fleet.administration_role import role_findings
 from slipway.fleet.plan import make_plan
-from slipway.render import in_app
+from slipway.shared.aws_clients import clients_in
+from slipway.shared.aws_errors import sentence
+from slipway.templates.render import in_app
 
 
 def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:

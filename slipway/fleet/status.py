@@ -14,12 +14,12 @@ from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.paths import UnknownDeploymentError
 from llm_hosting.fleets.file import find_fleet, parse_fleet
 from llm_hosting.fleets.fleet import Fleet
-from slipway.aws_clients import Clients, clients_in
-from slipway.aws_errors import sentence
 from slipway.changes.template.reading import TemplateError
 from slipway.fleet.columns import columns
 from slipway.fleet.deployed_set import DeployedSet, call_as, deployed_set
-from slipway.last_failure import reasons
+from slipway.operations.last_failure import reasons
+from slipway.shared.aws_clients import Clients, clients_in
+from slipway.shared.aws_errors import sentence
 
 _SUFFIXES = ("-account-settings", "-canary", "")
 _FAILED = ("FAILED", "FAILED_IMPORT", "INOPERABLE", "CANCELLED")

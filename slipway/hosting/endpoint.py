@@ -8,8 +8,8 @@ from typing import Any
 
 from llm_hosting.catalog.instances import instances
 from slipway.account.endpoint_quota import instances_of
-from slipway.deployed_stack import DeployedStack
 from slipway.hosting.check import NOT_DEPLOYED, Check
+from slipway.stack.deployed_stack import DeployedStack
 
 
 class Endpoint:

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from slipway.deployed_stack import DeployedStack
 from slipway.hosting.check import Check
 from slipway.hosting.endpoint import Endpoint
 from slipway.hosting.machines import Machines
+from slipway.stack.deployed_stack import DeployedStack
 
 _ENGINE_OF_MACHINES = "transformers"  # the only engine of `hosting.mode: ec2`, and of no other mode
 

@@ -9,10 +9,10 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from llm_hosting.catalog.instances import ec2_instances, machine_prices
-from slipway.deployed_stack import DeployedStack
 from slipway.hosting import machine_checks
 from slipway.hosting.check import NOT_DEPLOYED, Check
 from slipway.hosting.machine import Machine, Row, age, moment, row_of, tagged_instances, volumes_of
+from slipway.stack.deployed_stack import DeployedStack
 
 _USUAL_START_IN_SECONDS = 120  # before one is measured
 

@@ -14,7 +14,6 @@ from llm_hosting.deployment.lock import HUB, VERSION, LockError, lock_of
 from llm_hosting.deployment.model import Deployment, Model
 from llm_hosting.file_errors import why
 from llm_hosting.resolution.formats import BYTES_PER_PARAMETER
-from slipway.aws_errors import sentence
 from slipway.locking.file_summary import summary
 from slipway.locking.gguf import facts_of_gguf, is_model, read_gguf, short_metadata
 from slipway.locking.model_config import active_share, facts_of, quantization_of, settings_of, short
@@ -28,10 +27,11 @@ from slipway.locking.model_files import (
 )
 from slipway.locking.text_files import has_chat_template, has_tokenizer
 from slipway.locking.weights import Weights, header_of, weights_in
-from slipway.stage import hub_token
+from slipway.shared.aws_errors import sentence
 from slipway.staging.hub_errors import HubError
 from slipway.staging.hub_repository import HubRepository
 from slipway.staging.manifest import Manifest
+from slipway.staging.stage import hub_token
 from slipway.staging.staging import StagingError
 from slipway.staging.weight_files import HubFile, SelectionError, select
 from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region

@@ -16,17 +16,19 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.file_errors import why
 from llm_hosting.resolution import Placement, Resolution
-from slipway.deployed_api import DeployedApi, refusal
-from slipway.deployed_stack import DeployedStack
 from slipway.hosting.hosting import hosting_of
-from slipway.measuring import report, slo, starts
+from slipway.measuring import starts
+from slipway.measuring.figures import slo
+from slipway.measuring.figures.measured import STAND_IN_NOT_KEPT
+from slipway.measuring.figures.results import Load, Results
 from slipway.measuring.loads import Stop, closed, open_loop
-from slipway.measuring.measured import STAND_IN_NOT_KEPT
 from slipway.measuring.progress import Tell, progress
 from slipway.measuring.prompts import Prompt, Prompts
-from slipway.measuring.results import Load, Results
+from slipway.measuring.report.files import write
 from slipway.measuring.routes import route_of
-from slipway.version import commit
+from slipway.shared.version import commit
+from slipway.stack.api import DeployedApi, refusal
+from slipway.stack.deployed_stack import DeployedStack
 
 BY_HAND = "Ctrl-C"
 _MOST_CLIENTS, _MOST_LOADS_OF_SEARCH = 512, 24
@@ -139,7 +141,7 @@ class LoadTest:
                 raise KeyboardInterrupt
             reason = self._stop.reason or f"no request was due within {self._options.seconds:g} s; give more --seconds"
             raise LoadTestError(f"Nothing was measured: {reason}.")
-        return self._results, report.write(self._results, self._folder)
+        return self._results, write(self._results, self._folder)
 
     def _instances(self) -> int | None:
         """That run now; None = not to be had, as where credentials have expired by the end."""

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from slipway.measuring.figures.results import Answer, Load
 from slipway.measuring.prompts import Prompt
-from slipway.measuring.results import Answer, Load
 from slipway.measuring.routes import Route
 
 _MOST_AT_ONCE = 512  # of an open loop; later requests wait for one to end, and their times say so

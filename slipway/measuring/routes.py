@@ -11,11 +11,11 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from llm_hosting.resolution import Resolution
-from slipway.deployed_api import OPEN_JOB, DeployedApi, answer_of
-from slipway.deployed_stack import DeployedStack
+from slipway.measuring.figures.results import Answer
 from slipway.measuring.prompts import Prompt
-from slipway.measuring.results import Answer
-from slipway.prompt import request_body
+from slipway.stack.api import OPEN_JOB, DeployedApi, answer_of
+from slipway.stack.deployed_stack import DeployedStack
+from slipway.stack.prompt import request_body
 
 _WAIT_IN_SECONDS = 6 * 3600  # of a job, whose own deadline is shorter
 _READ_IN_BYTES = 65_536

@@ -8,13 +8,13 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from slipway.deployed_api import OPEN_JOB, DeployedApi
-from slipway.deployed_stack import DeployedStack
 from slipway.hosting.hosting import hosting_of
+from slipway.measuring.figures.results import Start
 from slipway.measuring.loads import Stop
 from slipway.measuring.prompts import Prompt
-from slipway.measuring.results import Start
 from slipway.measuring.routes import body_of
+from slipway.stack.api import OPEN_JOB, DeployedApi
+from slipway.stack.deployed_stack import DeployedStack
 
 _EVERY_IN_SECONDS = 2.0
 _LOAD_AND_REST = "load, switch, end of the old instances"

@@ -10,7 +10,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from llm_hosting.deployment.model import Deployment, Model
-from slipway.sizes import size
+from slipway.shared.sizes import size
 from slipway.staging.hub_repository import HubRepository
 from slipway.staging.manifest import Manifest, StagedFile
 from slipway.staging.progress import StagingProgress

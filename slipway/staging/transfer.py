@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from llm_hosting.file_errors import why
-from slipway.sizes import size
+from slipway.shared.sizes import size
 from slipway.staging.hub_errors import HubError
 from slipway.staging.hub_repository import HubRepository
 from slipway.staging.manifest import StagedFile

@@ -17,9 +17,9 @@ from playwright.sync_api import Page, expect
 from browser.conftest import Visit
 from local_cloud.api_client import ApiClient
 from local_cloud.cloud import LocalCloud, free_port
-from slipway.deployed_api import DeployedApi
-from slipway.deployed_stack import find_stack
-from slipway.playground import USUAL_PORT, SigningProxy, proxy_for
+from slipway.stack.api import DeployedApi
+from slipway.stack.deployed_stack import find_stack
+from slipway.stack.signing_proxy import USUAL_PORT, SigningProxy, proxy_for
 from support.deployed_stacks import Apis
 
 NAME = "playground"

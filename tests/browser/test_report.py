@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from browser.conftest import watch
 from browser.test_look import SCHEMES, violations
-from slipway.measuring.report import write
-from slipway.measuring.report_tables import STAND_IN
-from slipway.measuring.results import Answer, Load, Results, Start
+from slipway.measuring.figures.results import Answer, Load, Results, Start
+from slipway.measuring.report.files import write
+from slipway.measuring.report.tables import STAND_IN
 from support.measured import load, results, streamed
 
 EVIL = "<script>document.title = 'run'</script>\"'><img src=http://127.0.0.2/x>"

@@ -14,7 +14,7 @@ from local_cloud.api_client import ApiClient
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
-from slipway.measuring.results import read
+from slipway.measuring.figures.results import read
 from support.command import Command, command_on
 from support.deployed_stacks import deployed, edited, resource_ids
 from support.machines import forget_faults, machines, order_fault, wait_for_state

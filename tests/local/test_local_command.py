@@ -25,7 +25,7 @@ from llm_hosting.preflight.validation import load
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT, LocalCloud, LocalCloudError, free_port
 from local_cloud.deploy import BUCKET
-from slipway import local
+from slipway.local import session as local
 
 GPT2 = ROOT / "deployments" / "gpt2.yaml"
 PATIENCE_IN_SECONDS = 180

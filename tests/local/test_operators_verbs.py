@@ -17,8 +17,8 @@ import pytest
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud, free_port
-from slipway.deployed_stack import UnknownStackError, find_stack
-from slipway.measuring.results import read
+from slipway.measuring.figures.results import read
+from slipway.stack.deployed_stack import UnknownStackError, find_stack
 from support.command import Command, Outcome, command_on
 from support.deployed_stacks import Apis, resource_ids
 from support.known_deployments import ACCOUNT_SETTINGS

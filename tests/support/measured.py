@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from slipway.measuring.results import Answer, Load, Results
+from slipway.measuring.figures.results import Answer, Load, Results
 
 
 def results(*loads: Load, **changed: Any) -> Results:

@@ -16,8 +16,8 @@ from local_cloud.assembly import ROOT, Stack, read_stacks, synthesize
 from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
-from slipway.deployed_keys import DeployedKeys, KeysError
-from slipway.deployed_stack import DeployedStack
+from slipway.stack.deployed_stack import DeployedStack
+from slipway.stack.keys import DeployedKeys, KeysError
 from support.known_deployments import ACCOUNT_SETTINGS
 
 ASLEEP = "asleep"  # the deployment whose instances are stopped

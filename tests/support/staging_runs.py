@@ -18,7 +18,8 @@ import boto3
 
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import Credentials, LocalCloud
-from slipway import lock, stage
+from slipway.locking import lock
+from slipway.staging import stage
 from support.hub_server import HubServer
 from support.s3_recorder import Request, S3Recorder
 from support.small_stacks import REGION

@@ -8,9 +8,9 @@ from typing import Any
 from unittest.mock import MagicMock
 
 from inference_api import error_codes, errors
-from slipway.deployed_openapi import document_of
-from slipway.openapi import document
-from slipway.openapi_errors import CODES
+from slipway.openapi.document import document
+from slipway.openapi.errors import CODES
+from slipway.stack.openapi_document import document_of
 from support.template_parts import Template, all_of, routes
 
 FUNCTIONS = Path(__file__).parents[2] / "lambda_src"

@@ -13,8 +13,8 @@ from aws_cdk import aws_s3 as s3
 
 from llm_hosting.portable.template import PortableTemplate
 from local_cloud.assembly import ROOT, Stack
-from slipway.render import run
-from slipway.rendered_files import RenderedFiles
+from slipway.templates.render import run
+from slipway.templates.rendered_files import RenderedFiles
 from support.known_deployments import ACCOUNT_SETTINGS
 from support.portable_templates import portable
 

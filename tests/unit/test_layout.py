@@ -14,7 +14,7 @@ from inference_api.handlers.route import MODULES as HANDLERS_OF_ROUTES
 from inference_api.handlers.route import module_of
 from llm_hosting.api.routes import ROUTES
 from local_cloud.assembly import ROOT
-from slipway.reference import files
+from slipway.reference.generated_files import files
 
 # Allowed imports by layer: the longest matching prefix counts, and a layer may import itself.
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
@@ -126,8 +126,8 @@ def test_imports_run_one_way() -> None:
         ("llm_hosting.jobs.store", "from ..deployment.file import parse"),
         ("inference_api.http", "from inference_api.handlers import generate"),
         ("inference_api.handlers.generate", "import boto3"),
-        ("slipway.openapi_errors", "from inference_api.errors import ApiError"),
-        ("slipway.openapi_errors", "from llm_hosting.api.inference_api import InferenceApi"),
+        ("slipway.openapi.errors", "from inference_api.errors import ApiError"),
+        ("slipway.openapi.errors", "from llm_hosting.api.inference_api import InferenceApi"),
         ("local_cloud.deploy", "from llm_hosting.deployment.model import Deployment"),
     ],
 )

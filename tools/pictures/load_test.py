@@ -5,8 +5,8 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import sync_playwright
 
-from slipway.measuring.report import write
-from slipway.measuring.results import Results
+from slipway.measuring.figures.results import Results
+from slipway.measuring.report.files import write
 from support import chromium
 from support.measured import results, streamed
 

@@ -16,11 +16,11 @@ sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.catalog.instances import instances
-from slipway import check
-from slipway.aws_clients import clients_in
-from slipway.aws_errors import sentence
-from slipway.deployed_stack import UnknownStackError
-from slipway.verify import checks_of
+from slipway.checking import check
+from slipway.operations.verify import checks_of
+from slipway.shared.aws_clients import clients_in
+from slipway.shared.aws_errors import sentence
+from slipway.stack.deployed_stack import UnknownStackError
 from tools.smoke import questions
 from tools.smoke.local import LOOK_INTERVAL_IN_SECONDS, local_account
 from tools.smoke.questions import asked, calling_while_it_starts

@@ -12,7 +12,7 @@ from local_cloud.assembly import DEFAULT_REGION, ROOT, read_stacks, synthesize
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from local_cloud.registry import put_image
-from slipway.check import check
+from slipway.checking.check import check
 
 CLOCK_SPEED = 4
 LOOK_INTERVAL_IN_SECONDS = 0.5

@@ -11,12 +11,12 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from slipway.deployed_api import DeployedApi
-from slipway.deployed_stack import DeployedStack, UnknownStackError
 from slipway.hosting.endpoint import configuration
-from slipway.last_failure import last_failure
-from slipway.logs import ACCESS, log_groups
-from slipway.prompt import request_body
+from slipway.operations.last_failure import last_failure
+from slipway.operations.logs import ACCESS, log_groups
+from slipway.stack.api import DeployedApi
+from slipway.stack.deployed_stack import DeployedStack, UnknownStackError
+from slipway.stack.prompt import request_body
 from tools.smoke.report import Answer
 from tools.smoke.trial import ASYNC, REALTIME, Trial
 

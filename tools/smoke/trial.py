@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import yaml
 from botocore.exceptions import ClientError
 
-from slipway.aws_clients import Clients
-from slipway.deployed_stack import DeployedStack, UnknownStackError, find_stack
-from slipway.purge import purge
-from slipway.retained_resources import find
+from slipway.leftovers.purge import purge
+from slipway.leftovers.search import find
+from slipway.shared.aws_clients import Clients
+from slipway.stack.deployed_stack import DeployedStack, UnknownStackError, find_stack
 
 ROOT = Path(__file__).parents[2]
 REALTIME, ASYNC = "slipway-smoke", "slipway-smoke-async"

@@ -11,7 +11,7 @@ import pytest
 
 from llm_hosting.catalog.instances import instances
 from local_cloud.assembly import ROOT
-from slipway.check import check
+from slipway.checking.check import check
 from tools.smoke.__main__ import answers_of, may_spend
 from tools.smoke.report import Answer, page
 from tools.smoke.trial import NAMES

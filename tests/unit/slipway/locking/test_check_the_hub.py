@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from slipway import lock
 from slipway.__main__ import main
-from slipway.check import Options, run
+from slipway.checking.check import Options, run
+from slipway.locking import lock
 from support.hub_models import CONFIG, MODEL, files, safetensors
 from support.hub_server import HubServer
 

@@ -12,10 +12,11 @@ import pytest
 from huggingface_hub import constants
 
 from llm_hosting.deployment.lock import HUB
-from slipway import check, lock
-from slipway.stage import parsed
+from slipway.checking import check
+from slipway.locking import lock
 from slipway.staging.hub_errors import HubError
 from slipway.staging.hub_repository import HubRepository
+from slipway.staging.stage import parsed
 from slipway.staging.staging import StagingError, stage
 from slipway.staging.weights_prefix import WeightsPrefix
 from support.hub_models import MODEL, files, safetensors

@@ -8,9 +8,8 @@ import pytest
 
 from llm_hosting.preflight.validation import validate_file
 from llm_hosting.resolution import Resolution
-from slipway import lock
-from slipway.check import check
-from slipway.locking import model_files
+from slipway.checking.check import check
+from slipway.locking import lock, model_files
 from support.hub_models import CONFIG, GPTQ, MODEL, files, gguf, safetensors
 from support.hub_server import HubServer
 

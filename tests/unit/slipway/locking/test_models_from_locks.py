@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from llm_hosting.catalog.models import MODELS_FILE, ModelShape, read_shapes
-from slipway import lock, models
+from slipway.locking import lock
+from slipway.reference import catalog_rows as models
 from support.hub_server import HubServer
 
 CONFIG = {

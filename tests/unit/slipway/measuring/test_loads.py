@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from slipway.measuring.figures.results import Answer
 from slipway.measuring.loads import Stop, closed, open_loop
 from slipway.measuring.prompts import Prompt, Prompts, PromptsError, from_file
-from slipway.measuring.results import Answer
 from slipway.measuring.routes import Name
 
 

@@ -12,11 +12,11 @@ import pytest
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError, CredentialRetrievalError
 
-from slipway.deployed_api import DeployedApi
+from slipway.measuring.figures.percentiles import percentile
 from slipway.measuring.loads import Stop, closed
-from slipway.measuring.percentiles import percentile
 from slipway.measuring.prompts import Prompt, Prompts
 from slipway.measuring.routes import Chat, Generate, Jobs, Route
+from slipway.stack.api import DeployedApi
 
 PROMPT = Prompt("one two", 5)
 

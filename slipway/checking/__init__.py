@@ -1,0 +1,1 @@
+"""Checks a deployment before any money is spent, and shows the result."""

@@ -1,0 +1,142 @@
+"""`python -m slipway check`: will it fit, start in time and be accepted by AWS? Answered before any money is spent."""
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from llm_hosting.archive import handler_folders
+from llm_hosting.deployment.file import DeploymentError, overlay_of, sets_over_base
+from llm_hosting.deployment.finding import Finding
+from llm_hosting.deployment.lock import ModelLock
+from llm_hosting.deployment.paths import UnknownDeploymentError, stack_name
+from llm_hosting.preflight.report import Report, build_report, unreadable
+from llm_hosting.preflight.rules.suitable_type import NO_SECRET_YET
+from llm_hosting.preflight.validation import validate_file
+from slipway.account.account import Account, is_used
+from slipway.checking.check_result import CheckResult
+from slipway.checking.subject import UnaskedError, subject
+
+
+@dataclass(frozen=True)
+class Options:
+    """region: of deployments that name none; None = any, and for AWS as boto3 finds it. account: ask AWS, too.
+
+    strict: warnings and unknowns count as refusals. verbose: list all rules. hub: judge by what the model says now,
+    whatever the lock or the catalog says. on: instance types in place of the file's, or of a model without a file, for
+    which `engine` may name another than the default.
+    """
+
+    account: bool = False
+    hub: bool = False
+    on: Sequence[str] = ()
+    engine: str | None = None
+    region: str | None = None
+    as_json: bool = False
+    strict: bool = False
+    verbose: bool = False
+
+
+def run(names: Sequence[str], root: Path, options: Options) -> int:
+    """Print a report on each deployment.
+
+    root: the folder with `deployments/` and `model_src/`. Returns the exit status: 0 when all are ready, 1 when one is
+    refused, 2 for a name or a region that can't be meant, or where AWS could not be asked.
+    """
+    handlers = handler_folders(root / "model_src")
+    try:
+        results = [_checked(name, root, handlers, options) for name in names]
+    except (UnknownDeploymentError, DeploymentError, UnaskedError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    for each in results:
+        own = each.deployment.region if each.deployment else None
+        if options.region and own and own != options.region:
+            print(
+                f"--region {options.region}: {each.report.name} is made for {own}; leave --region out.", file=sys.stderr
+            )
+            return 2
+    if options.account:
+        results = [_with_account(each) for each in results]
+    results = [each.named for each in results]
+    reports = [each.report for each in results]
+    if options.as_json:
+        content = [_as_json(report) for report in reports]
+        said = json.dumps(content if len(names) > 1 else content[0], indent=2)
+    else:
+        from slipway.checking import readable_report  # rich takes its time to import
+
+        said = readable_report.page(results, verbose=options.verbose)
+    try:
+        print(said, flush=True)
+    except BrokenPipeError:  # whoever reads has read enough: `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if any(_is_refused(report, strict=options.strict) for report in reports):
+        return 1
+    return 2 if any(report.verdict == "not asked" for report in reports) else 0
+
+
+def _checked(name: str, root: Path, handlers: Sequence[str], options: Options) -> CheckResult:
+    with TemporaryDirectory() as folder:  # for a file that nobody wrote
+        about = subject(name, root, Path(folder), types=options.on, engine=options.engine, hub=options.hub)
+        result = check(about.path, handlers, options.region, about.lock, is_written=about.is_written)
+    report = replace(result.report, facts=f"{result.report.facts}{about.note}")
+    return replace(result, report=report, command_name=shlex.quote(name) if about.is_written else "")
+
+
+def _with_account(result: CheckResult) -> CheckResult:
+    if result.deployment is None:
+        return result
+    from slipway.account.account_findings import add_account_findings  # boto3 takes its time to import
+    from slipway.shared.aws_clients import clients_in
+
+    account = Account(clients_in(result.deployment.region))
+    return replace(result, report=add_account_findings(result.deployment, result.report, account))
+
+
+def check(
+    path: Path,
+    handlers: Sequence[str],
+    region: str | None = None,
+    lock: ModelLock | None = None,
+    *,
+    is_written: bool = True,
+) -> CheckResult:
+    """Every problem of a file: of its shape, and of every rule that can still be judged.
+
+    region: where, if the file names none. lock: taken for the lock file. is_written: as in `Subject`.
+    """
+    name, validation = stack_name(path), validate_file(path, handlers, region, lock)
+    if validation.resolution is None:
+        return CheckResult(unreadable(name, validation.findings), None)
+    deployment = validation.resolution.deployment
+    findings = validation.findings if is_written else [_of_model_alone(each) for each in validation.findings]
+    report = build_report(name, validation.resolution, findings)
+    not_checked = [line for line in report.not_checked if is_used(line.partition(":")[0], deployment)]
+    report = replace(report, not_checked=not_checked)
+    if overlay := overlay_of(path):
+        refused = {finding.field for finding in validation.errors}
+        sets = [each for each in sets_over_base(overlay, deployment) if each.field not in refused]
+        report = replace(report, extends=overlay.base.stem, sets=sets)
+    return CheckResult(report, deployment)
+
+
+def _of_model_alone(finding: Finding) -> Finding:
+    """The secret with a token is for a file to name: that it is missing refuses no type."""
+    return replace(finding, level="warning") if finding.rule == NO_SECRET_YET else finding
+
+
+def _as_json(report: Report) -> dict[str, Any]:
+    return asdict(report) | {
+        "findings": [{**asdict(finding), "message": finding.message} for finding in report.findings]
+    }
+
+
+def _is_refused(report: Report, *, strict: bool) -> bool:
+    doubts = strict and any(finding.level in ("warning", "unknown") for finding in report.findings)
+    return report.verdict == "refused" or doubts

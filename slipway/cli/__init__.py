@@ -1,0 +1,1 @@
+"""The parser of the command line, and the arguments that several verbs take."""

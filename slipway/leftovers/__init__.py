@@ -1,0 +1,1 @@
+"""Resources that outlive a deployment's stack, and their removal."""

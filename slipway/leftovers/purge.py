@@ -1,0 +1,108 @@
+"""`python -m slipway purge`: shows the resources that a destroy retains, asks, removes them."""
+
+import sys
+from collections.abc import Callable, Sequence
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from llm_hosting import DEPLOYMENT_TAG
+from slipway.leftovers.hosting import BusyEndpointError
+from slipway.leftovers.retained_resource import RetainedResource
+from slipway.leftovers.search import RemovalError, find, find_left
+from slipway.shared.aws_clients import Clients, clients_in
+from slipway.shared.aws_errors import sentence
+from slipway.shared.cdk_command import cdk
+from slipway.stack.deployed_stack import UnknownStackError, existing_stack
+
+_SETTLED = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE")
+
+
+class PurgeError(Exception):
+    """Nothing was removed; the message is one sentence."""
+
+
+def run(deployment: str, region: str | None, *, sure: bool) -> int:
+    """Returns the exit status."""
+    return purge(deployment, clients_in(region), ask=None if sure else ask_on_terminal)
+
+
+def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -> int:
+    """Show the retained resources, ask, remove them.
+
+    ask: prompts and returns the answer; None = remove without asking. Returns the exit status: 0 when nothing is left,
+    1 after a problem, 2 where somebody else's stack has that name, both printed as one sentence.
+    """
+    try:
+        return _purge(deployment, clients, ask)
+    except UnknownStackError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nstopped; what was not removed yet is still there", file=sys.stderr)
+    except (BusyEndpointError, PurgeError, RemovalError) as error:
+        print(error, file=sys.stderr)
+    except (BotoCoreError, ClientError) as error:
+        print(sentence(error), file=sys.stderr)
+    return 1
+
+
+def ask_on_terminal(prompt: str) -> str:
+    """Raises PurgeError without a terminal."""
+    if not sys.stdin.isatty():
+        raise PurgeError("Nobody can be asked, as standard input is no terminal; nothing was removed without --yes.")
+    try:
+        return input(prompt)
+    except EOFError:
+        return ""
+
+
+def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -> int:
+    stack = existing_stack(deployment, clients)
+    unknown: list[str] = []
+    if stack is None:
+        resources, unknown = find(deployment, clients)
+    else:
+        _demand_settled(deployment, stack.status)
+        resources = find_left(deployment, clients)
+    region, account = clients("sts").meta.region_name, clients("sts").get_caller_identity()["Account"]
+    where = f"in {region} of account {account}"
+    for arn in unknown:
+        print(f"not removed, as it is none of Slipway's own: {arn}")
+    earlier = f"earlier stacks and updates of {deployment}" if stack else deployment
+    if not resources:
+        why = (
+            "its own resources go after `cdk destroy`"
+            if stack
+            else f"nothing there has the tag {DEPLOYMENT_TAG}={deployment}"
+        )
+        print(f"Nothing of {earlier} is left {where}: {why}.")
+        return 0
+    print(f"Left of {earlier} {where}{', whose stack stays' if stack else ''}:\n")
+    _show(resources)
+    if protecting := [each.protected for each in resources if each.protected]:
+        raise PurgeError(f"The table is protected against deletion; lift that first: {protecting[0]}")
+    print("\nNothing brings it back.")
+    if ask and ask(f"Type {deployment} to remove all of it: ").strip() != deployment:
+        raise PurgeError("That is not its name; nothing was removed.")
+    for each in resources:
+        each.remove()
+        print(f"removed {each.kind} {each.name}")
+    return 0
+
+
+def _demand_settled(deployment: str, status: str) -> None:
+    """Raises PurgeError: an update under way needs what no endpoint uses yet, one that failed may go on or back."""
+    if status.endswith("IN_PROGRESS"):
+        raise PurgeError(f"The stack {deployment} is {status}; wait until CloudFormation is done.")
+    if status not in _SETTLED:
+        raise PurgeError(
+            f"The stack {deployment} still exists ({status}); destroy it first: "
+            f"{cdk(f'destroy -c deployment={deployment}')}"
+        )
+
+
+def _show(resources: Sequence[RetainedResource]) -> None:
+    rows = [(each.kind, each.name, each.holds) for each in resources]
+    kinds, names = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for kind, name, holds in rows:
+        print(f"  {kind:{kinds}}  {name:{names}}  {holds}")

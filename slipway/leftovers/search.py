@@ -1,0 +1,169 @@
+"""Resources that outlive a deployment's stack or an update of it: found by its tag, described, removed one by one."""
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from llm_hosting import DEPLOYMENT_TAG
+from slipway.leftovers.hosting import RetainedHosting
+from slipway.leftovers.machines import retained_disks, retained_machines
+from slipway.leftovers.retained_resource import RetainedResource
+from slipway.shared.aws_clients import Clients
+from slipway.shared.sizes import size
+
+_MOST_COUNTED = 100_000  # a bucket is listed in pages of 1,000
+_GONE = ("ResourceNotFoundException", "NoSuchBucket", "404")
+_ENDING_STATES = ("DELETING", "ARCHIVED")
+_HOSTING = re.compile(r"arn:[^:]+:sagemaker:[^:]+:[^:]+:(endpoint|endpoint-config|model)/")
+_API_KEY = re.compile(r"arn:[^:]+:apigateway:[^:]+::/apikeys/")  # while its stack lives, it is no leftover
+_OF_EC2 = re.compile(r"arn:[^:]+:ec2:[^:]+:[^:]+:(instance|volume)/")  # EC2 itself tells which of them still exist
+
+
+class RemovalError(Exception):
+    """A resource was not removed; the message is one sentence."""
+
+
+def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], list[str]]:
+    """The resources with the tag of a deployment without a stack, and the ARNs with it that are of no kind known here.
+
+    What runs and bills comes first.
+    """
+    arns = sorted(_tagged(deployment, clients("resourcegroupstaggingapi")))
+    hosting, ec2 = [arn for arn in arns if _HOSTING.match(arn)], clients("ec2")
+    running = list(RetainedHosting(hosting, clients("sagemaker")).all()) if hosting else []
+    running += [*retained_machines(deployment, ec2), *retained_disks(deployment, ec2)]
+    stored, unknown = _stored([arn for arn in arns if arn not in hosting and not _API_KEY.match(arn)], clients)
+    keys = (_api_key(arn.rpartition("/")[2], clients("apigateway")) for arn in arns if _API_KEY.match(arn))
+    return running + stored + [key for found in keys for key in found], unknown
+
+
+def find_left(deployment: str, clients: Clients) -> list[RetainedResource]:
+    """What earlier stacks of the name, and updates of the one that exists, have left, and nobody uses.
+
+    No update may be under way. Endpoints and machines are not among it. Raises BusyEndpointError.
+    """
+    arns, in_stack = sorted(_tagged(deployment, clients("resourcegroupstaggingapi"))), _in_stack(deployment, clients)
+    hosting = [arn for arn in arns if _HOSTING.match(arn)]
+    unused = list(RetainedHosting(hosting, clients("sagemaker")).unused(in_stack)) if hosting else []
+    # Looked at are only those that are left: the versions in a live bucket take minutes to count.
+    stored, _ = _stored([arn for arn in arns if arn not in hosting and _name_in(arn) not in in_stack], clients)
+    return [*unused, *retained_disks(deployment, clients("ec2")), *stored]
+
+
+def _stored(arns: list[str], clients: Clients) -> tuple[list[RetainedResource], list[str]]:
+    """Buckets, tables and log groups, and the ARNs of no kind known here."""
+    known: list[RetainedResource] = []
+    unknown = []
+    for arn in arns:
+        service, name = arn.split(":", 5)[2], arn.split(":", 5)[5]
+        try:
+            if service == "s3":
+                known.append(_bucket(name, clients("s3")))
+            elif service == "dynamodb" and name.startswith("table/"):
+                known += _table(name.removeprefix("table/"), clients("dynamodb"))
+            elif service == "logs" and name.startswith("log-group:"):
+                known += _log_group(name.removeprefix("log-group:").removesuffix(":*"), clients("logs"))
+            else:
+                unknown.append(arn)
+        except ClientError as error:
+            # The tagging API lists a resource for some time after its deletion.
+            if error.response["Error"]["Code"] not in _GONE:
+                raise
+    return known, unknown
+
+
+def _name_in(arn: str) -> str:
+    return re.split("[:/]", arn.removesuffix(":*"))[-1].lower()
+
+
+def _in_stack(deployment: str, clients: Clients) -> set[str]:
+    """Names of the stack's resources, in lower case."""
+    pages = clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=deployment)
+    ids = (each.get("PhysicalResourceId", "") for page in pages for each in page["StackResourceSummaries"])
+    return {physical_id.rpartition("/")[2].lower() for physical_id in ids}
+
+
+def _tagged(deployment: str, tagging: Any) -> Iterator[str]:
+    request = {"TagFilters": [{"Key": DEPLOYMENT_TAG, "Values": [deployment]}]}
+    for page in tagging.get_paginator("get_resources").paginate(**request):
+        arns = (each["ResourceARN"] for each in page["ResourceTagMappingList"])
+        yield from (arn for arn in arns if not _OF_EC2.match(arn))
+
+
+def _table(name: str, dynamodb: Any) -> list[RetainedResource]:
+    table = dynamodb.describe_table(TableName=name)["Table"]
+    if table["TableStatus"] in _ENDING_STATES:
+        return []
+    protected = None
+    if table.get("DeletionProtectionEnabled"):
+        protected = f"aws dynamodb update-table --no-deletion-protection-enabled --table-name {name}"
+    # DynamoDB updates the count every six hours or so.
+    holds = f"about {table['ItemCount']:,} items, {size(table['TableSizeBytes'])}"
+    kind = "table: what keys have used" if "-KeyUsage" in name else "table: jobs and short answers"
+    return [RetainedResource(kind, name, holds, lambda: dynamodb.delete_table(TableName=name), protected)]
+
+
+def _api_key(key_id: str, gateway: Any) -> list[RetainedResource]:
+    try:
+        name = gateway.get_api_key(apiKey=key_id)["name"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "NotFoundException":  # tags are listed for some time after a revocation
+            raise
+        return []
+    holds = "opens nothing without its stack"
+    return [RetainedResource("API key", name, holds, lambda: gateway.delete_api_key(apiKey=key_id))]
+
+
+def _log_group(name: str, logs: Any) -> list[RetainedResource]:
+    groups = logs.describe_log_groups(logGroupNamePrefix=name)["logGroups"]
+    return [
+        RetainedResource(
+            "log group",
+            name,
+            size(group["storedBytes"]),
+            lambda: logs.delete_log_group(logGroupName=name),
+        )
+        for group in groups
+        if group["logGroupName"] == name
+    ]
+
+
+def _bucket(name: str, s3: Any) -> RetainedResource:
+    versions, held = 0, 0
+    for page in s3.get_paginator("list_object_versions").paginate(Bucket=name):
+        versions += len(page.get("Versions", [])) + len(page.get("DeleteMarkers", []))
+        held += sum(version["Size"] for version in page.get("Versions", []))
+        if versions > _MOST_COUNTED:
+            break
+    uploads = sum(1 for _ in _uploads(name, s3))
+    more = "more than " if versions > _MOST_COUNTED else ""
+    holds = f"{more}{versions:,} versions of objects, {size(held)}"
+    if uploads:
+        holds += f", {uploads:,} unfinished uploads"
+    return RetainedResource("bucket: inputs and outputs", name, holds, lambda: _remove_bucket(name, s3))
+
+
+def _remove_bucket(name: str, s3: Any) -> None:
+    removed = 0
+    for page in s3.get_paginator("list_object_versions").paginate(Bucket=name):
+        versions = [*page.get("Versions", []), *page.get("DeleteMarkers", [])]
+        if not versions:
+            continue
+        objects = [{"Key": version["Key"], "VersionId": version["VersionId"]} for version in versions]
+        answer = s3.delete_objects(Bucket=name, Delete={"Objects": objects, "Quiet": True})
+        if errors := answer.get("Errors"):
+            raise RemovalError(f"{errors[0]['Key']} in {name} was not removed: {errors[0]['Code']}.")
+        removed += len(objects)
+        if sys.stderr.isatty():
+            print(f"\r{removed:,} versions removed", end="\r\033[K", file=sys.stderr, flush=True)
+    for upload in _uploads(name, s3):
+        s3.abort_multipart_upload(Bucket=name, Key=upload["Key"], UploadId=upload["UploadId"])
+    s3.delete_bucket(Bucket=name)
+
+
+def _uploads(bucket: str, s3: Any) -> Iterator[dict[str, Any]]:
+    for page in s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket):
+        yield from page.get("Uploads", [])

@@ -1,0 +1,1 @@
+"""The local cloud from the command line."""

@@ -1,0 +1,229 @@
+"""`python -m slipway local`: the app's real templates, deployed on this machine, answering real HTTP."""
+
+import os
+import signal
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from botocore.credentials import Credentials
+
+from llm_hosting import ACCOUNT_SETTINGS
+from llm_hosting.archive import handler_folders
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.model import Hosting
+from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
+from llm_hosting.preflight.validation import load
+from llm_hosting.resolution import Resolution
+from llm_hosting.resolution.description import describe
+from local_cloud.api_client import ApiClient, connect
+from local_cloud.assembly import ROOT, Stack, SynthesisError, read_stacks, synthesize
+from local_cloud.checks import TemplateError, check
+from local_cloud.cloud import MODEL_PYTHON, LocalCloud, LocalCloudError
+from local_cloud.deploy import DeployError, deploy
+from local_cloud.network import put_network
+from local_cloud.registry import put_image
+from slipway.hosting.hosting import hosting_of
+from slipway.local.running_cloud import DEFAULT_PORT, announced
+from slipway.shared.steps import Steps
+from slipway.stack.api import DeployedApi
+from slipway.stack.container_log import last_words
+from slipway.stack.deployed_stack import existing_stack, find_stack
+from slipway.stack.prompt import text_of
+from slipway.stack.signing_proxy import PortError, SigningProxy, demand_free, proxy_for
+
+PROMPT, CHAT = "A list of the functions that", "What is a list?"
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "inputs": {"inputs": PROMPT, "parameters": {"temperature": 0.9, "max_new_tokens": 40}},
+    "prompt": {"prompt": PROMPT, "num_samples": 2, "length": 40, "temperature": 0.9, "top_p": 0.9, "top_n": 40},
+    "messages": {"messages": [{"role": "user", "content": CHAT}], "max_tokens": 40, "seed": 7},
+}
+
+
+class WeightsError(Exception):
+    """--weights can't be used; the message is one sentence for its user."""
+
+
+def run(
+    deployment: str, port: int, clock_speed: float, weights: Path | None = None, playground_port: int | None = None
+) -> int:
+    """weights: a folder with a model that answers in place of the text generator.
+
+    Returns the exit status: 0 after Ctrl-C, 1 after a problem, which was printed, 2 for an unknown deployment."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    progress = Steps()
+    try:
+        demand_free(playground_port)
+        path = find(deployment, ROOT / "deployments")
+        resolution, findings = load(path, handler_folders(ROOT / "model_src"))
+        if weights:
+            _check_weights(weights, resolution.deployment.hosting)
+        with LocalCloud(
+            port=port, clock_speed=clock_speed, weights=weights
+        ) as cloud:  # starts while the app synthesizes
+            print(*describe(stack_name(path), resolution, findings, is_local=True), sep="\n", file=sys.stderr)
+            progress(f"synthesizing {deployment}")
+            stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, deployment]))
+            region = next(stack.region for stack in stacks if stack.name != ACCOUNT_SETTINGS)
+            stacks = [replace(stack, region=region) for stack in stacks]
+            progress("checking the templates")
+            check(*stacks)
+            progress("starting the emulator")
+            cloud.wait_until_ready()
+            if resolution.image and not resolution.deployment.serving.image_uri:
+                put_image(cloud, resolution.image, region)  # `doctor` looks for it
+            if vpc := resolution.deployment.security.vpc:
+                put_network(cloud, vpc.vpc_id, vpc.subnet_ids, region)
+            outputs = _deploy(cloud, stacks, progress)
+            client = connect(cloud, outputs, region, caller=cloud.deployer)
+            progress("asking the model")
+            kind = _question(resolution)
+            question = QUESTIONS[kind]
+            status, _, answer = client.call("POST", "/generate", question)
+            progress.end()
+            print(f"\n  question  {CHAT if kind == 'messages' else f'{PROMPT} ...'}")
+            print(f"  answer    {status}: {text_of(answer) or answer}\n")
+            page = _playground(cloud, stacks[-1].name, region, playground_port)
+            with announced(ROOT, port, _variables(cloud, client)), page as proxy:
+                print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
+                print(f"\nplayground  {proxy.url}")
+                print(f"openapi     {proxy.url}openapi.json\n")
+                print(*_other_shell(port, stacks[-1].name), *proxy.for_openai, "", sep="\n")
+                print("Ctrl-C stops it.", flush=True)
+                _stay(cloud)
+    except KeyboardInterrupt:
+        progress.end()
+        print("\nstopped: every process is gone")
+        return 0
+    except (
+        UnknownDeploymentError,
+        DeploymentError,
+        WeightsError,
+        SynthesisError,
+        LocalCloudError,
+        TemplateError,
+        DeployError,
+        PortError,
+    ) as error:
+        progress.end()
+        print(error, file=sys.stderr)
+        return 2 if isinstance(error, UnknownDeploymentError) else 1
+    return 0
+
+
+def _deploy(cloud: LocalCloud, stacks: list[Stack], progress: Steps) -> dict[str, str]:
+    """Outputs of the last."""
+    outputs: dict[str, str] = {}
+    for stack in stacks:
+        progress(f"deploying {stack.name}")
+        try:
+            outputs = deploy(cloud, stack, progress.detail)
+        except DeployError:
+            progress.end()
+            _show_last_lines(cloud, stack)
+            raise
+    return outputs
+
+
+def _question(resolution: Resolution) -> str:
+    """The key of a question that the engine takes: a chat where the model is known to have a template for it."""
+    if "messages" in resolution.bodies and resolution.openai_facts.get("chat_template"):
+        return "messages"
+    if "num_samples" in resolution.parameters:
+        return "prompt"
+    return "inputs" if "inputs" in resolution.bodies else "messages"
+
+
+def _check_weights(weights: Path, hosting: Hosting) -> None:
+    """Raises WeightsError."""
+    if not hosting.runs_on_machines:
+        raise WeightsError(
+            f"--weights is for deployments with hosting.mode: ec2, and this one has {hosting.mode}; leave it out."
+        )
+    if not (weights / "config.json").is_file():
+        raise WeightsError(
+            f"--weights: {weights} holds no Hugging Face model (config.json is missing); name its folder."
+        )
+    if not MODEL_PYTHON.exists():
+        raise WeightsError(
+            "--weights runs the model in .venv-models, which is missing: run `make .venv-models/.ready`."
+        )
+
+
+def _variables(cloud: LocalCloud, client: ApiClient) -> dict[str, str]:
+    """With them the operator's commands, the CDK's, and the calls in our documentation work in another shell.
+
+    The key is that of the user who deploys: it may do everything here, and call the API.
+    """
+    return {
+        "API_URL": client.url,
+        "AWS_ENDPOINT_URL": cloud.url,
+        "AWS_REGION": client.region,
+        "AWS_DEFAULT_REGION": client.region,
+        "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": cloud.deployer.secret_access_key,
+        "AWS_SESSION_TOKEN": "",  # one of AWS's would make the signature wrong
+        "NO_PROXY": os.environ["NO_PROXY"],
+        "no_proxy": os.environ["no_proxy"],
+        **({"API_KEY": client.api_key} if client.api_key else {}),
+    }
+
+
+def _other_shell(port: int, name: str) -> list[str]:
+    """Lines to paste into another shell."""
+    chosen = "" if port == DEFAULT_PORT else f" --port {port}"
+    return [
+        "In another shell, in this folder (npx cdk needs `make setup` first):\n",
+        "source .venv/bin/activate",
+        f'eval "$(python -m slipway env{chosen})"',
+        f"python -m slipway verify {name}",
+    ]
+
+
+def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> list[str]:
+    calls = [("POST", "/generate", question), ("POST", "/jobs?wait=25", question), ("GET", "/endpoint", None)]
+    return [client.curl(*call) for call in calls if takes_jobs or not call[1].startswith("/jobs")]
+
+
+def _playground(cloud: LocalCloud, name: str, region: str, port: int | None) -> SigningProxy:
+    """The page, whether the deployment serves one itself or not; its calls are the deployer's, as those above."""
+    stack = find_stack(name, lambda service: cloud.client(service, region=region))
+    key = Credentials(cloud.deployer.access_key_id, cloud.deployer.secret_access_key)
+    return proxy_for(stack, DeployedApi(stack, key), port, f"local {name}")
+
+
+def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:
+    """Of the model's log: it ends with the local cloud, and the reason often stands there."""
+    if found := existing_stack(stack.name, lambda service: cloud.client(service, region=stack.region)):
+        group = hosting_of(found).log_group
+        if lines := last_words(group, found.clients("logs")):
+            print(f"The last lines of {group}:", *lines, sep="\n  ", file=sys.stderr)
+
+
+def _stay(cloud: LocalCloud) -> None:
+    """Until Ctrl-C, the end of the emulator, or the end of the `make` that called."""
+    parent, told = os.getppid(), set[str]()
+    while True:
+        cloud.check_alive()
+        if "MAKELEVEL" in os.environ and os.getppid() != parent:
+            raise KeyboardInterrupt
+        watches = cloud.watches()
+        for name in watches.keys() - told:
+            _tell_of_watch(cloud, name, watches[name])
+        told = set(watches)
+        time.sleep(0.5)
+
+
+def _tell_of_watch(cloud: LocalCloud, name: str, seconds: int) -> None:
+    put_forward = f"""curl -X POST {cloud.url}/_slipway/clock -d '{{"seconds": {seconds}}}'"""
+    print(
+        f"\n{name} is updated: as on AWS, its alarms are watched for {seconds} s with old and new instances.",
+        f"To skip it:\n{put_forward}",
+        flush=True,
+    )
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt

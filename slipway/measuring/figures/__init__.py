@@ -1,0 +1,1 @@
+"""What a load test measured, and the figures computed from it."""

@@ -1,0 +1,1 @@
+"""The report of a load test, and the comparison of two reports."""

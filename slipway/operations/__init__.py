@@ -1,0 +1,1 @@
+"""The work of the verbs for a deployed stack: call it, show it, prove it."""

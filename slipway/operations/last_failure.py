@@ -1,0 +1,95 @@
+"""Why a deployment failed last: AWS's own reason, the cause in words, the last lines of the model's log."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from slipway.hosting.hosting import hosting_of
+from slipway.stack.container_log import last_words, telling
+from slipway.stack.deployed_stack import DeployedStack
+
+# In the order in which they explain; the words are searched in AWS's reason and in the container's lines.
+_CAUSES = (
+    (r"sufficient.{0,30}capacity|unable to provision", "AWS has none of that type now: try another, or later"),
+    (
+        r"(Resource|Service|Vcpu)LimitExceeded|service limit|vCPU limit|quota",
+        "the account's quota is too small: python -m slipway doctor {name} names it",
+    ),
+    (
+        r"CloudWatch Logs role ARN",
+        "API Gateway has no role for logs: deploy slipway-account-settings once, then deploy again",
+    ),
+    (
+        r"CUDA out of memory|OutOfMemoryError|out of memory|ended with status 137",
+        "weights and cache do not fit: a smaller max_model_len, a larger type, or a smaller model",
+    ),
+    (
+        r"gated repo|GatedRepo|huggingface\.co.{0,80}(401|403)|(401|403).{0,80}huggingface\.co",
+        "the model is gated: stage the weights (python -m slipway stage {name}) and set model.weights",
+    ),
+    (r"no space left on device", "the disk is too small: raise hosting.volume_size_in_gb"),
+    (
+        r"could not connect to the endpoint|could not resolve host|name resolution|network is unreachable",
+        "the machine does not get out: give security.vpc subnets that lead to the internet",
+    ),
+    (
+        r"WaitCondition timed out",
+        "a machine was not set up in time: mend what its log names, or raise hosting.startup_timeout_in_seconds",
+    ),
+    (r"\balarms?\b", "the new instances answered badly: an alarm took the update back"),
+    (
+        r"ping health check",
+        "the container ended, or was too slow: mend serving by its lines, or raise hosting.startup_timeout_in_seconds",
+    ),
+)
+END_OF_LOG = "The end of its log:"  # what a machine sends CloudFormation after its set-up failed (user_data.sh)
+_SENDER = "' for uniqueId: "  # CloudFormation's words after it
+_BEGINNINGS = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """reason: AWS's own. cause: in words, "" = none that is known. lines: the last that matter of the model's log."""
+
+    reason: str
+    cause: str
+    lines: list[str]
+
+
+def last_failure(stack: DeployedStack) -> Failure | None:
+    """None where what runs the model names no failure and the stack's last operation did not fail."""
+    hosting = hosting_of(stack)
+    reason = hosting.failure
+    if not reason and ("ROLLBACK" in stack.status or "FAILED" in stack.status):
+        reason = next(reasons(stack.name, stack.clients("cloudformation")), stack.status)
+    if not reason:
+        return None
+    reason, _, sent = reason.partition(END_OF_LOG)
+    lines = telling([sent.rpartition(_SENDER)[0] or sent]) or last_words(hosting.log_group, stack.clients("logs"))
+    return Failure(reason.strip(), cause_of(stack.name, reason, lines), lines)
+
+
+def cause_of(name: str, reason: str, lines: list[str]) -> str:
+    """The log's lines say more than a failed health check or wait."""
+    said = "\n".join([reason, *lines])
+    return next((words.format(name=name) for pattern, words in _CAUSES if re.search(pattern, said, re.I)), "")
+
+
+def reasons(stack: str, client: Any) -> Iterator[str]:
+    """Reasons of the last operation on a stack, the first one first; those that only follow from it are left out."""
+    failed = [
+        f"{event['LogicalResourceId']} ({event['ResourceType']}): {event['ResourceStatusReason']}"
+        for event in _last_operation(stack, client)
+        if event["ResourceStatus"].endswith("FAILED") and event.get("ResourceStatusReason")
+    ]
+    yield from (reason for reason in reversed(failed) if "cancelled" not in reason)
+
+
+def _last_operation(stack: str, client: Any) -> Iterator[dict[str, Any]]:
+    """Events back to the one that began it, the newest first."""
+    pages = client.get_paginator("describe_stack_events").paginate(StackName=stack)
+    for event in (event for page in pages for event in page["StackEvents"]):
+        yield event
+        if event["LogicalResourceId"] == stack and event["ResourceStatus"] in _BEGINNINGS:
+            return

@@ -1,0 +1,55 @@
+"""`python -m slipway list`: the deployments of an account and region."""
+
+import json
+import sys
+from typing import Any
+
+from slipway.hosting.hosting import hosting_of
+from slipway.shared.aws_clients import clients_in, local_cloud
+from slipway.shared.table import print_table
+from slipway.stack.deployed_stack import DeployedStack, asking_aws, deployed_stacks
+
+_HEADER = ("NAME", "STATUS", "SERVES", "MODE", "USD/H NOW")
+_WIDTH = 100
+
+
+def run(region: str | None, *, as_json: bool) -> int:
+    """Exit status 0 also where there is none."""
+    return asking_aws(lambda: _list(region, as_json=as_json))
+
+
+def _list(region: str | None, *, as_json: bool) -> int:
+    clients = clients_in(region)
+    found = [_content(stack) for stack in sorted(deployed_stacks(clients), key=lambda stack: stack.name)]
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return 0
+    if here := local_cloud(clients):
+        print(f"The local cloud at {here}: nothing is spent here, and the prices are those of AWS.", file=sys.stderr)
+    if not found:
+        print(f"Slipway has deployed nothing in {clients('sts').meta.region_name}.", file=sys.stderr)
+        return 0
+    rows = [
+        (each["name"], each["status"], each["serves"], each["mode"] or "-", _dollars(each["usd_per_hour"]))
+        for each in found
+    ]
+    print_table(_HEADER, rows, right=_HEADER[-1:], width=_WIDTH)
+    return 0
+
+
+def _content(stack: DeployedStack) -> dict[str, Any]:
+    """mode: None = nothing runs the model. usd_per_hour: of what runs now; None = not known."""
+    hosting = hosting_of(stack)
+    state = hosting.state()
+    return {
+        "name": stack.name,
+        "status": stack.status,
+        "serves": stack.serves,
+        "mode": hosting.mode or None,
+        "cost": hosting.cost(state),
+        "usd_per_hour": state["usd_per_hour"],
+    }
+
+
+def _dollars(amount: float | None) -> str:
+    return "-" if amount is None else f"{amount:.2f}"

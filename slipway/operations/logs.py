@@ -1,0 +1,122 @@
+"""`python -m slipway logs`: the log of a deployment's containers or machines, of its functions or of its API."""
+
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from llm_hosting.deployment.nearest import nearest
+from slipway.hosting.hosting import hosting_of
+from slipway.operations.last_failure import last_failure
+from slipway.stack.deployed_stack import DeployedStack, with_stack
+
+CONTAINER, FUNCTIONS, ACCESS = "container", "functions", "access"
+_LOOK_INTERVAL_IN_SECONDS = 2
+# Lambda's own lines of each call, and metrics in CloudWatch's embedded format.
+_NOISE = re.compile(r'^(START|END|REPORT) RequestId: |^INIT_START |^\s*\{.*"_aws"', re.DOTALL)
+_LATE_IN_MS = 30_000  # events of several streams arrive out of order
+
+
+@dataclass(frozen=True)
+class Options:
+    """source: container, functions, access, the handler of one function, such as generate, or a part of a machine.
+
+    since: an age, such as 30s, 15m, 2h or 7d. follow: until Ctrl-C. everything: also what Lambda itself and metrics
+    write into the functions' logs.
+    """
+
+    source: str = CONTAINER
+    since: str = "1h"
+    follow: bool = False
+    everything: bool = False
+
+
+def run(name: str, region: str | None, options: Options) -> int:
+    """Exit status 1 where there is no such log."""
+    return with_stack(name, region, lambda stack: _show(stack, options))
+
+
+def _show(stack: DeployedStack, options: Options) -> int:
+    groups, parts = log_groups(stack, options.source), hosting_of(stack).log_parts
+    if not groups:
+        names = [CONTAINER, *parts, FUNCTIONS, ACCESS, *log_groups(stack, FUNCTIONS).values()]
+        print(
+            f"{options.source}: {stack.name} has no such log; did you mean {nearest(options.source, names)}?",
+            file=sys.stderr,
+        )
+        return 1
+    start = max(0, int((time.time() - _seconds(options.since)) * 1000))
+    seen: dict[str, int] = {}
+    shown = 0
+    while True:
+        for event, source in _events(groups, stack.clients("logs"), start):
+            label = _label(event, source, parts)
+            if event["eventId"] in seen or not label:
+                continue
+            seen[event["eventId"]] = event["timestamp"]
+            if options.everything or label in (CONTAINER, ACCESS) or not _NOISE.search(event["message"]):
+                shown += 1
+                print(_line(event, label if len(groups) > 1 or label != source else None), flush=options.follow)
+        if not options.follow:
+            break
+        start = max(start, max(seen.values(), default=0) - _LATE_IN_MS)
+        seen = {event_id: when for event_id, when in seen.items() if when >= start}
+        time.sleep(_LOOK_INTERVAL_IN_SECONDS)
+    if not shown:
+        print(f"nothing in the last {options.since}; --since looks further back", file=sys.stderr)
+        if options.source in (CONTAINER, *parts) and (failure := last_failure(stack)):
+            print(*filter(None, [failure.reason, *failure.lines, failure.cause]), sep="\n", file=sys.stderr)
+    return 0
+
+
+def _label(event: dict[str, Any], source: str, parts: Sequence[str]) -> str | None:
+    """The source, or the stream of a machine's part, such as `i-0a1b/worker`; None = not of the part asked for."""
+    if not parts or source not in (CONTAINER, *parts):
+        return source
+    stream = str(event["logStreamName"])
+    return stream if source == CONTAINER or stream.endswith(f"/{source}") else None
+
+
+def _seconds(age: str) -> int:
+    return int(age[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[age[-1]]
+
+
+def log_groups(stack: DeployedStack, source: str) -> dict[str, str]:
+    """Log groups, each with the name of its source; empty where the deployment has no such source."""
+    hosting = hosting_of(stack)
+    if source in (CONTAINER, *hosting.log_parts):
+        return {hosting.log_group: source}
+    if source == ACCESS:
+        return {name: ACCESS for name in [_access_log_group(stack)] if name}
+    functions = {each["LoggingConfig"]["LogGroup"]: each["Handler"].split(".")[-2] for each in stack.functions}
+    return {group: handler for group, handler in functions.items() if source in (FUNCTIONS, handler)}
+
+
+def _access_log_group(stack: DeployedStack) -> str | None:
+    apis = stack.resources.get("AWS::ApiGateway::RestApi", [])
+    stages = stack.clients("apigateway").get_stages(restApiId=apis[0])["item"] if apis else []
+    arns = [stage["accessLogSettings"]["destinationArn"] for stage in stages if "accessLogSettings" in stage]
+    return arns[0].split(":log-group:")[1].removesuffix(":*") if arns else None
+
+
+def _events(groups: dict[str, str], logs: Any, start: int) -> Iterator[tuple[dict[str, Any], str]]:
+    """From `start` on, in milliseconds of the epoch, the oldest first."""
+    found = []
+    for group, source in groups.items():
+        try:
+            for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=start):
+                found += [(event, source) for event in page["events"]]
+        except ClientError as error:  # it appears with its first line, or was purged
+            if error.response["Error"]["Code"] != "ResourceNotFoundException":
+                raise
+    yield from sorted(found, key=lambda pair: pair[0]["timestamp"])
+
+
+def _line(event: dict[str, Any], source: str | None) -> str:
+    when = datetime.fromtimestamp(event["timestamp"] / 1000, UTC)
+    return f"{when:%Y-%m-%d %H:%M:%S}  {f'{source}  ' if source else ''}{event['message'].rstrip()}"

@@ -1,0 +1,118 @@
+"""`python -m slipway verify`: whether a deploy or update did what it says, proved by looking and by calling."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from slipway.hosting.check import Check
+from slipway.hosting.hosting import hosting_of
+from slipway.leftovers.hosting import BusyEndpointError
+from slipway.leftovers.search import find_left
+from slipway.operations.last_failure import last_failure
+from slipway.stack.alarms import alarms_on
+from slipway.stack.api import OPEN_JOB, DeployedApi
+from slipway.stack.deployed_stack import DeployedStack, with_stack
+from slipway.stack.prompt import request_body
+
+_PROMPT, _MAX_TOKENS = "A list is", 8
+_COMPLETE = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
+
+
+@dataclass(frozen=True)
+class Options:
+    """timeout: seconds that an answer by a job may take; an endpoint at zero instances, and machines asleep, start
+    for it."""
+
+    timeout: int = 1800
+    as_json: bool = False
+
+
+def run(name: str, region: str | None, options: Options) -> int:
+    """Exit status 0 where all is good, 1 where something is not, 2 where AWS could not be asked."""
+    return with_stack(name, region, lambda stack: _verify(stack, options))
+
+
+def _verify(stack: DeployedStack, options: Options) -> int:
+    checks = []
+    for check in checks_of(stack, options.timeout):
+        checks.append(check)
+        if not options.as_json:
+            print(_line(check), flush=True)
+    good = all(check.good for check in checks)
+    if options.as_json:
+        content = {"name": stack.name, "good": good, "checks": [asdict(check) for check in checks]}
+        print(json.dumps(content, indent=2))
+    elif not good:
+        bad = sum(not check.good for check in checks)
+        print(f"\n{stack.name}: {bad} of {len(checks)} checks failed; python -m slipway status {stack.name} says more.")
+    return 0 if good else 1
+
+
+def _line(check: Check) -> str:
+    line = f"{'ok' if check.good else 'FAILED':8}{check.name:16}{check.seen}"
+    return line if check.good or not check.fix else f"{line}\n{'':24}-> {check.fix}"
+
+
+def checks_of(stack: DeployedStack, timeout: int) -> Iterator[Check]:
+    """The model is called only where its stack is complete and what runs it takes calls."""
+    state, hosting = _stack(stack), hosting_of(stack)
+    yield state
+    yield from hosting.checks()
+    yield _alarms(stack)
+    if state.good and hosting.takes_calls:
+        yield from _calls(stack, timeout)
+    yield hosting.still_billing()
+    yield _left(stack)
+
+
+def _stack(stack: DeployedStack) -> Check:
+    if stack.status in _COMPLETE:
+        return Check("stack", True, stack.status)
+    if stack.status.endswith("IN_PROGRESS"):
+        return Check("stack", False, stack.status, "wait until CloudFormation is done, then verify again")
+    failure = last_failure(stack)
+    seen = f"{stack.status}: {failure.reason}" if failure else stack.status
+    return Check("stack", False, seen, (failure and failure.cause) or "mend the deployment, then deploy it again")
+
+
+def _alarms(stack: DeployedStack) -> Check:
+    on, count = alarms_on(stack)
+    on = [name for name in on if "AlarmsIdle" not in name]  # of a bill, which the calls below end
+    fix = "aws cloudwatch describe-alarm-history --alarm-name <one of them>"
+    return Check("alarms", not on, f"{', '.join(on)} went off" if on else f"{count}, none has gone off", fix)
+
+
+def _calls(stack: DeployedStack, timeout: int) -> Iterator[Check]:
+    api, body = DeployedApi(stack), request_body(_PROMPT, stack.bodies, max_tokens=_MAX_TOKENS)
+    answer = api.call("POST", "generate", body)
+    if answer.status == 202:  # a model that needs more time than the gateway gives it
+        yield _job("POST /generate", api.ended(answer.content, timeout), timeout)
+    else:
+        yield Check("POST /generate", answer.status == 200, "200" if answer.status == 200 else answer.problem)
+    if "JobTable" not in stack.outputs:
+        return
+    answer = api.call("POST", "jobs", body)
+    if answer.status == 202:
+        yield _job("POST /jobs", api.ended(answer.content, timeout), timeout)
+    else:
+        yield Check("POST /jobs", False, answer.problem)
+
+
+def _job(name: str, job: dict[str, Any], timeout: int) -> Check:
+    seen = f"the job {job['id']} is {job['status']}"
+    if job["status"] in OPEN_JOB:
+        return Check(name, False, f"{seen} after {timeout} s", "look whether an instance starts, or raise --timeout")
+    if error := job.get("error"):
+        seen += f": {error.get('code')}: {error.get('message')}"
+    return Check(name, job["status"] == "succeeded", seen)
+
+
+def _left(stack: DeployedStack) -> Check:
+    """Resources of earlier stacks and updates that nobody uses; they bill for storage at most."""
+    try:
+        left = [f"{each.kind} {each.name}" for each in find_left(stack.name, stack.clients)]
+    except BusyEndpointError:
+        return Check("left over", True, "not looked for while the endpoint is busy")
+    bills = f"{len(left)} that bill for storage at most: {'; '.join(left)}"
+    return Check("left over", True, bills if left else "nothing of earlier stacks and updates")

@@ -1,0 +1,1 @@
+"""Generated files: the reference in docs/, the schemas, rows of the catalog."""

@@ -1,0 +1,125 @@
+"""Calls a deployed API as its callers do: signed with the operator's credentials, or with its key."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from socket import IPPROTO_TCP, TCP_NODELAY
+from typing import Any
+
+import boto3
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.exceptions import NoCredentialsError
+from botocore.httpsession import URLLib3Session
+from botocore.utils import get_environ_proxies
+
+from slipway.stack.deployed_stack import DeployedStack
+
+OPEN_JOB = ("queued", "running")
+_TIMEOUTS_IN_SECONDS = (10, 330)  # to connect, to answer: API Gateway waits at most 300 s (api.timeout_in_seconds)
+_HOLD_IN_SECONDS = 25  # the API's own limit
+
+
+@dataclass(frozen=True)
+class Answer:
+    """content: parsed JSON, else text. retry_after: in seconds, 0 without advice."""
+
+    status: int
+    content: Any
+    retry_after: int = 0
+
+    @property
+    def problem(self) -> str:
+        """An error's code and message on one line."""
+        error = self.content.get("error") if isinstance(self.content, dict) else None
+        text = " ".join(str(self.content).split())[:300]
+        said = f"{error.get('code')}: {error.get('message')}" if isinstance(error, dict) else text
+        return f"{self.status} {said}"
+
+
+def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
+    """Why the deployment can't be called, in a sentence."""
+    if "ApiUrl" not in stack.outputs:
+        return f"{stack.name} has no API ({stack.status}): python -m slipway status {stack.name} says why."
+    if as_job and "JobTable" not in stack.outputs:
+        return f"{stack.name} takes no jobs: its deployment has jobs.enabled: false."
+    return None
+
+
+class DeployedApi:
+    """The API of a complete stack. Raises boto3's errors where AWS or the API can't be reached.
+
+    credentials: botocore's, None = as boto3 finds them. connections: kept open, for that many callers at once.
+    """
+
+    def __init__(self, stack: DeployedStack, credentials: Any = None, connections: int = 10) -> None:
+        self.url = str(stack.api_url)
+        self._region, self._key = stack.region, _key(stack)
+        # Kept, as they refresh themselves before they expire.
+        self._credentials = credentials or boto3.Session().get_credentials()
+        self._http = _session(self.url, connections)
+
+    def call(self, method: str, path: str, body: Any = None) -> Answer:
+        """path: below the stage, with any query percent-encoded."""
+        data = None if body is None else json.dumps(body).encode()
+        return answer_of(self.send(method, path, data, {"content-type": "application/json"} if data else {}))
+
+    def send(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> Any:
+        """As `call`, with any bytes; botocore's AWSResponse, whose `raw` is to be read as it comes, or `content`."""
+        url = f"{self.url}{path.lstrip('/')}"
+        request = AWSRequest(method=method, url=url, data=data, headers=dict(headers), stream_output=True)
+        if self._key:
+            request.headers["x-api-key"] = self._key
+            request.headers["authorization"] = f"Bearer {self._key}"  # OpenAI's routes take it there
+        elif self._credentials:
+            frozen = self._credentials.get_frozen_credentials()
+            SigV4Auth(frozen, "execute-api", self._region).add_auth(request)
+        else:
+            raise NoCredentialsError
+        return self._http.send(request.prepare())
+
+    def fetch(self, url: str) -> Answer:
+        """The file behind a link that the API gave."""
+        return answer_of(_session(url).send(AWSRequest(method="GET", url=url).prepare()))
+
+    def ended(self, job: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """The job after its end, or as it is after so many seconds."""
+        end = time.monotonic() + seconds
+        while job["status"] in OPEN_JOB and (left := end - time.monotonic()) > 0:
+            answer = self.call("GET", f"jobs/{job['id']}?wait={min(_HOLD_IN_SECONDS, int(left))}")
+            if answer.status == 200:
+                job = answer.content
+            elif answer.status not in (429, 503):
+                return job | {"status": "unknown", "error": {"code": str(answer.status), "message": answer.problem}}
+            if job["status"] in OPEN_JOB:
+                time.sleep(min(answer.retry_after, max(0, end - time.monotonic())))
+        return job
+
+
+def _session(url: str, connections: int = 1) -> URLLib3Session:
+    return URLLib3Session(
+        timeout=_TIMEOUTS_IN_SECONDS,
+        proxies=get_environ_proxies(url),
+        max_pool_connections=connections,
+        # botocore takes urllib3's default away; then a body may wait 40 ms for the headers' acknowledgement.
+        socket_options=[(IPPROTO_TCP, TCP_NODELAY, 1)],
+    )
+
+
+def answer_of(response: Any) -> Answer:
+    """response: botocore's, which is read to its end."""
+    try:
+        content = json.loads(response.content)
+    except ValueError:
+        content = response.content.decode(errors="replace")
+    advice = response.headers.get("retry-after", "")
+    return Answer(response.status_code, content, int(advice) if advice.isdecimal() else 0)
+
+
+def _key(stack: DeployedStack) -> str | None:
+    """None = the API has none: callers sign, and an open API ignores it."""
+    if "ApiKeyId" not in stack.outputs:
+        return None
+    gateway = stack.clients("apigateway")
+    return str(gateway.get_api_key(apiKey=stack.outputs["ApiKeyId"], includeValue=True)["value"])

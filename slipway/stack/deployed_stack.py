@@ -1,0 +1,195 @@
+"""A deployment's stack on AWS: found by its name, with its outputs, resources, endpoint and settings."""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from llm_hosting import DESCRIPTION_PREFIX
+from llm_hosting.deployment.nearest import nearest
+from slipway.shared.aws_clients import Clients, clients_in, local_cloud
+from slipway.shared.aws_errors import sentence
+
+_LOG_GROUP = re.compile(r"(?:/aws/sagemaker/Endpoints|/slipway/machines)/(.+)")
+
+
+class UnknownStackError(Exception):
+    """Slipway has deployed no stack of that name; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class DeployedStack:
+    """described: as CloudFormation's DescribeStacks shows it. clients: of the stack's region."""
+
+    described: dict[str, Any]
+    clients: Clients
+
+    @property
+    def name(self) -> str:
+        return str(self.described["StackName"])
+
+    @property
+    def status(self) -> str:
+        """CloudFormation's word, such as CREATE_COMPLETE."""
+        return str(self.described["StackStatus"])
+
+    @property
+    def serves(self) -> str:
+        """Model and engine."""
+        return str(self.described["Description"]).removeprefix(DESCRIPTION_PREFIX)
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """Empty while the stack was never complete."""
+        return {each["OutputKey"]: each["OutputValue"] for each in self.described.get("Outputs", [])}
+
+    @property
+    def api_url(self) -> str | None:
+        """Ends in a slash; None = there is no API."""
+        return self.outputs.get("ApiUrl")
+
+    @property
+    def local_cloud(self) -> str | None:
+        """Where the local cloud is that holds the stack; None = AWS holds it."""
+        return local_cloud(self.clients)
+
+    def price(self, words: str) -> str:
+        """The words for what runs; on the local cloud nothing is spent."""
+        return f"on AWS {words}" if self.local_cloud else words
+
+    @property
+    def account(self) -> str:
+        return str(self.described["StackId"]).split(":")[4]
+
+    @property
+    def region(self) -> str:
+        return str(self.described["StackId"]).split(":")[3]
+
+    @cached_property
+    def unique_name(self) -> str:
+        """Of endpoint or machines, by their log group, which outlives a failed deploy.
+
+        A portable template starts it with the deployment's name: in a set the stack is called StackSet-<set>-<UUID>.
+        Without a log group there is neither: then as a stack of `cdk deploy` would make it.
+        """
+        groups = filter(None, map(_LOG_GROUP.fullmatch, self.resources.get("AWS::Logs::LogGroup", [])))
+        made = f"{self.name}-{self.described['StackId'].split('/')[2].partition('-')[0]}"
+        return next((group[1] for group in groups), made)
+
+    @property
+    def deploys_endpoint(self) -> bool:
+        """False where the parameter of a portable template leaves the endpoint, or the machines, out."""
+        parameters = {each["ParameterKey"]: each["ParameterValue"] for each in self.described.get("Parameters", [])}
+        return parameters.get("DeployEndpoint") != "false"
+
+    @property
+    def endpoint_name(self) -> str:
+        return self.unique_name
+
+    @cached_property
+    def resources(self) -> dict[str, list[str]]:
+        """Physical ids of the resources that exist, by type."""
+        found: dict[str, list[str]] = {}
+        pages = self.clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=self.name)
+        for each in (resource for page in pages for resource in page["StackResourceSummaries"]):
+            if each["ResourceStatus"] != "DELETE_COMPLETE" and each.get("PhysicalResourceId"):
+                found.setdefault(each["ResourceType"], []).append(each["PhysicalResourceId"])
+        return found
+
+    @cached_property
+    def endpoint(self) -> dict[str, Any] | None:
+        """As SageMaker's DescribeEndpoint shows it; None = there is none."""
+        try:
+            answer: dict[str, Any] = self.clients("sagemaker").describe_endpoint(EndpointName=self.endpoint_name)
+        except ClientError as error:
+            if "Could not find" in str(error):
+                return None
+            raise
+        return answer
+
+    @cached_property
+    def functions(self) -> list[dict[str, Any]]:
+        """The configuration of each Lambda function."""
+        names, functions = self.resources.get("AWS::Lambda::Function", []), self.clients("lambda")
+        return [functions.get_function_configuration(FunctionName=name) for name in names]
+
+    @cached_property
+    def variables(self) -> dict[str, str]:
+        """The environment of the functions, which is the same for all but the authorizer and the playground's."""
+        names, functions = self.resources["AWS::Lambda::Function"], self.clients("lambda")
+        found = (functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"] for name in names)
+        return dict(next(variables for variables in found if "REQUEST_SCHEMA" in variables))
+
+    @property
+    def bodies(self) -> list[str]:
+        """The prompts that the engine takes: `inputs`, `messages`, `prompt`."""
+        return list(json.loads(self.variables["REQUEST_SCHEMA"])["bodies"])
+
+
+def deployed_stacks(clients: Clients) -> Iterator[DeployedStack]:
+    """Those that Slipway has deployed in the account and region, failed ones too."""
+    for page in clients("cloudformation").get_paginator("describe_stacks").paginate():
+        for described in page["Stacks"]:
+            if _is_ours(described):
+                yield DeployedStack(described, clients)
+
+
+def find_stack(name: str, clients: Clients) -> DeployedStack:
+    """Raises UnknownStackError, which names the nearest."""
+    stack = existing_stack(name, clients)
+    if stack is None:
+        raise _unknown(name, "there is no such stack", clients)
+    return stack
+
+
+def existing_stack(name: str, clients: Clients) -> DeployedStack | None:
+    """None = there is no stack of that name. Raises UnknownStackError where there is one that is not Slipway's."""
+    try:
+        described = clients("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
+    except ClientError as error:
+        if "does not exist" in str(error):
+            return None
+        raise
+    if not _is_ours(described):
+        raise _unknown(name, "Slipway has not made the stack of that name", clients)
+    return DeployedStack(described, clients)
+
+
+def _unknown(name: str, problem: str, clients: Clients) -> UnknownStackError:
+    sts = clients("sts")
+    where = f"in {sts.meta.region_name} of account {sts.get_caller_identity()['Account']}"
+    known = [stack.name for stack in deployed_stacks(clients)]
+    advice = f"did you mean {nearest(name, known)}?" if known else "nothing is deployed there."
+    return UnknownStackError(f"{name}: {problem} {where}; {advice}")
+
+
+def with_stack(name: str, region: str | None, verb: Callable[[DeployedStack], int]) -> int:
+    """The verb's exit status; 2 where the stack is unknown or AWS could not be asked, which was printed."""
+    return asking_aws(lambda: verb(find_stack(name, clients_in(region))))
+
+
+def asking_aws(ask: Callable[[], int]) -> int:
+    """The exit status of `ask`; 2 where AWS could not be asked, which was printed as one sentence."""
+    try:
+        return ask()
+    except UnknownStackError as error:
+        print(error, file=sys.stderr)
+    except (BotoCoreError, ClientError) as error:
+        print(sentence(error), file=sys.stderr)
+    except BrokenPipeError:  # whoever reads has read enough: `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return 130
+    return 2
+
+
+def _is_ours(described: dict[str, Any]) -> bool:
+    return str(described.get("Description", "")).startswith(DESCRIPTION_PREFIX)

@@ -1,0 +1,54 @@
+"""What the callers of a deployed API have used, as the functions count it (`inference_api.usage_row`)."""
+
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from slipway.stack.deployed_stack import DeployedStack
+
+
+class Counts(NamedTuple):
+    """Counts of one month. charged: the tokens that weigh on limits. last_used: in seconds of the epoch, 0 = never."""
+
+    requests: int = 0
+    errors: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    charged: int = 0
+    last_used: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+    @property
+    def open(self) -> int:
+        """Tokens charged for calls and jobs that have not been counted yet."""
+        return self.charged - self.tokens
+
+    def plus(self, other: "Counts") -> "Counts":
+        sums = Counts(*(one + more for one, more in zip(self, other, strict=True)))
+        return sums._replace(last_used=max(self.last_used, other.last_used))
+
+
+def owner_of(name: str) -> str:
+    """The hash under which the functions know a named key's callers."""
+    return sha256(f"key/{name}".encode()).hexdigest()[:32]
+
+
+def counts_of(stack: DeployedStack, month: str) -> dict[str, Counts]:
+    """By the owner's hash; month: as 2026-11."""
+    pages = (
+        stack.clients("dynamodb")
+        .get_paginator("scan")
+        .paginate(
+            TableName=stack.outputs["UsageTable"],
+            FilterExpression="begins_with(pk, :month)",
+            ExpressionAttributeValues={":month": {"S": f"{month}#"}},
+        )
+    )
+    rows = (row for page in pages for row in page["Items"])
+    return {row["pk"]["S"].partition("#")[2]: _counts(row) for row in rows}
+
+
+def _counts(row: dict[str, Any]) -> Counts:
+    return Counts._make(int(row[name]["N"]) if name in row else 0 for name in Counts._fields)

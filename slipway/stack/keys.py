@@ -1,0 +1,175 @@
+"""The named keys of a deployed API: their limits as the stack has them, their values as API Gateway has them."""
+
+import json
+import secrets
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from llm_hosting import DEPLOYMENT_TAG
+from llm_hosting.deployment.nearest import nearest
+from slipway.stack.deployed_stack import DeployedStack
+
+KEY_TAG = "slipway:key"
+_ALPHABET = string.ascii_letters + string.digits
+_PREFIX_LENGTH, _RANDOM_LENGTH = 10, 40  # as inference_api.handlers.authorize reads them
+
+_SHORTEST_ID = 4
+
+
+class KeysError(Exception):
+    """Nothing was changed; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class KeyValue:
+    """One value of a key: two live at once while a key is rotated. The value itself is not in it.
+
+    opens: False for one that is disabled, or outside of its plan: of a stack that was made anew, for example.
+    """
+
+    id: str
+    name: str
+    created: datetime
+    opens: bool
+
+
+@dataclass(frozen=True)
+class DeployedKey:
+    """A key that the deployment names. limits: with `tokens_per_minute`, `models` and so on, where it has them."""
+
+    name: str
+    plan: str
+    owner: str | None
+    limits: dict[str, Any]
+
+
+class DeployedKeys:
+    """Raises KeysError for a stack whose API names no keys."""
+
+    def __init__(self, stack: DeployedStack) -> None:
+        self._stack, self._gateway = stack, stack.clients("apigateway")
+        self.named = {key.name: key for key in self._find()}
+        if not self.named:
+            fix = (
+                "add api.keys to its file and deploy it"
+                if "ApiKeyId" in stack.outputs
+                else "it needs api.auth: api-key and api.keys"
+            )
+            raise KeysError(f"{stack.name} names no keys: {fix}.")
+
+    def key(self, name: str | None) -> DeployedKey:
+        """Raises KeysError, which names the nearest."""
+        if not name:
+            raise KeysError(f"Which key? {self._stack.name} names {', '.join(sorted(self.named))}.")
+        if name not in self.named:
+            problem = f"{name}: {self._stack.name} has no such key; did you mean {nearest(name, self.named)}?"
+            raise KeysError(f"{problem} A new one is listed in api.keys and deployed first.")
+        return self.named[name]
+
+    def values(self) -> list[KeyValue]:
+        """All that live, the oldest first; also of names that the deployment has no more."""
+        pages = self._gateway.get_paginator("get_api_keys").paginate(nameQuery=self._prefix, includeValues=False)
+        found = [each for page in pages for each in page["items"]]
+        ours = [each for each in found if each.get("tags", {}).get(DEPLOYMENT_TAG) == self._stack.name]
+        planned = self._planned()
+        values = [
+            KeyValue(
+                each["id"],
+                each["tags"][KEY_TAG],
+                each["createdDate"].astimezone(UTC),
+                opens=bool(each.get("enabled")) and (each["tags"][KEY_TAG], each["id"]) in planned,
+            )
+            for each in ours
+            if KEY_TAG in each["tags"]
+        ]
+        return sorted(values, key=lambda value: (value.created, value.id))
+
+    def create(self, key: DeployedKey) -> tuple[KeyValue, str]:
+        """Make a value, put it into the key's plan; it is given back here and nowhere again."""
+        prefix = sha256(key.name.encode()).hexdigest()[:_PREFIX_LENGTH]
+        value = prefix + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
+        made = self._gateway.create_api_key(
+            name=f"{self._prefix}{key.name}-{secrets.token_hex(4)}",
+            enabled=True,
+            value=value,
+            tags={DEPLOYMENT_TAG: self._stack.name, KEY_TAG: key.name},
+        )
+        try:
+            self._gateway.create_usage_plan_key(usagePlanId=key.plan, keyId=made["id"], keyType="API_KEY")
+        except BaseException:
+            self._gateway.delete_api_key(apiKey=made["id"])
+            raise
+        return KeyValue(made["id"], key.name, made["createdDate"].astimezone(UTC), opens=True), value
+
+    def to_revoke(self, given: str | None) -> KeyValue:
+        """The one live value of a name, or of an id or how that begins. Raises KeysError."""
+        values = self.values()
+        if not given:
+            raise KeysError(f"Which one? Give a key's name or id: {_listed(values)}.")
+        found = [value for value in values if value.name == given]
+        # The name of a key without a value may be how another one's id begins, and so may a slip of a letter or two.
+        if not found and given not in self.named and len(given) >= _SHORTEST_ID:
+            found = [value for value in values if value.id.startswith(given)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise KeysError(f"{given}: {len(found)} values live; give the id of one: {_listed(found)}.")
+        if given in self.named:
+            raise KeysError(f"{given} has no value that lives: it was revoked already, or never made.")
+        known = [value.name for value in values] + [value.id for value in values]
+        problem = f"{given}: no key of {self._stack.name} has that name or id; it may be revoked already"
+        raise KeysError(f"{problem}. Did you mean {nearest(given, known)}?" if known else f"{problem}.")
+
+    def revoke(self, value: KeyValue) -> None:
+        """At once: API Gateway looks for the value in its plan on each call. Raises KeysError."""
+        try:
+            self._gateway.delete_api_key(apiKey=value.id)
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "NotFoundException":
+                raise
+            raise KeysError(f"{value.id} of {value.name} was revoked by somebody else a moment ago.") from None
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self._stack.name}-"
+
+    def _find(self) -> Iterator[DeployedKey]:
+        limits = self._token_limits()
+        for plan_id in self._stack.resources.get("AWS::ApiGateway::UsagePlan", []):
+            plan = self._gateway.get_usage_plan(usagePlanId=plan_id)
+            name = plan.get("tags", {}).get(KEY_TAG)
+            if name in limits:
+                throttle, quota = plan.get("throttle", {}), plan.get("quota") or {}
+                of_plan = {
+                    "rate": throttle.get("rateLimit"),
+                    "burst": throttle.get("burstLimit"),
+                    "requests_per_month": quota.get("limit"),
+                }
+                given = {each: value for each, value in of_plan.items() if value is not None}
+                yield DeployedKey(name, plan_id, plan.get("description") or None, given | limits[name])
+
+    def _planned(self) -> set[tuple[str, str]]:
+        """Names and ids of the values in the plan of their name."""
+        plan_keys = self._gateway.get_paginator("get_usage_plan_keys")
+        return {
+            (key.name, each["id"])
+            for key in self.named.values()
+            for page in plan_keys.paginate(usagePlanId=key.plan)
+            for each in page["items"]
+        }
+
+    def _token_limits(self) -> dict[str, dict[str, Any]]:
+        """By name, as the authorizer has them."""
+        variables = (function.get("Environment", {}).get("Variables", {}) for function in self._stack.functions)
+        found = next((each["API_KEYS"] for each in variables if "API_KEYS" in each), "{}")
+        return dict(json.loads(found))
+
+
+def _listed(values: list[KeyValue]) -> str:
+    return ", ".join(f"{value.id} ({value.name}, {value.created:%Y-%m-%d})" for value in values) or "there is none"

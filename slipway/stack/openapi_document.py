@@ -1,0 +1,59 @@
+"""`python -m slipway openapi`: the OpenAPI document of a deployed API, with its routes, URL, model and credentials."""
+
+import copy
+import json
+import sys
+
+from slipway.openapi.document import document
+from slipway.openapi.schemas import Schema
+from slipway.stack.api import refusal
+from slipway.stack.deployed_stack import DeployedStack, with_stack
+
+# Ways to show who calls, by a method's authorizationType; API Gateway has no word for a key that no function checks.
+_SCHEMES = {"AWS_IAM": ("signature",), "CUSTOM": ("key", "bearer"), "NONE": ()}
+
+
+def run(name: str, region: str | None) -> int:
+    """Print the document. The exit status: 2 where there is no API."""
+    return with_stack(name, region, _print)
+
+
+def _print(stack: DeployedStack) -> int:
+    if problem := refusal(stack, as_job=False):
+        print(problem, file=sys.stderr)
+        return 2
+    print(json.dumps(document_of(stack), indent=2))
+    return 0
+
+
+def document_of(stack: DeployedStack) -> Schema:
+    """Of a stack that has an API. Raises ClientError."""
+    methods, whole = _methods(stack), copy.deepcopy(document())
+    paths: dict[str, Schema] = {}
+    for path, operations in whole["paths"].items():
+        for verb, operation in operations.items():
+            if (authorization := methods.get((verb.upper(), path))) is not None:
+                schemes = _SCHEMES[authorization]
+                security = [each for each in operation["security"] if not each.keys().isdisjoint(schemes)]
+                paths.setdefault(path, {})[verb] = operation | {"security": security}
+    longest = int(stack.variables["LONGEST_WAIT_IN_SECONDS"])
+    whole["components"]["parameters"]["wait"]["schema"]["maximum"] = longest
+    schemas = whole["components"]["schemas"]
+    forms = schemas["Generate"]["oneOf"]
+    schemas["Generate"]["oneOf"] = [form for form in forms if form["required"][0] in stack.bodies]
+    for name in ("Chat", "Complete"):
+        schemas[name]["properties"]["model"]["examples"] = [stack.variables["MODEL_ID"]]
+    info = whole["info"] | {"title": stack.name, "description": f"{stack.serves}. {whole['info']['description']}"}
+    return whole | {"info": info, "servers": [{"url": str(stack.api_url).rstrip("/")}], "paths": paths}
+
+
+def _methods(stack: DeployedStack) -> dict[tuple[str, str], str]:
+    """The authorizationType of each method, by verb and path."""
+    (api_id,) = stack.resources["AWS::ApiGateway::RestApi"]
+    pages = stack.clients("apigateway").get_paginator("get_resources").paginate(restApiId=api_id, embed=["methods"])
+    return {
+        (verb, resource["path"].replace("+}", "}")): method["authorizationType"]
+        for page in pages
+        for resource in page["items"]
+        for verb, method in resource.get("resourceMethods", {}).items()
+    }

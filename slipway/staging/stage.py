@@ -1,0 +1,108 @@
+"""`python -m slipway stage`: copies a model's weights from the Hub to S3; they become visible all at once."""
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from llm_hosting.deployment.file import DeploymentError, parse
+from llm_hosting.deployment.lock_file import locked
+from llm_hosting.deployment.model import Deployment, Model
+from llm_hosting.deployment.paths import UnknownDeploymentError, find
+from llm_hosting.file_errors import why
+from slipway.shared.aws_errors import sentence
+from slipway.staging.hub_errors import HubError
+from slipway.staging.hub_repository import HubRepository
+from slipway.staging.staging import StagingError, abandon, stage
+from slipway.staging.transfer import PARTS_AT_ONCE, TransferError
+from slipway.staging.weight_files import SelectionError
+from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
+
+
+def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
+    """Stage the weights of a deployment, or abandon an unfinished staging.
+
+    root: the folder with `deployments/`. folder: for downloads; None = below the user's cache. Returns the exit status:
+    0 when the prefix is complete (or abandoned), 1 after a problem, which was printed, 2 for an unknown deployment.
+    """
+    try:
+        path = find(name, root / "deployments")
+    except UnknownDeploymentError as error:
+        print(error, file=sys.stderr)
+        return 2
+    try:
+        deployment = _at_its_commit(parsed(path), path)
+        prefix = _prefix(deployment, path)
+        if give_up:
+            abandon(prefix)
+        else:
+            repository = HubRepository(deployment.model.id, hub_token(deployment.model))
+            folder = folder or Path.home() / ".cache" / "slipway" / "staging"
+            stage(deployment, repository, prefix, folder)
+        return 0
+    except KeyboardInterrupt:
+        print("\nstopped; the same command goes on from here", file=sys.stderr, flush=True)
+        os._exit(1)  # downloads in threads can't be stopped; the next run resumes
+    except (DeploymentError, HubError, PrefixError, SelectionError, StagingError, TransferError) as error:
+        print(error, file=sys.stderr)
+    except (BotoCoreError, ClientError) as error:
+        print(sentence(error), file=sys.stderr)
+    except OSError as error:
+        print(f"{error.filename or 'The disk'} can't be used: {why(error)}.", file=sys.stderr)
+    return 1
+
+
+def parsed(path: Path) -> Deployment:
+    """Checked by the schema only: engine and hosting may still be undecided."""
+    deployment, problems = parse(path)
+    if problems or deployment is None:
+        raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
+    return deployment
+
+
+def _at_its_commit(deployment: Deployment, path: Path) -> Deployment:
+    """Raises DeploymentError for a lock of another model or revision."""
+    deployment, problems = locked(deployment, path)
+    if problems:
+        raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
+    model = deployment.model.model_copy(update={"revision": deployment.revision})
+    return deployment.model_copy(update={"model": model})
+
+
+def _prefix(deployment: Deployment, path: Path) -> WeightsPrefix:
+    model = deployment.model
+    if not model.weights:
+        example = f"s3://my-bucket/{model.id.rpartition('/')[2].lower()}/"
+        raise StagingError(f"model.weights: {path} names no prefix to stage to; add one, such as {example}.")
+    bucket = model.weights.removeprefix("s3://").partition("/")[0]
+    region = bucket_region(_s3(deployment.region or os.environ.get("AWS_REGION")), bucket)
+    if deployment.region and region != deployment.region:
+        raise StagingError(
+            f"model.weights: the bucket {bucket} is in {region}, and the deployment in {deployment.region}; SageMaker "
+            "reads weights from its own region only, so name a bucket there."
+        )
+    if not deployment.region:
+        print(f"{path} names no region: deploy it in {region}, where the bucket is.")
+    return WeightsPrefix(_s3(region), model.weights, model.weights_kms_key_arn)
+
+
+def _s3(region: str | None) -> Any:
+    settings = Config(retries={"mode": "standard", "total_max_attempts": 8}, max_pool_connections=2 * PARTS_AT_ONCE)
+    return boto3.client("s3", region_name=region, config=settings)
+
+
+def hub_token(model: Model) -> str | None:
+    """None = huggingface_hub looks for a token itself."""
+    arn = model.hub_token_secret_arn
+    if os.environ.get("HF_TOKEN") or not arn:
+        return None
+    secret = boto3.client("secretsmanager", region_name=arn.split(":")[3]).get_secret_value(SecretId=arn)
+    token: str = secret.get("SecretString", "").strip()
+    if not re.fullmatch(r"[!-z]+", token):  # braces, as of a JSON object, come after z
+        raise StagingError(f"model.hub_token_secret_arn: {arn} does not hold a token, and nothing else, as plain text.")
+    return token

@@ -1,0 +1,1 @@
+"""A deployment's template: rendered for any account, and compared with another."""

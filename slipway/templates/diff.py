@@ -1,0 +1,227 @@
+"""`python -m slipway diff`: what the next deploy means, compared with a commit, a template or the deployed stack."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from llm_hosting import ACCOUNT_SETTINGS
+from llm_hosting.archive import handler_folders
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.paths import UnknownDeploymentError, base_of, find
+from llm_hosting.preflight.validation import load
+from llm_hosting.resolution.estimates import start_in_seconds
+from slipway.changes import Change, classify
+from slipway.changes.gate import AcceptedChangesError, acknowledgements, judge
+from slipway.changes.report import Report, as_json, markdown, page
+from slipway.changes.template.reading import TemplateError, parse_template, read_template
+from slipway.changes.template.synthesis import Synthesized, checked_out, repository_of, synthesize
+from slipway.shared.steps import Steps
+
+_ANY_REGION = "us-east-1"  # whose schemas hold where no region is named
+
+
+@dataclass(frozen=True)
+class Options:
+    """against: `stack`, a template's file or a git ref.
+
+    accepted: None = accepted-changes/<name>.yaml in the file's repository, if there. form: text, json or markdown.
+    """
+
+    against: str = "HEAD"
+    region: str | None = None
+    accepted: Path | None = None
+    form: str = "text"  # json | markdown
+
+
+@dataclass(frozen=True)
+class Before:
+    """The template that holds now, and its parameters' values. region: None = any, or not known."""
+
+    template: dict[str, Any]
+    words: str
+    values: dict[str, str] = field(default_factory=dict)
+    region: str | None = None
+
+
+def run(name: str, root: Path, options: Options) -> int:
+    """Print what changes.
+
+    root: the folder with `app.py` and `deployments/`. Returns the exit status: 0, 1 where a change has to be
+    acknowledged and is not, 2 where there is nothing to compare.
+    """
+    steps = Steps()
+    try:
+        with _ended_by_sigterm():
+            report = _report(name, root, options, steps)
+    except KeyboardInterrupt:
+        return 130
+    except (TemplateError, AcceptedChangesError, UnknownDeploymentError) as error:
+        steps.end()
+        print(error, file=sys.stderr)
+        return 2
+    finally:
+        steps.end()
+    shown = {"json": lambda: json.dumps(as_json(report), indent=2), "markdown": lambda: markdown(report)}
+    try:
+        print(shown.get(options.form, lambda: page(report))(), flush=True)
+    except BrokenPipeError:  # whoever reads has read enough: `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if report.gate.stopping:
+        print(f"Acknowledge what is meant in {report.accepted}, by resource, kind and reason.", file=sys.stderr)
+    return 1 if report.gate.stopping else 0
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """As by Ctrl-C, so that the folder of the other commit goes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+
+
+def _report(name: str, root: Path, options: Options, steps: Steps) -> Report:
+    asked = _asked(name, root)
+    accepted = options.accepted or asked.accepted
+    acknowledged = acknowledgements(accepted) if options.accepted or accepted.is_file() else []
+    steps(f"synthesizing {name}" + ("" if _has_template(options.against) else f", now and at {options.against}"))
+    if options.against == "stack":
+        after = synthesize(asked.name, root)
+        steps(f"reading the stack {after.stack}")
+        before = _of_stack(after, options.region)
+    elif os.path.isfile(options.against):
+        before = Before(read_template(Path(options.against)), options.against)
+        after = synthesize(asked.name, root)
+    else:
+        before, after = _of_commit(asked, root, options.against)
+    steps("comparing")
+    kept = {key: value for key, value in before.values.items() if key in after.template.get("Parameters", {})}
+    region = options.region or after.region or _ANY_REGION
+    changes = classify(
+        before.template,
+        after.template,
+        before_values=before.values,
+        after_values=kept,
+        region=region,
+        start_in_seconds=None if name == ACCOUNT_SETTINGS else _usual_start(find(name, root / "deployments"), root),
+    )
+    if before.region != after.region and before.region and after.region:
+        changes.insert(0, _moved(after, before.region))
+    shown = accepted.relative_to(root) if accepted.is_relative_to(root) else accepted
+    return Report(name, before.words, changes, judge(changes, acknowledged), str(shown))
+
+
+def _moved(after: Synthesized, region: str) -> Change:
+    said = f"{region} -> {after.region}: a new stack there; the one in {region} stays, with its data and its bill"
+    return Change(after.stack, "AWS::CloudFormation::Stack", "replaced", "region", said, gated=True)
+
+
+def _usual_start(path: Path, root: Path) -> float | None:
+    """Seconds, of the model's new instances; None = not known."""
+    try:
+        resolution, _ = load(path, handler_folders(root / "model_src"))
+    except DeploymentError:
+        return None
+    return start_in_seconds(resolution.placements[0]).likely
+
+
+def _has_template(against: str) -> bool:
+    return against == "stack" or os.path.isfile(against)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A deployment as the app is asked for it.
+
+    file: relative to `folder`; None = a stack without one. folder: `root`, or that of a file which `root`'s repository
+    does not have. accepted: where its acknowledgements are.
+    """
+
+    name: str
+    file: Path | None
+    folder: Path
+    accepted: Path
+
+
+def _asked(name: str, root: Path) -> _Asked:
+    if name == ACCOUNT_SETTINGS:
+        return _Asked(name, None, root, root / "accepted-changes" / f"{name}.yaml")
+    found = find(name, root / "deployments")
+    path, base = found.resolve(), base_of(found.resolve())
+    folder = base.parent if base else path.parent
+    accepted = Path("accepted-changes") / path.relative_to(folder).with_suffix(".yaml")
+    if path.is_relative_to(root.resolve()) and repository_of(folder) == repository_of(root):
+        file = path.relative_to(root.resolve())
+        by_name = file.parts[0] == "deployments" and not name.endswith((".yaml", ".yml"))
+        return _Asked(name if by_name else str(file), file, root, root / accepted)
+    home = repository_of(folder) or folder
+    return _Asked(os.path.abspath(found), path.relative_to(folder), folder, home / accepted)
+
+
+def _of_commit(asked: _Asked, root: Path, ref: str) -> tuple[Before, Synthesized]:
+    """Both at once: each synth takes seconds. Raises TemplateError."""
+    words = ref[:12] if re.fullmatch("[0-9a-f]{40}", ref) else ref
+    with contextlib.ExitStack() as copies, ThreadPoolExecutor(2) as threads:
+        home = repository_of(asked.folder)
+        if home is None and asked.folder != root:
+            raise TemplateError(
+                f"{asked.name} is in no git repository, so it has no {ref}; use --against stack or a template's file, "
+                "or commit it to a repository."
+            )
+        app = root if home != repository_of(root) else copies.enter_context(checked_out(ref, root))
+        files = app if asked.folder == root else copies.enter_context(checked_out(ref, asked.folder))
+        after = threads.submit(synthesize, asked.name, root)
+        name = asked.name
+        if asked.file is not None and not (files / asked.file).is_file():
+            return Before({"Resources": {}}, f"{words}, which does not have it"), after.result()
+        if asked.file is not None and files != app:
+            earlier = files / asked.file
+            name = str(earlier.rename(earlier.with_name(Path(name).name)))  # `asked` may be a link of another name
+        before = threads.submit(synthesize, name, app)
+        result = after.result()
+        try:
+            return Before(before.result().template, words, region=before.result().region), result
+        except TemplateError as error:
+            raise TemplateError(f"At {ref}, {str(error).replace(f'{files}{os.sep}', '')}") from error
+
+
+def _of_stack(after: Synthesized, region: str | None) -> Before:
+    """Of the stack that is deployed; no resources where there is none. Raises TemplateError."""
+    from botocore.exceptions import BotoCoreError, ClientError  # takes its time to import
+
+    from slipway.shared.aws_clients import clients_in
+    from slipway.shared.aws_errors import sentence
+    from slipway.stack.deployed_stack import UnknownStackError
+
+    try:
+        return deployed_template(after.stack, clients_in(region or after.region))
+    except UnknownStackError as error:
+        raise TemplateError(str(error)) from error
+    except (BotoCoreError, ClientError) as error:
+        raise TemplateError(sentence(error)) from error
+
+
+def deployed_template(name: str, clients: Callable[[str], Any]) -> Before:
+    """Of the stack of that name, as it was given to CloudFormation; no resources where there is none."""
+    from slipway.stack.deployed_stack import existing_stack
+
+    stack = existing_stack(name, clients)
+    if stack is None:
+        return Before({"Resources": {}}, f"the account, which has no stack {name}")
+    body = clients("cloudformation").get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
+    template = parse_template(body if isinstance(body, str) else json.dumps(body), f"the stack {name}")
+    values = {each["ParameterKey"]: each["ParameterValue"] for each in stack.described.get("Parameters", [])}
+    return Before(template, f"the stack {name}", values)

@@ -1,0 +1,78 @@
+"""The command line itself: the overview, misspelt words, the version, a Python without the packages."""
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local_cloud.assembly import ROOT
+from slipway.__main__ import _parser, main
+from slipway.shared import version
+
+
+def said(*arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["slipway", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capsys.readouterr()
+    return int(ended.value.code or 0), printed.out, printed.err
+
+
+def test_without_a_verb_it_shows_each_verb_once_below_what_it_is_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = said(monkeypatch=monkeypatch, capsys=capsys)
+    (verbs,) = (each for each in _parser()._actions if isinstance(each, argparse._SubParsersAction))
+    assert sorted(re.findall(r"^  ([a-z]\S+)  ", out, re.MULTILINE)) == sorted(verbs.choices)
+    assert (status, max(map(len, out.splitlines())) <= 80) == (0, True)
+    assert out.index("Deploy (") < out.index("  doctor ") < out.index("\nRun\n") < out.index("  status ")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["lst"], "'lst' is not known; did you mean list?"),
+        (["fleet", "stats", "qwen3-4b"], "'stats' is not known; did you mean status?"),
+        (["keys", "creat", "gpt2", "alice"], "'creat' is not known; did you mean create?"),
+        (["verify", "gpt2", "--regoin=eu-west-1"], "'--regoin' is not known; did you mean --region?"),
+        (["bench", "gpt2", "--route", "chats"], "'chats' is not known; did you mean chat?"),
+        (["verify", "gpt2", "gpt3"], "'gpt3' is not known; python -m slipway verify -h shows what is"),
+        (["STATUS", "gpt2"], "'STATUS' is not known; did you mean status?"),
+        (["deploy", "gpt2"], "'deploy' is another command; use npx cdk deploy -c deployment=NAME"),
+        (["frobnicate"], "'frobnicate' is not known; python -m slipway -h shows what is"),
+    ],
+)
+def test_a_misspelt_word_is_refused_with_the_one_that_was_meant(
+    given: list[str], meant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, error = said(*given, monkeypatch=monkeypatch, capsys=capsys)
+    assert (status, error.splitlines()[-1].partition(": error: ")[2].endswith(meant)) == (2, True)
+
+
+def test_the_version_names_commit_and_packages(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = said("--version", monkeypatch=monkeypatch, capsys=capsys)
+    assert status == 0
+    assert re.match(r"Slipway \S+, committed 20\d\d-\d\d-\d\d\nPython 3", out)
+    assert "aws-cdk-lib 2." in out
+
+
+def test_the_commit_of_a_repository_around_a_copy_is_not_taken_for_ours(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    author = ["-c", "user.name=A", "-c", "user.email=a@b"]
+    subprocess.run(["git", *author, "commit", "-q", "--allow-empty", "-m", "other"], cwd=tmp_path, check=True)
+    (copy := tmp_path / "copy").mkdir()
+    assert version.described(copy).startswith("Slipway without a git checkout\n")
+    assert "committed" in version.described(tmp_path)
+
+
+@pytest.mark.parametrize("verb", ["list", "check gpt2 --on ml.g5.xlarge", "local gpt2", "fleet plan qwen3-4b"])
+def test_a_python_without_the_packages_is_told_in_one_sentence(verb: str) -> None:
+    bare = [sys.executable, "-S", "-E", "-m", "slipway", *verb.split()]
+    done = subprocess.run(bare, cwd=ROOT, capture_output=True, text=True)
+    assert re.fullmatch(r"This Python has no \w+: run `make setup`, then `source \.venv/bin/activate`\.\n", done.stderr)
+    assert done.returncode == 1

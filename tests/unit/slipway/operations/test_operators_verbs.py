@@ -1,0 +1,315 @@
+"""The operator's verbs: bodies, causes in words, lines that tell, decisions of `verify`, wrong use of the command."""
+
+import json
+import sys
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from llm_hosting import DESCRIPTION_PREFIX
+from slipway.__main__ import main
+from slipway.operations.call import Options, show_job
+from slipway.operations.last_failure import cause_of, last_failure
+from slipway.operations.status import show
+from slipway.operations.verify import checks_of
+from slipway.stack.api import Answer
+from slipway.stack.container_log import telling
+from slipway.stack.deployed_stack import DeployedStack
+from slipway.stack.prompt import request_body, text_of
+from support.stand_in_ec2 import StandInEc2
+
+STACK_ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/chat/1a2b3c4d-5e6f-7a8b-9c0d-1e2f3a4b5c6d"
+
+
+def refusal(operation: str, code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code}}, operation)
+
+
+class Aws:
+    """One account as far as the verbs ask: every service but EC2 is this object itself, every page the only one."""
+
+    def __init__(self, *, status: str = "CREATE_COMPLETE", endpoint: dict[str, Any] | None = None, **ids: list[str]):
+        self.status, self.ids = status, ids
+        self.endpoint = {"EndpointConfigName": "Config-1A", "EndpointStatus": "InService"} | (endpoint or {})
+        self.events: list[dict[str, Any]] = []
+        self.parameters: dict[str, str] = {}
+        self.outputs = {"ApiUrl": "https://a1b2.execute-api.eu-west-1.amazonaws.com/v1/"}
+        self.meta = SimpleNamespace(endpoint_url="https://apigateway.eu-west-1.amazonaws.com")
+
+    @property
+    def stack(self) -> DeployedStack:
+        described = {
+            "StackName": "chat",
+            "StackId": STACK_ID,
+            "StackStatus": self.status,
+            "Description": f"{DESCRIPTION_PREFIX}gpt2 on tgi",
+            "CreationTime": datetime(2026, 11, 22, tzinfo=UTC),
+            "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in self.parameters.items()],
+            "Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in self.outputs.items()],
+        }
+        return DeployedStack(described, lambda service: StandInEc2() if service == "ec2" else self)
+
+    def get_paginator(self, operation: str) -> Any:
+        return SimpleNamespace(paginate=lambda **request: [getattr(self, operation)(**request)])
+
+    def list_stack_resources(self, StackName: str) -> Any:
+        kinds = {
+            "configs": "AWS::SageMaker::EndpointConfig",
+            "alarms": "AWS::CloudWatch::Alarm",
+            "groups": "AWS::Logs::LogGroup",
+        }
+        return {
+            "StackResourceSummaries": [
+                {"ResourceType": kinds[kind], "ResourceStatus": "CREATE_COMPLETE", "PhysicalResourceId": each}
+                for kind, ids in self.ids.items()
+                for each in ids
+            ]
+        }
+
+    def describe_endpoint(self, EndpointName: str) -> Any:
+        assert EndpointName == "chat-1a2b3c4d"
+        if not self.endpoint:
+            raise ClientError({"Error": {"Code": "ValidationException", "Message": "Could not find endpoint"}}, "?")
+        return self.endpoint
+
+    def describe_alarms(self, AlarmNames: list[str], StateValue: str) -> Any:
+        assert len(AlarmNames) <= 100
+        return {"MetricAlarms": [{"AlarmName": name} for name in AlarmNames if name.startswith("loud")]}
+
+    def describe_stack_events(self, StackName: str) -> Any:
+        return {"StackEvents": self.events}
+
+    def describe_log_streams(self, **request: Any) -> Any:
+        return {"logStreams": []}
+
+    def list_endpoints(self, NameContains: str) -> Any:
+        names = ("chat-1a2b3c4d", "chat-99887766", "chat-cpu-99887766", "chatter-99887766")
+        return {"Endpoints": [{"EndpointName": name} for name in names]}
+
+    def get_resources(self, TagFilters: Any) -> Any:
+        groups = ("chat-1a2b3c4d", "chat-99887766")
+        arn = "arn:aws:logs:eu-west-1:111122223333:log-group:/aws/sagemaker/Endpoints"
+        return {"ResourceTagMappingList": [{"ResourceARN": f"{arn}/{name}"} for name in groups]}
+
+    def get_queue_url(self, QueueName: str) -> Any:
+        raise refusal("GetQueueUrl", "AWS.SimpleQueueService.NonExistentQueue")
+
+    def scan(self, **request: Any) -> Any:
+        raise refusal("Scan", "ResourceNotFoundException")
+
+    def describe_log_groups(self, logGroupNamePrefix: str) -> Any:
+        return {"logGroups": [{"logGroupName": logGroupNamePrefix, "storedBytes": 5}]}
+
+
+def looked(aws: Aws) -> dict[str, tuple[bool, str]]:
+    """Each check without a call of the model, by its name."""
+    if aws.status == "CREATE_COMPLETE":
+        aws.status = "UPDATE_IN_PROGRESS"  # or the model would be called
+    return {check.name: (check.good, check.seen) for check in checks_of(aws.stack, timeout=1)}
+
+
+@pytest.mark.parametrize(
+    ("config", "good"),
+    [
+        ("arn:aws:sagemaker:eu-west-1:111122223333:endpoint-config/config-1a", True),
+        ("Config-1A", True),
+        ("arn:aws:sagemaker:eu-west-1:111122223333:endpoint-config/config-2b", False),
+    ],
+)
+def test_the_configuration_is_compared_by_its_name_in_any_case(config: str, good: bool) -> None:
+    assert looked(Aws(configs=[config]))["configuration"][0] == good
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "good"),
+    [
+        ({"EndpointStatus": "InService"}, True),
+        ({"EndpointStatus": "InService", "FailureReason": "The update was rolled back."}, False),
+        ({"EndpointStatus": "Updating"}, False),
+        ({"EndpointStatus": "Failed", "FailureReason": "No capacity."}, False),
+    ],
+)
+def test_an_endpoint_in_service_with_a_failure_has_gone_back(endpoint: dict[str, Any], good: bool) -> None:
+    found, seen = looked(Aws(endpoint=endpoint))["endpoint"]
+    assert found == good
+    assert endpoint.get("FailureReason", "") in seen
+
+
+@pytest.mark.parametrize(
+    ("current", "desired", "good"), [(1, 1, True), (0, 0, True), (0, 1, False), (2, 1, False)], ids=str
+)
+def test_as_many_instances_run_as_are_wanted(current: int, desired: int, good: bool) -> None:
+    variant = {"VariantName": "AllTraffic", "CurrentInstanceCount": current, "DesiredInstanceCount": desired}
+    found, seen = looked(Aws(endpoint={"ProductionVariants": [variant]}))["instances"]
+    assert (found, seen.startswith(f"{current} of {desired}")) == (good, True)
+    assert ("none has run this configuration yet" in seen) == (desired == 0)
+
+
+def test_alarms_are_asked_for_a_hundred_at_a_time() -> None:
+    quiet = [f"quiet-{number}" for number in range(150)]
+    assert looked(Aws(alarms=quiet))["alarms"] == (True, "150, none has gone off")
+    assert looked(Aws(alarms=[*quiet, "loud-1"]))["alarms"] == (False, "loud-1 went off")
+
+
+def test_only_endpoints_of_the_same_name_count_as_left() -> None:
+    assert looked(Aws())["still billing"] == (False, "chat-99887766 of an earlier stack")
+
+
+def test_what_earlier_stacks_left_is_named_and_fails_nothing() -> None:
+    left = looked(Aws(groups=["/aws/sagemaker/Endpoints/chat-1a2b3c4d"]))["left over"]
+    names = "log group /aws/sagemaker/Endpoints/chat-99887766"
+    assert left == (True, f"1 that bill for storage at most: {names}")
+
+
+@pytest.mark.parametrize("status", ["UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE", "ROLLBACK_FAILED"])
+def test_the_model_is_not_called_unless_the_stack_is_complete(status: str) -> None:
+    checks = looked(Aws(status=status))
+    assert not checks["stack"][0]
+    assert not [name for name in checks if name.startswith("POST")]
+
+
+def test_a_stack_without_an_endpoint_on_purpose_is_good_and_not_called(capsys: pytest.CaptureFixture[str]) -> None:
+    aws = Aws()
+    aws.endpoint, aws.parameters = {}, {"DeployEndpoint": "false"}
+    none = "none, as the stack's parameter DeployEndpoint is false"
+    checks = {check.name: (check.good, check.seen) for check in checks_of(aws.stack, timeout=1)}
+    assert checks["endpoint"] == (True, none)
+    assert not [name for name in checks if name.startswith("POST")]
+    show(aws.stack, as_json=False)
+    assert f"endpoint    {none}" in capsys.readouterr().out.splitlines()
+    aws.parameters = {"DeployEndpoint": "true"}
+    assert looked(aws)["endpoint"] == (False, "there is no endpoint chat-1a2b3c4d")
+
+
+def test_the_status_of_a_stack_without_its_queue_and_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """As after a destroy that failed."""
+    aws = Aws(status="DELETE_FAILED")
+    aws.outputs |= {"JobQueue": "queue", "JobDeadLetters": "letters", "JobTable": "table"}
+    assert show(aws.stack, as_json=False) == 0
+    page = capsys.readouterr().out.splitlines()
+    assert "queue       gone" in page
+    assert "jobs        the table is gone" in page
+    show(aws.stack, as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert (found["queue"], found["open_jobs"]) == ("gone", "gone")
+
+
+def test_the_reason_of_a_rollback_is_the_first_of_the_last_operation() -> None:
+    aws = Aws(status="UPDATE_ROLLBACK_COMPLETE")
+
+    def event(name: str, status: str, reason: str = "") -> dict[str, Any]:
+        kind = "AWS::CloudFormation::Stack" if name == "chat" else "AWS::Lambda::Function"
+        what = {"LogicalResourceId": name, "ResourceType": kind}
+        return what | {"ResourceStatus": status, "ResourceStatusReason": reason}
+
+    aws.events = [  # the newest first
+        event("chat", "UPDATE_ROLLBACK_COMPLETE"),
+        event("Other", "UPDATE_FAILED", "Resource update cancelled"),
+        event("Endpoint", "UPDATE_FAILED", "InsufficientInstanceCapacity: none left"),
+        event("chat", "UPDATE_IN_PROGRESS", "User Initiated"),
+        event("Endpoint", "CREATE_FAILED", "of an earlier operation"),
+    ]
+    failure = last_failure(aws.stack)
+    assert failure
+    assert failure.reason == "Endpoint (AWS::Lambda::Function): InsufficientInstanceCapacity: none left"
+    assert failure.cause.startswith("AWS has none of that type now")
+
+
+@pytest.mark.parametrize(
+    ("reason", "lines", "cause"),
+    [
+        ("... did not pass the ping health check ...", ["torch.OutOfMemoryError: CUDA out of memory"], "do not fit"),
+        ("... did not pass the ping health check ...", ["GatedRepoError: 401 Client Error"], "stage chat"),
+        ("... did not pass the ping health check ...", ["usage: serve"], "startup_timeout_in_seconds"),
+        ("ResourceLimitExceeded: The account-level service limit", [], "doctor chat"),
+        ("CloudWatch Logs role ARN must be set in account settings", [], "slipway-account-settings"),
+        ("rolled back because the alarm chat-Errors went off", [], "an alarm took the update back"),
+        ("Internal failure", [], ""),
+    ],
+)
+def test_a_cause_is_named_in_words(reason: str, lines: list[str], cause: str) -> None:
+    found = cause_of("chat", reason, lines)
+    assert cause in found
+    assert bool(found) == bool(cause)
+
+
+def test_lines_that_name_a_trouble_are_shown_once_and_else_the_last_ones() -> None:
+    noise = [f"loading shard {number}" for number in range(40)]
+    assert telling([*noise, "ValueError: max_input\nValueError: max_input", "bye"]) == ["ValueError: max_input"]
+    assert telling(noise) == noise[-5:]
+    assert telling([]) == []
+
+
+@pytest.mark.parametrize(
+    ("bodies", "more", "body"),
+    [
+        (["inputs"], {}, {"inputs": "hi"}),
+        (["inputs", "messages"], {"max_tokens": 3}, {"inputs": "hi", "parameters": {"max_new_tokens": 3}}),
+        (["inputs", "messages"], {"chat": True}, {"messages": [{"role": "user", "content": "hi"}]}),
+        (["messages"], {"max_tokens": 3}, {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}),
+    ],
+)
+def test_a_body_has_the_shape_of_the_engine(bodies: list[str], more: dict[str, Any], body: dict[str, Any]) -> None:
+    assert request_body("hi", bodies, **({"max_tokens": None} | more)) == body
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [{"generated_text": "four"}],
+        {"generated_text": "four"},
+        {"choices": [{"message": {"role": "assistant", "content": "four"}}]},
+        {"choices": [{"text": "four"}]},
+        [[{"generated_text": "four"}]],
+        "four",
+    ],
+)
+def test_the_text_of_an_answer_is_found_in_any_shape(answer: Any) -> None:
+    assert text_of(answer) == "four"
+
+
+def test_a_large_output_that_cannot_be_fetched_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    job = {"id": "a1", "status": "succeeded", "output_url": "https://bucket/output"}
+    assert show_job(job, Options(), lambda url: Answer(403, "<Error>\nExpired</Error>")) == 1
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "The output of the job a1 was not to be had: 403 <Error> Expired</Error>\n")
+    assert show_job(job, Options(), lambda url: Answer(200, [{"generated_text": f"\n four of {url}"}])) == 0
+    assert capsys.readouterr().out == "four of https://bucket/output\n"
+
+
+def test_a_problem_is_one_line_whoever_answers() -> None:
+    ours = Answer(503, {"error": {"code": "endpoint_not_ready", "message": "Wait."}})
+    assert ours.problem == "503 endpoint_not_ready: Wait."
+    assert Answer(502, "<html>" * 100).problem.startswith("502 <html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["status", "no/path.yaml"], "'no/path.yaml' is no deployment's name"),
+        (["status", "deployments/chat/prod"], "'deployments/chat/prod' is no deployment's name"),
+        (["status", "slipway/account-settings"], "'slipway/account-settings' is no deployment's name"),
+        (["logs", "chat", "--since", "tomorrow"], "'tomorrow' is no age; use 30s, 15m, 2h or 7d"),
+        (["call", "chat", "hi", "--max-tokens", "0"], "'0' must be a positive whole number"),
+        (["call", "chat", "hi", "--timeout", "0"], "'0' is not allowed; use 1 to 604800 seconds"),
+        (["call", "chat"], "text"),
+    ],
+)
+def test_wrong_use_is_told_before_aws_is_asked(
+    arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["slipway", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["/aws/sagemaker/Endpoints", "/slipway/machines"])
+def test_a_stack_of_a_set_knows_its_endpoint_by_the_log_group(kind: str) -> None:
+    own = "/aws/lambda/StackSet-chat-Generate"
+    assert Aws(groups=[own, f"{kind}/other-1a2b3c4d"]).stack.endpoint_name == "other-1a2b3c4d"
+    assert Aws(groups=[own]).stack.endpoint_name == "chat-1a2b3c4d"

@@ -1,0 +1,317 @@
+"""`slipway diff`, on a repository with an app of its own, which needs no CDK."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from slipway.changes.template.reading import TemplateError
+from slipway.changes.template.synthesis import synthesize
+from slipway.templates.diff import Options, deployed_template, run
+from support.known_changes import IAM, KEY, OPEN, a, api, of, role
+
+APP = """
+import json, os, pathlib, sys
+context, out = json.loads(os.environ["CDK_CONTEXT_JSON"]), pathlib.Path(os.environ["CDK_OUTDIR"])
+name = context["deployment"]
+here = pathlib.Path(__file__).parent
+text = (pathlib.Path(name) if name.endswith(".yaml") else here / "deployments" / f"{name}.yaml").read_text()
+if text.startswith("broken"):
+    sys.exit(text.removeprefix("broken"))
+(out / "one.template.json").write_text(text)
+properties = {"templateFile": "one.template.json"}
+region = json.loads(text).get("Metadata", "eu-west-1")
+stack = {"type": "aws:cloudformation:stack", "environment": f"aws://1/{region}", "properties": properties}
+(out / "manifest.json").write_text(json.dumps({"artifacts": {name: stack}}))
+"""
+TABLE = of(Table=a("DynamoDB::Table", {"TableName": "a"}))
+OTHER_TABLE = of(Table=a("DynamoDB::Table", {"TableName": "b"}))
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A committed deployment `one` with a table."""
+    (tmp_path / "app.py").write_text(APP)
+    (tmp_path / "cdk.json").write_text("{}")
+    write(tmp_path, TABLE)
+    git(tmp_path, "init", "-q", "-b", "main")
+    commit(tmp_path)
+    return tmp_path
+
+
+def write(root: Path, template: Any, name: str = "one") -> None:
+    (root / "deployments").mkdir(exist_ok=True, parents=True)
+    (root / "deployments" / f"{name}.yaml").write_text(template if isinstance(template, str) else json.dumps(template))
+
+
+def git(root: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    return subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+def commit(root: Path) -> None:
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "x")
+
+
+def last_line(printed: str) -> str:
+    """What stands below the steps."""
+    return printed.splitlines()[-1]
+
+
+def test_the_working_tree_is_compared_with_its_last_commit(repository: Path, capsys: Any) -> None:
+    write(repository, OTHER_TABLE)
+    before = git(repository, "status", "--porcelain")
+
+    assert run("one", repository, Options()) == 1
+
+    said = capsys.readouterr().out
+    assert "one against HEAD: 1 change has to be acknowledged" in said
+    assert "TableName a -> b" in said
+    assert git(repository, "status", "--porcelain") == before  # no worktree, no file of ours stays
+    assert git(repository, "worktree", "list").count("\n") == 1
+
+
+def test_nothing_changes_where_only_another_file_does(repository: Path, capsys: Any) -> None:
+    (repository / "README.md").write_text("x")
+
+    assert run("one", repository, Options()) == 0
+    assert capsys.readouterr().out == "one against HEAD: nothing changes\n"
+
+
+def test_an_older_commit_is_synthesized_by_its_own_app(repository: Path, capsys: Any) -> None:
+    (repository / "app.py").write_text(APP.replace("text = ", "text = '' + "))
+    write(repository, OTHER_TABLE)
+    commit(repository)
+
+    assert run("one", repository, Options(against="HEAD")) == 0
+    assert run("one", repository, Options(against="HEAD~1", form="json")) == 1
+
+    changes = json.loads(capsys.readouterr().out.partition("\n")[2])["changes"]
+    assert [each["kind"] for each in changes] == ["replaced", "data-loss"]
+
+
+def test_a_deployment_that_is_new_adds_everything(repository: Path, capsys: Any) -> None:
+    write(repository, TABLE, "two")
+
+    assert run("two", repository, Options(form="json")) == 0
+    assert [each["kind"] for each in json.loads(capsys.readouterr().out)["changes"]] == ["added"]
+
+
+@pytest.fixture
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository of deployment files alone, with the deployment `two` in a folder."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    write(folder, TABLE, "two")
+    git(folder, "init", "-q", "-b", "main")
+    commit(folder)
+    return folder
+
+
+def test_a_file_of_another_repository_is_compared_with_that_repositorys_commit(
+    repository: Path, elsewhere: Path, capsys: Any
+) -> None:
+    write(elsewhere, OTHER_TABLE, "two")
+    file = elsewhere / "deployments" / "two.yaml"
+
+    assert run(str(file), repository, Options()) == 1
+    said = capsys.readouterr()
+    assert "TableName a -> b" in said.out
+    assert str(elsewhere / "accepted-changes" / "two.yaml") in said.err
+
+    commit(elsewhere)
+    assert run(str(file), repository, Options()) == 0
+    assert run(str(file), repository, Options(against="HEAD~1")) == 1
+
+
+def test_a_link_to_another_repository_is_compared_with_that_repositorys_commit(
+    repository: Path, elsewhere: Path, capsys: Any
+) -> None:
+    write(elsewhere, OTHER_TABLE, "two")
+    (repository / "deployments" / "three.yaml").symlink_to(elsewhere / "deployments" / "two.yaml")
+
+    assert run("three", repository, Options()) == 1
+    assert "TableName a -> b" in capsys.readouterr().out
+
+
+def test_a_file_that_its_repository_has_not_committed_adds_everything(
+    repository: Path, elsewhere: Path, capsys: Any
+) -> None:
+    write(elsewhere / "new", TABLE, "four")
+
+    assert run(str(elsewhere / "new" / "deployments" / "four.yaml"), repository, Options(form="json")) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [each["kind"] for each in said["changes"]] == ["added"]
+    assert said["against"] == "HEAD, which does not have it"
+
+
+def test_a_file_without_a_repository_has_nothing_to_be_compared_with(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("nowhere")
+    write(folder, TABLE, "two")
+
+    assert run(str(folder / "deployments" / "two.yaml"), repository, Options()) == 2
+    assert "two.yaml is in no git repository, so it has no HEAD; use --against stack" in capsys.readouterr().err
+
+
+def test_another_region_is_another_stack(repository: Path, capsys: Any) -> None:
+    write(repository, TABLE | {"Metadata": "us-east-1"})
+
+    assert run("one", repository, Options()) == 1
+    assert "region: eu-west-1 -> us-east-1: a new stack there; the one in eu-west-1 stays" in capsys.readouterr().out
+
+
+def test_a_template_file_may_be_yaml(repository: Path, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "old.yaml").write_text(yaml.safe_dump(OTHER_TABLE))
+
+    assert run("one", repository, Options(against=str(tmp_path / "old.yaml"))) == 1
+    assert "TableName b -> a" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (Options(against="no-such-branch"), "--against no-such-branch: there is no such branch"),
+        (Options(against="--output=x"), "--against --output=x: there is no such branch"),
+        (Options(against="app.py"), "app.py is no template"),
+        (Options(accepted=Path("nowhere.yaml")), "nowhere.yaml can't be read: there is no such file or folder."),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_a_sentence(
+    repository: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, options: Options, sentence: str
+) -> None:
+    monkeypatch.chdir(repository)
+
+    assert run("one", repository, options) == 2
+    assert last_line(capsys.readouterr().err).startswith(sentence)
+
+
+def test_a_commit_whose_app_fails_is_said_in_a_sentence(repository: Path, capsys: Any) -> None:
+    write(repository, "broken Traceback:\nKeyError: 'model'")
+    commit(repository)
+    write(repository, TABLE)
+
+    assert run("one", repository, Options()) == 2
+    assert last_line(capsys.readouterr().err) == "At HEAD, one can't be synthesized: KeyError: 'model'"
+
+
+def test_a_file_that_is_refused_has_all_its_problems(repository: Path, capsys: Any) -> None:
+    write(repository, "broken: 2 problems\n  - serving.engine: 'vlm' is not allowed.\n  - hosting: is missing.")
+
+    assert run("one", repository, Options()) == 2
+    assert capsys.readouterr().err.endswith(
+        "one can't be synthesized:\n  - serving.engine: 'vlm' is not allowed.\n  - hosting: is missing.\n"
+    )
+
+
+def test_a_folder_without_git_has_no_commit(tmp_path: Path, capsys: Any) -> None:
+    write(tmp_path, TABLE)
+
+    assert run("one", tmp_path, Options()) == 2
+    assert "not a git repository" in capsys.readouterr().err
+
+
+def test_an_acknowledged_change_passes(repository: Path, capsys: Any) -> None:
+    write(repository, OTHER_TABLE)
+    (repository / "accepted-changes").mkdir()
+    (repository / "accepted-changes" / "one.yaml").write_text(
+        "- {resource: Table, kind: replaced, reason: the table is empty}\n"
+        "- {resource: Queue, kind: removed, reason: the queue has gone}\n"
+    )
+
+    assert run("one", repository, Options()) == 0
+    said = capsys.readouterr().out
+    assert "acknowledged: the table is empty" in said
+    assert "Stale: Queue removed is acknowledged and does not happen." in said
+
+
+def test_another_resource_or_kind_is_not_acknowledged(repository: Path, tmp_path: Path) -> None:
+    write(repository, OTHER_TABLE)
+    for entry in ("resource: Tables, kind: replaced", "resource: Table, kind: removed"):
+        (tmp_path / "accepted.yaml").write_text(f"- {{{entry}, reason: the table is empty}}\n")
+        assert run("one", repository, Options(accepted=tmp_path / "accepted.yaml")) == 1
+
+
+def test_markdown_is_a_table_that_fits_a_comment(repository: Path, capsys: Any) -> None:
+    names = {f"Bucket{number}": a("S3::Bucket", {"BucketName": "x" * 60}) for number in range(900)}
+    write(repository, of(Role=role(), **names))
+    commit(repository)
+    write(repository, of(Role=role(OPEN | {"Resource": "a|b @someone <img>"})))
+
+    assert run("one", repository, Options(form="markdown")) == 1
+
+    said = capsys.readouterr().out
+    assert len(said) < 65_536
+    assert "more.\n" in said
+    rows = [line for line in said.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in rows} == {5}
+    assert "@" not in said
+    assert "<img>" not in said
+    assert "a&#124;b" in said
+
+
+class Cloud:
+    """CloudFormation with at most one stack."""
+
+    def __init__(self, template: Any, parameters: dict[str, str]) -> None:
+        self.template, self.parameters = template, parameters
+
+    def describe_stacks(self, **_: Any) -> Any:
+        parameters = [{"ParameterKey": key, "ParameterValue": value} for key, value in self.parameters.items()]
+        return {"Stacks": [{"StackName": "one", "Description": "Slipway: x", "Parameters": parameters}]}
+
+    def get_template(self, **given: Any) -> Any:
+        assert given == {"StackName": "one", "TemplateStage": "Original"}
+        return {"TemplateBody": self.template}
+
+
+@pytest.mark.parametrize("body", [TABLE, yaml.safe_dump(TABLE)])
+def test_the_deployed_stack_has_its_template_and_parameters(body: Any) -> None:
+    before = deployed_template("one", lambda service: {"cloudformation": Cloud(body, {"A": "b"})}[service])
+
+    assert (before.template, before.values) == (TABLE, {"A": "b"})
+
+
+def test_a_synthesized_deployment_has_its_region(repository: Path) -> None:
+    assert synthesize("one", repository).region == "eu-west-1"
+    with pytest.raises(TemplateError, match="can't be synthesized"):
+        synthesize("three", repository)
+
+
+def test_another_authorization_is_one_change_of_the_api(repository: Path, capsys: Any) -> None:
+    write(repository, api(**IAM))
+    commit(repository)
+    write(repository, api(**KEY))
+
+    assert run("one", repository, Options(form="json")) == 1
+
+    (change,) = json.loads(capsys.readouterr().out)["changes"]
+    assert (change["logical_id"], change["kind"], change["stops"]) == ("A", "callers-refused", True)
+    assert change["sentence"] == (
+        "AuthorizationType AWS_IAM -> CUSTOM on GET, POST: from then on only callers with an API key are let in, and "
+        "callers that sign with AWS credentials are refused"
+    )
+
+
+def test_secrets_are_not_shown(repository: Path, capsys: Any) -> None:
+    for word in ("first", "second"):
+        variables = {"Variables": {"DB_PASS": f"{word}-secret"}}
+        write(
+            repository,
+            of(
+                Database=a("RDS::DBInstance", {"MasterUserPassword": f"{word}-secret"}),
+                Function=a("Lambda::Function", {"Environment": variables}),
+            ),
+        )
+        if word == "first":
+            commit(repository)
+
+    for form in ("text", "json", "markdown"):
+        assert run("one", repository, Options(form=form)) == 0
+    said = capsys.readouterr().out
+    assert "MasterUserPassword" in said
+    assert "-secret" not in said
