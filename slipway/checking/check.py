@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from llm_hosting.archive import handler_folders
-from llm_hosting.deployment.file import DeploymentError, overlay_of, sets_over_base
+from llm_hosting.deployment.file import DeploymentError, sets_over_base
 from llm_hosting.deployment.finding import Finding
 from llm_hosting.deployment.lock import ModelLock
 from llm_hosting.deployment.paths import UnknownDeploymentError, stack_name
@@ -119,7 +119,7 @@ def check(
     report = build_report(name, validation.resolution, findings)
     not_checked = [line for line in report.not_checked if is_used(line.partition(":")[0], deployment)]
     report = replace(report, not_checked=not_checked)
-    if overlay := overlay_of(path):
+    if overlay := validation.overlay:
         refused = {finding.field for finding in validation.errors}
         sets = [each for each in sets_over_base(overlay, deployment) if each.field not in refused]
         report = replace(report, extends=overlay.base.stem, sets=sets)

@@ -64,7 +64,7 @@ def subject(
 
 def _of_model(path: Path, *, hub: bool) -> Subject:
     """hub: the catalog will not do. Raises UnaskedError."""
-    deployment, problems = parse(path)
+    deployment, problems, _ = parse(path)
     if deployment is None or problems:
         return Subject(path)
     try:
@@ -79,7 +79,7 @@ def _of_model(path: Path, *, hub: bool) -> Subject:
 
 def _of_file(judged: Path, written: Path) -> Subject:
     """judged: the file, or the same on other types. Raises UnaskedError."""
-    deployment, problems = parse(judged)
+    deployment, problems, _ = parse(judged)
     if deployment is None or problems:  # the report says what is wrong
         return Subject(judged)
     now = _asked(deployment)

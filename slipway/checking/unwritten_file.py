@@ -46,7 +46,7 @@ def on_types(path: Path, types: Sequence[str], engine: str | None, folder: Path)
 
     Raises DeploymentError.
     """
-    deployment, problems = parse(path)
+    deployment, problems, _ = parse(path)
     if deployment and not problems:
         deployment, problems = locked(deployment, path)
     if deployment is None or problems:

@@ -59,7 +59,7 @@ def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
 
 def parsed(path: Path) -> Deployment:
     """Checked by the schema only: engine and hosting may still be undecided."""
-    deployment, problems = parse(path)
+    deployment, problems, _ = parse(path)
     if problems or deployment is None:
         raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
     return deployment

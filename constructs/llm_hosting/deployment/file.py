@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -43,44 +44,46 @@ class DeploymentError(Exception):
         super().__init__(f"{path} is refused: {count}\n" + "\n".join(f"  - {problem}" for problem in self.problems))
 
 
-def parse(path: Path) -> tuple[Deployment | None, list[Finding]]:
-    """Read a deployment file; an overlay is read with its base.
+class Parsed(NamedTuple):
+    """A deployment file that was read once, with its base if it is an overlay.
 
-    Returns the deployment and the problems. Where there are some, the deployment lacks the wrong settings, so that
-    rules over the rest can still be judged; None = nothing usable remains.
+    deployment: lacks the wrong settings where there are problems, so that rules over the rest can still be judged; None
+    = nothing usable remains. overlay: None = the file is no overlay, or can't be read as one.
     """
+
+    deployment: Deployment | None
+    problems: list[Finding]
+    overlay: Overlay | None = None
+
+
+def parse(path: Path) -> Parsed:
+    """Read a deployment file; an overlay is read with its base."""
     base = base_of(path)
     problem = _name_problem(path, base)
     if problem:
-        return None, [problem]
+        return Parsed(None, [problem])
     if base:
         overlay, problems = read_overlay(path, base)
         if overlay is None:
-            return None, problems
+            return Parsed(None, problems)
         deployment, problems = _validate(overlay.merged)
-        return deployment, overlay.located(problems)
+        return Parsed(deployment, overlay.located(problems), overlay)
     content, problems = read(path, FREE_TEXTS)
     if problems:
-        return None, problems
+        return Parsed(None, problems)
     if not isinstance(content, dict):
         problem = Finding(
             "file", "must hold a mapping with at least `model` and `hosting`", "see deployments/gpt2.yaml"
         )
-        return None, [problem]
+        return Parsed(None, [problem])
     if EXTENDS in content:
-        return None, [misplaced(path, content[EXTENDS])]
-    return _validate(content)
-
-
-def overlay_of(path: Path) -> Overlay | None:
-    """What the file sets over its base; None = it is no overlay, or can't be read as one."""
-    base = base_of(path)
-    return read_overlay(path, base)[0] if base else None
+        return Parsed(None, [misplaced(path, content[EXTENDS])])
+    return Parsed(*_validate(content))
 
 
 def sets_over_base(overlay: Overlay, deployment: Deployment) -> list[SetOverBase]:
     """The settings of the overlay, resolved: the base's values and those of `deployment`, which was read from it."""
-    base, _ = parse(overlay.base)
+    base, _ = _validate(deepcopy(overlay.inherited))
     return list(overlay.sets(base.model_dump() if base else {}, deployment.model_dump()))
 
 

@@ -2,14 +2,15 @@
 
 import difflib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from ..deployment.file import DeploymentError, overlay_of, parse
+from ..deployment.file import DeploymentError, parse
 from ..deployment.finding import Finding
 from ..deployment.lock import ModelLock
 from ..deployment.lock_file import locked
 from ..deployment.nearest import nearest
+from ..deployment.overlay import Overlay
 from ..deployment.paths import spoken_name
 from ..resolution import Resolution, resolve
 from .rules import (  # noqa: F401  (registers the rules)
@@ -34,10 +35,14 @@ from .rules.suitable_type import with_type, without_type
 
 @dataclass(frozen=True)
 class Validation:
-    """resolution: None = the file is refused before any rule, or holds settings that no rule can judge."""
+    """resolution: None = the file is refused before any rule, or holds settings that no rule can judge.
+
+    overlay: None = the file is no overlay, or can't be read as one.
+    """
 
     resolution: Resolution | None
     findings: list[Finding]
+    overlay: Overlay | None = None
 
     @property
     def errors(self) -> list[Finding]:
@@ -89,13 +94,7 @@ def validate_file(
     handlers: the names that `serving.handler` may have. region: where, if the file names none. lock: taken for the lock
     file.
     """
-    validation = _validated(path, handlers, region, lock)
-    overlay = overlay_of(path)
-    return replace(validation, findings=overlay.located(validation.findings)) if overlay else validation
-
-
-def _validated(path: Path, handlers: Collection[str], region: str | None, lock: ModelLock | None) -> Validation:
-    deployment, findings = parse(path)
+    deployment, findings, overlay = parse(path)
     if deployment and lock:
         deployment = deployment.with_lock(lock)
     elif deployment:
@@ -110,11 +109,12 @@ def _validated(path: Path, handlers: Collection[str], region: str | None, lock: 
     if deployment is None:
         return Validation(None, findings)
     resolution = resolve(deployment)
-    if not findings:
-        return Validation(resolution, validate(resolution))
-    # A refused setting stands at its default now, and so do the rules that read it.
-    judged = (each for each in validate(resolution) if each.level == "error" and not _is_below(each, findings))
-    return Validation(None, [*findings, *judged])
+    judged = validate(resolution)
+    if findings:
+        # A refused setting stands at its default now, and so do the rules that read it.
+        judged = [each for each in judged if each.level == "error" and not _is_below(each, findings)]
+    found = [*findings, *judged]
+    return Validation(None if findings else resolution, overlay.located(found) if overlay else found, overlay)
 
 
 def load(path: Path, handlers: Collection[str]) -> tuple[Resolution, list[Finding]]:

@@ -256,5 +256,5 @@ def test_no_yaml_value_makes_the_reader_raise_anything_else(
     tmp_path_factory: pytest.TempPathFactory, content: dict[str, Any]
 ) -> None:
     path = written(tmp_path_factory.mktemp("any"), content)
-    deployment, found = parse(path)
+    deployment, found, _ = parse(path)
     assert deployment is not None or found

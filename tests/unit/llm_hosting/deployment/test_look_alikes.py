@@ -18,7 +18,7 @@ hosting:
 
 def found(text: str, tmp_path: Path) -> list[str]:
     (path := tmp_path / "chat.yaml").write_text(text, encoding="utf-8")
-    return [f"{each.field}: {each.message}" for each in parse(path)[1]]
+    return [f"{each.field}: {each.message}" for each in parse(path).problems]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from llm_hosting.deployment.file import DeploymentError, overlay_of, parse, sets_over_base
+from llm_hosting.deployment.file import DeploymentError, parse, sets_over_base
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, names, stack_name
 from llm_hosting.preflight.validation import load
@@ -34,7 +34,7 @@ def written(folder: Path, own: Any, *, base: Any = None, name: str = "chat/prod"
 
 
 def merged(folder: Path, own: dict[str, Any]) -> Deployment:
-    deployment, problems = parse(written(folder, own))
+    deployment, problems, _ = parse(written(folder, own))
     assert deployment
     assert problems == []
     return deployment
@@ -87,7 +87,7 @@ def test_a_required_setting_has_no_default_to_go_back_to(tmp_path: Path) -> None
 
 def test_the_sets_of_an_overlay_are_resolved(tmp_path: Path) -> None:
     own = {"hosting": {"instance_count": {"min": 2, "max": 2}, "startup_timeout_in_seconds": 1200}, "api": None}
-    deployment, overlay = merged(tmp_path, own), overlay_of(tmp_path / "chat" / "prod.yaml")
+    deployment, overlay = merged(tmp_path, own), parse(tmp_path / "chat" / "prod.yaml").overlay
     assert overlay
     assert {each.field: (each.base, each.value) for each in sets_over_base(overlay, deployment)} == {
         "hosting.instance_count.min": (1, 2),
@@ -126,7 +126,7 @@ def test_an_error_names_the_file_that_holds_the_setting(tmp_path: Path, own: Any
 
 def test_an_error_of_shape_has_its_file_before_any_rule_runs(tmp_path: Path) -> None:
     path = written(tmp_path, {}, base={**BASE, "hosting": {"volume": 5}})
-    assert {problem.file for problem in parse(path)[1] if problem.field == "hosting.volume"} == {"chat.yaml"}
+    assert {problem.file for problem in parse(path).problems if problem.field == "hosting.volume"} == {"chat.yaml"}
 
 
 @pytest.mark.parametrize(

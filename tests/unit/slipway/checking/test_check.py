@@ -257,6 +257,21 @@ def test_an_overlay_is_shown_over_its_base(tmp_path: Path, write: Any, capsys: p
     assert report["sets"][0] == {"field": "hosting.instance_count.max", "base": 1, "value": 3}
 
 
+def test_the_files_of_an_overlay_are_read_once(tmp_path: Path, write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = write(HEALTHY)
+    (tmp_path / "mine").mkdir()
+    path = write({"extends": "mine", "logs": {"retention_in_days": 3}}, "mine/prod")
+    found: list[str] = []
+
+    def read(file: Path, encoding: str | None = None, errors: str | None = None) -> str:
+        found.append(str(file))
+        return file.read_bytes().decode()
+
+    monkeypatch.setattr(Path, "read_text", read)
+    assert check(path) == 0
+    assert sorted(each for each in found if each.startswith(str(tmp_path))) == [base, path]
+
+
 def test_a_refused_value_of_an_overlay_is_not_shown(
     tmp_path: Path, write: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -126,7 +126,7 @@ def test_a_file_whose_type_does_not_exist_is_judged_on_those_that_do(
 def test_a_type_holds_the_deployment_without_the_settings_to_leave_out(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    deployment, problems = parse(ROOT / "deployments" / f"{name}.yaml")
+    deployment, problems, _ = parse(ROOT / "deployments" / f"{name}.yaml")
     assert deployment
     assert not problems
     found = reported(name, capsys)
