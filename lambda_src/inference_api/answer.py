@@ -3,8 +3,8 @@
 import json
 from typing import NamedTuple
 
-from inference_api import errors
 from inference_api.http import Response
+from inference_api.shared import errors
 
 # Lambda returns 6 MB of JSON, in which the answer is a string; the rest is for status and headers.
 MAX_RESPONSE_BYTES = 6_000_000

@@ -3,9 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from inference_api import deployed_engine, errors
+from inference_api import deployed_engine
 from inference_api.answer import Answer
-from inference_api.errors import ApiError
 from inference_api.http import Request, Response, StreamedResponse
 from inference_api.jobs import held_answer
 from inference_api.jobs.long_poll import retry_after, seconds_to_wait
@@ -17,9 +16,11 @@ from inference_api.openai.call import OpenAICall
 from inference_api.openai.parts import read_value
 from inference_api.openai.whole import as_chunks, openai_object
 from inference_api.request_body import check_request_body
-from inference_api.runtime import runtime
-from inference_api.settings import settings
-from inference_api.time_budget import limit_whole_answer
+from inference_api.shared import errors
+from inference_api.shared.errors import ApiError
+from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import settings
+from inference_api.shared.time_budget import limit_whole_answer
 
 
 def by_job(request: Request, *, sleeps: bool = False) -> Response | StreamedResponse:

@@ -2,12 +2,12 @@
 
 from functools import cache
 
-from inference_api import errors
 from inference_api.endpoint_status import EndpointStatus
-from inference_api.errors import InvocationError
-from inference_api.metrics import emit_for_fleet
-from inference_api.runtime import ONE_QUICK_ATTEMPT, runtime
-from inference_api.settings import settings
+from inference_api.shared import errors
+from inference_api.shared.errors import InvocationError
+from inference_api.shared.metrics import emit_for_fleet
+from inference_api.shared.runtime import ONE_QUICK_ATTEMPT, runtime
+from inference_api.shared.settings import settings
 
 
 def demand() -> None:

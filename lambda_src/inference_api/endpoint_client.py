@@ -24,10 +24,10 @@ from botocore.exceptions import (
 from urllib3.exceptions import HTTPError
 from urllib3.exceptions import ReadTimeoutError as StreamReadTimeoutError
 
-from inference_api import errors
 from inference_api.answer import Answer
-from inference_api.runtime import ONE_ATTEMPT
-from inference_api.time_budget import STREAM_READ
+from inference_api.shared import errors
+from inference_api.shared.runtime import ONE_ATTEMPT
+from inference_api.shared.time_budget import STREAM_READ
 
 _CALL_LIMIT_IN_SECONDS = 65  # SageMaker itself ends a call after 60 s
 

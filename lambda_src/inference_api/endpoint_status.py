@@ -7,8 +7,8 @@ from typing import Any
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from inference_api import errors
-from inference_api.errors import ApiError, BusyError
+from inference_api.shared import errors
+from inference_api.shared.errors import ApiError, BusyError
 
 # Two attempts of at most 1 + 2 s, with back-off between them, end within the function's 10 s.
 QUICK_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 2})

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from operator import ge, gt, le, lt
 from typing import Any
 
-from inference_api.errors import ApiError, EngineRuleError
+from inference_api.shared.errors import ApiError, EngineRuleError
 
 Ranges = Mapping[str, Mapping[str, float]]
 

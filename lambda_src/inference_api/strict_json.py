@@ -4,7 +4,7 @@ import json
 from codecs import BOM_UTF8
 from typing import Any, NoReturn
 
-from inference_api.errors import ApiError
+from inference_api.shared.errors import ApiError
 
 # JSON schemas nest deep; serde_json, which reads bodies in TGI, ends at 128.
 MAX_DEPTH = 100

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from inference_api.errors import ApiError
 from inference_api.request_body import RequestRules, answer_tokens
+from inference_api.shared.errors import ApiError
 
 _BYTES_PER_TOKEN = 4  # of English; other languages have fewer
 _UNSAID_TOKENS = 256  # of an answer whose body sets no limit

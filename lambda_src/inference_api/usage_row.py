@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from inference_api import errors
 from inference_api.named_key import NamedKey
+from inference_api.shared import errors
 
 Row = Mapping[str, Mapping[str, Any]]
 Update = dict[str, Any]

@@ -11,7 +11,6 @@ from unittest.mock import patch
 
 from botocore.config import Config
 
-from inference_api import runtime
 from inference_api.handlers import (
     advance_batches,
     batches,
@@ -28,6 +27,7 @@ from inference_api.handlers import (
     tend_machines,
 )
 from inference_api.openai import routes
+from inference_api.shared import runtime
 from simulation.aws.async_endpoint import AsyncEndpoint, Request
 from simulation.aws.client import Client
 from simulation.aws.dynamodb import DynamoDb

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from inference_api import errors, http, usage_row
+from inference_api import http, usage_row
 from inference_api.batches import transitions as batch_transitions
 from inference_api.batches.batch import Batch
 from inference_api.batches.driver import Driver
@@ -16,7 +16,6 @@ from inference_api.batches.table import BatchTable
 from inference_api.jobs import files, items, recorder, sweeper, transitions, view, worker
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.completion import Completion
-from inference_api.jobs.conditional_writes import ConditionalWrites
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.long_poll import LongPoll
 from inference_api.jobs.machine_backend import MachineBackend
@@ -28,6 +27,8 @@ from inference_api.jobs.waiting_places import WaitingPlaces
 from inference_api.key_usage import KeyUsage
 from inference_api.machine import tender_plan
 from inference_api.machine.resident_worker import ResidentWorker
+from inference_api.shared import errors
+from inference_api.shared.conditional_writes import ConditionalWrites
 from simulation.callers import Habits
 from simulation.faults import Rates
 
@@ -355,7 +356,7 @@ TRIED = [
         SEEN_FINAL,
         view._value,
         'text = answer.body.decode(errors="replace")',
-        "from inference_api.runtime import runtime\n    return runtime().now()",
+        "from inference_api.shared.runtime import runtime\n    return runtime().now()",
     ),
     Mutant(
         "the newest output is shown",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from inference_api.jobs.waiting_places import WaitingPlaces
-from inference_api.runtime import Runtime
+from inference_api.shared.runtime import Runtime
 from simulation.aws.dynamodb import DynamoDb
 from simulation.aws.errors import Refusal
 from simulation.aws.table import Table

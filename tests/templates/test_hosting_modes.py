@@ -17,7 +17,7 @@ FOLDERS = ("constructs", "stacks", "lambda_src", "local_cloud", "playground", "s
 PLACES = {
     "constructs/llm_hosting/deployment/model.py": "properties of `Hosting`, for all that reads a deployment",
     "stacks/inference_stack.py": "the construct, of the table in hosting_modes.py",
-    "lambda_src/inference_api/settings.py": "properties of `Settings`, for all functions",
+    "lambda_src/inference_api/shared/settings.py": "properties of `Settings`, for all functions",
     "playground/serve.py": "whether streams are shown; the page's function shares no code",
 }
 

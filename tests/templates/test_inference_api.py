@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from inference_api.errors import ApiError
 from inference_api.http import Response
+from inference_api.shared.errors import ApiError
 from llm_hosting.api.gateway_responses import gateway_responses
 from llm_hosting.api.routes import ROUTES
 from llm_hosting.deployment.model import Api

@@ -126,7 +126,7 @@ def test_imports_run_one_way() -> None:
         ("llm_hosting.jobs.store", "from ..deployment.file import parse"),
         ("inference_api.http", "from inference_api.handlers import generate"),
         ("inference_api.handlers.generate", "import boto3"),
-        ("slipway.openapi.errors", "from inference_api.errors import ApiError"),
+        ("slipway.openapi.errors", "from inference_api.shared.errors import ApiError"),
         ("slipway.openapi.errors", "from llm_hosting.api.inference_api import InferenceApi"),
         ("local_cloud.deploy", "from llm_hosting.deployment.model import Deployment"),
     ],
@@ -250,7 +250,7 @@ def test_the_functions_get_exactly_the_environment_they_read() -> None:
         *("hosting.realtime_hosting", "hosting.async_hosting", "hosting.ec2_hosting"),
     )
     given = {variable for name in names for variable in variables_given(tree_of(f"llm_hosting.{name}"))}
-    read = set(variables_read(tree_of("inference_api.settings")))
+    read = set(variables_read(tree_of("inference_api.shared.settings")))
     # Of the portable rendering, and of the agent on a machine.
     assert given | {"ENDPOINT_DEPLOYED"} == read | {"LOG_GROUP"}
 

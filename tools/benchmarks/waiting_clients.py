@@ -12,9 +12,9 @@ from statistics import fmean, median, quantiles
 
 from inference_api.jobs.job import Job
 from inference_api.jobs.long_poll import LongPoll, retry_after
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.transitions import accept
-from inference_api.runtime import Runtime
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.runtime import Runtime
 from tools.benchmarks.pairs import Row, work
 from tools.benchmarks.prices import PER_MILLION
 

@@ -16,7 +16,7 @@ from typing import Any
 import boto3
 
 from inference_api.handlers.generate import handler
-from inference_api.settings import settings
+from inference_api.shared.settings import settings
 from tools.benchmarks.pairs import work
 
 CALLS_PER_ROUND = work(300)

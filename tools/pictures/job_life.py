@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from inference_api.jobs import transitions
 from inference_api.jobs.job import SHOWN, Job, Output
-from inference_api.jobs.policy import JobPolicy
+from inference_api.shared.job_times import JobPolicy
 from tools.pictures.drawing import Drawing
 
 POLICY = JobPolicy(deadline=3600, retention=3600, invocation_timeout=60)

@@ -1,6 +1,6 @@
 """API Gateway's own answers, to requests that reach no function: statuses, texts and headers.
 
-The statuses and texts of the functions are in lambda_src/inference_api/errors.py.
+The statuses and texts of the functions are in lambda_src/inference_api/shared/errors.py.
 """
 
 import json
@@ -28,7 +28,7 @@ class GatewayResponse:
 
     @property
     def type(self) -> str:
-        """As inference_api.errors has it; a kind without a status of its own is a refusal."""
+        """As inference_api.shared.errors has it; a kind without a status of its own is a refusal."""
         kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
         status = self.status or 400
         return kinds.get(status) or ("server_error" if status >= 500 else "invalid_request_error")

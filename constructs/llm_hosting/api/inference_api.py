@@ -26,7 +26,7 @@ _PERMISSION = "FromApi"  # of a function, for all its routes
 _SECURITY_POLICY = "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"
 
 # Of a streamed answer: API Gateway takes up to 15 minutes without a raised quota. The function ends first, with its own
-# error. The time that a route may use within it is in inference_api/time_budget.py.
+# error. The time that a route may use within it is in inference_api/shared/time_budget.py.
 STREAM_TIMEOUT = cdk.Duration.seconds(870)
 STREAM_FUNCTION_TIMEOUT = cdk.Duration.seconds(860)
 

@@ -146,7 +146,7 @@ class Ec2Hosting(Construct):
 
 
 def _metric(name: str) -> cloudwatch.Metric:
-    """A metric that `tend_machines` writes to its log by `inference_api.metrics`."""
+    """A metric that `tend_machines` writes to its log by `inference_api.shared.metrics`."""
     return cloudwatch.Metric(
         namespace="Slipway",
         metric_name=name,

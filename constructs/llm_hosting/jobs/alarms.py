@@ -33,7 +33,7 @@ class JobAlarms(AlarmGroup):
 
 
 def _metric(name: str, statistic: str) -> cloudwatch.Metric:
-    """A metric that the functions write to their logs by `inference_api.metrics`."""
+    """A metric that the functions write to their logs by `inference_api.shared.metrics`."""
     return cloudwatch.Metric(
         namespace="Slipway",
         metric_name=name,

@@ -75,7 +75,7 @@ class Resolution:
 
     @property
     def openai_facts(self) -> Mapping[str, object]:
-        """The values of inference_api.openai.facts.OpenAIFacts that differ from its defaults."""
+        """The values of inference_api.shared.openai_facts.OpenAIFacts that differ from its defaults."""
         kind = self.container.openai_kind
         api = openai_api(kind)
         takes_prompt = "prompt" in self.bodies and kind != "transformers"

@@ -12,14 +12,14 @@ from inference_api.batches.lines import Lines, OutputLine
 from inference_api.batches.plan import KINDS, OPEN_LINES, Line, Step, kind_to_join, next_step, open_blocks, plan_block
 from inference_api.batches.storage import PART_BYTES, Storage
 from inference_api.batches.table import BatchTable
-from inference_api.errors import ApiError
 from inference_api.http import place_of
 from inference_api.jobs.job import SUCCEEDED, Job
 from inference_api.jobs.service import JobService
-from inference_api.log import log
-from inference_api.metrics import emit
 from inference_api.named_key import NamedKey
-from inference_api.runtime import Runtime
+from inference_api.shared.errors import ApiError
+from inference_api.shared.log import log
+from inference_api.shared.metrics import emit
+from inference_api.shared.runtime import Runtime
 
 _AT_ONCE = 8  # calls to AWS; a client has ten connections
 _PAUSE_IN_SECONDS = 2

@@ -7,7 +7,7 @@ from inference_api.batches import transitions
 from inference_api.batches.batch import Batch, File
 from inference_api.batches.storage import PART_BYTES, Storage
 from inference_api.batches.table import BatchTable
-from inference_api.runtime import Runtime
+from inference_api.shared.runtime import Runtime
 
 
 class _Piece(NamedTuple):

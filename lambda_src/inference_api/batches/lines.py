@@ -4,16 +4,16 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from inference_api import errors
 from inference_api.answer import MAX_RESPONSE_BYTES, Answer
 from inference_api.batches.batch import Batch
 from inference_api.batches.input_lines import InputLine
-from inference_api.errors import ApiError
 from inference_api.jobs.job import CANCELLED, EXPIRED, FAILED, Job
 from inference_api.jobs.service import JobService
 from inference_api.jobs.view import error_of
 from inference_api.openai.call import OpenAICall
 from inference_api.openai.whole import openai_object
+from inference_api.shared import errors
+from inference_api.shared.errors import ApiError
 
 ReadCall = Callable[[Mapping[str, Any], str], OpenAICall]
 

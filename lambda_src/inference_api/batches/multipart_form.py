@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from inference_api.errors import ApiError
+from inference_api.shared.errors import ApiError
 
 _BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^\s;,"]{1,70}))', re.IGNORECASE)
 _PARAMETER = re.compile(r';\s*(name|filename)="([^"\r\n]*)"', re.IGNORECASE)

@@ -13,13 +13,13 @@ from inference_api.batches.driver import Driver, Settings
 from inference_api.batches.lines import Lines
 from inference_api.batches.storage import Storage
 from inference_api.batches.table import BatchTable
-from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.service import SIGNED_FOR_THE_REGION, job_service
-from inference_api.log import log
 from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
-from inference_api.runtime import STANDARD_RETRIES, runtime
-from inference_api.settings import job_settings, settings
+from inference_api.shared.conditional_writes import PASSING_ERRORS
+from inference_api.shared.log import log
+from inference_api.shared.runtime import STANDARD_RETRIES, runtime
+from inference_api.shared.settings import job_settings, settings
 
 # Otherwise botocore sends each part with a checksum of a kind that the upload has not announced.
 _PLAIN_PARTS = Config(request_checksum_calculation="when_required")

@@ -6,13 +6,13 @@ from dataclasses import asdict, fields, replace
 from hmac import compare_digest
 from typing import Any, NamedTuple, TypeVar
 
-from inference_api import errors
 from inference_api.batches.batch import Batch, Block, File
 from inference_api.jobs import items
-from inference_api.jobs.conditional_writes import MOST_TRIES, ConditionalWrites, TableBusyError, pause
 from inference_api.jobs.items import number
 from inference_api.jobs.job import is_job_id
-from inference_api.runtime import Runtime
+from inference_api.shared import errors
+from inference_api.shared.conditional_writes import MOST_TRIES, ConditionalWrites, TableBusyError, pause
+from inference_api.shared.runtime import Runtime
 
 _DUE = "batches"  # a shard of the index that the sweeper of jobs does not read
 _MOST_IN_A_GET = 100

@@ -1,10 +1,10 @@
 """DELETE /jobs/{id}."""
 
-from inference_api import errors
 from inference_api.http import Request, Response, answers
 from inference_api.jobs.job import SHOWN
 from inference_api.jobs.service import job_service
 from inference_api.jobs.view import summary
+from inference_api.shared import errors
 
 
 @answers

@@ -4,8 +4,8 @@ from functools import cache
 
 from inference_api.endpoint_status import NOT_DEPLOYED, QUICK_RETRIES, EndpointStatus
 from inference_api.http import Request, Response, answers
-from inference_api.runtime import runtime
-from inference_api.settings import settings
+from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import settings
 
 
 @answers

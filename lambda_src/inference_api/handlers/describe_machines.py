@@ -4,7 +4,7 @@ from inference_api.endpoint_status import NOT_DEPLOYED
 from inference_api.http import Request, Response, answers
 from inference_api.jobs.job import timestamp
 from inference_api.machine.parts import readiness
-from inference_api.settings import job_settings, settings
+from inference_api.shared.settings import job_settings, settings
 
 
 @answers

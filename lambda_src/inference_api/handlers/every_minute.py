@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from inference_api.http import Event
-from inference_api.log import log
+from inference_api.shared.log import log
 
 MODULES = {
     "sweep_jobs": "inference_api.handlers.sweep_jobs",

@@ -1,13 +1,13 @@
 """OpenAI's Files API: POST and GET /files, GET and DELETE /files/{id}, GET /files/{id}/content."""
 
-from inference_api import errors
 from inference_api.batches.batch import File
 from inference_api.batches.multipart_form import Part, read_form
 from inference_api.batches.service import batch_service
-from inference_api.errors import ApiError
 from inference_api.http import Request, Response, answers
-from inference_api.runtime import runtime
-from inference_api.settings import job_settings
+from inference_api.shared import errors
+from inference_api.shared.errors import ApiError
+from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import job_settings
 
 # An event of Lambda holds 6 MB, in which the body is base64.
 MOST_FILE_BYTES = 4_500_000

@@ -29,10 +29,10 @@ from inference_api.not_ready import or_by_job
 from inference_api.openai import routes, sse, whole
 from inference_api.openai.parts import objects
 from inference_api.request_body import body_for_model, check_request_body
-from inference_api.runtime import runtime
-from inference_api.settings import settings
+from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import settings
+from inference_api.shared.time_budget import limit_whole_answer
 from inference_api.streaming_runtime import serve
-from inference_api.time_budget import limit_whole_answer
 
 
 @streams

@@ -4,10 +4,10 @@ import binascii
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
-from inference_api.errors import ApiError
 from inference_api.http import Request, Response, answers
 from inference_api.jobs.service import job_service
 from inference_api.jobs.view import summary
+from inference_api.shared.errors import ApiError
 
 _MOST, _DEFAULT = 100, 25
 _POSITION = re.compile(rb"([0-9]{13}\.[0-9]{3})#([0-9a-f]{32})")

@@ -3,11 +3,12 @@
 from typing import Any
 from urllib.parse import unquote
 
-from inference_api import deployed_engine, errors
-from inference_api.errors import ApiError
+from inference_api import deployed_engine
 from inference_api.http import Request, Response, answers
-from inference_api.jobs.conditional_writes import PASSING_ERRORS
-from inference_api.settings import settings
+from inference_api.shared import errors
+from inference_api.shared.conditional_writes import PASSING_ERRORS
+from inference_api.shared.errors import ApiError
+from inference_api.shared.settings import settings
 
 
 @answers

@@ -2,10 +2,10 @@
 
 from inference_api.jobs.recorder import Notification, OutputMissingError, record
 from inference_api.jobs.service import job_service
-from inference_api.metrics import emit
-from inference_api.runtime import runtime
-from inference_api.settings import job_settings
-from inference_api.sqs import Message, handles_each
+from inference_api.shared.metrics import emit
+from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import job_settings
+from inference_api.shared.sqs import Message, handles_each
 
 
 @handles_each

@@ -6,9 +6,9 @@ from inference_api import deployed_engine
 from inference_api.endpoint_client import EndpointClient, one_call
 from inference_api.jobs.service import job_service
 from inference_api.jobs.worker import work_on
-from inference_api.runtime import runtime
-from inference_api.settings import settings
-from inference_api.sqs import Message, handles_each
+from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import settings
+from inference_api.shared.sqs import Message, handles_each
 
 
 @handles_each

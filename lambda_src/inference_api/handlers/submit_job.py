@@ -4,8 +4,8 @@ from inference_api.http import Request, Response, answers
 from inference_api.jobs.long_poll import retry_after, seconds_to_wait
 from inference_api.jobs.service import job_service
 from inference_api.jobs.view import accepted
-from inference_api.runtime import runtime
-from inference_api.settings import settings
+from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import settings
 
 
 @answers

@@ -5,7 +5,7 @@ from typing import Any
 from inference_api.http import Event
 from inference_api.jobs.service import job_service
 from inference_api.jobs.sweeper import sweep
-from inference_api.runtime import runtime
+from inference_api.shared.runtime import runtime
 
 _SHARE_OF_TIME = 0.8
 

@@ -10,8 +10,8 @@ from inference_api.machine.fleet import SEVERAL_TRIES
 from inference_api.machine.parts import fleet, machine_rows, starter
 from inference_api.machine.tender import Tender
 from inference_api.machine.tender_plan import Limits
-from inference_api.runtime import runtime
-from inference_api.settings import job_settings, machine_settings, settings
+from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import job_settings, machine_settings, settings
 
 
 def handler(event: Event, context: Any) -> dict[str, int]:

@@ -5,16 +5,16 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
-from inference_api import errors
 from inference_api.endpoint_client import IDLE_LIMIT_IN_SECONDS, NEVER_SENT
 from inference_api.jobs import transitions
 from inference_api.jobs.completion import Completion
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job
-from inference_api.jobs.policy import MARGIN_IN_SECONDS, JobPolicy
 from inference_api.jobs.table import JobTable
-from inference_api.log import log
-from inference_api.runtime import Runtime
+from inference_api.shared import errors
+from inference_api.shared.job_times import MARGIN_IN_SECONDS, JobPolicy
+from inference_api.shared.log import log
+from inference_api.shared.runtime import Runtime
 
 # Limits of RequestTTLSeconds.
 _SHORTEST_TTL, _LONGEST_TTL = 60, 21_600

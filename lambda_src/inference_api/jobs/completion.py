@@ -4,18 +4,18 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from inference_api import errors
 from inference_api.answer import Answer
-from inference_api.errors import InvocationError
 from inference_api.jobs import transitions
-from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import JobTable
 from inference_api.key_usage import KeyUsage
-from inference_api.log import log
-from inference_api.metrics import emit
-from inference_api.runtime import Runtime
+from inference_api.shared import errors
+from inference_api.shared.conditional_writes import PASSING_ERRORS
+from inference_api.shared.errors import InvocationError
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.log import log
+from inference_api.shared.metrics import emit
+from inference_api.shared.runtime import Runtime
 from inference_api.token_counts import tokens_by_length, tokens_of
 from inference_api.usage_row import Charge, Update
 

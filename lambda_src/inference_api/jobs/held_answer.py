@@ -6,19 +6,20 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from inference_api import deployed_engine, errors
+from inference_api import deployed_engine
 from inference_api.answer import MAX_RESPONSE_BYTES, Answer
 from inference_api.endpoint_status import ASLEEP, FAILED, STARTING
-from inference_api.errors import ApiError
 from inference_api.heartbeat import SPACE
 from inference_api.http import Request, Response, StreamedResponse
 from inference_api.jobs import job as states
-from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.job import Job
 from inference_api.jobs.service import JobService, job_service
 from inference_api.jobs.view import error_of
-from inference_api.runtime import runtime
-from inference_api.time_budget import BEAT, LONGEST_HOLD, SILENCE, TO_ANSWER
+from inference_api.shared import errors
+from inference_api.shared.conditional_writes import PASSING_ERRORS
+from inference_api.shared.errors import ApiError
+from inference_api.shared.runtime import runtime
+from inference_api.shared.time_budget import BEAT, LONGEST_HOLD, SILENCE, TO_ANSWER
 
 # Of an endpoint: nobody measures how long an instance takes, mostly minutes. Clients obey up to two.
 _START_IN_SECONDS = 60

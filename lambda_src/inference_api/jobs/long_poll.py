@@ -4,13 +4,13 @@ from collections.abc import Callable, Generator
 from contextlib import suppress
 from hmac import compare_digest
 
-from inference_api import errors
 from inference_api.http import Request
-from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.job import ACCEPTED, Job, is_job_id
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces
-from inference_api.runtime import Runtime
+from inference_api.shared import errors
+from inference_api.shared.conditional_writes import PASSING_ERRORS
+from inference_api.shared.runtime import Runtime
 
 # Holding the function costs more than reading.
 READ_INTERVAL_IN_SECONDS = 0.23

@@ -6,10 +6,10 @@ from typing import Any
 from inference_api.jobs import transitions
 from inference_api.jobs.completion import Completion
 from inference_api.jobs.job import ACCEPTED, Job
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS
-from inference_api.runtime import Runtime
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.runtime import Runtime
 
 _LONGEST_WAIT_IN_SECONDS = 60
 # A worker that dies holds its message no longer than that (540 s).

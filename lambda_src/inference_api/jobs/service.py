@@ -24,8 +24,8 @@ from inference_api.jobs.waiting_places import WaitingPlaces
 from inference_api.key_usage import key_usage
 from inference_api.machine.parts import readiness, starter
 from inference_api.machine.readiness import Readiness
-from inference_api.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, OutOfTimeError, runtime
-from inference_api.settings import job_settings, settings
+from inference_api.shared.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, OutOfTimeError, runtime
+from inference_api.shared.settings import job_settings, settings
 
 # Otherwise a link names the global host, which redirects new buckets and refuses those of younger regions.
 SIGNED_FOR_THE_REGION = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})

@@ -9,25 +9,25 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from inference_api import errors
-from inference_api.errors import ApiError
 from inference_api.http import Request
 from inference_api.jobs.backend import JobBackend
-from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import Charge, JobExistsError, JobTable, KeyTakenError, LimitReachedError, Reservation
 from inference_api.jobs.transitions import accept
 from inference_api.key_usage import KeyUsage
-from inference_api.log import log
 from inference_api.metered_call import check_model
-from inference_api.metrics import emit
 from inference_api.named_key import NamedKey
 from inference_api.openai.call import OpenAICall
 from inference_api.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
-from inference_api.runtime import Runtime
-from inference_api.settings import Limits
+from inference_api.shared import errors
+from inference_api.shared.conditional_writes import PASSING_ERRORS
+from inference_api.shared.errors import ApiError
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.log import log
+from inference_api.shared.metrics import emit
+from inference_api.shared.runtime import Runtime
+from inference_api.shared.settings import Limits
 from inference_api.token_counts import most_tokens
 from inference_api.usage_row import Charge as KeyCharge
 

@@ -9,8 +9,8 @@ from inference_api.jobs import transitions
 from inference_api.jobs.items import DUE_SHARDS
 from inference_api.jobs.job import Job
 from inference_api.jobs.service import JobService
-from inference_api.log import log
-from inference_api.runtime import runtime
+from inference_api.shared.log import log
+from inference_api.shared.runtime import runtime
 
 # Looks mostly wait for AWS; a client has ten connections.
 _AT_ONCE = 8

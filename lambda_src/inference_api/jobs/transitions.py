@@ -7,7 +7,7 @@ tests explore every order of these same functions.
 from dataclasses import replace
 
 from inference_api.jobs.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
-from inference_api.jobs.policy import JobPolicy
+from inference_api.shared.job_times import JobPolicy
 
 MAX_ATTEMPTS = 3
 # Longer than any function that holds a claim can run (90 s), with time for clocks that differ. A machine renews it.

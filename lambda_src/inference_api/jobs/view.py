@@ -4,11 +4,11 @@ import json
 from math import isfinite
 from typing import Any
 
-from inference_api import errors
 from inference_api.answer import Answer
 from inference_api.http import Response
 from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.jobs.service import JobService
+from inference_api.shared import errors
 
 # Lambda returns 6 MB of JSON, in which the body is a string.
 MOST_INLINE = 5_000_000

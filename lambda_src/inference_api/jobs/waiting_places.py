@@ -6,7 +6,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from inference_api.jobs import items
-from inference_api.runtime import Runtime
+from inference_api.shared.runtime import Runtime
 
 # Clocks of functions differ.
 _SPARE_IN_SECONDS = 5

@@ -6,16 +6,16 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from inference_api.answer import Answer
-from inference_api.errors import InvocationError
 from inference_api.jobs import transitions
 from inference_api.jobs.job import ACCEPTED, Job, is_job_id
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
-from inference_api.log import log
-from inference_api.metrics import emit
-from inference_api.runtime import runtime
-from inference_api.settings import job_settings
-from inference_api.sqs import Message
+from inference_api.shared.errors import InvocationError
+from inference_api.shared.log import log
+from inference_api.shared.metrics import emit
+from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import job_settings
+from inference_api.shared.sqs import Message
 
 _FIRST_RETRY_IN_SECONDS = 15
 _LONGEST_RETRY_IN_SECONDS = 600

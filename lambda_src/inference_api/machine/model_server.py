@@ -5,8 +5,8 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from threading import Event
 
-from inference_api import errors
 from inference_api.answer import Answer
+from inference_api.shared import errors
 
 HOST, PORT = "127.0.0.1", 8080
 _PING_IN_SECONDS = 5

@@ -8,8 +8,8 @@ from inference_api.machine.fleet import ONE_START, Fleet
 from inference_api.machine.readiness import Readiness
 from inference_api.machine.rows import MachineRows
 from inference_api.machine.starter import Starter
-from inference_api.runtime import STANDARD_RETRIES, runtime
-from inference_api.settings import job_settings, machine_settings
+from inference_api.shared.runtime import STANDARD_RETRIES, runtime
+from inference_api.shared.settings import job_settings, machine_settings
 
 
 @cache

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from inference_api import errors
 from inference_api.endpoint_status import ASLEEP, FAILED, READY, STARTING
-from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.machine.row import Machine, usual_boot
 from inference_api.machine.rows import MachineRows
+from inference_api.shared import errors
+from inference_api.shared.conditional_writes import PASSING_ERRORS
 
 # A refusal such as a lack of capacity is shown for so long after the last one: the tender tries each minute.
 _REFUSAL_IN_SECONDS = 300

@@ -9,16 +9,16 @@ from botocore.config import Config
 
 from inference_api.http import place_of
 from inference_api.jobs import transitions, worker
-from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.job import Job
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
-from inference_api.log import log
 from inference_api.machine import row as rows_of
 from inference_api.machine.row import BEAT_IN_SECONDS, BUSY, IDLE, LOADING, STOPPING, Machine
 from inference_api.machine.rows import MachineRows, ReplacedError
-from inference_api.runtime import Runtime
-from inference_api.sqs import Message
+from inference_api.shared.conditional_writes import PASSING_ERRORS
+from inference_api.shared.log import log
+from inference_api.shared.runtime import Runtime
+from inference_api.shared.sqs import Message
 
 # The exit statuses. systemd powers the machine off after the first, and after no other.
 NO_WORK, INTERRUPTED = 0, 1

@@ -2,13 +2,13 @@
 
 from botocore.exceptions import ClientError
 
-from inference_api.jobs.conditional_writes import PASSING_ERRORS
-from inference_api.log import log
 from inference_api.machine.fleet import Fleet, StoppingError
 from inference_api.machine.row import Machine, usual_boot
 from inference_api.machine.rows import MachineRows
-from inference_api.metrics import emit
-from inference_api.runtime import Runtime
+from inference_api.shared.conditional_writes import PASSING_ERRORS
+from inference_api.shared.log import log
+from inference_api.shared.metrics import emit
+from inference_api.shared.runtime import Runtime
 
 # Many jobs that are sent at once ask EC2 once.
 _PAUSE_IN_SECONDS = 30

@@ -2,19 +2,19 @@
 
 from itertools import chain, islice
 
-from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.items import DUE_SHARDS
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS
-from inference_api.log import log
 from inference_api.machine.fleet import Fleet
 from inference_api.machine.rows import MachineRows
 from inference_api.machine.starter import Starter
 from inference_api.machine.tender_plan import Limits, Plan, Work, plan
-from inference_api.metrics import emit
-from inference_api.runtime import Runtime
+from inference_api.shared.conditional_writes import PASSING_ERRORS
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.log import log
+from inference_api.shared.metrics import emit
+from inference_api.shared.runtime import Runtime
 
 # Rows that have ended stay in the index until they are announced. Behind so many of them there may be open ones.
 _MOST_ROWS = 200

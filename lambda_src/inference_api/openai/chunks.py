@@ -5,7 +5,7 @@ from typing import Any
 
 from inference_api.openai import whole
 from inference_api.openai.call import OnUsage, OpenAICall, unheard
-from inference_api.runtime import runtime
+from inference_api.shared.runtime import runtime
 
 
 def chunks(values: Iterable[Any], call: OpenAICall, on_usage: OnUsage = unheard) -> Iterator[dict[str, Any]]:

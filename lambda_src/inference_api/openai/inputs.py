@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from inference_api.errors import ApiError
 from inference_api.openai.neutral import asks_for_nothing
+from inference_api.shared.errors import ApiError
 
 # OpenAI's names -> those of each kind of engine. TGI: GenerateParameters of its router; a rolling batch of LMI:
 # djl_python/rolling_batch; plain: keywords of transformers' generate; transformers: model_src/generation.

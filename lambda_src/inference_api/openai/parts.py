@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from inference_api import errors
 from inference_api.answer import MAX_RESPONSE_BYTES
+from inference_api.shared import errors
 
 _DONE = b"[DONE]"
 _NOT_DATA = (b":", b"event:", b"id:", b"retry:")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 
-from inference_api import deployed_engine, errors, metered_call
+from inference_api import deployed_engine, metered_call
 from inference_api.answer import MAX_RESPONSE_BYTES
 from inference_api.endpoint_client import EndpointClient, one_stream
 from inference_api.heartbeat import COMMENT, SPACE, opened
@@ -16,9 +16,10 @@ from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
 from inference_api.openai.chunks import chunks
 from inference_api.openai.parts import objects
-from inference_api.runtime import runtime
-from inference_api.settings import settings
-from inference_api.time_budget import SILENCE
+from inference_api.shared import errors
+from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import settings
+from inference_api.shared.time_budget import SILENCE
 
 
 def chat(request: Request) -> StreamedResponse:

@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from inference_api import errors
 from inference_api.openai.call import OpenAICall
 from inference_api.openai.parts import read_value
-from inference_api.runtime import runtime
+from inference_api.shared import errors
+from inference_api.shared.runtime import runtime
 
 # As TGI, and LMI with a rolling batch, say it.
 _FINISH_REASONS = {"eos_token": "stop", "stop_sequence": "stop", "": None}

@@ -27,7 +27,7 @@ from botocore.retries.standard import (
 )
 from botocore.validate import ParamValidator
 
-from inference_api.runtime import OutOfTimeError, time_for_a_try
+from inference_api.shared.runtime import OutOfTimeError, time_for_a_try
 from simulation.aws.errors import Refusal
 from simulation.faults import CONFLICT, CRASH_AFTER, CRASH_BEFORE, ERROR, THROTTLED, UNKNOWN, Faults
 from simulation.functions import Functions

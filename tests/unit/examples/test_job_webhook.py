@@ -10,9 +10,9 @@ import yaml
 
 from inference_api.jobs.completion import Completion
 from inference_api.jobs.job import CANCELLED, Job
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.table import JobTable
-from inference_api.runtime import Runtime
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.runtime import Runtime
 from local_cloud.assembly import ROOT
 from local_cloud.checks import TemplateError, lint
 

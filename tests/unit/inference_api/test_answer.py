@@ -5,7 +5,7 @@ import json
 import pytest
 
 from inference_api.answer import MAX_RESPONSE_BYTES, Answer
-from inference_api.errors import ApiError
+from inference_api.shared.errors import ApiError
 
 
 def test_an_answer_is_passed_on_unchanged() -> None:

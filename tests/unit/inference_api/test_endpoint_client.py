@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 
 from inference_api.answer import MAX_RESPONSE_BYTES
 from inference_api.endpoint_client import EndpointClient, one_call
-from inference_api.errors import InvocationError
+from inference_api.shared.errors import InvocationError
 
 Script = Callable[[BaseHTTPRequestHandler], None]
 BODY = b'{"inputs": "The sea is"}'

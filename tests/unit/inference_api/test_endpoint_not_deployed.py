@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from inference_api import deployed_engine, errors, runtime
+from inference_api import deployed_engine
 from inference_api.handlers import (
     describe_endpoint,
     describe_machines,
@@ -17,7 +17,8 @@ from inference_api.handlers import (
     submit_job,
     tend_machines,
 )
-from inference_api.runtime import Runtime
+from inference_api.shared import errors, runtime
+from inference_api.shared.runtime import Runtime
 from support.whole_answers import whole
 
 EVENTS = Path(__file__).parents[2] / "events"

@@ -14,8 +14,8 @@ from inference_api.endpoint_status import (
     EndpointStatus,
     FirstService,
 )
-from inference_api.errors import ApiError
-from inference_api.runtime import OutOfTimeError
+from inference_api.shared.errors import ApiError
+from inference_api.shared.runtime import OutOfTimeError
 
 NOT_FOUND = ClientError(
     {"Error": {"Code": "ValidationException", "Message": "Could not find endpoint arn:aws:x"}}, "DescribeEndpoint"

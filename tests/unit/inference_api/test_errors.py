@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from inference_api.errors import container_error
+from inference_api.shared.errors import container_error
 
 
 @pytest.mark.parametrize(

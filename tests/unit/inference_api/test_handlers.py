@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from inference_api import deployed_engine, runtime
+from inference_api import deployed_engine
 from inference_api.handlers import describe_endpoint, generate
-from inference_api.settings import settings
+from inference_api.shared import runtime
+from inference_api.shared.settings import settings
 from support.whole_answers import whole
 
 EVENTS = Path(__file__).parents[2] / "events"

@@ -5,8 +5,8 @@ from threading import Event
 
 import pytest
 
-from inference_api import errors
 from inference_api.heartbeat import COMMENT, opened
+from inference_api.shared import errors
 
 
 def test_beats_come_between_pieces_and_never_in_front_of_one_that_is_there() -> None:

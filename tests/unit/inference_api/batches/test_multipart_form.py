@@ -3,7 +3,7 @@
 import pytest
 
 from inference_api.batches.multipart_form import read_form
-from inference_api.errors import ApiError
+from inference_api.shared.errors import ApiError
 
 BODY = (
     b'--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'

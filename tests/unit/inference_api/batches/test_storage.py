@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from botocore.awsrequest import AWSResponse
 
-from inference_api import runtime
 from inference_api.batches import service
+from inference_api.shared import runtime
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from inference_api.jobs.files import JobFiles
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.transitions import accept, claim
+from inference_api.shared.job_times import JobPolicy
 
 ID, OTHER = "a" * 32, "b" * 32
 POLICY = JobPolicy(3600, 3600, 60)

@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 
-from inference_api import deployed_engine, errors
+from inference_api import deployed_engine
 from inference_api.answer import Answer
-from inference_api.errors import ApiError, InvocationError
 from inference_api.http import Request, Response, StreamedResponse
 from inference_api.jobs import held_answer
 from inference_api.jobs.job import CANCELLED, EXPIRED, SUCCEEDED, Job, Output
 from inference_api.jobs.long_poll import LongPoll
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.transitions import accept
 from inference_api.not_ready import or_by_job
-from inference_api.runtime import Runtime
-from inference_api.time_budget import BEAT, SILENCE
+from inference_api.shared import errors
+from inference_api.shared.errors import ApiError, InvocationError
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.runtime import Runtime
+from inference_api.shared.time_budget import BEAT, SILENCE
 
 OWNER = "a" * 32
 START = 1000.0

@@ -6,13 +6,13 @@ from random import Random
 import pytest
 from botocore.exceptions import ConnectTimeoutError
 
-from inference_api.errors import ApiError
 from inference_api.http import Request
 from inference_api.jobs.job import SUCCEEDED, Job
 from inference_api.jobs.long_poll import LongPoll, retry_after, seconds_to_wait
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.transitions import accept
-from inference_api.runtime import Runtime
+from inference_api.shared.errors import ApiError
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.runtime import Runtime
 
 OWNER = "a" * 32
 JOB = accept("0" * 32, OWNER, 1000.0, JobPolicy(3600, 3600, 60))

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from inference_api.jobs import worker
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.transitions import accept
-from inference_api.runtime import Runtime
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.runtime import Runtime
 
 POLICY = JobPolicy(3600, 3600, 60)
 JOB = accept("0" * 32, "a" * 32, 1000.0, POLICY)

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from inference_api.errors import ApiError
 from inference_api.http import Request
-from inference_api.jobs.conditional_writes import PASSING_ERRORS
 from inference_api.jobs.job import Job
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
 from inference_api.key_usage import KeyUsage
 from inference_api.named_key import NamedKey
 from inference_api.openai.call import OpenAICall
 from inference_api.request_body import RequestRules
-from inference_api.runtime import Runtime
-from inference_api.settings import Limits
+from inference_api.shared.conditional_writes import PASSING_ERRORS
+from inference_api.shared.errors import ApiError
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.runtime import Runtime
+from inference_api.shared.settings import Limits
 from simulation.aws.dynamodb import DynamoDb
 from simulation.aws.errors import Refusal
 from simulation.aws.table import Table

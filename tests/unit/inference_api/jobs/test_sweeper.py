@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from inference_api.jobs.sweeper import sweep
-from inference_api.runtime import Runtime
+from inference_api.shared.runtime import Runtime
 
 OVERDUE = {"a": 50.0, "b": 10.0, "c": 40.0, "d": 30.0, "e": 20.0}
 

@@ -6,7 +6,7 @@ import pytest
 
 from inference_api.jobs import transitions
 from inference_api.jobs.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
-from inference_api.jobs.policy import JobPolicy
+from inference_api.shared.job_times import JobPolicy
 
 POLICY = JobPolicy(deadline=3600, retention=7200, invocation_timeout=60)
 NOW = 1_800_000_000.0

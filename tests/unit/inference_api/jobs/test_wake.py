@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from inference_api.jobs.job import SUCCEEDED, Job
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import Accepted, Charge, Reservation
 from inference_api.request_body import RequestRules
-from inference_api.runtime import Runtime
-from inference_api.settings import Limits
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.runtime import Runtime
+from inference_api.shared.settings import Limits
 
 
 class Parts:

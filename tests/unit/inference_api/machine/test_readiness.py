@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from inference_api.errors import ApiError
 from inference_api.machine.readiness import Readiness
 from inference_api.machine.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
+from inference_api.shared.errors import ApiError
 
 NOW = 10_000.0
 ASLEEP = Machine(0, "i-0", IDLE, seen_at=5000, ready_at=5000, boot_in_seconds=90, asked_at=4000)

@@ -9,12 +9,12 @@ import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 
 from inference_api.jobs.machine_backend import MachineBackend
-from inference_api.jobs.policy import JobPolicy
 from inference_api.jobs.transitions import accept
 from inference_api.machine.fleet import Fleet
 from inference_api.machine.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
 from inference_api.machine.starter import Starter
-from inference_api.runtime import OutOfTimeError, Runtime
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.runtime import OutOfTimeError, Runtime
 
 NOW = 10_000.0
 ASLEEP = Machine(0, "i-0", IDLE, seen_at=5000, ready_at=5000)

@@ -11,12 +11,12 @@ from botocore.exceptions import EndpointConnectionError
 
 from inference_api.jobs import transitions
 from inference_api.jobs.job import Job
-from inference_api.jobs.policy import JobPolicy
 from inference_api.machine.fleet import RUNNING, STOPPED, Fleet, Instance
 from inference_api.machine.row import IDLE, Machine
 from inference_api.machine.tender import Tender
 from inference_api.machine.tender_plan import Limits
-from inference_api.runtime import Runtime
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.runtime import Runtime
 
 NOW = 100_000.0
 POLICY = JobPolicy(deadline=7200, retention=3600, invocation_timeout=900)

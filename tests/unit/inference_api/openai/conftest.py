@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inference_api.settings import settings
+from inference_api.shared.settings import settings
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.resolution import resolve
 

@@ -9,10 +9,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from inference_api import deployed_engine
-from inference_api.errors import ApiError
 from inference_api.named_key import NamedKey
 from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
+from inference_api.shared.errors import ApiError
 from unit.inference_api.openai.conftest import MODEL, Deploy
 from unit.inference_api.test_request_body import _json
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from inference_api.errors import InvocationError
 from inference_api.openai.call import OpenAICall
 from inference_api.openai.chunks import chunks
 from inference_api.openai.sse import event
 from inference_api.openai.whole import as_chunks, openai_object
+from inference_api.shared.errors import InvocationError
 
 MODEL = "Qwen/Qwen3-4B"
 USAGE = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from inference_api import deployed_engine, errors
+from inference_api import deployed_engine
 from inference_api.handlers import models
+from inference_api.shared import errors
 from unit.inference_api.openai.conftest import MODEL, Deploy
 
 

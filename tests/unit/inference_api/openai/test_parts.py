@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference_api.errors import InvocationError
 from inference_api.openai.parts import objects
+from inference_api.shared.errors import InvocationError
 
 CHUNK = {
     "choices": [{"index": 0, "delta": {"content": "caf\u00e9 \U0001f600 \u2028 data: [DONE]"}, "finish_reason": "stop"}]

@@ -101,7 +101,7 @@ print(json.dumps({
     "source": inspect.getsource(http.Request.from_event),
     "trace": trace,
     "finders": len(sys.meta_path) - len(importlib.reload(index).sys.meta_path),
-    "again": importlib.reload(importlib.import_module("inference_api.errors")).__name__,
+    "again": importlib.reload(importlib.import_module("inference_api.shared.errors")).__name__,
     "data": pkgutil.get_data("inference_api", "http.py").decode(),
 }))
 try:
@@ -126,7 +126,7 @@ def test_handlers_are_found_by_getattr_and_modules_are_as_in_a_folder(inline: Pa
     assert found["handlers"] == 2 * [f"inference_api.handlers.{name}" for name in HANDLERS]
     assert found["unknown"] == [False, False, False]
     assert (found["file"], found["path"]) == (f"{inline}/inference_api/http.py", [f"{inline}/inference_api/jobs"])
-    assert (found["finders"], found["again"]) == (0, "inference_api.errors")
+    assert (found["finders"], found["again"]) == (0, "inference_api.shared.errors")
     assert found["source"] in source
     assert f'{inline}/inference_api/http.py", line ' in found["trace"]
     assert 'event["requestContext"].get("authorizer")' in found["trace"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from inference_api.log import log
+from inference_api.shared.log import log
 
 NAMESPACE = "Slipway"
 _UNITS = {"JobSeconds": "Seconds"}

@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any
 
 from inference_api.http import Event, place_of
-from inference_api.log import log
+from inference_api.shared.log import log
 
 Message = Mapping[str, Any]
 

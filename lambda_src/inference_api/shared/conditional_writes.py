@@ -4,8 +4,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from inference_api.errors import BusyError
-from inference_api.runtime import Runtime
+from inference_api.shared.errors import BusyError
+from inference_api.shared.runtime import Runtime
 
 CONFLICTS = ("TransactionConflict", "TransactionConflictException", "TransactionInProgressException")
 MOST_TRIES = 10

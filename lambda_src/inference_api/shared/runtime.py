@@ -12,7 +12,7 @@ from typing import Any
 import botocore.session
 from botocore.config import Config
 
-from inference_api.errors import BusyError
+from inference_api.shared.errors import BusyError
 
 # Several attempts of at most 1 + 2 s; writes that are not idempotent have a condition.
 STANDARD_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 4})

@@ -3,8 +3,8 @@
 Around them are those of the template, in llm_hosting/api/inference_api.py: API Gateway 870 s, the function 860 s.
 """
 
-from inference_api.runtime import runtime
-from inference_api.settings import settings
+from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import settings
 
 # SageMaker ends a streamed answer after 8 minutes.
 STREAM_READ = 480

@@ -5,9 +5,9 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
-from inference_api.jobs.policy import JobPolicy
-from inference_api.openai.facts import OpenAIFacts
 from inference_api.request_body import MOST_ANSWERS, RequestRules
+from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.openai_facts import OpenAIFacts
 
 
 @dataclass(frozen=True)

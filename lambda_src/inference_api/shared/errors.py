@@ -8,8 +8,14 @@ import math
 from datetime import datetime
 from typing import Any
 
-from inference_api.container_words import is_unknown_model, is_without_answer, sentence_of, status_of_engine, too_long
 from inference_api.error_codes import STATUS_OF
+from inference_api.shared.container_words import (
+    is_unknown_model,
+    is_without_answer,
+    sentence_of,
+    status_of_engine,
+    too_long,
+)
 
 # Statuses of a container that do not depend on the request: who may call it, at which path, how soon it answers, and
 # the failures of DJL Serving and TGI.

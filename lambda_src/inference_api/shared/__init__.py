@@ -1,0 +1,1 @@
+"""Below all rooms: settings, clients, log, metrics, errors, conditional writes."""
