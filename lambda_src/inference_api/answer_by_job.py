@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterator
 
 from inference_api import deployed_engine
-from inference_api.answer import Answer
-from inference_api.http import Request, Response, StreamedResponse
+from inference_api.http import sse
+from inference_api.http.answer import Answer
+from inference_api.http.gateway import Request, Response, StreamedResponse
 from inference_api.jobs import held_answer
 from inference_api.jobs.long_poll import retry_after, seconds_to_wait
 from inference_api.jobs.service import job_service
 from inference_api.jobs.view import accepted
-from inference_api.openai import sse
 from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
 from inference_api.openai.parts import read_value

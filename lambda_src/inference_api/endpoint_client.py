@@ -24,7 +24,7 @@ from botocore.exceptions import (
 from urllib3.exceptions import HTTPError
 from urllib3.exceptions import ReadTimeoutError as StreamReadTimeoutError
 
-from inference_api.answer import Answer
+from inference_api.http.answer import Answer
 from inference_api.shared import errors
 from inference_api.shared.runtime import ONE_ATTEMPT
 from inference_api.shared.time_budget import STREAM_READ

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
-from inference_api.http import Request, Response, StreamedResponse
+from inference_api.http.gateway import Request, Response, StreamedResponse
+from inference_api.http.streaming_runtime import close
 from inference_api.shared.errors import InvocationError
 from inference_api.shared.settings import takes_jobs
-from inference_api.streaming_runtime import close
 
 Answered = Response | StreamedResponse
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from inference_api.generation_parameters import Ranges, check_names, check_parameters
+from inference_api.http.strict_json import read_strict_json
 from inference_api.shared.errors import ApiError, EngineRuleError
-from inference_api.strict_json import read_strict_json
 
 _PROMPTS = ("inputs", "messages", "prompt")
 # The parameters that limit the length of an answer, and those that ask for several; the last of each are the names of

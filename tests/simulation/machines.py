@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import greenlet
 
-from inference_api.answer import Answer
+from inference_api.http.answer import Answer
 from inference_api.jobs.job import Job
 from inference_api.jobs.service import job_service
 from inference_api.machine.parts import machine_rows

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from inference_api import http, usage_row
+from inference_api import usage_row
 from inference_api.batches import transitions as batch_transitions
 from inference_api.batches.batch import Batch
 from inference_api.batches.driver import Driver
 from inference_api.batches.lines import Lines
 from inference_api.batches.table import BatchTable
+from inference_api.http import gateway as http
 from inference_api.jobs import files, items, recorder, sweeper, transitions, view, worker
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.completion import Completion

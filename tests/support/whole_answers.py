@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inference_api.streaming_runtime import Streamed
+from inference_api.http.streaming_runtime import Streamed
 
 
 def whole(answer: Any) -> Any:

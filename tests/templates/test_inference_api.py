@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inference_api.http import Response
+from inference_api.http.gateway import Response
 from inference_api.shared.errors import ApiError
 from llm_hosting.api.gateway_responses import gateway_responses
 from llm_hosting.api.routes import ROUTES

@@ -124,7 +124,7 @@ def test_imports_run_one_way() -> None:
         ("llm_hosting.preflight", "from ..api.inference_api import InferenceApi"),
         ("llm_hosting.api.inference_api", "from ..preflight.validation import load"),
         ("llm_hosting.jobs.store", "from ..deployment.file import parse"),
-        ("inference_api.http", "from inference_api.handlers import generate"),
+        ("inference_api.http.gateway", "from inference_api.handlers import generate"),
         ("inference_api.handlers.generate", "import boto3"),
         ("slipway.openapi.errors", "from inference_api.shared.errors import ApiError"),
         ("slipway.openapi.errors", "from llm_hosting.api.inference_api import InferenceApi"),

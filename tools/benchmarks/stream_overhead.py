@@ -21,7 +21,7 @@ BODY = {"messages": [{"role": "user", "content": "What is a list?"}], "stream": 
 def main() -> None:
     """Raises AssertionError if a token is missing."""
     from inference_api.handlers.generate import handler
-    from inference_api.streaming_runtime import _chunks
+    from inference_api.http.streaming_runtime import _chunks
 
     event = json.loads(EVENT.read_text()) | {"resource": "/chat/completions", "body": json.dumps(BODY)}
     runtime_api, function = socket.socketpair()

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from inference_api.answer import Answer
 from inference_api.batches import transitions
 from inference_api.batches.batch import Batch, Block
 from inference_api.batches.input_lines import InputLine, check_input, read_block
@@ -12,7 +11,8 @@ from inference_api.batches.lines import Lines, OutputLine
 from inference_api.batches.plan import KINDS, OPEN_LINES, Line, Step, kind_to_join, next_step, open_blocks, plan_block
 from inference_api.batches.storage import PART_BYTES, Storage
 from inference_api.batches.table import BatchTable
-from inference_api.http import place_of
+from inference_api.http.answer import Answer
+from inference_api.http.gateway import place_of
 from inference_api.jobs.job import SUCCEEDED, Job
 from inference_api.jobs.service import JobService
 from inference_api.named_key import NamedKey

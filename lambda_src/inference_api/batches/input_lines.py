@@ -5,8 +5,8 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from inference_api.batches.plan import BLOCK_BYTES, BLOCK_LINES
+from inference_api.http.strict_json import MAX_DEPTH, read_strict_json
 from inference_api.shared.errors import ApiError
-from inference_api.strict_json import MAX_DEPTH, read_strict_json
 
 MOST_LINES = 50_000
 LONGEST_CUSTOM_ID = 512

@@ -3,7 +3,7 @@
 from typing import Any
 
 from inference_api.batches.service import driver
-from inference_api.http import Event
+from inference_api.http.gateway import Event
 from inference_api.shared.runtime import runtime
 
 _SHARE_OF_TIME = 0.7

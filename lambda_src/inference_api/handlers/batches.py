@@ -8,13 +8,13 @@ from inference_api.batches import transitions
 from inference_api.batches.batch import CANCELLING, WINDOW_IN_SECONDS, Batch
 from inference_api.batches.service import batch_service
 from inference_api.handlers.files import list_view, seconds_to_keep
-from inference_api.http import Request, Response, answers
+from inference_api.http.gateway import Request, Response, answers
+from inference_api.http.strict_json import read_strict_json
 from inference_api.jobs.submission import idempotency_key
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import job_settings, settings
-from inference_api.strict_json import read_strict_json
 
 _MOST, _DEFAULT = 100, 20
 _MOST_BYTES = 65_536

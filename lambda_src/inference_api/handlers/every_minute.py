@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from inference_api.http import Event
+from inference_api.http.gateway import Event
 from inference_api.shared.log import log
 
 MODULES = {

@@ -3,7 +3,7 @@
 from inference_api.batches.batch import File
 from inference_api.batches.multipart_form import Part, read_form
 from inference_api.batches.service import batch_service
-from inference_api.http import Request, Response, answers
+from inference_api.http.gateway import Request, Response, answers
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
 from inference_api.shared.runtime import runtime

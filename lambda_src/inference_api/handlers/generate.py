@@ -22,17 +22,18 @@ from functools import cache, partial
 
 from inference_api import deployed_engine
 from inference_api.endpoint_client import EndpointClient, one_call
-from inference_api.heartbeat import opened
-from inference_api.http import Request, Response, StreamedResponse, streams
+from inference_api.http import sse
+from inference_api.http.gateway import Request, Response, StreamedResponse, streams
+from inference_api.http.heartbeat import opened
+from inference_api.http.streaming_runtime import serve
 from inference_api.metered_call import MeteredCall, admit
 from inference_api.not_ready import or_by_job
-from inference_api.openai import routes, sse, whole
+from inference_api.openai import routes, whole
 from inference_api.openai.parts import objects
 from inference_api.request_body import body_for_model, check_request_body
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import settings
 from inference_api.shared.time_budget import limit_whole_answer
-from inference_api.streaming_runtime import serve
 
 
 @streams

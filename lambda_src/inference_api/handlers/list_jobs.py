@@ -4,7 +4,7 @@ import binascii
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
-from inference_api.http import Request, Response, answers
+from inference_api.http.gateway import Request, Response, answers
 from inference_api.jobs.service import job_service
 from inference_api.jobs.view import summary
 from inference_api.shared.errors import ApiError

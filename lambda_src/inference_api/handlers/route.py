@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from inference_api.http import Event
+from inference_api.http.gateway import Event
 from inference_api.shared.settings import settings
 
 # By method and path, or by the path's first part. A module that is named here counts as imported (portable/closure.py).

@@ -1,6 +1,6 @@
 """POST /jobs."""
 
-from inference_api.http import Request, Response, answers
+from inference_api.http.gateway import Request, Response, answers
 from inference_api.jobs.long_poll import retry_after, seconds_to_wait
 from inference_api.jobs.service import job_service
 from inference_api.jobs.view import accepted

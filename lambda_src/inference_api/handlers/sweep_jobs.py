@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inference_api.http import Event
+from inference_api.http.gateway import Event
 from inference_api.jobs.service import job_service
 from inference_api.jobs.sweeper import sweep
 from inference_api.shared.runtime import runtime

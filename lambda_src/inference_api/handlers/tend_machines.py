@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from inference_api.http import Event
+from inference_api.http.gateway import Event
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import job_service
 from inference_api.machine.fleet import SEVERAL_TRIES

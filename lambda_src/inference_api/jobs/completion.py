@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from inference_api.answer import Answer
+from inference_api.http.answer import Answer
 from inference_api.jobs import transitions
 from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.jobs.table import JobTable

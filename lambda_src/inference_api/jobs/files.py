@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from botocore.exceptions import ClientError
 
-from inference_api.answer import Answer
+from inference_api.http.answer import Answer
 from inference_api.jobs.job import Job, Output
 
 LINK_IN_SECONDS = 300

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from inference_api import deployed_engine
-from inference_api.answer import MAX_RESPONSE_BYTES, Answer
 from inference_api.endpoint_status import ASLEEP, FAILED, STARTING
-from inference_api.heartbeat import SPACE
-from inference_api.http import Request, Response, StreamedResponse
+from inference_api.http.answer import MAX_RESPONSE_BYTES, Answer
+from inference_api.http.gateway import Request, Response, StreamedResponse
+from inference_api.http.heartbeat import SPACE
 from inference_api.jobs import job as states
 from inference_api.jobs.job import Job
 from inference_api.jobs.service import JobService, job_service

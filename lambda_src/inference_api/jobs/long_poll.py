@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator
 from contextlib import suppress
 from hmac import compare_digest
 
-from inference_api.http import Request
+from inference_api.http.gateway import Request
 from inference_api.jobs.job import ACCEPTED, Job, is_job_id
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces

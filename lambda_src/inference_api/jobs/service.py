@@ -7,9 +7,9 @@ from typing import Any
 from botocore.config import Config
 
 from inference_api import deployed_engine
-from inference_api.answer import Answer
 from inference_api.endpoint_status import ASLEEP, READY, STARTING, FirstService
-from inference_api.http import Request
+from inference_api.http.answer import Answer
+from inference_api.http.gateway import Request
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.backend import JobBackend
 from inference_api.jobs.completion import Completion

@@ -9,7 +9,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from inference_api.http import Request
+from inference_api.http.gateway import Request
 from inference_api.jobs.backend import JobBackend
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import Job

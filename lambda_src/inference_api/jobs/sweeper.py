@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Callable, Iterator
 from itertools import takewhile
 
-from inference_api.http import place_of
+from inference_api.http.gateway import place_of
 from inference_api.jobs import transitions
 from inference_api.jobs.items import DUE_SHARDS
 from inference_api.jobs.job import Job

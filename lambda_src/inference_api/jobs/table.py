@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from inference_api.answer import Answer
+from inference_api.http.answer import Answer
 from inference_api.jobs import items
 from inference_api.jobs.job import Job, Output
 from inference_api.shared.conditional_writes import MOST_TRIES, ConditionalWrites, Reason, TableBusyError, Write, pause

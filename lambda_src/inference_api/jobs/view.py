@@ -4,8 +4,8 @@ import json
 from math import isfinite
 from typing import Any
 
-from inference_api.answer import Answer
-from inference_api.http import Response
+from inference_api.http.answer import Answer
+from inference_api.http.gateway import Response
 from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.jobs.service import JobService
 from inference_api.shared import errors

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
-from inference_api.answer import Answer
+from inference_api.http.answer import Answer
 from inference_api.jobs import transitions
 from inference_api.jobs.job import ACCEPTED, Job, is_job_id
 from inference_api.jobs.queue_backend import QueueBackend

@@ -5,7 +5,7 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from threading import Event
 
-from inference_api.answer import Answer
+from inference_api.http.answer import Answer
 from inference_api.shared import errors
 
 HOST, PORT = "127.0.0.1", 8080

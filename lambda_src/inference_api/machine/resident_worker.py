@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from botocore.config import Config
 
-from inference_api.http import place_of
+from inference_api.http.gateway import place_of
 from inference_api.jobs import transitions, worker
 from inference_api.jobs.job import Job
 from inference_api.jobs.queue_backend import QueueBackend

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from inference_api.answer import MAX_RESPONSE_BYTES
+from inference_api.http.answer import MAX_RESPONSE_BYTES
 from inference_api.shared import errors
 
 _DONE = b"[DONE]"

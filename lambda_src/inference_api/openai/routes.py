@@ -6,12 +6,13 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 
 from inference_api import deployed_engine, metered_call
-from inference_api.answer import MAX_RESPONSE_BYTES
 from inference_api.endpoint_client import EndpointClient, one_stream
-from inference_api.heartbeat import COMMENT, SPACE, opened
-from inference_api.http import Request, StreamedResponse
+from inference_api.http import sse
+from inference_api.http.answer import MAX_RESPONSE_BYTES
+from inference_api.http.gateway import Request, StreamedResponse
+from inference_api.http.heartbeat import COMMENT, SPACE, opened
 from inference_api.metered_call import MeteredCall
-from inference_api.openai import sse, whole
+from inference_api.openai import whole
 from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
 from inference_api.openai.chunks import chunks

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
-from inference_api.http import Event, place_of
+from inference_api.http.gateway import Event, place_of
 from inference_api.shared.log import log
 
 Message = Mapping[str, Any]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from inference_api.answer import MAX_RESPONSE_BYTES, Answer
+from inference_api.http.answer import MAX_RESPONSE_BYTES, Answer
 from inference_api.shared.errors import ApiError
 
 

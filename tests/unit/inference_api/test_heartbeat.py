@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from inference_api.heartbeat import COMMENT, opened
+from inference_api.http.heartbeat import COMMENT, opened
 from inference_api.shared import errors
 
 

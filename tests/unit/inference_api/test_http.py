@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
-from inference_api.http import Request, Response, StreamedResponse, answers, streams
+from inference_api.http.gateway import Request, Response, StreamedResponse, answers, streams
 from inference_api.shared.errors import ApiError, BusyError, InvocationError, endpoint_unreachable, model_timeout
 
 EVENTS = Path(__file__).parents[2] / "events"

@@ -36,7 +36,7 @@ raise AssertionError("the streaming runtime gave its process back")
 """
 PROBE = r"""
 import os
-from inference_api.streaming_runtime import Streamed, serve
+from inference_api.http.streaming_runtime import Streamed, serve
 
 if os.environ.get("BROKEN"):
     raise ValueError("broken at import")

@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import pytest
 
-from inference_api.answer import Answer
 from inference_api.batches.batch import Batch
 from inference_api.batches.input_lines import InputLine
 from inference_api.batches.lines import Lines
+from inference_api.http.answer import Answer
 from inference_api.jobs.job import SUCCEEDED, Job, Output
 from inference_api.openai.call import OpenAICall
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from inference_api import deployed_engine
-from inference_api.answer import Answer
-from inference_api.http import Request, Response, StreamedResponse
+from inference_api.http.answer import Answer
+from inference_api.http.gateway import Request, Response, StreamedResponse
 from inference_api.jobs import held_answer
 from inference_api.jobs.job import CANCELLED, EXPIRED, SUCCEEDED, Job, Output
 from inference_api.jobs.long_poll import LongPoll

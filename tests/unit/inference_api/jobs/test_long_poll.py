@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from botocore.exceptions import ConnectTimeoutError
 
-from inference_api.http import Request
+from inference_api.http.gateway import Request
 from inference_api.jobs.job import SUCCEEDED, Job
 from inference_api.jobs.long_poll import LongPoll, retry_after, seconds_to_wait
 from inference_api.jobs.transitions import accept

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inference_api.http import Request
+from inference_api.http.gateway import Request
 from inference_api.jobs.job import Job
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable

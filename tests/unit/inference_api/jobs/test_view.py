@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import botocore.session
 import pytest
 
-from inference_api.answer import Answer
+from inference_api.http.answer import Answer
 from inference_api.jobs.files import JobFiles
 from inference_api.jobs.job import SUCCEEDED, Job, Output
 from inference_api.jobs.service import SIGNED_FOR_THE_REGION, JobService

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from inference_api.http.sse import event
 from inference_api.openai.call import OpenAICall
 from inference_api.openai.chunks import chunks
-from inference_api.openai.sse import event
 from inference_api.openai.whole import as_chunks, openai_object
 from inference_api.shared.errors import InvocationError
 

@@ -10,13 +10,13 @@ import pytest
 from botocore.exceptions import ClientError, EventStreamError
 
 from inference_api import deployed_engine
-from inference_api.http import streams
+from inference_api.http.gateway import streams
+from inference_api.http.streaming_runtime import Streamed
 from inference_api.key_usage import key_usage
 from inference_api.openai import routes
 from inference_api.shared import runtime
 from inference_api.shared.runtime import Runtime
 from inference_api.shared.settings import usage_table
-from inference_api.streaming_runtime import Streamed
 from support.patience import PATIENCE_IN_SECONDS, wait_for
 from unit.inference_api.openai.conftest import MODEL, Deploy
 

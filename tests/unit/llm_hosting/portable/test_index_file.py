@@ -88,7 +88,7 @@ sys.path.insert(0, sys.argv[1])
 index = importlib.import_module("index")
 with ThreadPoolExecutor(20) as threads:
     found = list(threads.map(lambda name: getattr(index, name), 2 * sys.argv[2:]))
-http, jobs = importlib.import_module("inference_api.http"), importlib.import_module("inference_api.jobs")
+http, jobs = importlib.import_module("inference_api.http.gateway"), importlib.import_module("inference_api.jobs")
 try:
     http.Request.from_event({})
 except KeyError:
@@ -125,10 +125,13 @@ def test_handlers_are_found_by_getattr_and_modules_are_as_in_a_folder(inline: Pa
     found, source = json.loads(content), (FUNCTIONS / "inference_api" / "http.py").read_text()
     assert found["handlers"] == 2 * [f"inference_api.handlers.{name}" for name in HANDLERS]
     assert found["unknown"] == [False, False, False]
-    assert (found["file"], found["path"]) == (f"{inline}/inference_api/http.py", [f"{inline}/inference_api/jobs"])
+    assert (found["file"], found["path"]) == (
+        f"{inline}/inference_api/http/gateway.py",
+        [f"{inline}/inference_api/jobs"],
+    )
     assert (found["finders"], found["again"]) == (0, "inference_api.shared.errors")
     assert found["source"] in source
-    assert f'{inline}/inference_api/http.py", line ' in found["trace"]
+    assert f'{inline}/inference_api/http/gateway.py", line ' in found["trace"]
     assert 'event["requestContext"].get("authorizer")' in found["trace"]
     assert (found["data"], missing) == (source, "FileNotFoundError")
     assert not (inline / "inference_api").exists()

@@ -4,8 +4,8 @@ from collections.abc import Callable, Generator, Iterator
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
+from inference_api.http.streaming_runtime import close
 from inference_api.shared.time_budget import BEAT
-from inference_api.streaming_runtime import close
 
 COMMENT = b": waiting for the model\n\n"  # which readers of server-sent events skip
 SPACE = b" "  # which readers of JSON skip

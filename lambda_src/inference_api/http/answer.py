@@ -3,7 +3,7 @@
 import json
 from typing import NamedTuple
 
-from inference_api.http import Response
+from inference_api.http.gateway import Response
 from inference_api.shared import errors
 
 # Lambda returns 6 MB of JSON, in which the answer is a string; the rest is for status and headers.

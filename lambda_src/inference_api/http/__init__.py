@@ -1,0 +1,1 @@
+"""Requests from API Gateway, and answers to it, whole or piece by piece."""
