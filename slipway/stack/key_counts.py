@@ -1,4 +1,4 @@
-"""What the callers of a deployed API have used, as the functions count it (`inference_api.usage_row`)."""
+"""What the callers of a deployed API have used, as the functions count it (`inference_api.keys.usage_row`)."""
 
 from hashlib import sha256
 from typing import Any, NamedTuple

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from inference_api import usage_row
 from inference_api.batches import transitions as batch_transitions
 from inference_api.batches.batch import Batch
 from inference_api.batches.driver import Driver
@@ -25,7 +24,8 @@ from inference_api.jobs.service import JobService
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces
-from inference_api.key_usage import KeyUsage
+from inference_api.keys import usage_row
+from inference_api.keys.key_usage import KeyUsage
 from inference_api.machine import tender_plan
 from inference_api.machine.resident_worker import ResidentWorker
 from inference_api.shared import errors

@@ -6,7 +6,7 @@ from functools import partial
 from math import inf
 from random import Random
 
-from inference_api.usage_row import LONGEST_CALL_IN_SECONDS
+from inference_api.keys.usage_row import LONGEST_CALL_IN_SECONDS
 from simulation.aws.ec2 import STOPPED, TERMINATED
 from simulation.aws.realtime_endpoint import MAX_SECONDS
 from simulation.batch_callers import BatchCallers

@@ -15,7 +15,7 @@ from inference_api.http.answer import Answer
 from inference_api.http.gateway import place_of
 from inference_api.jobs.job import SUCCEEDED, Job
 from inference_api.jobs.service import JobService
-from inference_api.named_key import NamedKey
+from inference_api.keys.named_key import NamedKey
 from inference_api.shared.errors import ApiError
 from inference_api.shared.log import log
 from inference_api.shared.metrics import emit

@@ -7,7 +7,7 @@ from hashlib import sha256
 from math import inf
 from typing import Any
 
-from inference_api.named_key import PREFIX_LENGTH, prefix_of
+from inference_api.keys.named_key import PREFIX_LENGTH, prefix_of
 
 _VARIABLE = "API_KEYS"  # its own: limits by name, and `expires` in seconds of the epoch
 _named = {

@@ -13,7 +13,7 @@ from typing import Any
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
 from inference_api.http.streaming_runtime import Route, Streamed, close
-from inference_api.named_key import NamedKey, principal_of
+from inference_api.keys.named_key import NamedKey, principal_of
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
 from inference_api.shared.log import log

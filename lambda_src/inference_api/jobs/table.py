@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from inference_api.http.answer import Answer
 from inference_api.jobs import items
 from inference_api.jobs.job import Job, Output
+from inference_api.keys.usage_row import RefusedUpdateError, Update
 from inference_api.shared.conditional_writes import MOST_TRIES, ConditionalWrites, Reason, TableBusyError, Write, pause
 from inference_api.shared.runtime import Runtime
-from inference_api.usage_row import RefusedUpdateError, Update
 
 _DAY_IN_SECONDS = 86_400
 

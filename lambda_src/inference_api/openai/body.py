@@ -6,7 +6,7 @@ from typing import Any
 
 from inference_api import deployed_engine
 from inference_api.generation_parameters import check_names, check_parameters
-from inference_api.named_key import NamedKey
+from inference_api.keys.named_key import NamedKey
 from inference_api.openai.call import Form, OpenAICall
 from inference_api.openai.inputs import as_inputs
 from inference_api.openai.neutral import asks_for_nothing, without_empty

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from inference_api.usage_row import LONGEST_CALL_IN_SECONDS
+from inference_api.keys.usage_row import LONGEST_CALL_IN_SECONDS
 from simulation.history import account_of
 from simulation.invariants.invariant import Story, invariant
 from simulation.world import World

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inference_api.named_key import NamedKey, prefix_of
+from inference_api.keys.named_key import NamedKey, prefix_of
 
 METHOD = "arn:aws:execute-api:eu-west-1:111122223333:a1b2c3d4e5/v1/POST/chat/completions"
 NAMED = prefix_of("alice") + "A" * 40

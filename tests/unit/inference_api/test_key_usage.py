@@ -11,11 +11,11 @@ from botocore.exceptions import ReadTimeoutError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference_api.key_usage import MOST_ABANDONED, KeyUsage
-from inference_api.named_key import NamedKey
+from inference_api.keys.key_usage import MOST_ABANDONED, KeyUsage
+from inference_api.keys.named_key import NamedKey
+from inference_api.keys.usage_row import LONGEST_CALL_IN_SECONDS, Charge
 from inference_api.shared.errors import ApiError
 from inference_api.shared.runtime import Runtime
-from inference_api.usage_row import LONGEST_CALL_IN_SECONDS, Charge
 from simulation.aws.dynamodb import DynamoDb
 from simulation.aws.errors import Refusal
 from simulation.aws.table import Table

@@ -11,8 +11,8 @@ from inference_api.http.gateway import Request
 from inference_api.jobs.job import Job
 from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
-from inference_api.key_usage import KeyUsage
-from inference_api.named_key import NamedKey
+from inference_api.keys.key_usage import KeyUsage
+from inference_api.keys.named_key import NamedKey
 from inference_api.openai.call import OpenAICall
 from inference_api.request_body import RequestRules
 from inference_api.shared.conditional_writes import PASSING_ERRORS

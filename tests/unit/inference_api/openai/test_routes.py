@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError, EventStreamError
 from inference_api import deployed_engine
 from inference_api.http.gateway import streams
 from inference_api.http.streaming_runtime import Streamed
-from inference_api.key_usage import key_usage
+from inference_api.keys.key_usage import key_usage
 from inference_api.openai import routes
 from inference_api.shared import runtime
 from inference_api.shared.runtime import Runtime

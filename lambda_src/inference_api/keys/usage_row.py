@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from inference_api.named_key import NamedKey
+from inference_api.keys.named_key import NamedKey
 from inference_api.shared import errors
 
 Row = Mapping[str, Mapping[str, Any]]

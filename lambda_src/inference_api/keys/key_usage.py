@@ -12,13 +12,13 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from inference_api import usage_row
-from inference_api.named_key import NamedKey
+from inference_api.keys import usage_row
+from inference_api.keys.named_key import NamedKey
+from inference_api.keys.usage_row import Charge, RefusedUpdateError, Row, Update
 from inference_api.shared.conditional_writes import CONFLICTS, MOST_TRIES, PASSING_ERRORS, TableBusyError, pause
 from inference_api.shared.log import log
 from inference_api.shared.runtime import STANDARD_RETRIES, Runtime, runtime
 from inference_api.shared.settings import usage_table
-from inference_api.usage_row import Charge, RefusedUpdateError, Row, Update
 
 # That one call ends for others, which its own caller waits for.
 MOST_ABANDONED = 10
