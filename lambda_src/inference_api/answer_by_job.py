@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 
-from inference_api import deployed_engine
 from inference_api.http import sse
 from inference_api.http.answer import Answer
 from inference_api.http.gateway import Request, Response, StreamedResponse
@@ -11,11 +10,12 @@ from inference_api.jobs import held_answer
 from inference_api.jobs.long_poll import retry_after, seconds_to_wait
 from inference_api.jobs.service import job_service
 from inference_api.jobs.view import accepted
+from inference_api.model import deployed_engine
+from inference_api.model.request_body import check_request_body
 from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
 from inference_api.openai.parts import read_value
 from inference_api.openai.whole import as_chunks, openai_object
-from inference_api.request_body import check_request_body
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
 from inference_api.shared.runtime import runtime

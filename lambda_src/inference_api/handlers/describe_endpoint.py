@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from inference_api.endpoint_status import NOT_DEPLOYED, QUICK_RETRIES, EndpointStatus
 from inference_api.http.gateway import Request, Response, answers
+from inference_api.model.endpoint_status import NOT_DEPLOYED, QUICK_RETRIES, EndpointStatus
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import settings
 

@@ -1,9 +1,9 @@
 """GET /endpoint where the model runs on machines that sleep."""
 
-from inference_api.endpoint_status import NOT_DEPLOYED
 from inference_api.http.gateway import Request, Response, answers
 from inference_api.jobs.job import timestamp
 from inference_api.machine.parts import readiness
+from inference_api.model.endpoint_status import NOT_DEPLOYED
 from inference_api.shared.settings import job_settings, settings
 
 

@@ -20,17 +20,17 @@ as it passes. If the caller hangs up, the chain is closed from below: `heartbeat
 from collections.abc import Iterator
 from functools import cache, partial
 
-from inference_api import deployed_engine
-from inference_api.endpoint_client import EndpointClient, one_call
 from inference_api.http import sse
 from inference_api.http.gateway import Request, Response, StreamedResponse, streams
 from inference_api.http.heartbeat import opened
 from inference_api.http.streaming_runtime import serve
-from inference_api.metered_call import MeteredCall, admit
-from inference_api.not_ready import or_by_job
+from inference_api.model import deployed_engine
+from inference_api.model.endpoint_client import EndpointClient, one_call
+from inference_api.model.metered_call import MeteredCall, admit
+from inference_api.model.not_ready import or_by_job
+from inference_api.model.request_body import body_for_model, check_request_body
 from inference_api.openai import routes, whole
 from inference_api.openai.parts import objects
-from inference_api.request_body import body_for_model, check_request_body
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import settings
 from inference_api.shared.time_budget import limit_whole_answer

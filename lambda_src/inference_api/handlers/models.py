@@ -3,8 +3,8 @@
 from typing import Any
 from urllib.parse import unquote
 
-from inference_api import deployed_engine
 from inference_api.http.gateway import Request, Response, answers
+from inference_api.model import deployed_engine
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.errors import ApiError

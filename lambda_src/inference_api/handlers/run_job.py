@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from inference_api import deployed_engine
-from inference_api.endpoint_client import EndpointClient, one_call
 from inference_api.jobs.service import job_service
 from inference_api.jobs.worker import work_on
+from inference_api.model import deployed_engine
+from inference_api.model.endpoint_client import EndpointClient, one_call
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import settings
 from inference_api.shared.sqs import Message, handles_each

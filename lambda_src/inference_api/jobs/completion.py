@@ -10,6 +10,7 @@ from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestam
 from inference_api.jobs.table import JobTable
 from inference_api.keys.key_usage import KeyUsage
 from inference_api.keys.usage_row import Charge, Update
+from inference_api.model.token_counts import tokens_by_length, tokens_of
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.errors import InvocationError
@@ -17,7 +18,6 @@ from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.log import log
 from inference_api.shared.metrics import emit
 from inference_api.shared.runtime import Runtime
-from inference_api.token_counts import tokens_by_length, tokens_of
 
 
 class Completion:

@@ -6,8 +6,6 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from inference_api import deployed_engine
-from inference_api.endpoint_status import ASLEEP, FAILED, STARTING
 from inference_api.http.answer import MAX_RESPONSE_BYTES, Answer
 from inference_api.http.gateway import Request, Response, StreamedResponse
 from inference_api.http.heartbeat import SPACE
@@ -15,6 +13,8 @@ from inference_api.jobs import job as states
 from inference_api.jobs.job import Job
 from inference_api.jobs.service import JobService, job_service
 from inference_api.jobs.view import error_of
+from inference_api.model import deployed_engine
+from inference_api.model.endpoint_status import ASLEEP, FAILED, STARTING
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.errors import ApiError

@@ -4,8 +4,8 @@ import json
 import re
 from dataclasses import dataclass
 
-from inference_api.deployed_engine import count_call
 from inference_api.jobs.service import JobService
+from inference_api.model.deployed_engine import count_call
 from inference_api.shared import errors
 
 _INFERENCE_ID = re.compile(r"([0-9a-f]{32})\.([1-9])")

@@ -6,8 +6,6 @@ from typing import Any
 
 from botocore.config import Config
 
-from inference_api import deployed_engine
-from inference_api.endpoint_status import ASLEEP, READY, STARTING, FirstService
 from inference_api.http.answer import Answer
 from inference_api.http.gateway import Request
 from inference_api.jobs.async_backend import AsyncBackend
@@ -24,6 +22,8 @@ from inference_api.jobs.waiting_places import WaitingPlaces
 from inference_api.keys.key_usage import key_usage
 from inference_api.machine.parts import readiness, starter
 from inference_api.machine.readiness import Readiness
+from inference_api.model import deployed_engine
+from inference_api.model.endpoint_status import ASLEEP, READY, STARTING, FirstService
 from inference_api.shared.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, OutOfTimeError, runtime
 from inference_api.shared.settings import job_settings, settings
 

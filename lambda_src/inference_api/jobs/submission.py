@@ -18,9 +18,10 @@ from inference_api.jobs.transitions import accept
 from inference_api.keys.key_usage import KeyUsage
 from inference_api.keys.named_key import NamedKey
 from inference_api.keys.usage_row import Charge as KeyCharge
-from inference_api.metered_call import check_model
+from inference_api.model.metered_call import check_model
+from inference_api.model.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
+from inference_api.model.token_counts import most_tokens
 from inference_api.openai.call import OpenAICall
-from inference_api.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.errors import ApiError
@@ -29,7 +30,6 @@ from inference_api.shared.log import log
 from inference_api.shared.metrics import emit
 from inference_api.shared.runtime import Runtime
 from inference_api.shared.settings import Limits
-from inference_api.token_counts import most_tokens
 
 _LONGEST_KEY = 255
 # No caller's hash.

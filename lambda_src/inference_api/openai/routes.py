@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 
-from inference_api import deployed_engine, metered_call
-from inference_api.endpoint_client import EndpointClient, one_stream
 from inference_api.http import sse
 from inference_api.http.answer import MAX_RESPONSE_BYTES
 from inference_api.http.gateway import Request, StreamedResponse
 from inference_api.http.heartbeat import COMMENT, SPACE, opened
-from inference_api.metered_call import MeteredCall
+from inference_api.model import deployed_engine, metered_call
+from inference_api.model.endpoint_client import EndpointClient, one_stream
+from inference_api.model.metered_call import MeteredCall
 from inference_api.openai import whole
 from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
-from inference_api.request_body import MOST_ANSWERS, RequestRules
+from inference_api.model.request_body import MOST_ANSWERS, RequestRules
 from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.openai_facts import OpenAIFacts
 

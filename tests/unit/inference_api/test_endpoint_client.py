@@ -15,8 +15,8 @@ import botocore.session
 import pytest
 from botocore.exceptions import ClientError
 
-from inference_api.endpoint_client import EndpointClient, one_call
 from inference_api.http.answer import MAX_RESPONSE_BYTES
+from inference_api.model.endpoint_client import EndpointClient, one_call
 from inference_api.shared.errors import InvocationError
 
 Script = Callable[[BaseHTTPRequestHandler], None]

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from inference_api import deployed_engine
 from inference_api.handlers import (
     describe_endpoint,
     describe_machines,
@@ -17,6 +16,7 @@ from inference_api.handlers import (
     submit_job,
     tend_machines,
 )
+from inference_api.model import deployed_engine
 from inference_api.shared import errors, runtime
 from inference_api.shared.runtime import Runtime
 from support.whole_answers import whole

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
-from inference_api.endpoint_status import (
+from inference_api.model.endpoint_status import (
     ASLEEP,
     FAILED,
     QUICK_RETRIES,

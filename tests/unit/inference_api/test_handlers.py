@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from inference_api import deployed_engine
 from inference_api.handlers import describe_endpoint, generate
+from inference_api.model import deployed_engine
 from inference_api.shared import runtime
 from inference_api.shared.settings import settings
 from support.whole_answers import whole

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from inference_api.keys.usage_row import Charge
-from inference_api.metered_call import MeteredCall
-from inference_api.request_body import RequestRules
+from inference_api.model.metered_call import MeteredCall
+from inference_api.model.request_body import RequestRules
+from inference_api.model.token_counts import most_tokens, tokens_of
 from inference_api.shared import errors
-from inference_api.token_counts import most_tokens, tokens_of
 
 
 class Counted:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference_api.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
+from inference_api.model.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
 from inference_api.shared.errors import ApiError
 from llm_hosting.catalog.engines import engine
 from model_src.generation.request import RequestError, Sampling, parse

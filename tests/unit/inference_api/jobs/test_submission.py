@@ -13,8 +13,8 @@ from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
 from inference_api.keys.key_usage import KeyUsage
 from inference_api.keys.named_key import NamedKey
+from inference_api.model.request_body import RequestRules
 from inference_api.openai.call import OpenAICall
-from inference_api.request_body import RequestRules
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.errors import ApiError
 from inference_api.shared.job_times import JobPolicy

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from inference_api import deployed_engine
 from inference_api.keys.named_key import NamedKey
+from inference_api.model import deployed_engine
 from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
 from inference_api.shared.errors import ApiError

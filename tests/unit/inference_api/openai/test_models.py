@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from inference_api import deployed_engine
 from inference_api.handlers import models
+from inference_api.model import deployed_engine
 from inference_api.shared import errors
 from unit.inference_api.openai.conftest import MODEL, Deploy
 

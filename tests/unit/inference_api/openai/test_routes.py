@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EventStreamError
 
-from inference_api import deployed_engine
 from inference_api.http.gateway import streams
 from inference_api.http.streaming_runtime import Streamed
 from inference_api.keys.key_usage import key_usage
+from inference_api.model import deployed_engine
 from inference_api.openai import routes
 from inference_api.shared import runtime
 from inference_api.shared.runtime import Runtime

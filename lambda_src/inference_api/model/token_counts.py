@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from inference_api.request_body import RequestRules, answer_tokens
+from inference_api.model.request_body import RequestRules, answer_tokens
 from inference_api.shared.errors import ApiError
 
 _BYTES_PER_TOKEN = 4  # of English; other languages have fewer

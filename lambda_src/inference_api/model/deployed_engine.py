@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from inference_api.endpoint_status import EndpointStatus
+from inference_api.model.endpoint_status import EndpointStatus
 from inference_api.shared import errors
 from inference_api.shared.errors import InvocationError
 from inference_api.shared.metrics import emit_for_fleet

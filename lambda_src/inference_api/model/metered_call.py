@@ -9,11 +9,11 @@ from inference_api.http.sse import DONE
 from inference_api.http.streaming_runtime import close
 from inference_api.keys.key_usage import KeyUsage, key_usage
 from inference_api.keys.usage_row import Charge
-from inference_api.not_ready import is_for_a_job
+from inference_api.model.not_ready import is_for_a_job
+from inference_api.model.token_counts import is_count, most_tokens, tokens_by_length, tokens_of
 from inference_api.shared import errors
 from inference_api.shared.errors import InvocationError
 from inference_api.shared.settings import settings
-from inference_api.token_counts import is_count, most_tokens, tokens_by_length, tokens_of
 
 
 def admit(request: Request, document: Mapping[str, Any]) -> "MeteredCall":

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inference_api.generation_parameters import Ranges, check_names, check_parameters
 from inference_api.http.strict_json import read_strict_json
+from inference_api.model.generation_parameters import Ranges, check_names, check_parameters
 from inference_api.shared.errors import ApiError, EngineRuleError
 
 _PROMPTS = ("inputs", "messages", "prompt")
