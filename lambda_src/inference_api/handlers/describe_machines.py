@@ -2,7 +2,7 @@
 
 from inference_api.http.gateway import Request, Response, answers
 from inference_api.jobs.job import timestamp
-from inference_api.machine.parts import readiness
+from inference_api.machines.parts import readiness
 from inference_api.model.endpoint_status import NOT_DEPLOYED
 from inference_api.shared.settings import job_settings, settings
 

@@ -6,10 +6,10 @@ from typing import Any
 from inference_api.http.gateway import Event
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import job_service
-from inference_api.machine.fleet import SEVERAL_TRIES
-from inference_api.machine.parts import fleet, machine_rows, starter
 from inference_api.machine.tender import Tender
 from inference_api.machine.tender_plan import Limits
+from inference_api.machines.fleet import SEVERAL_TRIES
+from inference_api.machines.parts import fleet, machine_rows, starter
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import job_settings, machine_settings, settings
 

@@ -20,8 +20,8 @@ from inference_api.jobs.submission import Submission
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces
 from inference_api.keys.key_usage import key_usage
-from inference_api.machine.parts import readiness, starter
-from inference_api.machine.readiness import Readiness
+from inference_api.machines.parts import readiness, starter
+from inference_api.machines.readiness import Readiness
 from inference_api.model import deployed_engine
 from inference_api.model.endpoint_status import ASLEEP, READY, STARTING, FirstService
 from inference_api.shared.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, OutOfTimeError, runtime

@@ -9,8 +9,8 @@ from threading import Event, Thread
 from inference_api.jobs.service import job_service
 from inference_api.machine.instance_metadata import instance_id
 from inference_api.machine.model_server import PORT, ModelServer
-from inference_api.machine.parts import machine_rows
 from inference_api.machine.resident_worker import INTERRUPTED, LONG_POLL, ResidentWorker
+from inference_api.machines.parts import machine_rows
 from inference_api.shared.log import log
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import job_settings, machine_settings

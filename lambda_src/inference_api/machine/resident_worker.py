@@ -12,9 +12,9 @@ from inference_api.jobs import transitions, worker
 from inference_api.jobs.job import Job
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
-from inference_api.machine import row as rows_of
-from inference_api.machine.row import BEAT_IN_SECONDS, BUSY, IDLE, LOADING, STOPPING, Machine
-from inference_api.machine.rows import MachineRows, ReplacedError
+from inference_api.machines import row as rows_of
+from inference_api.machines.row import BEAT_IN_SECONDS, BUSY, IDLE, LOADING, STOPPING, Machine
+from inference_api.machines.rows import MachineRows, ReplacedError
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.log import log
 from inference_api.shared.runtime import Runtime

@@ -6,10 +6,10 @@ from inference_api.jobs.items import DUE_SHARDS
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS
-from inference_api.machine.fleet import Fleet
-from inference_api.machine.rows import MachineRows
-from inference_api.machine.starter import Starter
 from inference_api.machine.tender_plan import Limits, Plan, Work, plan
+from inference_api.machines.fleet import Fleet
+from inference_api.machines.rows import MachineRows
+from inference_api.machines.starter import Starter
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.log import log

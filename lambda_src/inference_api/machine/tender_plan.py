@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from inference_api.machine.fleet import PENDING, RUNNING, STOPPED, Instance
-from inference_api.machine.row import BUSY, IDLE, LOADING, SILENT_IN_SECONDS, Machine, usual_boot
+from inference_api.machines.fleet import PENDING, RUNNING, STOPPED, Instance
+from inference_api.machines.row import BUSY, IDLE, LOADING, SILENT_IN_SECONDS, Machine, usual_boot
 
 # A worker stops its machine itself; one that is so late is broken.
 GRACE_IN_SECONDS = 300

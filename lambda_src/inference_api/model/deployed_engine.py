@@ -25,7 +25,7 @@ def state() -> str:
         return "not_deployed"
     if settings().endpoint_name:
         return endpoint_status().state()
-    from inference_api.machine.parts import readiness  # functions of an endpoint start faster without it
+    from inference_api.machines.parts import readiness  # functions of an endpoint start faster without it
 
     return readiness().state()
 

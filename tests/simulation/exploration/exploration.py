@@ -11,8 +11,8 @@ from random import Random
 from typing import Any
 
 from inference_api.jobs import transitions
-from inference_api.machine import parts
-from inference_api.machine.row import SILENT_IN_SECONDS, machine_key
+from inference_api.machines import parts
+from inference_api.machines.row import SILENT_IN_SECONDS, machine_key
 from inference_api.shared import runtime
 from simulation.aws.ec2 import RUNNING as RUNNING_MACHINE
 from simulation.aws.ec2 import STOPPED

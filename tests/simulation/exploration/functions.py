@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from inference_api.machine.row import STOPPING, from_item
+from inference_api.machines.row import STOPPING, from_item
 from simulation.aws.ec2 import RUNNING as RUNNING_MACHINE
 from simulation.aws.ec2 import STOPPED
 from simulation.aws.ec2 import STOPPING as STOPPING_MACHINE

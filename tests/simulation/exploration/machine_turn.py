@@ -3,9 +3,9 @@
 from typing import Any
 
 from inference_api.jobs.service import job_service
-from inference_api.machine.parts import machine_rows
 from inference_api.machine.resident_worker import LONG_POLL, ResidentWorker
-from inference_api.machine.row import from_item
+from inference_api.machines.parts import machine_rows
+from inference_api.machines.row import from_item
 from inference_api.model.endpoint_client import EndpointClient
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.runtime import runtime

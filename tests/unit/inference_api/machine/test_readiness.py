@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from inference_api.machine.readiness import Readiness
-from inference_api.machine.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
+from inference_api.machines.readiness import Readiness
+from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
 from inference_api.shared.errors import ApiError
 
 NOW = 10_000.0

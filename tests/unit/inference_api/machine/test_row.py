@@ -2,7 +2,7 @@
 
 import pytest
 
-from inference_api.machine.row import (
+from inference_api.machines.row import (
     ALIVE_IN_SECONDS,
     BUSY,
     IDLE,

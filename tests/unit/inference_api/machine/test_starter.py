@@ -10,9 +10,9 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnec
 
 from inference_api.jobs.machine_backend import MachineBackend
 from inference_api.jobs.transitions import accept
-from inference_api.machine.fleet import Fleet
-from inference_api.machine.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
-from inference_api.machine.starter import Starter
+from inference_api.machines.fleet import Fleet
+from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
+from inference_api.machines.starter import Starter
 from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.runtime import OutOfTimeError, Runtime
 

@@ -2,9 +2,9 @@
 
 from botocore.exceptions import ClientError
 
-from inference_api.machine.fleet import Fleet, StoppingError
-from inference_api.machine.row import Machine, usual_boot
-from inference_api.machine.rows import MachineRows
+from inference_api.machines.fleet import Fleet, StoppingError
+from inference_api.machines.row import Machine, usual_boot
+from inference_api.machines.rows import MachineRows
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.log import log
 from inference_api.shared.metrics import emit

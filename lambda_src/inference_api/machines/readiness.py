@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from inference_api.machine.row import Machine, usual_boot
-from inference_api.machine.rows import MachineRows
+from inference_api.machines.row import Machine, usual_boot
+from inference_api.machines.rows import MachineRows
 from inference_api.model.endpoint_status import ASLEEP, FAILED, READY, STARTING
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS

@@ -4,10 +4,10 @@ from functools import cache
 
 from botocore.config import Config
 
-from inference_api.machine.fleet import ONE_START, Fleet
-from inference_api.machine.readiness import Readiness
-from inference_api.machine.rows import MachineRows
-from inference_api.machine.starter import Starter
+from inference_api.machines.fleet import ONE_START, Fleet
+from inference_api.machines.readiness import Readiness
+from inference_api.machines.rows import MachineRows
+from inference_api.machines.starter import Starter
 from inference_api.shared.runtime import STANDARD_RETRIES, runtime
 from inference_api.shared.settings import job_settings, machine_settings
 
