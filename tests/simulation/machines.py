@@ -12,10 +12,10 @@ import greenlet
 from inference_api.http.answer import Answer
 from inference_api.jobs.job import Job
 from inference_api.jobs.service import job_service
-from inference_api.machine.resident_worker import LONG_POLL, ResidentWorker
 from inference_api.machines.parts import machine_rows
 from inference_api.shared import errors, runtime
 from inference_api.shared.settings import job_settings, machine_settings
+from inference_api.worker.resident_worker import LONG_POLL, ResidentWorker
 from simulation.aws.ec2 import RUNNING, Ec2, Instance
 from simulation.faults import Faults
 from simulation.functions import Functions, Invocation

@@ -26,10 +26,10 @@ from inference_api.jobs.table import JobTable
 from inference_api.jobs.waiting_places import WaitingPlaces
 from inference_api.keys import usage_row
 from inference_api.keys.key_usage import KeyUsage
-from inference_api.machine import tender_plan
-from inference_api.machine.resident_worker import ResidentWorker
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import ConditionalWrites
+from inference_api.worker import tender_plan
+from inference_api.worker.resident_worker import ResidentWorker
 from simulation.callers import Habits
 from simulation.faults import Rates
 

@@ -143,7 +143,7 @@ def test_the_code_of_machines_is_a_zip_of_its_folder(stacks: dict[str, Stack]) -
     ((key, content),) = inline(stacks["gpt2-ec2"]).archives.items()
     assert key.endswith(".zip")
     names = zipfile.ZipFile(io.BytesIO(content)).namelist()
-    assert {"machine/setup.sh", "inference_api/machine/__main__.py", "generation/server.py"} <= set(names)
+    assert {"machine/setup.sh", "inference_api/worker/__main__.py", "generation/server.py"} <= set(names)
     (template,) = resources(inline(stacks["gpt2-ec2"]).content, "EC2::LaunchTemplate")
     script: list[Any] = template["Properties"]["LaunchTemplateData"]["UserData"]["Fn::Base64"]["Fn::Join"][1]
     assert {"Fn::Sub": f"s3://${{ArchiveBucketPrefix}}-${{AWS::Region}}/{key}"} in script

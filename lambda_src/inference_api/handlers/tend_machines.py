@@ -6,12 +6,12 @@ from typing import Any
 from inference_api.http.gateway import Event
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import job_service
-from inference_api.machine.tender import Tender
-from inference_api.machine.tender_plan import Limits
 from inference_api.machines.fleet import SEVERAL_TRIES
 from inference_api.machines.parts import fleet, machine_rows, starter
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import job_settings, machine_settings, settings
+from inference_api.worker.tender import Tender
+from inference_api.worker.tender_plan import Limits
 
 
 def handler(event: Event, context: Any) -> dict[str, int]:

@@ -3,13 +3,13 @@
 from typing import Any
 
 from inference_api.jobs.service import job_service
-from inference_api.machine.resident_worker import LONG_POLL, ResidentWorker
 from inference_api.machines.parts import machine_rows
 from inference_api.machines.row import from_item
 from inference_api.model.endpoint_client import EndpointClient
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import job_settings
+from inference_api.worker.resident_worker import LONG_POLL, ResidentWorker
 
 INSTANCE = "i-1"
 

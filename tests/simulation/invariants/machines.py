@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from math import inf
 
-from inference_api.machine.tender_plan import GRACE_IN_SECONDS
 from inference_api.machines.row import SILENT_IN_SECONDS
 from inference_api.shared.job_times import MARGIN_IN_SECONDS
+from inference_api.worker.tender_plan import GRACE_IN_SECONDS
 from simulation.aws.ec2 import PENDING, RUNNING, STOPPED, TERMINATED, Instance
 from simulation.aws.table import LONGEST_INDEX_LAG_IN_SECONDS
 from simulation.invariants.invariant import Story, invariant, when

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from inference_api.machine import model_server
-from inference_api.machine.model_server import ModelServer
 from inference_api.shared.errors import InvocationError
+from inference_api.worker import model_server
+from inference_api.worker.model_server import ModelServer
 
 
 class _Server(ThreadingHTTPServer):

@@ -13,11 +13,11 @@ from botocore.exceptions import EndpointConnectionError
 from inference_api.jobs import transitions, worker
 from inference_api.jobs.job import Job
 from inference_api.jobs.queue_backend import QueueBackend
-from inference_api.machine.resident_worker import INTERRUPTED, NO_WORK, ResidentWorker
 from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, Machine
 from inference_api.machines.rows import ReplacedError
 from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.runtime import Runtime
+from inference_api.worker.resident_worker import INTERRUPTED, NO_WORK, ResidentWorker
 
 MESSAGE = {
     "MessageId": "m",

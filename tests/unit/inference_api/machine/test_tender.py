@@ -11,12 +11,12 @@ from botocore.exceptions import EndpointConnectionError
 
 from inference_api.jobs import transitions
 from inference_api.jobs.job import Job
-from inference_api.machine.tender import Tender
-from inference_api.machine.tender_plan import Limits
 from inference_api.machines.fleet import RUNNING, STOPPED, Fleet, Instance
 from inference_api.machines.row import IDLE, Machine
 from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.runtime import Runtime
+from inference_api.worker.tender import Tender
+from inference_api.worker.tender_plan import Limits
 
 NOW = 100_000.0
 POLICY = JobPolicy(deadline=7200, retention=3600, invocation_timeout=900)

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from inference_api.machine.tender_plan import GRACE_IN_SECONDS, Limits, Plan, Work, plan
 from inference_api.machines.fleet import PENDING, RUNNING, STOPPED, Instance
 from inference_api.machines.row import BUSY, IDLE, LOADING, SILENT_IN_SECONDS, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
+from inference_api.worker.tender_plan import GRACE_IN_SECONDS, Limits, Plan, Work, plan
 
 NOW = 100_000.0
 LIMITS = Limits(idle=1800, boot=900, attempt=600, batch=4)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from threading import Event, Thread
 
 from inference_api.jobs.service import job_service
-from inference_api.machine.instance_metadata import instance_id
-from inference_api.machine.model_server import PORT, ModelServer
-from inference_api.machine.resident_worker import INTERRUPTED, LONG_POLL, ResidentWorker
 from inference_api.machines.parts import machine_rows
 from inference_api.shared.log import log
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import job_settings, machine_settings
+from inference_api.worker.instance_metadata import instance_id
+from inference_api.worker.model_server import PORT, ModelServer
+from inference_api.worker.resident_worker import INTERRUPTED, LONG_POLL, ResidentWorker
 
 _PAUSE_IN_SECONDS = 2
 

@@ -6,7 +6,6 @@ from inference_api.jobs.items import DUE_SHARDS
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.table import JobTable
 from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS
-from inference_api.machine.tender_plan import Limits, Plan, Work, plan
 from inference_api.machines.fleet import Fleet
 from inference_api.machines.rows import MachineRows
 from inference_api.machines.starter import Starter
@@ -15,6 +14,7 @@ from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.log import log
 from inference_api.shared.metrics import emit
 from inference_api.shared.runtime import Runtime
+from inference_api.worker.tender_plan import Limits, Plan, Work, plan
 
 # Rows that have ended stay in the index until they are announced. Behind so many of them there may be open ones.
 _MOST_ROWS = 200
