@@ -10,8 +10,8 @@ from typing import Any, cast
 import greenlet
 
 from inference_api.http.answer import Answer
-from inference_api.jobs.job import Job
 from inference_api.jobs.service import job_service
+from inference_api.jobs.state.job import Job
 from inference_api.machines.parts import machine_rows
 from inference_api.shared import errors, runtime
 from inference_api.shared.settings import job_settings, machine_settings

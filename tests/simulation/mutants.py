@@ -13,17 +13,18 @@ from inference_api.batches.driver import Driver
 from inference_api.batches.lines import Lines
 from inference_api.batches.table import BatchTable
 from inference_api.http import gateway as http
-from inference_api.jobs import files, items, recorder, sweeper, transitions, view, worker
+from inference_api.jobs import recorder, sweeper, view, worker
 from inference_api.jobs.async_backend import AsyncBackend
-from inference_api.jobs.completion import Completion
-from inference_api.jobs.files import JobFiles
 from inference_api.jobs.long_poll import LongPoll
 from inference_api.jobs.machine_backend import MachineBackend
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
+from inference_api.jobs.state import files, items, transitions
+from inference_api.jobs.state.completion import Completion
+from inference_api.jobs.state.files import JobFiles
+from inference_api.jobs.state.table import JobTable
+from inference_api.jobs.state.waiting_places import WaitingPlaces
 from inference_api.jobs.submission import Submission
-from inference_api.jobs.table import JobTable
-from inference_api.jobs.waiting_places import WaitingPlaces
 from inference_api.keys import usage_row
 from inference_api.keys.key_usage import KeyUsage
 from inference_api.shared import errors

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inference_api.jobs import transitions
+from inference_api.jobs.state import transitions
 from simulation import deployment
 from simulation.callers import Habits
 from simulation.faults import Rates

@@ -9,7 +9,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from inference_api.jobs.transitions import LEASE_IN_SECONDS
+from inference_api.jobs.state.transitions import LEASE_IN_SECONDS
 from simulation.callers import Habits
 from simulation.deployment import MAX_RECEIVES
 from simulation.faults import Rates

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inference_api.jobs.waiting_places import WaitingPlaces
+from inference_api.jobs.state.waiting_places import WaitingPlaces
 from inference_api.shared.runtime import Runtime
 from simulation.aws.dynamodb import DynamoDb
 from simulation.aws.errors import Refusal

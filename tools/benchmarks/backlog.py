@@ -6,9 +6,9 @@ from dataclasses import replace
 from random import Random
 from time import perf_counter
 
-from inference_api.jobs.items import to_item
-from inference_api.jobs.job import SUBMITTED, Job
-from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS, accept
+from inference_api.jobs.state.items import to_item
+from inference_api.jobs.state.job import SUBMITTED, Job
+from inference_api.jobs.state.transitions import LONGEST_LOOK_IN_SECONDS, accept
 from inference_api.shared.job_times import JobPolicy
 from simulation.aws.table_items import size
 from simulation.functions import Invocation

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import fmean, median, quantiles
 
-from inference_api.jobs.job import Job
 from inference_api.jobs.long_poll import LongPoll, retry_after
-from inference_api.jobs.transitions import accept
+from inference_api.jobs.state.job import Job
+from inference_api.jobs.state.transitions import accept
 from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.runtime import Runtime
 from tools.benchmarks.pairs import Row, work

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inference_api.jobs import transitions
-from inference_api.jobs.job import SHOWN, Job, Output
+from inference_api.jobs.state import transitions
+from inference_api.jobs.state.job import SHOWN, Job, Output
 from inference_api.shared.job_times import JobPolicy
 from tools.pictures.drawing import Drawing
 

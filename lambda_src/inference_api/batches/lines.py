@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from inference_api.batches.batch import Batch
 from inference_api.batches.input_lines import InputLine
 from inference_api.http.answer import MAX_RESPONSE_BYTES, Answer
-from inference_api.jobs.job import CANCELLED, EXPIRED, FAILED, Job
 from inference_api.jobs.service import JobService
+from inference_api.jobs.state.job import CANCELLED, EXPIRED, FAILED, Job
 from inference_api.jobs.view import error_of
 from inference_api.openai.call import OpenAICall
 from inference_api.openai.whole import openai_object

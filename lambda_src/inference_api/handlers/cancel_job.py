@@ -1,8 +1,8 @@
 """DELETE /jobs/{id}."""
 
 from inference_api.http.gateway import Request, Response, answers
-from inference_api.jobs.job import SHOWN
 from inference_api.jobs.service import job_service
+from inference_api.jobs.state.job import SHOWN
 from inference_api.jobs.view import summary
 from inference_api.shared import errors
 

@@ -1,7 +1,7 @@
 """GET /endpoint where the model runs on machines that sleep."""
 
 from inference_api.http.gateway import Request, Response, answers
-from inference_api.jobs.job import timestamp
+from inference_api.jobs.state.job import timestamp
 from inference_api.machines.parts import readiness
 from inference_api.model.endpoint_status import NOT_DEPLOYED
 from inference_api.shared.settings import job_settings, settings

@@ -5,11 +5,11 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
-from inference_api.jobs import transitions
-from inference_api.jobs.completion import Completion
-from inference_api.jobs.files import JobFiles
-from inference_api.jobs.job import Job
-from inference_api.jobs.table import JobTable
+from inference_api.jobs.state import transitions
+from inference_api.jobs.state.completion import Completion
+from inference_api.jobs.state.files import JobFiles
+from inference_api.jobs.state.job import Job
+from inference_api.jobs.state.table import JobTable
 from inference_api.model.endpoint_client import IDLE_LIMIT_IN_SECONDS, NEVER_SENT
 from inference_api.shared import errors
 from inference_api.shared.job_times import MARGIN_IN_SECONDS, JobPolicy

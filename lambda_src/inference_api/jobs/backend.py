@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from inference_api.jobs.job import Job
+from inference_api.jobs.state.job import Job
 
 
 class JobBackend(Protocol):

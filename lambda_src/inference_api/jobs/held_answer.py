@@ -9,9 +9,9 @@ from typing import Any
 from inference_api.http.answer import MAX_RESPONSE_BYTES, Answer
 from inference_api.http.gateway import Request, Response, StreamedResponse
 from inference_api.http.heartbeat import SPACE
-from inference_api.jobs import job as states
-from inference_api.jobs.job import Job
 from inference_api.jobs.service import JobService, job_service
+from inference_api.jobs.state import job as states
+from inference_api.jobs.state.job import Job
 from inference_api.jobs.view import error_of
 from inference_api.model import deployed_engine
 from inference_api.model.endpoint_status import ASLEEP, FAILED, STARTING

@@ -5,9 +5,9 @@ from contextlib import suppress
 from hmac import compare_digest
 
 from inference_api.http.gateway import Request
-from inference_api.jobs.job import ACCEPTED, Job, is_job_id
-from inference_api.jobs.table import JobTable
-from inference_api.jobs.waiting_places import WaitingPlaces
+from inference_api.jobs.state.job import ACCEPTED, Job, is_job_id
+from inference_api.jobs.state.table import JobTable
+from inference_api.jobs.state.waiting_places import WaitingPlaces
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.runtime import Runtime

@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from inference_api.jobs import transitions
-from inference_api.jobs.completion import Completion
-from inference_api.jobs.job import ACCEPTED, Job
-from inference_api.jobs.table import JobTable
-from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS
+from inference_api.jobs.state import transitions
+from inference_api.jobs.state.completion import Completion
+from inference_api.jobs.state.job import ACCEPTED, Job
+from inference_api.jobs.state.table import JobTable
+from inference_api.jobs.state.transitions import LONGEST_LOOK_IN_SECONDS
 from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.runtime import Runtime
 

@@ -10,15 +10,15 @@ from inference_api.http.answer import Answer
 from inference_api.http.gateway import Request
 from inference_api.jobs.async_backend import AsyncBackend
 from inference_api.jobs.backend import JobBackend
-from inference_api.jobs.completion import Completion
-from inference_api.jobs.files import JobFiles
-from inference_api.jobs.job import Job, Output
 from inference_api.jobs.long_poll import LongPoll
 from inference_api.jobs.machine_backend import MachineBackend
 from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.state.completion import Completion
+from inference_api.jobs.state.files import JobFiles
+from inference_api.jobs.state.job import Job, Output
+from inference_api.jobs.state.table import JobTable
+from inference_api.jobs.state.waiting_places import WaitingPlaces
 from inference_api.jobs.submission import Submission
-from inference_api.jobs.table import JobTable
-from inference_api.jobs.waiting_places import WaitingPlaces
 from inference_api.keys.key_usage import key_usage
 from inference_api.machines.parts import readiness, starter
 from inference_api.machines.readiness import Readiness

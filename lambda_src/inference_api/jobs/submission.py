@@ -11,10 +11,17 @@ from typing import Any
 
 from inference_api.http.gateway import Request
 from inference_api.jobs.backend import JobBackend
-from inference_api.jobs.files import JobFiles
-from inference_api.jobs.job import Job
-from inference_api.jobs.table import Charge, JobExistsError, JobTable, KeyTakenError, LimitReachedError, Reservation
-from inference_api.jobs.transitions import accept
+from inference_api.jobs.state.files import JobFiles
+from inference_api.jobs.state.job import Job
+from inference_api.jobs.state.table import (
+    Charge,
+    JobExistsError,
+    JobTable,
+    KeyTakenError,
+    LimitReachedError,
+    Reservation,
+)
+from inference_api.jobs.state.transitions import accept
 from inference_api.keys.key_usage import KeyUsage
 from inference_api.keys.named_key import NamedKey
 from inference_api.keys.usage_row import Charge as KeyCharge

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 
 from inference_api.http.gateway import place_of
-from inference_api.jobs import transitions
-from inference_api.jobs.items import DUE_SHARDS
-from inference_api.jobs.job import Job
 from inference_api.jobs.service import JobService
+from inference_api.jobs.state import transitions
+from inference_api.jobs.state.items import DUE_SHARDS
+from inference_api.jobs.state.job import Job
 from inference_api.shared.log import log
 from inference_api.shared.runtime import runtime
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from inference_api.http.answer import Answer
 from inference_api.http.gateway import Response
-from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.jobs.service import JobService
+from inference_api.jobs.state.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.shared import errors
 
 # Lambda returns 6 MB of JSON, in which the body is a string.

@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from inference_api.http.answer import Answer
-from inference_api.jobs import transitions
-from inference_api.jobs.job import ACCEPTED, Job, is_job_id
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
+from inference_api.jobs.state import transitions
+from inference_api.jobs.state.job import ACCEPTED, Job, is_job_id
 from inference_api.shared.errors import InvocationError
 from inference_api.shared.log import log
 from inference_api.shared.metrics import emit

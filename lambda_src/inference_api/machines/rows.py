@@ -5,7 +5,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from inference_api.jobs.items import number as to_number
+from inference_api.jobs.state.items import number as to_number
 from inference_api.machines.row import Machine, from_item, machine_key
 
 Values = dict[str, dict[str, str]]

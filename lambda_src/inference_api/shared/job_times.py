@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # functions that know no jobs read this with their settings, and start faster without the rest
-    from inference_api.jobs.job import Job
+    from inference_api.jobs.state.job import Job
 
 # An attempt that starts at the last moment and times out is over, and noticed, before the deadline.
 MARGIN_IN_SECONDS = 300

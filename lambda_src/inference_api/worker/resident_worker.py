@@ -8,10 +8,11 @@ from typing import Any, Protocol
 from botocore.config import Config
 
 from inference_api.http.gateway import place_of
-from inference_api.jobs import transitions, worker
-from inference_api.jobs.job import Job
+from inference_api.jobs import worker
 from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
+from inference_api.jobs.state import transitions
+from inference_api.jobs.state.job import Job
 from inference_api.machines import row as rows_of
 from inference_api.machines.row import BEAT_IN_SECONDS, BUSY, IDLE, LOADING, STOPPING, Machine
 from inference_api.machines.rows import MachineRows, ReplacedError

@@ -2,10 +2,10 @@
 
 from itertools import chain, islice
 
-from inference_api.jobs.items import DUE_SHARDS
 from inference_api.jobs.queue_backend import QueueBackend
-from inference_api.jobs.table import JobTable
-from inference_api.jobs.transitions import LONGEST_LOOK_IN_SECONDS
+from inference_api.jobs.state.items import DUE_SHARDS
+from inference_api.jobs.state.table import JobTable
+from inference_api.jobs.state.transitions import LONGEST_LOOK_IN_SECONDS
 from inference_api.machines.fleet import Fleet
 from inference_api.machines.rows import MachineRows
 from inference_api.machines.starter import Starter

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from inference_api.jobs import transitions
+from inference_api.jobs.state import transitions
 from inference_api.machines import parts
 from inference_api.machines.row import SILENT_IN_SECONDS, machine_key
 from inference_api.shared import runtime

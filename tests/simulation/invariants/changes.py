@@ -6,7 +6,7 @@ Random trials check them at every committed write, the exploration at every step
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from inference_api.jobs import transitions
+from inference_api.jobs.state import transitions
 from simulation.history import Row
 
 Broken = tuple[str, str]  # invariant and story

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from inference_api.jobs.transitions import MAX_ATTEMPTS
+from inference_api.jobs.state.transitions import MAX_ATTEMPTS
 from simulation.callers import FINAL
 from simulation.history import Exchange
 from simulation.invariants.invariant import Story, invariant, prompt_of_job, row_at, when

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from inference_api.jobs.completion import Completion
-from inference_api.jobs.job import CANCELLED, Job
-from inference_api.jobs.table import JobTable
+from inference_api.jobs.state.completion import Completion
+from inference_api.jobs.state.job import CANCELLED, Job
+from inference_api.jobs.state.table import JobTable
 from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.runtime import Runtime
 from local_cloud.assembly import ROOT

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from inference_api.jobs import transitions
+from inference_api.jobs.state import transitions
 from local_cloud.assembly import ROOT
 from tools.pictures import job_life, memory
 from tools.pictures.drawing import Drawing

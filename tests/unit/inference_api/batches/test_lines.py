@@ -9,7 +9,7 @@ from inference_api.batches.batch import Batch
 from inference_api.batches.input_lines import InputLine
 from inference_api.batches.lines import Lines
 from inference_api.http.answer import Answer
-from inference_api.jobs.job import SUCCEEDED, Job, Output
+from inference_api.jobs.state.job import SUCCEEDED, Job, Output
 from inference_api.openai.call import OpenAICall
 
 BATCH = Batch("batch_0", "o", "/v1/completions", "file-0", "k", "v", 0, 500, 60)

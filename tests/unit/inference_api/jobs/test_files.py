@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from inference_api.jobs.files import JobFiles
-from inference_api.jobs.transitions import accept, claim
+from inference_api.jobs.state.files import JobFiles
+from inference_api.jobs.state.transitions import accept, claim
 from inference_api.shared.job_times import JobPolicy
 
 ID, OTHER = "a" * 32, "b" * 32

@@ -12,9 +12,9 @@ import pytest
 from inference_api.http.answer import Answer
 from inference_api.http.gateway import Request, Response, StreamedResponse
 from inference_api.jobs import held_answer
-from inference_api.jobs.job import CANCELLED, EXPIRED, SUCCEEDED, Job, Output
 from inference_api.jobs.long_poll import LongPoll
-from inference_api.jobs.transitions import accept
+from inference_api.jobs.state.job import CANCELLED, EXPIRED, SUCCEEDED, Job, Output
+from inference_api.jobs.state.transitions import accept
 from inference_api.model import deployed_engine
 from inference_api.model.not_ready import or_by_job
 from inference_api.shared import errors

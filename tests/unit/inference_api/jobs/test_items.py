@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference_api.jobs.items import from_item, idempotency_key, to_item
-from inference_api.jobs.job import ACCEPTED, CANCELLED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
+from inference_api.jobs.state.items import from_item, idempotency_key, to_item
+from inference_api.jobs.state.job import ACCEPTED, CANCELLED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
 
 ID = "0123456789abcdef" * 2
 TIMES = st.integers(1_700_000_000_000, 2_000_000_000_000).map(lambda milliseconds: milliseconds / 1000)

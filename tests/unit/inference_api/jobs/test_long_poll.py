@@ -7,9 +7,9 @@ import pytest
 from botocore.exceptions import ConnectTimeoutError
 
 from inference_api.http.gateway import Request
-from inference_api.jobs.job import SUCCEEDED, Job
 from inference_api.jobs.long_poll import LongPoll, retry_after, seconds_to_wait
-from inference_api.jobs.transitions import accept
+from inference_api.jobs.state.job import SUCCEEDED, Job
+from inference_api.jobs.state.transitions import accept
 from inference_api.shared.errors import ApiError
 from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.runtime import Runtime

@@ -9,7 +9,7 @@ import pytest
 
 from inference_api.jobs import worker
 from inference_api.jobs.queue_backend import QueueBackend
-from inference_api.jobs.transitions import accept
+from inference_api.jobs.state.transitions import accept
 from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.runtime import Runtime
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from inference_api.http.gateway import Request
-from inference_api.jobs.job import Job
+from inference_api.jobs.state.job import Job
+from inference_api.jobs.state.table import JobTable
 from inference_api.jobs.submission import Submission
-from inference_api.jobs.table import JobTable
 from inference_api.keys.key_usage import KeyUsage
 from inference_api.keys.named_key import NamedKey
 from inference_api.model.request_body import RequestRules

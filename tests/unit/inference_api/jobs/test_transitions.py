@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from inference_api.jobs import transitions
-from inference_api.jobs.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
+from inference_api.jobs.state import transitions
+from inference_api.jobs.state.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
 from inference_api.shared.job_times import JobPolicy
 
 POLICY = JobPolicy(deadline=3600, retention=7200, invocation_timeout=60)

@@ -9,9 +9,9 @@ import botocore.session
 import pytest
 
 from inference_api.http.answer import Answer
-from inference_api.jobs.files import JobFiles
-from inference_api.jobs.job import SUCCEEDED, Job, Output
 from inference_api.jobs.service import SIGNED_FOR_THE_REGION, JobService
+from inference_api.jobs.state.files import JobFiles
+from inference_api.jobs.state.job import SUCCEEDED, Job, Output
 from inference_api.jobs.view import MOST_INLINE, full
 
 OUTPUT = Output("output/a/1/x", "version-1", "etag", 10, "application/json", 1, in_table=False)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from inference_api.jobs.job import SUCCEEDED, Job
+from inference_api.jobs.state.job import SUCCEEDED, Job
+from inference_api.jobs.state.table import Accepted, Charge, Reservation
 from inference_api.jobs.submission import Submission
-from inference_api.jobs.table import Accepted, Charge, Reservation
 from inference_api.model.request_body import RequestRules
 from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.runtime import Runtime

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from inference_api.jobs import transitions, worker
-from inference_api.jobs.job import Job
+from inference_api.jobs import worker
 from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.state import transitions
+from inference_api.jobs.state.job import Job
 from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, Machine
 from inference_api.machines.rows import ReplacedError
 from inference_api.shared.job_times import JobPolicy

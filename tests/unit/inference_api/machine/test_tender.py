@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from inference_api.jobs import transitions
-from inference_api.jobs.job import Job
+from inference_api.jobs.state import transitions
+from inference_api.jobs.state.job import Job
 from inference_api.machines.fleet import RUNNING, STOPPED, Fleet, Instance
 from inference_api.machines.row import IDLE, Machine
 from inference_api.shared.job_times import JobPolicy

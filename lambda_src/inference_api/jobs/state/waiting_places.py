@@ -5,7 +5,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from inference_api.jobs import items
+from inference_api.jobs.state import items
 from inference_api.shared.runtime import Runtime
 
 # Clocks of functions differ.

@@ -5,7 +5,7 @@ from dataclasses import fields
 from hashlib import sha256
 from typing import Any
 
-from inference_api.jobs.job import Job, Output
+from inference_api.jobs.state.job import Job, Output
 
 Item = Mapping[str, Mapping[str, Any]]
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from botocore.exceptions import ClientError
 
 from inference_api.http.answer import Answer
-from inference_api.jobs.job import Job, Output
+from inference_api.jobs.state.job import Job, Output
 
 LINK_IN_SECONDS = 300
 # A copy in the table is read in a few milliseconds; DynamoDB takes items of 400 kB and bills each kB.

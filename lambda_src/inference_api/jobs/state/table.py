@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from inference_api.http.answer import Answer
-from inference_api.jobs import items
-from inference_api.jobs.job import Job, Output
+from inference_api.jobs.state import items
+from inference_api.jobs.state.job import Job, Output
 from inference_api.keys.usage_row import RefusedUpdateError, Update
 from inference_api.shared.conditional_writes import MOST_TRIES, ConditionalWrites, Reason, TableBusyError, Write, pause
 from inference_api.shared.runtime import Runtime

@@ -6,7 +6,7 @@ tests explore every order of these same functions.
 
 from dataclasses import replace
 
-from inference_api.jobs.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
+from inference_api.jobs.state.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
 from inference_api.shared.job_times import JobPolicy
 
 MAX_ATTEMPTS = 3

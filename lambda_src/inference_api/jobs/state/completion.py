@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from inference_api.http.answer import Answer
-from inference_api.jobs import transitions
-from inference_api.jobs.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
-from inference_api.jobs.table import JobTable
+from inference_api.jobs.state import transitions
+from inference_api.jobs.state.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
+from inference_api.jobs.state.table import JobTable
 from inference_api.keys.key_usage import KeyUsage
 from inference_api.keys.usage_row import Charge, Update
 from inference_api.model.token_counts import tokens_by_length, tokens_of

@@ -1,0 +1,1 @@
+"""A job's state: its row, its transitions, its files and its end."""
