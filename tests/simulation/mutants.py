@@ -14,10 +14,10 @@ from inference_api.batches.lines import Lines
 from inference_api.batches.table import BatchTable
 from inference_api.http import gateway as http
 from inference_api.jobs import recorder, sweeper, view, worker
-from inference_api.jobs.async_backend import AsyncBackend
+from inference_api.jobs.backends.async_backend import AsyncBackend
+from inference_api.jobs.backends.machine_backend import MachineBackend
+from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.long_poll import LongPoll
-from inference_api.jobs.machine_backend import MachineBackend
-from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
 from inference_api.jobs.state import files, items, transitions
 from inference_api.jobs.state.completion import Completion

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inference_api.jobs import queue_backend
+from inference_api.jobs.backends import queue_backend
 from inference_api.jobs.state import transitions
 from simulation.exploration.exploration import Exploration, Found, Scope
 from simulation.mutants import EXPLORED, TRIED, Mutant

@@ -44,7 +44,7 @@ def route(request: Request) -> Response | StreamedResponse:
 
 
 def _by_job(request: Request) -> Response | StreamedResponse:
-    from inference_api.answer_by_job import by_job  # a start without what jobs need is faster
+    from inference_api.jobs.answer_by_job import by_job  # a start without what jobs need is faster
 
     return by_job(request, sleeps=True)
 

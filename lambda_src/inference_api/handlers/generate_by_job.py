@@ -1,8 +1,8 @@
 """POST /generate, /chat/completions and /completions where only jobs reach the model."""
 
-from inference_api.answer_by_job import by_job
 from inference_api.http.gateway import Request, Response, StreamedResponse, streams
 from inference_api.http.streaming_runtime import serve
+from inference_api.jobs.answer_by_job import by_job
 
 
 @streams

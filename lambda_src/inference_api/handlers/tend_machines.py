@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from inference_api.http.gateway import Event
-from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.service import job_service
 from inference_api.machines.fleet import SEVERAL_TRIES
 from inference_api.machines.parts import fleet, machine_rows, starter

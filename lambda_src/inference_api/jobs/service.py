@@ -8,11 +8,11 @@ from botocore.config import Config
 
 from inference_api.http.answer import Answer
 from inference_api.http.gateway import Request
-from inference_api.jobs.async_backend import AsyncBackend
-from inference_api.jobs.backend import JobBackend
+from inference_api.jobs.backends.async_backend import AsyncBackend
+from inference_api.jobs.backends.backend import JobBackend
+from inference_api.jobs.backends.machine_backend import MachineBackend
+from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.long_poll import LongPoll
-from inference_api.jobs.machine_backend import MachineBackend
-from inference_api.jobs.queue_backend import QueueBackend
 from inference_api.jobs.state.completion import Completion
 from inference_api.jobs.state.files import JobFiles
 from inference_api.jobs.state.job import Job, Output

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from inference_api.http.gateway import Request
-from inference_api.jobs.backend import JobBackend
+from inference_api.jobs.backends.backend import JobBackend
 from inference_api.jobs.state.files import JobFiles
 from inference_api.jobs.state.job import Job
 from inference_api.jobs.state.table import (

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from inference_api.http.answer import Answer
-from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
 from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import ACCEPTED, Job, is_job_id

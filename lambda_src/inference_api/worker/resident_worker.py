@@ -9,7 +9,7 @@ from botocore.config import Config
 
 from inference_api.http.gateway import place_of
 from inference_api.jobs import worker
-from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
 from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import Job

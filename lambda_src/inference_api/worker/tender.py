@@ -2,7 +2,7 @@
 
 from itertools import chain, islice
 
-from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.state.items import DUE_SHARDS
 from inference_api.jobs.state.table import JobTable
 from inference_api.jobs.state.transitions import LONGEST_LOOK_IN_SECONDS

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from inference_api.jobs import worker
-from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.state.transitions import accept
 from inference_api.shared.job_times import JobPolicy
 from inference_api.shared.runtime import Runtime

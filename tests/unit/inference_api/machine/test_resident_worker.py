@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from inference_api.jobs import worker
-from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import Job
 from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, Machine

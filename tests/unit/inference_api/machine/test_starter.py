@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 
-from inference_api.jobs.machine_backend import MachineBackend
+from inference_api.jobs.backends.machine_backend import MachineBackend
 from inference_api.jobs.state.transitions import accept
 from inference_api.machines.fleet import Fleet
 from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, Machine

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inference_api.jobs.queue_backend import QueueBackend
+from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.state.job import Job
 from inference_api.machines.readiness import Readiness
 from inference_api.machines.starter import Starter

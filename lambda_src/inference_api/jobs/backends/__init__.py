@@ -1,0 +1,1 @@
+"""How a job reaches the model: a queue, machines that sleep, or an asynchronous endpoint."""
