@@ -12,7 +12,6 @@ from unittest.mock import patch
 from botocore.config import Config
 
 from inference_api.handlers import (
-    advance_batches,
     batches,
     cancel_job,
     files,
@@ -23,11 +22,10 @@ from inference_api.handlers import (
     record_result,
     run_job,
     submit_job,
-    sweep_jobs,
-    tend_machines,
 )
 from inference_api.openai import routes
 from inference_api.shared import runtime
+from inference_api.tasks import advance_batches, sweep_jobs, tend_machines
 from simulation.aws.async_endpoint import AsyncEndpoint, Request
 from simulation.aws.client import Client
 from simulation.aws.dynamodb import DynamoDb

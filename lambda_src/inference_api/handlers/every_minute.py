@@ -7,9 +7,9 @@ from inference_api.http.gateway import Event
 from inference_api.shared.log import log
 
 MODULES = {
-    "sweep_jobs": "inference_api.handlers.sweep_jobs",
-    "advance_batches": "inference_api.handlers.advance_batches",
-    "tend_machines": "inference_api.handlers.tend_machines",
+    "sweep_jobs": "inference_api.tasks.sweep_jobs",
+    "advance_batches": "inference_api.tasks.advance_batches",
+    "tend_machines": "inference_api.tasks.tend_machines",
 }
 
 

@@ -8,17 +8,11 @@ from typing import Any
 
 import pytest
 
-from inference_api.handlers import (
-    describe_endpoint,
-    describe_machines,
-    generate,
-    generate_by_job,
-    submit_job,
-    tend_machines,
-)
+from inference_api.handlers import describe_endpoint, describe_machines, generate, generate_by_job, submit_job
 from inference_api.model import deployed_engine
 from inference_api.shared import errors, runtime
 from inference_api.shared.runtime import Runtime
+from inference_api.tasks import tend_machines
 from support.whole_answers import whole
 
 EVENTS = Path(__file__).parents[2] / "events"

@@ -1,0 +1,1 @@
+"""The tasks of each minute, which `handlers/every_minute.py` calls one at a time."""
