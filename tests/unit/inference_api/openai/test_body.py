@@ -13,8 +13,8 @@ from inference_api.model import deployed_engine
 from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
 from inference_api.shared.errors import ApiError
+from unit.inference_api.model.test_request_body import _json
 from unit.inference_api.openai.conftest import MODEL, Deploy
-from unit.inference_api.test_request_body import _json
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
 CHAT = {"model": MODEL, "messages": MESSAGES}

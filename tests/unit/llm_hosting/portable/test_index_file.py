@@ -20,8 +20,8 @@ HANDLERS = sorted(path.stem for path in (FUNCTIONS / "inference_api" / "handlers
 # The machine's own process starts from a folder, and that of the streaming runtime from both forms; the two calls wait
 # for seconds.
 NOT_AGAIN = (
-    "--ignore=tests/unit/inference_api/machine/test_process.py",
-    "--ignore=tests/unit/inference_api/test_streaming_runtime.py",
+    "--ignore=tests/unit/inference_api/worker/test_process.py",
+    "--ignore=tests/unit/inference_api/http/test_streaming_runtime.py",
     "-k",
     "not say_nothing and not in_the_middle",
 )
