@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import get_args
 
-from inference_api import error_codes
+from inference_api.shared import error_codes
 from llm_hosting.api.gateway_responses import gateway_responses
 from llm_hosting.api.routes import ROUTES
 from llm_hosting.deployment.model import Api

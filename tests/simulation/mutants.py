@@ -128,7 +128,7 @@ class Mutant(NamedTuple):
 EXPLORED = [
     Mutant("lost messages stay lost", ENDS_IN_TIME, QueueBackend.tend, "or self._is_empty()", "", REALTIME),
     Mutant("attempts have no limit", CLAIMED, transitions.claim, "or job.attempts >= MAX_ATTEMPTS ", "", attempts=1),
-    Mutant("claims come too late", NO_BAD_END, transitions.claim, " or now > policy.latest_start(job)", ""),
+    Mutant("claims come too late", NO_BAD_END, transitions.claim, " or now > times.latest_start(job.deadline)", ""),
     Mutant("leases are ignored", ENDS_IN_TIME, transitions.claim, "now < job.lease_until or ", "", at_once=2),
     Mutant("confirmed attempts are lost", CLAIMED, transitions.claim, " or job.marked == job.attempts", ""),
     Mutant(
@@ -138,7 +138,7 @@ EXPLORED = [
         "giving back concludes nothing",
         ENDS_IN_TIME,
         transitions.give_back,
-        "return _conclude(_settle(replace(job, attempts=attempt - 1, lease_until=0), now), now, policy)",
+        "return _conclude(_settle(replace(job, attempts=attempt - 1, lease_until=0), now), now, times)",
         "return _settle(replace(job, attempts=attempt - 1, lease_until=0), now)",
         at_once=2,
     ),
@@ -183,7 +183,7 @@ EXPLORED = [
         KEPT,
         transitions.accept,
         "version=1",
-        "version=1, expires_at=int(now) + policy.retention",
+        "version=1, expires_at=int(now) + times.retention",
     ),
     Mutant(
         "writes have no condition",
@@ -198,7 +198,7 @@ EXPLORED = [
         "a worker claims nothing",
         CLAIMED,
         worker._claim,
-        "transitions.claim(job, runtime().now(), job_settings().policy)",
+        "transitions.claim(job, runtime().now(), job_settings().times)",
         "transitions.replace(job, sent_at=0)",
         REALTIME,
     ),
@@ -225,7 +225,7 @@ EXPLORED = [
         sweeper.look_at,
         "_take_results(job, started, service)",
         "service.completion._change("
-        "job, lambda row: transitions.expire(row, row.deadline, service.completion._policy))[0]",
+        "job, lambda row: transitions.expire(row, row.deadline, service.completion._times))[0]",
     ),
     Mutant(
         "a machine looks once more before it says that it stops",
@@ -315,8 +315,8 @@ TRIED = [
         "the first error is final",
         NO_BAD_END,
         transitions.fail_attempt,
-        "_conclude(changed, now, policy)",
-        "replace(_ended(changed, FAILED, now, policy), holds_slot=False)",
+        "_conclude(changed, now, times)",
+        "replace(_ended(changed, FAILED, now, times), holds_slot=False)",
         trial=MODEL_ERRORS,
     ),
     Mutant(

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
-from inference_api import error_codes
-from inference_api.shared import errors
+from inference_api.shared import error_codes, errors
 from slipway.openapi.document import document
 from slipway.openapi.errors import CODES
 from slipway.stack.openapi_document import document_of

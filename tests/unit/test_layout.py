@@ -41,8 +41,8 @@ ALLOWED: dict[str, set[str]] = {
     **{name: {*API_FACTS, "llm_hosting.deployment"} for name in API_FACTS},
     **{name: {*CDK, *FACTS, *API_FACTS, *CONSTRUCTS, "llm_hosting.archive"} for name in CONSTRUCTS},
     "stacks": {*CDK, *API_FACTS, *CONSTRUCTS, *RENDERED},
-    "inference_api.error_codes": set(),
-    "inference_api": {"botocore", "inference_api.error_codes"},
+    "inference_api.shared.error_codes": set(),
+    "inference_api": {"botocore", "inference_api.shared.error_codes"},
     "inference_api.handlers": {"botocore", "inference_api"},
     "local_cloud": {"boto3", "botocore", "llm_hosting.archive", "llm_hosting.file_errors"},
     "slipway": {
@@ -51,7 +51,7 @@ ALLOWED: dict[str, set[str]] = {
         *RENDERED,
         "llm_hosting",
         *(*CDK, "stacks"),  # of `render`, which synthesizes
-        "inference_api.error_codes",
+        "inference_api.shared.error_codes",
     },
     "playground": set(),
 }
@@ -146,7 +146,7 @@ def folder(module: str) -> str:
 
 
 # The trees whose folders import one way; in llm_hosting the root is below all rooms.
-TREES = ("llm_hosting", "local_cloud", "slipway.changes")
+TREES = ("inference_api", "llm_hosting", "local_cloud", "slipway.changes")
 
 
 @pytest.mark.parametrize("tree", TREES)
@@ -212,11 +212,10 @@ def test_every_handler_is_named_by_a_stack_or_construct_and_exists() -> None:
     named = {handler for name in sources for handler in handlers_named(tree_of(name))}
     texts = (node.value for node in ast.walk(tree_of(f"{package}route")) if isinstance(node, ast.Constant))
     named |= {text.removeprefix(package) for text in texts if isinstance(text, str) and text.startswith(package)}
-    handlers = {name.removeprefix(package) for name in MODULES if name.startswith(package)}
-    assert named == handlers | {"serve"}
-    assert callable(importlib.import_module("playground.serve").handler)
-    for name in handlers:
-        assert callable(importlib.import_module(f"{package}{name}").handler)
+    modules = [name for name in MODULES if name.startswith((package, "inference_api.tasks."))]
+    assert named == {name.rpartition(".")[2] for name in modules} | {"serve"}
+    for name in (*modules, "playground.serve"):
+        assert callable(importlib.import_module(name).handler)
 
 
 def variables_given(tree: ast.Module) -> Iterator[str]:

@@ -9,7 +9,7 @@ from time import perf_counter
 from inference_api.jobs.state.items import to_item
 from inference_api.jobs.state.job import SUBMITTED, Job
 from inference_api.jobs.state.transitions import LONGEST_LOOK_IN_SECONDS, accept
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from simulation.aws.table_items import size
 from simulation.functions import Invocation
 from simulation.trial import MODES
@@ -41,9 +41,9 @@ class Backlog(MeteredDeployment):
         return int(sweeps[0].result["looked_at"])
 
     def _job(self, chance: Random) -> Job:
-        policy = JobPolicy(self.trial.deadline, self.trial.retention, self.trial.invocation_timeout)
+        times = JobTimes(self.trial.deadline, self.trial.retention, self.trial.invocation_timeout)
         accepted_at = START - chance.uniform(0.5, 1) * OLDEST_IN_SECONDS
-        job = accept(f"{chance.getrandbits(128):032x}", f"{chance.randrange(OWNERS):032x}", accepted_at, policy)
+        job = accept(f"{chance.getrandbits(128):032x}", f"{chance.randrange(OWNERS):032x}", accepted_at, times)
         job = replace(job, due_at=START - chance.random())
         if self.trial.mode == "realtime":
             return replace(job, sent_at=START)

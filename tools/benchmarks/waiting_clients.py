@@ -13,7 +13,7 @@ from statistics import fmean, median, quantiles
 from inference_api.jobs.long_poll import LongPoll, retry_after
 from inference_api.jobs.state.job import Job
 from inference_api.jobs.state.transitions import accept
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
 from tools.benchmarks.pairs import Row, work
 from tools.benchmarks.prices import PER_MILLION
@@ -46,7 +46,7 @@ class World:
     job: Job = field(init=False)
 
     def __post_init__(self) -> None:
-        self.job = accept("0" * 32, "caller", 0, JobPolicy(86_400, 3600, 900))
+        self.job = accept("0" * 32, "caller", 0, JobTimes(86_400, 3600, 900))
 
     def pass_time(self, seconds: float) -> None:
         self.now += seconds * self.chance.uniform(0.95, 1.05)

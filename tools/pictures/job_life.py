@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import SHOWN, Job, Output
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from tools.pictures.drawing import Drawing
 
-POLICY = JobPolicy(deadline=3600, retention=3600, invocation_timeout=60)
+TIMES = JobTimes(deadline=3600, retention=3600, invocation_timeout=60)
 OPEN = ("queued", "running")
 ATTEMPTS = transitions.MAX_ATTEMPTS
 ENDS = {
@@ -59,7 +59,7 @@ def picture() -> str:
 def changes() -> set[tuple[str, str]]:
     """Each change of the status that callers see: from which to which."""
     found: set[tuple[str, str]] = set()
-    first = transitions.accept("id", "owner", 0, POLICY)
+    first = transitions.accept("id", "owner", 0, TIMES)
     known, waiting = {first}, [first]
     while waiting:
         job = waiting.pop()
@@ -73,20 +73,20 @@ def changes() -> set[tuple[str, str]]:
 
 def _following(job: Job) -> Iterator[Job]:
     """Every row that one call can make of a row, at the moments that make a difference."""
-    latest = POLICY.latest_start(job)
+    latest = TIMES.latest_start(job.deadline)
     for now in (0, latest, latest + 1, job.deadline):
         changed = [
-            transitions.claim(job, now, POLICY),
-            transitions.cancel(job, now, POLICY),
-            transitions.expire(job, now, POLICY),
+            transitions.claim(job, now, TIMES),
+            transitions.cancel(job, now, TIMES),
+            transitions.expire(job, now, TIMES),
         ]
         for attempt in range(1, job.attempts + 1):
             output = Output("key", "version", "etag", 1, "text/plain", attempt, in_table=True)
             changed += [
-                transitions.succeed(job, output, now, POLICY),
-                transitions.give_back(job, attempt, now, POLICY),
-                transitions.fail_attempt(job, attempt, "code", now, POLICY),
-                transitions.fail_attempt(job, attempt, "code", now, POLICY, refused=True),
+                transitions.succeed(job, output, now, TIMES),
+                transitions.give_back(job, attempt, now, TIMES),
+                transitions.fail_attempt(job, attempt, "code", now, TIMES),
+                transitions.fail_attempt(job, attempt, "code", now, TIMES, refused=True),
             ]
         # Without what no transition between states looks at, so that the rows are few.
         for each in filter(None, changed):

@@ -1,4 +1,4 @@
-"""The environment of the functions, the authorizer's apart: the variables that `inference_api.shared.settings` reads."""
+"""The environment of all functions but the authorizer: the variables that `inference_api.shared.settings` reads."""
 
 import json
 from collections.abc import Mapping

@@ -12,12 +12,11 @@ from inference_api.batches.plan import KINDS, OPEN_LINES, Line, Step, kind_to_jo
 from inference_api.batches.storage import PART_BYTES, Storage
 from inference_api.batches.table import BatchTable
 from inference_api.http.answer import Answer
-from inference_api.http.gateway import place_of
 from inference_api.jobs.service import JobService
 from inference_api.jobs.state.job import SUCCEEDED, Job
 from inference_api.keys.named_key import NamedKey
 from inference_api.shared.errors import ApiError
-from inference_api.shared.log import log
+from inference_api.shared.log import log, place_of
 from inference_api.shared.metrics import emit
 from inference_api.shared.runtime import Runtime
 

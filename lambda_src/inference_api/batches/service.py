@@ -60,7 +60,7 @@ def driver() -> Driver:
         models=deployed.model_names,
         any_model=deployed.openai.any_model,
         most_body_bytes=deployed.request_rules.max_bytes,
-        retention=kept.policy.retention,
+        retention=kept.times.retention,
         deployment=kept.deployment,
     )
     return Driver(batches.table, batches.storage, jobs, Lines(jobs, _read_call), limits, runtime())

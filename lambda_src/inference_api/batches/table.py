@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from inference_api.batches.batch import Batch, Block, File
 from inference_api.jobs.state import items
-from inference_api.jobs.state.items import number
 from inference_api.jobs.state.job import is_job_id
 from inference_api.shared import errors
+from inference_api.shared.attributes import number
 from inference_api.shared.conditional_writes import MOST_TRIES, ConditionalWrites, TableBusyError, pause
 from inference_api.shared.runtime import Runtime
 

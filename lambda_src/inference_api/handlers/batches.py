@@ -74,7 +74,7 @@ def _id(request: Request, now: int) -> str:
     new, key = f"batch_{runtime().new_id()}", idempotency_key(request)
     if key is None:
         return new
-    until, fingerprint = now + job_settings().policy.retention, sha256(request.body).hexdigest()
+    until, fingerprint = now + job_settings().times.retention, sha256(request.body).hexdigest()
     return batch_service().table.reserve_batch_id(new, request.owner, key, fingerprint, until)
 
 

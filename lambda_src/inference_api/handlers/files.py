@@ -59,7 +59,7 @@ def _only_file(parts: list[Part]) -> Part:
 
 def seconds_to_keep(anchor: object, seconds: object) -> int:
     """At most the retention of jobs, after which the bucket deletes. Raises ApiError 400."""
-    longest = job_settings().policy.retention
+    longest = job_settings().times.retention
     if anchor is None and seconds is None:
         return longest
     if anchor != "created_at":

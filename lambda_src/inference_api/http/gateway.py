@@ -16,7 +16,7 @@ from inference_api.http.streaming_runtime import Route, Streamed, close
 from inference_api.keys.named_key import NamedKey, principal_of
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
-from inference_api.shared.log import log
+from inference_api.shared.log import log, place_of
 from inference_api.shared.runtime import runtime
 
 Event = Mapping[str, Any]
@@ -276,15 +276,6 @@ def _overloaded(error: Exception) -> ApiError | None:
     if not passes:
         return None
     return errors.overloaded(cause)
-
-
-def place_of(error: Exception) -> str:
-    """Class and place of an exception, for the log: its text can quote a prompt."""
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    place = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace else "unknown"
-    return f"{type(error).__name__} at {place}"
 
 
 def _caller(context: Mapping[str, Any], key: NamedKey | None) -> str | None:

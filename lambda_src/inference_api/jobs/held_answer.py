@@ -14,10 +14,10 @@ from inference_api.jobs.state import job as states
 from inference_api.jobs.state.job import Job
 from inference_api.jobs.view import error_of
 from inference_api.model import deployed_engine
-from inference_api.model.endpoint_status import ASLEEP, FAILED, STARTING
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.errors import ApiError
+from inference_api.shared.model_states import ASLEEP, FAILED, STARTING
 from inference_api.shared.runtime import runtime
 from inference_api.shared.time_budget import BEAT, LONGEST_HOLD, SILENCE, TO_ANSWER
 

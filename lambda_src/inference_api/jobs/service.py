@@ -23,7 +23,8 @@ from inference_api.keys.key_usage import key_usage
 from inference_api.machines.parts import readiness, starter
 from inference_api.machines.readiness import Readiness
 from inference_api.model import deployed_engine
-from inference_api.model.endpoint_status import ASLEEP, READY, STARTING, FirstService
+from inference_api.model.endpoint_status import FirstService
+from inference_api.shared.model_states import ASLEEP, READY, STARTING
 from inference_api.shared.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, OutOfTimeError, runtime
 from inference_api.shared.settings import job_settings, settings
 
@@ -91,14 +92,14 @@ def job_service() -> JobService:
     files = JobFiles(current.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION)), jobs.bucket)
     usage = key_usage()
     events = current.client("events", STANDARD_RETRIES)
-    completion = Completion(table, events, jobs.policy, current, jobs.deployment, usage)
+    completion = Completion(table, events, jobs.times, current, jobs.deployment, usage)
     backend = _backend(table, files, completion)
     submission = Submission(
         table,
         files,
         backend,
         rules=settings().request_rules,
-        policy=jobs.policy,
+        times=jobs.times,
         limits=jobs.limits,
         runtime=current,
         deployment=jobs.deployment,
@@ -147,11 +148,11 @@ def _backend(table: JobTable, files: JobFiles, completion: Completion) -> JobBac
             table=table,
             files=files,
             completion=completion,
-            policy=jobs.policy,
+            times=jobs.times,
             runtime=current,
         )
     client = current.client("sqs", STANDARD_RETRIES)
-    parts: dict[str, Any] = {"table": table, "completion": completion, "policy": jobs.policy, "runtime": current}
+    parts: dict[str, Any] = {"table": table, "completion": completion, "times": jobs.times, "runtime": current}
     if deployed.runs_on_machines:
         return MachineBackend(client, jobs.queue_url, starter=starter(), readiness=readiness(), **parts)
     return QueueBackend(client, jobs.queue_url, **parts)

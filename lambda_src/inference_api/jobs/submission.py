@@ -26,15 +26,16 @@ from inference_api.keys.key_usage import KeyUsage
 from inference_api.keys.named_key import NamedKey
 from inference_api.keys.usage_row import Charge as KeyCharge
 from inference_api.model.metered_call import check_model
-from inference_api.model.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
+from inference_api.model.request_body import answer_tokens, body_for_model, check_request_body
 from inference_api.model.token_counts import most_tokens
 from inference_api.openai.call import OpenAICall
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.errors import ApiError
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.log import log
 from inference_api.shared.metrics import emit
+from inference_api.shared.request_rules import RequestRules
 from inference_api.shared.runtime import Runtime
 from inference_api.shared.settings import Limits
 
@@ -60,7 +61,7 @@ class Submission:
         backend: JobBackend,
         *,
         rules: RequestRules,
-        policy: JobPolicy,
+        times: JobTimes,
         limits: Limits,
         runtime: Runtime,
         deployment: str,
@@ -68,7 +69,7 @@ class Submission:
         usage: KeyUsage | None = None,
     ) -> None:
         self._table, self._files, self._backend, self._rules = table, files, backend, rules
-        self._policy, self._limits, self._runtime, self._deployment = policy, limits, runtime, deployment
+        self._times, self._limits, self._runtime, self._deployment = times, limits, runtime, deployment
         self._engine_serves, self._usage = engine_serves, usage
 
     def submit(self, request: Request) -> Job:
@@ -84,7 +85,7 @@ class Submission:
         now = self._runtime.now()
         new_key = (key, fingerprint, gone) if key else None
         body = body_for_model(request.body, document, self._rules)
-        job = self._charged(accept(self._runtime.new_id(), owner, now, self._policy), document)
+        job = self._charged(accept(self._runtime.new_id(), owner, now, self._times), document)
         try:
             return self._accept(job, body, tokens, new_key, request.key)
         except KeyTakenError:  # by the same caller, a moment ago
@@ -103,7 +104,7 @@ class Submission:
         Batches leave half of their owner's open jobs to other work.
         """
         tokens, now = self._tokens(call.document), self._runtime.now()
-        job = self._charged(accept(job_id, owner, now, self._policy), call.document)
+        job = self._charged(accept(job_id, owner, now, self._times), call.document)
         writer = f"{self._runtime.random.getrandbits(32):08x}"  # tells this call's own write from another's
         job = replace(job, writer=writer, deadline=max(job.deadline, float(run_until)), keep_until=keep_until)
         job = self._backend.claim_at_acceptance(job)
@@ -130,7 +131,7 @@ class Submission:
             return
         # If another caller was quicker, or an attempt of the last one may still run, it is awake in a moment, too.
         with suppress(KeyTakenError, LimitReachedError):
-            job = accept(self._runtime.new_id(), _NOBODY, self._runtime.now(), self._policy)
+            job = accept(self._runtime.new_id(), _NOBODY, self._runtime.now(), self._times)
             self._accept(job, body, 0, (_NOBODY, "", last and last.job_id))
 
     def _accept(
@@ -139,7 +140,7 @@ class Submission:
         """key: with the fingerprint, and the job that had it before. Raises KeyTakenError or LimitReachedError."""
         job = self._backend.claim_at_acceptance(job)
         self._files.put_input(job.id, body)
-        keep_until = int(job.deadline) + self._policy.retention + _DAY_IN_SECONDS
+        keep_until = int(job.deadline) + self._times.retention + _DAY_IN_SECONDS
         reservation = Reservation(key[0], key[1], keep_until, key[2]) if key else None
         self._add(job, self._limited(tokens, job.accepted_at), reservation, named)
         self._hand_over(job)

@@ -4,12 +4,11 @@ import heapq
 from collections.abc import Callable, Iterator
 from itertools import takewhile
 
-from inference_api.http.gateway import place_of
 from inference_api.jobs.service import JobService
 from inference_api.jobs.state import transitions
 from inference_api.jobs.state.items import DUE_SHARDS
 from inference_api.jobs.state.job import Job
-from inference_api.shared.log import log
+from inference_api.shared.log import log, place_of
 from inference_api.shared.runtime import runtime
 
 # Looks mostly wait for AWS; a client has ten connections.

@@ -67,7 +67,7 @@ def _work(message: Message, service: JobService, model: Model, holding: Holding)
 
 def _claim(job: Job) -> Job | None:
     # The sweeper ends an attempt whose worker died: it searches the bucket for an output first.
-    return transitions.claim(job, runtime().now(), job_settings().policy) if job.state == ACCEPTED else None
+    return transitions.claim(job, runtime().now(), job_settings().times) if job.state == ACCEPTED else None
 
 
 def _ask(job: Job, body: bytes, waits: int, service: JobService, model: Model) -> None:

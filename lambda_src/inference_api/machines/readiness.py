@@ -5,9 +5,9 @@ from typing import Any
 
 from inference_api.machines.row import Machine, usual_boot
 from inference_api.machines.rows import MachineRows
-from inference_api.model.endpoint_status import ASLEEP, FAILED, READY, STARTING
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS
+from inference_api.shared.model_states import ASLEEP, FAILED, READY, STARTING
 
 # A refusal such as a lack of capacity is shown for so long after the last one: the tender tries each minute.
 _REFUSAL_IN_SECONDS = 300

@@ -5,8 +5,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from inference_api.jobs.state.items import number as to_number
 from inference_api.machines.row import Machine, from_item, machine_key
+from inference_api.shared.attributes import number as to_number
 
 Values = dict[str, dict[str, str]]
 

@@ -9,6 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError, BusyError
+from inference_api.shared.model_states import ASLEEP, FAILED, READY, STARTING
 
 # Two attempts of at most 1 + 2 s, with back-off between them, end within the function's 10 s.
 QUICK_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 2})
@@ -17,8 +18,6 @@ KEPT_FOR_SECONDS = 15
 NOT_DEPLOYED = "NotDeployed"  # shown where the stack leaves the endpoint, or the machines, out
 # A stack creates its endpoint last, long after its API, so an endpoint that is not found is about to be created.
 _NOT_YET_CREATED = "Creating"
-# Whether the model answers now, the same words for endpoints and machines.
-READY, STARTING, ASLEEP, FAILED = "ready", "starting", "asleep", "failed"
 # Without instances that answer, and on the way to none.
 _OUT_OF_SERVICE = ("Failed", "OutOfService", "Deleting", "UpdateRollbackFailed")
 

@@ -7,8 +7,7 @@ from operator import ge, gt, le, lt
 from typing import Any
 
 from inference_api.shared.errors import ApiError, EngineRuleError
-
-Ranges = Mapping[str, Mapping[str, float]]
+from inference_api.shared.request_rules import Ranges
 
 _NUMBER = "a number"
 _WHOLE_NUMBER = "a whole number"

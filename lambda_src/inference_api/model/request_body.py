@@ -1,13 +1,13 @@
 """The rules of a generation request, checked before it costs time on the model."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from inference_api.http.strict_json import read_strict_json
-from inference_api.model.generation_parameters import Ranges, check_names, check_parameters
+from inference_api.model.generation_parameters import check_names, check_parameters
 from inference_api.shared.errors import ApiError, EngineRuleError
+from inference_api.shared.request_rules import Ranges, RequestRules
 
 _PROMPTS = ("inputs", "messages", "prompt")
 # The parameters that limit the length of an answer, and those that ask for several; the last of each are the names of
@@ -18,27 +18,7 @@ _LENGTHS = {
     "prompt": ("length", "max_tokens"),
 }
 _COPIES = ("n", "best_of", "num_samples", "num_return_sequences")
-# To one request, where the engine has no limit of its own.
-MOST_ANSWERS = 2048
 _OF_ONE_ENGINE = ("length", "num_samples", "num_return_sequences")
-
-
-@dataclass(frozen=True)
-class RequestRules:
-    """The deployment's engine: the keys that may hold the prompt, and its own ranges of parameters.
-
-    model_aliases: names of the model that the container refuses, as it serves under another one.
-    names: all that the engine takes, by the key with the prompt, then by prefix; None = it ignores the others.
-    most_answers: to one request, of all its prompts.
-    """
-
-    engine: str
-    bodies: tuple[str, ...]
-    ranges: Ranges
-    max_bytes: int
-    model_aliases: tuple[str, ...] = ()
-    names: Mapping[str, Mapping[str, Sequence[str]]] | None = None
-    most_answers: int = MOST_ANSWERS
 
 
 def check_request_body(

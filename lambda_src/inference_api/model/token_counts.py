@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from inference_api.model.request_body import RequestRules, answer_tokens
+from inference_api.model.request_body import answer_tokens
 from inference_api.shared.errors import ApiError
+from inference_api.shared.request_rules import RequestRules
 
 _BYTES_PER_TOKEN = 4  # of English; other languages have fewer
 _UNSAID_TOKENS = 256  # of an answer whose body sets no limit

@@ -7,12 +7,13 @@ from typing import Any
 from inference_api.keys.named_key import NamedKey
 from inference_api.model import deployed_engine
 from inference_api.model.generation_parameters import check_names, check_parameters
-from inference_api.model.request_body import RequestRules, check_request_body
+from inference_api.model.request_body import check_request_body
 from inference_api.openai.call import Form, OpenAICall
 from inference_api.openai.inputs import as_inputs
 from inference_api.openai.neutral import asks_for_nothing, without_empty
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError, EngineRuleError
+from inference_api.shared.request_rules import RequestRules
 from inference_api.shared.settings import Settings, settings
 
 

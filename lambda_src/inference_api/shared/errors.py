@@ -8,7 +8,6 @@ import math
 from datetime import datetime
 from typing import Any
 
-from inference_api.error_codes import STATUS_OF
 from inference_api.shared.container_words import (
     is_unknown_model,
     is_without_answer,
@@ -16,6 +15,7 @@ from inference_api.shared.container_words import (
     status_of_engine,
     too_long,
 )
+from inference_api.shared.error_codes import STATUS_OF
 
 # Statuses of a container that do not depend on the request: who may call it, at which path, how soon it answers, and
 # the failures of DJL Serving and TGI.

@@ -1,33 +1,30 @@
-"""The deployment's settings of jobs that decide on transitions."""
-
-from __future__ import annotations
+"""The times that decide about a job, from the deployment's settings."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # functions that know no jobs read this with their settings, and start faster without the rest
-    from inference_api.jobs.state.job import Job
 
 # An attempt that starts at the last moment and times out is over, and noticed, before the deadline.
 MARGIN_IN_SECONDS = 300
 
 
 @dataclass(frozen=True)
-class JobPolicy:
-    """In seconds."""
+class JobTimes:
+    """In seconds.
+
+    deadline: from acceptance to the deadline. retention: how long an ended job is kept. invocation_timeout: the longest
+    call of the model.
+    """
 
     deadline: int
     retention: int
     invocation_timeout: int
 
-    def kept_until(self, end: float) -> int:
-        """When everything about a job with this end may be deleted, in whole seconds of the epoch."""
-        return int(end) + self.retention
+    def kept_until(self, end: float, at_least: int = 0) -> int:
+        """When everything about a job that ended at `end` may be deleted, in seconds of the epoch.
 
-    def job_kept_until(self, job: Job, end: float) -> int:
-        """The same for a job that ends then: a batch needs its lines' jobs until it ends itself."""
-        return max(self.kept_until(end), job.keep_until)
+        at_least: until when a batch needs its lines' jobs.
+        """
+        return max(int(end) + self.retention, at_least)
 
-    def latest_start(self, job: Job) -> float:
-        """The last moment at which an attempt may be claimed."""
-        return job.deadline - self.invocation_timeout - MARGIN_IN_SECONDS
+    def latest_start(self, deadline: float) -> float:
+        """The last moment at which an attempt may be claimed. deadline: the job's, in seconds of the epoch."""
+        return deadline - self.invocation_timeout - MARGIN_IN_SECONDS

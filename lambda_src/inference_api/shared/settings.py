@@ -5,9 +5,9 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
-from inference_api.model.request_body import MOST_ANSWERS, RequestRules
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.openai_facts import OpenAIFacts
+from inference_api.shared.request_rules import MOST_ANSWERS, RequestRules
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class JobSettings:
     table: str
     bucket: str
     queue_url: str
-    policy: JobPolicy
+    times: JobTimes
     limits: Limits
     max_waiting: int
 
@@ -109,7 +109,7 @@ def job_settings() -> JobSettings:
         table=os.environ["JOB_TABLE"],
         bucket=os.environ["JOB_BUCKET"],
         queue_url=os.environ["JOB_QUEUE_URL"],
-        policy=JobPolicy(
+        times=JobTimes(
             deadline=jobs["deadline_in_seconds"],
             retention=jobs["retention_in_seconds"],
             invocation_timeout=jobs["invocation_timeout_in_seconds"],

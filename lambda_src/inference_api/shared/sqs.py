@@ -4,17 +4,16 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
-from inference_api.http.gateway import Event, place_of
-from inference_api.shared.log import log
+from inference_api.shared.log import log, place_of
 
 Message = Mapping[str, Any]
 
 
-def handles_each(handle: Callable[[Message], None]) -> Callable[[Event, Any], dict[str, Any]]:
+def handles_each(handle: Callable[[Message], None]) -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
     """Make `handle` the function's entry point; a message for which it raises stays in the queue."""
 
     @wraps(handle)
-    def entry_point(event: Event, context: Any) -> dict[str, Any]:
+    def entry_point(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         failed = []
         for message in event["Records"]:
             try:

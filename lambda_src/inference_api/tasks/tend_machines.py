@@ -24,7 +24,7 @@ def handler(event: Event, context: Any) -> dict[str, int]:
 
 @cache
 def tender() -> Tender:
-    machines, service, policy = machine_settings(), job_service(), job_settings().policy
+    machines, service, times = machine_settings(), job_service(), job_settings().times
     assert isinstance(service.backend, QueueBackend)
     return Tender(
         service.table,
@@ -32,11 +32,11 @@ def tender() -> Tender:
         machine_rows(),
         fleet(SEVERAL_TRIES),
         starter(SEVERAL_TRIES),
-        policy=policy,
+        times=times,
         limits=Limits(
             idle=machines.idle_in_seconds,
             boot=machines.startup_timeout_in_seconds,
-            attempt=policy.invocation_timeout,
+            attempt=times.invocation_timeout,
             batch=machines.batch,
         ),
         runtime=runtime(),

@@ -1,4 +1,4 @@
-"""The process on a machine: `python -m inference_api.machine`."""
+"""The process on a machine: `python -m inference_api.worker`."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def main() -> int:
         rows=machine_rows(),
         queue=runtime().client("sqs", LONG_POLL),
         queue_url=jobs.queue_url,
-        server=ModelServer(jobs.policy.invocation_timeout, int(os.environ.get("MODEL_PORT") or PORT)),
+        server=ModelServer(jobs.times.invocation_timeout, int(os.environ.get("MODEL_PORT") or PORT)),
         runtime=runtime(),
         alongside=_alongside,
         idle_in_seconds=machines.idle_in_seconds,

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 from botocore.config import Config
 
-from inference_api.http.gateway import place_of
 from inference_api.jobs import worker
 from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
@@ -17,7 +16,7 @@ from inference_api.machines import row as rows_of
 from inference_api.machines.row import BEAT_IN_SECONDS, BUSY, IDLE, LOADING, STOPPING, Machine
 from inference_api.machines.rows import MachineRows, ReplacedError
 from inference_api.shared.conditional_writes import PASSING_ERRORS
-from inference_api.shared.log import log
+from inference_api.shared.log import log, place_of
 from inference_api.shared.runtime import Runtime
 from inference_api.shared.sqs import Message
 

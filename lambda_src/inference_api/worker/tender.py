@@ -10,7 +10,7 @@ from inference_api.machines.fleet import Fleet
 from inference_api.machines.rows import MachineRows
 from inference_api.machines.starter import Starter
 from inference_api.shared.conditional_writes import PASSING_ERRORS
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.log import log
 from inference_api.shared.metrics import emit
 from inference_api.shared.runtime import Runtime
@@ -31,13 +31,13 @@ class Tender:
         fleet: Fleet,
         starter: Starter,
         *,
-        policy: JobPolicy,
+        times: JobTimes,
         limits: Limits,
         runtime: Runtime,
         deployment: str,
     ) -> None:
         self._table, self._queue, self._rows, self._fleet, self._starter = table, queue, rows, fleet, starter
-        self._policy, self._limits, self._runtime, self._deployment = policy, limits, runtime, deployment
+        self._times, self._limits, self._runtime, self._deployment = times, limits, runtime, deployment
 
     def tend(self) -> Plan:
         """What was to be done."""
@@ -66,7 +66,7 @@ class Tender:
             job = self._table.get(job_id)
             if job is None:
                 continue
-            if job.is_open and now <= self._policy.latest_start(job):
+            if job.is_open and now <= self._times.latest_start(job.deadline):
                 return Work(True, True, self._queue.count_waiting())
             runs = runs or (job.holds_slot and job.may_be_running)
         more = looked_at == _MOST_ROWS

@@ -11,13 +11,13 @@ import yaml
 from inference_api.jobs.state.completion import Completion
 from inference_api.jobs.state.job import CANCELLED, Job
 from inference_api.jobs.state.table import JobTable
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
 from local_cloud.assembly import ROOT
 from local_cloud.checks import TemplateError, lint
 
 TEMPLATE = ROOT / "examples" / "job_webhook.yaml"
-POLICY = JobPolicy(deadline=3600, retention=3600, invocation_timeout=60)
+TIMES = JobTimes(deadline=3600, retention=3600, invocation_timeout=60)
 
 
 class _Intrinsics(yaml.SafeLoader):
@@ -58,7 +58,7 @@ def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
 @pytest.fixture
 def event() -> dict[str, Any]:
     bus, runtime = Bus(), Runtime(now=lambda: 1_795_000_000.0, random=Random(1))
-    completion = Completion(JobTable(Dynamo(), "table", runtime), bus, POLICY, runtime, "chat")
+    completion = Completion(JobTable(Dynamo(), "table", runtime), bus, TIMES, runtime, "chat")
     completion.announce(
         Job("a" * 32, "owner", CANCELLED, accepted_at=1_794_999_000.0, deadline=0, due_at=0, ended_at=1_795_000_000.0)
     )

@@ -12,7 +12,7 @@ from inference_api.jobs.state.job import Job
 from inference_api.jobs.state.table import JobTable
 from inference_api.model.endpoint_client import IDLE_LIMIT_IN_SECONDS, NEVER_SENT
 from inference_api.shared import errors
-from inference_api.shared.job_times import MARGIN_IN_SECONDS, JobPolicy
+from inference_api.shared.job_times import MARGIN_IN_SECONDS, JobTimes
 from inference_api.shared.log import log
 from inference_api.shared.runtime import Runtime
 
@@ -31,12 +31,12 @@ class AsyncBackend:
         table: JobTable,
         files: JobFiles,
         completion: Completion,
-        policy: JobPolicy,
+        times: JobTimes,
         runtime: Runtime,
     ) -> None:
         self._client, self._endpoint_name = client, endpoint_name
         self._table, self._files, self._completion = table, files, completion
-        self._policy, self._runtime = policy, runtime
+        self._times, self._runtime = times, runtime
         self._used_at, self._use_lock = runtime.now(), Lock()
 
     def claim_at_acceptance(self, job: Job) -> Job:
@@ -74,7 +74,7 @@ class AsyncBackend:
         return 0
 
     def _claim(self, job: Job) -> Job | None:
-        return transitions.claim(job, self._runtime.now(), self._policy)
+        return transitions.claim(job, self._runtime.now(), self._times)
 
     def _invoke(self, job: Job, attempt: int) -> tuple[str | None, str | None]:
         """The keys of the attempt's output and failure, as SageMaker names them."""
@@ -82,7 +82,7 @@ class AsyncBackend:
             if self._runtime.now() - self._used_at > IDLE_LIMIT_IN_SECONDS:
                 self._client.close()
             self._used_at = self._runtime.now()
-        left = job.deadline - self._runtime.now() - self._policy.invocation_timeout - MARGIN_IN_SECONDS
+        left = job.deadline - self._runtime.now() - self._times.invocation_timeout - MARGIN_IN_SECONDS
         response = self._client.invoke_endpoint_async(
             EndpointName=self._endpoint_name,
             InputLocation=self._files.input_location(job.id),
@@ -91,7 +91,7 @@ class AsyncBackend:
             InferenceId=f"{job.id}.{attempt}",
             S3OutputPathExtension=f"{job.id}/{attempt}",
             RequestTTLSeconds=int(min(max(left, _SHORTEST_TTL), _LONGEST_TTL)),
-            InvocationTimeoutSeconds=self._policy.invocation_timeout,
+            InvocationTimeoutSeconds=self._times.invocation_timeout,
         )
         output, failure = response.get("OutputLocation"), response.get("FailureLocation")
         return self._files.key_of(output, "output"), self._files.key_of(failure, "failure")

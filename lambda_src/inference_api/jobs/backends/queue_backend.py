@@ -8,7 +8,7 @@ from inference_api.jobs.state.completion import Completion
 from inference_api.jobs.state.job import ACCEPTED, Job
 from inference_api.jobs.state.table import JobTable
 from inference_api.jobs.state.transitions import LONGEST_LOOK_IN_SECONDS
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
 
 _LONGEST_WAIT_IN_SECONDS = 60
@@ -27,11 +27,11 @@ class QueueBackend:
         *,
         table: JobTable,
         completion: Completion,
-        policy: JobPolicy,
+        times: JobTimes,
         runtime: Runtime,
     ) -> None:
         self._client, self._url, self._table, self._completion = client, url, table, completion
-        self._policy, self._runtime = policy, runtime
+        self._times, self._runtime = times, runtime
 
     def claim_at_acceptance(self, job: Job) -> Job:
         """Only a worker claims."""
@@ -56,7 +56,7 @@ class QueueBackend:
         if job.state != ACCEPTED:
             return
         now = self._runtime.now()
-        is_last_look = self._policy.latest_start(job) - now < LONGEST_LOOK_IN_SECONDS
+        is_last_look = self._times.latest_start(job.deadline) - now < LONGEST_LOOK_IN_SECONDS
         is_old = now - job.sent_at >= max(_COMES_BACK_IN_SECONDS, (now - job.accepted_at) / 2)
         if is_last_look or is_old or self._is_empty():
             self._hand_over(job)

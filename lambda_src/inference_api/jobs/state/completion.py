@@ -14,7 +14,7 @@ from inference_api.model.token_counts import tokens_by_length, tokens_of
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.errors import InvocationError
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.log import log
 from inference_api.shared.metrics import emit
 from inference_api.shared.runtime import Runtime
@@ -27,22 +27,22 @@ class Completion:
         self,
         table: JobTable,
         events: Any,
-        policy: JobPolicy,
+        times: JobTimes,
         runtime: Runtime,
         deployment: str,
         usage: KeyUsage | None = None,
     ) -> None:
-        self._table, self._events, self._policy = table, events, policy
+        self._table, self._events, self._times = table, events, times
         self._runtime, self._deployment, self._usage = runtime, deployment, usage
 
     def succeed(self, job: Job, output: Output, answer: Answer | None, *, by_sweeper: bool = False) -> Job:
         """Pin an output in the bucket. answer: the one in it, at least where the table should have a copy."""
         now = self._runtime.now()  # the copy goes at the same second as the row
-        kept_until = self._policy.job_kept_until(job, now)
+        kept_until = self._times.kept_until(now, job.keep_until)
         if answer and output.in_table and job.is_open:
             self._table.put_answer(job, output, answer, kept_until)
         job, _ = self._change(
-            job, lambda row: transitions.succeed(row, output, now, self._policy), by_sweeper=by_sweeper, answer=answer
+            job, lambda row: transitions.succeed(row, output, now, self._times), by_sweeper=by_sweeper, answer=answer
         )
         return job
 
@@ -52,7 +52,7 @@ class Completion:
         job, _ = self._change(
             job,
             lambda row: transitions.fail_attempt(
-                row, attempt, failure.code, self._runtime.now(), self._policy, refused=failure.refused
+                row, attempt, failure.code, self._runtime.now(), self._times, refused=failure.refused
             ),
             by_sweeper=by_sweeper,
         )
@@ -67,7 +67,7 @@ class Completion:
         self._put_error(job, attempt, lost)
         job, _ = self._change(
             job,
-            lambda row: transitions.lose_attempt(row, attempt, lost.code, looked_at, self._policy),
+            lambda row: transitions.lose_attempt(row, attempt, lost.code, looked_at, self._times),
             by_sweeper=True,
         )
         return job
@@ -79,18 +79,18 @@ class Completion:
             # After a write of unknown outcome, a claim of the same number may already be another's.
             if row.attempts == attempt and row.claimed_at != job.claimed_at:
                 return None
-            return transitions.give_back(row, attempt, self._runtime.now(), self._policy)
+            return transitions.give_back(row, attempt, self._runtime.now(), self._times)
 
         return self._change(job, decide)[0]
 
     def cancel(self, job: Job) -> tuple[Job, bool]:
         """The row afterwards, and whether this call has ended the job."""
-        return self._change(job, lambda row: transitions.cancel(row, self._runtime.now(), self._policy))
+        return self._change(job, lambda row: transitions.cancel(row, self._runtime.now(), self._times))
 
     def expire(self, job: Job) -> Job:
         """After the deadline: end an open job, or free the slot of a cancelled one."""
         job, _ = self._change(
-            job, lambda row: transitions.expire(row, self._runtime.now(), self._policy), by_sweeper=True
+            job, lambda row: transitions.expire(row, self._runtime.now(), self._times), by_sweeper=True
         )
         return job
 
@@ -158,4 +158,4 @@ class Completion:
         if job.is_open:
             field = {"field": failure.field} if failure.field else {}
             error = {"code": failure.code, "message": failure.message} | field
-            self._table.put_error(job, attempt, error, self._policy.job_kept_until(job, job.deadline))
+            self._table.put_error(job, attempt, error, self._times.kept_until(job.deadline, job.keep_until))

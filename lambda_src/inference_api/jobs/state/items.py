@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from inference_api.jobs.state.job import Job, Output
+from inference_api.shared.attributes import number
 
 Item = Mapping[str, Mapping[str, Any]]
 
@@ -94,8 +95,3 @@ def from_item(item: Item) -> Job:
             in_table=pinned["in_table"]["BOOL"],
         )
     return Job(**values)
-
-
-def number(value: float) -> dict[str, str]:
-    """To the millisecond."""
-    return {"N": str(value) if isinstance(value, int) else f"{value:.3f}"}

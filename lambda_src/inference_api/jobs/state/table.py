@@ -9,6 +9,7 @@ from inference_api.http.answer import Answer
 from inference_api.jobs.state import items
 from inference_api.jobs.state.job import Job, Output
 from inference_api.keys.usage_row import RefusedUpdateError, Update
+from inference_api.shared.attributes import number
 from inference_api.shared.conditional_writes import MOST_TRIES, ConditionalWrites, Reason, TableBusyError, Write, pause
 from inference_api.shared.runtime import Runtime
 
@@ -202,7 +203,7 @@ class JobTable:
                 KeyConditionExpression="due_shard = :shard AND due_at <= :now",
                 ExpressionAttributeValues={
                     ":shard": {"S": items.due_shard(shard)},
-                    ":now": items.number(self._runtime.now() + within),
+                    ":now": number(self._runtime.now() + within),
                 },
                 **start,
             )
@@ -221,16 +222,16 @@ class JobTable:
         item = items.idempotency_key(job.owner, key) | {
             "job_id": {"S": job.id},
             "fingerprint": {"S": fingerprint},
-            "expires_at": items.number(keep_until),
+            "expires_at": number(keep_until),
         }
         # DynamoDB deletes late: a key that has had its time is free, and so is one whose job is gone.
         free = "attribute_not_exists(pk) OR expires_at <= :now OR job_id = :gone"
-        values = {":now": items.number(int(self._runtime.now())), ":gone": {"S": replaces or "none"}}
+        values = {":now": number(int(self._runtime.now())), ":gone": {"S": replaces or "none"}}
         return self._writes.put(item, free, values)
 
     def _write(self, wanted: Job, current: Job, accounts: list[Update]) -> tuple[bool, Job | None]:
         """Whether `wanted` was written in place of `current`; if not, the row that was found. Raises TableBusyError."""
-        held = {":version": items.number(current.version)}
+        held = {":version": number(current.version)}
         writes = [self._writes.put(items.to_item(wanted), "version = :version", held)]
         if current.holds_slot and not wanted.holds_slot:
             writes.append(self._writes.add(items.slots_key(wanted.owner), "open", -1))
@@ -288,4 +289,4 @@ def _answer_of(item: dict[str, Any] | None, output: Output) -> Answer | None:
 
 def _text_item(key: dict[str, Any], text: Answer, expires_at: int) -> dict[str, Any]:
     values = {"body": {"B": text.body}, "content_type": {"S": text.content_type}}
-    return key | values | {"expires_at": items.number(expires_at)}
+    return key | values | {"expires_at": number(expires_at)}

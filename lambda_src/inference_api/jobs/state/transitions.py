@@ -7,7 +7,7 @@ tests explore every order of these same functions.
 from dataclasses import replace
 
 from inference_api.jobs.state.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 
 MAX_ATTEMPTS = 3
 # Longer than any function that holds a claim can run (90 s), with time for clocks that differ. A machine renews it.
@@ -16,14 +16,14 @@ FIRST_LOOK_IN_SECONDS = 60
 LONGEST_LOOK_IN_SECONDS = 900
 
 
-def accept(job_id: str, owner: str, now: float, policy: JobPolicy) -> Job:
+def accept(job_id: str, owner: str, now: float, times: JobTimes) -> Job:
     """A new job, queued, that holds one of its owner's slots."""
     return Job(
         id=job_id,
         owner=owner,
         state=ACCEPTED,
         accepted_at=now,
-        deadline=now + policy.deadline,
+        deadline=now + times.deadline,
         due_at=now + FIRST_LOOK_IN_SECONDS,
         version=1,
     )
@@ -34,9 +34,9 @@ def note_sent(job: Job, now: float) -> Job | None:
     return replace(job, sent_at=now) if job.state == ACCEPTED else None
 
 
-def claim(job: Job, now: float, policy: JobPolicy) -> Job | None:
+def claim(job: Job, now: float, times: JobTimes) -> Job | None:
     """Claim the next attempt, before it is invoked. Its holder has the time of the lease to invoke and report."""
-    if not job.is_open or job.attempts >= MAX_ATTEMPTS or job.refused or now > policy.latest_start(job):
+    if not job.is_open or job.attempts >= MAX_ATTEMPTS or job.refused or now > times.latest_start(job.deadline):
         return None
     newest_has_ended = job.attempts in job.ended
     if job.may_be_running and not newest_has_ended and (now < job.lease_until or job.marked == job.attempts):
@@ -63,22 +63,22 @@ def note_invoked(job: Job, attempt: int, output_key: str | None, failure_key: st
     return replace(job, marked=attempt, output_key=output_key, failure_key=failure_key)
 
 
-def give_back(job: Job, attempt: int, now: float, policy: JobPolicy) -> Job | None:
+def give_back(job: Job, attempt: int, now: float, times: JobTimes) -> Job | None:
     """The attempt certainly did not run (throttled, not ready): it does not count."""
     if attempt != job.attempts or attempt in job.ended or not _is_tended(job):
         return _end_attempt(job, attempt, now)
-    return _conclude(_settle(replace(job, attempts=attempt - 1, lease_until=0), now), now, policy)
+    return _conclude(_settle(replace(job, attempts=attempt - 1, lease_until=0), now), now, times)
 
 
-def succeed(job: Job, output: Output, now: float, policy: JobPolicy) -> Job | None:
+def succeed(job: Job, output: Output, now: float, times: JobTimes) -> Job | None:
     """The first output found is the job's for good."""
     if job.is_open:
-        return replace(_ended(job, SUCCEEDED, now, policy), output=output, output_key=None, holds_slot=False)
+        return replace(_ended(job, SUCCEEDED, now, times), output=output, output_key=None, holds_slot=False)
     return _end_attempt(job, output.attempt, now)
 
 
 def fail_attempt(
-    job: Job, attempt: int, code: str, now: float, policy: JobPolicy, *, refused: bool = False
+    job: Job, attempt: int, code: str, now: float, times: JobTimes, *, refused: bool = False
 ) -> Job | None:
     """An attempt will bring no output. refused: the model would refuse every other attempt, too.
 
@@ -88,32 +88,32 @@ def fail_attempt(
     if changed is None or not job.is_open:
         return changed
     changed = replace(changed, error_code=code, error_attempt=attempt, refused=job.refused or refused)
-    return _conclude(changed, now, policy)
+    return _conclude(changed, now, times)
 
 
-def lose_attempt(job: Job, attempt: int, code: str, looked_at: float, policy: JobPolicy) -> Job | None:
+def lose_attempt(job: Job, attempt: int, code: str, looked_at: float, times: JobTimes) -> Job | None:
     """A worker's attempt had no output when the bucket was searched, after its lease was over at `looked_at`.
 
     The worker had ended by then, so no output can have come later, and no other worker holds the lease.
     """
     if attempt != job.attempts or looked_at < job.lease_until:
         return None
-    return fail_attempt(job, attempt, code, looked_at, policy)
+    return fail_attempt(job, attempt, code, looked_at, times)
 
 
-def cancel(job: Job, now: float, policy: JobPolicy) -> Job | None:
+def cancel(job: Job, now: float, times: JobTimes) -> Job | None:
     """By its owner. While an attempt may run the model is busy with it, so the slot stays taken."""
     if not job.is_open:
         return None
-    return replace(_ended(job, CANCELLED, now, policy), holds_slot=job.may_be_running)
+    return replace(_ended(job, CANCELLED, now, times), holds_slot=job.may_be_running)
 
 
-def expire(job: Job, now: float, policy: JobPolicy) -> Job | None:
+def expire(job: Job, now: float, times: JobTimes) -> Job | None:
     """The deadline has passed and no output was found."""
     if now < job.deadline:
         return None
     if job.is_open:
-        return replace(_ended(job, FAILED if job.error_code else EXPIRED, now, policy), holds_slot=False)
+        return replace(_ended(job, FAILED if job.error_code else EXPIRED, now, times), holds_slot=False)
     return _rest(replace(job, holds_slot=False)) if job.holds_slot else None
 
 
@@ -155,22 +155,22 @@ def _settle(job: Job, now: float) -> Job:
     return job if job.may_be_running else replace(job, state=ACCEPTED, sent_at=0)
 
 
-def _conclude(job: Job, now: float, policy: JobPolicy) -> Job:
+def _conclude(job: Job, now: float, times: JobTimes) -> Job:
     """A job with a known error fails once no attempt may bring an output any more and none may be added."""
     if not job.is_open or job.may_be_running or not job.error_code:
         return job
-    if job.refused or job.attempts >= MAX_ATTEMPTS or now > policy.latest_start(job):
-        return replace(_ended(job, FAILED, now, policy), holds_slot=False)
+    if job.refused or job.attempts >= MAX_ATTEMPTS or now > times.latest_start(job.deadline):
+        return replace(_ended(job, FAILED, now, times), holds_slot=False)
     return job
 
 
-def _ended(job: Job, state: str, now: float, policy: JobPolicy) -> Job:
+def _ended(job: Job, state: str, now: float, times: JobTimes) -> Job:
     return replace(
         job,
         state=state,
         ended_at=now,
         # Until the deadline a cancelled job's attempt may hold the slot, which must not vanish with the row.
-        expires_at=policy.job_kept_until(job, max(now, job.deadline if state == CANCELLED else now)),
+        expires_at=times.kept_until(max(now, job.deadline if state == CANCELLED else now), job.keep_until),
         due_at=now + FIRST_LOOK_IN_SECONDS,
     )
 

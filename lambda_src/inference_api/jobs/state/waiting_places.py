@@ -6,6 +6,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from inference_api.jobs.state import items
+from inference_api.shared.attributes import number
 from inference_api.shared.runtime import Runtime
 
 # Clocks of functions differ.
@@ -59,7 +60,7 @@ class WaitingPlaces:
                 ConditionExpression=_FREE,
                 ExpressionAttributeNames={"#owner": owner},
                 ExpressionAttributeValues={":place": {"SS": [place]}}
-                | {name: items.number(value) for name, value in numbers.items()},
+                | {name: number(value) for name, value in numbers.items()},
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
         except ClientError as error:

@@ -15,7 +15,7 @@ from inference_api.shared.runtime import Runtime
 from inference_api.tasks import tend_machines
 from support.whole_answers import whole
 
-EVENTS = Path(__file__).parents[2] / "events"
+EVENTS = Path(__file__).parents[3] / "events"
 ENVIRONMENT = {
     "ENDPOINT_DEPLOYED": "false",
     "ENDPOINT_NAME": "gpt2-0a1b2c3d",

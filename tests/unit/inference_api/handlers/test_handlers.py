@@ -18,7 +18,7 @@ from inference_api.shared import runtime
 from inference_api.shared.settings import settings
 from support.whole_answers import whole
 
-EVENTS = Path(__file__).parents[2] / "events"
+EVENTS = Path(__file__).parents[3] / "events"
 ENVIRONMENT = {
     "ENDPOINT_NAME": "gpt2-0a1b2c3d",
     "ENDPOINT_CONFIGURATION": "configuration-1",

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutErr
 from inference_api.http.gateway import Request, Response, StreamedResponse, answers, streams
 from inference_api.shared.errors import ApiError, BusyError, InvocationError, endpoint_unreachable, model_timeout
 
-EVENTS = Path(__file__).parents[2] / "events"
+EVENTS = Path(__file__).parents[3] / "events"
 CANARY = "my secret prompt"
 
 

@@ -19,13 +19,13 @@ from inference_api.model import deployed_engine
 from inference_api.model.not_ready import or_by_job
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError, InvocationError
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
 from inference_api.shared.time_budget import BEAT, SILENCE
 
 OWNER = "a" * 32
 START = 1000.0
-JOB = accept("0" * 32, OWNER, START, JobPolicy(3600, 3600, 60))
+JOB = accept("0" * 32, OWNER, START, JobTimes(3600, 3600, 60))
 OUTPUT = Output("output/x", "1", "e", 10, "application/json", 1, True)
 
 

@@ -11,11 +11,11 @@ from inference_api.jobs.long_poll import LongPoll, retry_after, seconds_to_wait
 from inference_api.jobs.state.job import SUCCEEDED, Job
 from inference_api.jobs.state.transitions import accept
 from inference_api.shared.errors import ApiError
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
 
 OWNER = "a" * 32
-JOB = accept("0" * 32, OWNER, 1000.0, JobPolicy(3600, 3600, 60))
+JOB = accept("0" * 32, OWNER, 1000.0, JobTimes(3600, 3600, 60))
 
 
 class Rows:

@@ -13,11 +13,11 @@ from inference_api.jobs.state.table import JobTable
 from inference_api.jobs.submission import Submission
 from inference_api.keys.key_usage import KeyUsage
 from inference_api.keys.named_key import NamedKey
-from inference_api.model.request_body import RequestRules
 from inference_api.openai.call import OpenAICall
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.errors import ApiError
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
+from inference_api.shared.request_rules import RequestRules
 from inference_api.shared.runtime import Runtime
 from inference_api.shared.settings import Limits
 from simulation.aws.dynamodb import DynamoDb
@@ -53,7 +53,7 @@ class Deployment:
             client,
             client,
             rules=RequestRules("engine", ("prompt",), {}, 1000),
-            policy=JobPolicy(3600, 3600, 60),
+            times=JobTimes(3600, 3600, 60),
             limits=Limits(open_jobs, None),
             runtime=runtime,
             deployment="d",

@@ -10,8 +10,8 @@ import pytest
 from inference_api.jobs.state.job import SUCCEEDED, Job
 from inference_api.jobs.state.table import Accepted, Charge, Reservation
 from inference_api.jobs.submission import Submission
-from inference_api.model.request_body import RequestRules
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
+from inference_api.shared.request_rules import RequestRules
 from inference_api.shared.runtime import Runtime
 from inference_api.shared.settings import Limits
 
@@ -51,7 +51,7 @@ def submission(parts: Any, *bodies: str) -> Submission:
         parts,
         parts,
         rules=RequestRules("engine", bodies, {}, 1000),
-        policy=JobPolicy(3600, 3600, 60),
+        times=JobTimes(3600, 3600, 60),
         limits=Limits(10, None),
         runtime=Runtime(now=lambda: 1000.0, random=Random(1)),
         deployment="d",

@@ -13,7 +13,7 @@ from inference_api.jobs.state.transitions import accept
 from inference_api.machines.fleet import Fleet
 from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
 from inference_api.machines.starter import Starter
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import OutOfTimeError, Runtime
 
 NOW = 10_000.0
@@ -202,14 +202,14 @@ def test_the_message_is_sent_before_a_machine_is_looked_for() -> None:
     parts: dict[str, Any] = {
         "table": SimpleNamespace(change=lambda job, decide: (job, True)),
         "completion": None,
-        "policy": JobPolicy(3600, 3600, 900),
+        "times": JobTimes(3600, 3600, 900),
         "runtime": Runtime(),
         "starter": SimpleNamespace(wake=lambda: done.append("wake")),
         "readiness": None,
     }
     queue = SimpleNamespace(send_message=lambda **request: done.append("send"))
     backend = MachineBackend(queue, "url", **parts)
-    job = accept("0" * 32, "a" * 32, NOW, parts["policy"])
+    job = accept("0" * 32, "a" * 32, NOW, parts["times"])
     backend.dispatch(job)
     assert done == ["send", "wake"]
     backend.tend(job)  # by the sweeper, which starts no machine

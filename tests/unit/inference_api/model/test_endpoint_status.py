@@ -5,16 +5,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
-from inference_api.model.endpoint_status import (
-    ASLEEP,
-    FAILED,
-    QUICK_RETRIES,
-    READY,
-    STARTING,
-    EndpointStatus,
-    FirstService,
-)
+from inference_api.model.endpoint_status import QUICK_RETRIES, EndpointStatus, FirstService
 from inference_api.shared.errors import ApiError
+from inference_api.shared.model_states import ASLEEP, FAILED, READY, STARTING
 from inference_api.shared.runtime import OutOfTimeError
 
 NOT_FOUND = ClientError(

@@ -8,9 +8,9 @@ import pytest
 
 from inference_api.keys.usage_row import Charge
 from inference_api.model.metered_call import MeteredCall
-from inference_api.model.request_body import RequestRules
 from inference_api.model.token_counts import most_tokens, tokens_of
 from inference_api.shared import errors
+from inference_api.shared.request_rules import RequestRules
 
 
 class Counted:

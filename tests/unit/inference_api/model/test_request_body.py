@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference_api.model.request_body import RequestRules, answer_tokens, body_for_model, check_request_body
+from inference_api.model.request_body import answer_tokens, body_for_model, check_request_body
 from inference_api.shared.errors import ApiError
+from inference_api.shared.request_rules import RequestRules
 from llm_hosting.catalog.engines import engine
 from model_src.generation.request import RequestError, Sampling, parse
 

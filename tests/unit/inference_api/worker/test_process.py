@@ -115,7 +115,7 @@ def begun(aws: _Aws, **more: str) -> subprocess.Popen[bytes]:
             }
         ),
     }
-    return subprocess.Popen([sys.executable, "-P", "-m", "inference_api.machine"], env=variables | more)
+    return subprocess.Popen([sys.executable, "-P", "-m", "inference_api.worker"], env=variables | more)
 
 
 def test_it_registers_as_its_instance_and_ends_with_status_0_without_work(

@@ -16,7 +16,7 @@ from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import Job
 from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, Machine
 from inference_api.machines.rows import ReplacedError
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
 from inference_api.worker.resident_worker import INTERRUPTED, NO_WORK, ResidentWorker
 
@@ -28,7 +28,7 @@ MESSAGE = {
 }
 
 
-JOB = transitions.accept("0" * 32, "a" * 32, 0, JobPolicy(3600, 3600, 900))
+JOB = transitions.accept("0" * 32, "a" * 32, 0, JobTimes(3600, 3600, 900))
 
 
 class Rows:
@@ -66,7 +66,7 @@ class World:
                 (ReceiptHandle, VisibilityTimeout)
             ),
         )
-        parts: dict[str, Any] = {"table": None, "completion": None, "policy": JobPolicy(3600, 3600, 900)}
+        parts: dict[str, Any] = {"table": None, "completion": None, "times": JobTimes(3600, 3600, 900)}
         runtime = Runtime(now=lambda: self.now, sleep=self._sleep, side_by_side=_in_turn)
         self.table: Any = SimpleNamespace(change=lambda job, decide: (job, False))
         service: Any = SimpleNamespace(table=self.table, backend=QueueBackend(queue, "url", runtime=runtime, **parts))

@@ -13,18 +13,18 @@ from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import Job
 from inference_api.machines.fleet import RUNNING, STOPPED, Fleet, Instance
 from inference_api.machines.row import IDLE, Machine
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
 from inference_api.worker.tender import Tender
 from inference_api.worker.tender_plan import Limits
 
 NOW = 100_000.0
-POLICY = JobPolicy(deadline=7200, retention=3600, invocation_timeout=900)
+TIMES = JobTimes(deadline=7200, retention=3600, invocation_timeout=900)
 SLEEPING = Instance("i-0", 0, STOPPED, NOW - 90_000)
 
 
 def accepted(number: int = 0, at: float = NOW - 600) -> Job:
-    return transitions.accept(f"{number:032x}", "a" * 32, at, POLICY)
+    return transitions.accept(f"{number:032x}", "a" * 32, at, TIMES)
 
 
 def started(*jobs: Job, messages: int = 1) -> bool:
@@ -45,7 +45,7 @@ def started(*jobs: Job, messages: int = 1) -> bool:
 def tender_of(table: Any, queue: Any, rows: Any, fleet: Any, starter: Any) -> Tender:
     limits, runtime = Limits(1800, 900, 900, 4), Runtime(now=lambda: NOW)
     return Tender(
-        table, queue, rows, fleet, starter, policy=POLICY, limits=limits, runtime=runtime, deployment="gpt2-ec2"
+        table, queue, rows, fleet, starter, times=TIMES, limits=limits, runtime=runtime, deployment="gpt2-ec2"
     )
 
 
@@ -54,13 +54,13 @@ def test_a_job_that_waits_is_work() -> None:
 
 
 def test_a_job_that_can_no_longer_be_begun_starts_no_machine() -> None:
-    longest_wait = POLICY.latest_start(accepted(at=0))
+    longest_wait = TIMES.latest_start(accepted(at=0).deadline)
     assert started(accepted(at=NOW - longest_wait))
     assert not started(accepted(at=NOW - longest_wait - 1))
 
 
 def test_a_job_that_has_ended_and_is_not_announced_is_none() -> None:
-    cancelled = transitions.cancel(accepted(1), NOW, POLICY)
+    cancelled = transitions.cancel(accepted(1), NOW, TIMES)
     assert cancelled
     assert not started(cancelled)
     assert started(cancelled, accepted(2))

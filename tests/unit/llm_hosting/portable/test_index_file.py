@@ -102,7 +102,7 @@ print(json.dumps({
     "trace": trace,
     "finders": len(sys.meta_path) - len(importlib.reload(index).sys.meta_path),
     "again": importlib.reload(importlib.import_module("inference_api.shared.errors")).__name__,
-    "data": pkgutil.get_data("inference_api", "http.py").decode(),
+    "data": pkgutil.get_data("inference_api", "http/gateway.py").decode(),
 }))
 try:
     pkgutil.get_data("inference_api", "no.txt")
@@ -122,7 +122,7 @@ def test_handlers_are_found_by_getattr_and_modules_are_as_in_a_folder(inline: Pa
         check=True,
     )
     content, missing = run.stdout.splitlines()
-    found, source = json.loads(content), (FUNCTIONS / "inference_api" / "http.py").read_text()
+    found, source = json.loads(content), (FUNCTIONS / "inference_api" / "http" / "gateway.py").read_text()
     assert found["handlers"] == 2 * [f"inference_api.handlers.{name}" for name in HANDLERS]
     assert found["unknown"] == [False, False, False]
     assert (found["file"], found["path"]) == (

@@ -10,11 +10,11 @@ import pytest
 from inference_api.jobs import worker
 from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.state.transitions import accept
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
 
-POLICY = JobPolicy(3600, 3600, 60)
-JOB = accept("0" * 32, "a" * 32, 1000.0, POLICY)
+TIMES = JobTimes(3600, 3600, 60)
+JOB = accept("0" * 32, "a" * 32, 1000.0, TIMES)
 
 
 @pytest.mark.parametrize(("waits", "least", "most"), [(0, 0, 1), (3, 4, 8), (6, 30, 60), (1100, 30, 60)])
@@ -24,7 +24,7 @@ def test_a_job_waits_longer_each_time_up_to_a_minute(waits: int, least: int, mos
     table: Any = SimpleNamespace(change=lambda job, decide: (job, False))
     completion: Any = None
     runtime = Runtime(random=Random(1))
-    backend = QueueBackend(client, "url", table=table, completion=completion, policy=POLICY, runtime=runtime)
+    backend = QueueBackend(client, "url", table=table, completion=completion, times=TIMES, runtime=runtime)
     backend.dispatch_later(JOB, waits)
     (message,) = sent
     assert least <= message["DelaySeconds"] <= most

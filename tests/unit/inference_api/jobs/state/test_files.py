@@ -8,11 +8,11 @@ from botocore.exceptions import ClientError
 
 from inference_api.jobs.state.files import JobFiles
 from inference_api.jobs.state.transitions import accept, claim
-from inference_api.shared.job_times import JobPolicy
+from inference_api.shared.job_times import JobTimes
 
 ID, OTHER = "a" * 32, "b" * 32
-POLICY = JobPolicy(3600, 3600, 60)
-_CLAIMED = claim(accept(ID, "owner", 1000.0, POLICY), 1000.0, POLICY)
+TIMES = JobTimes(3600, 3600, 60)
+_CLAIMED = claim(accept(ID, "owner", 1000.0, TIMES), 1000.0, TIMES)
 assert _CLAIMED
 JOB = _CLAIMED
 
