@@ -1,4 +1,4 @@
-"""What an update changes beside the resources: by a macro, and in what other stacks may import."""
+"""Changes of the template itself: macros, and exports that other stacks may import."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,10 +8,10 @@ from slipway.changes.template.values import shown
 
 
 def beside_the_resources(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
-    """Of the template itself: what a macro makes of it, and values that other stacks may import."""
+    """The changes of macros and of exports."""
     loops = any(key.startswith("Fn::") for each in (before, after) for key in each.get("Resources") or {})
     if before != after and (before.get("Transform") or after.get("Transform") or loops):
-        said = "a macro changes the template on AWS; what it makes of the resources is not known here"
+        said = "a macro changes the template on AWS: its effect on the resources is unknown here"
         yield Change("Transform", "", "unknown", "", said)
     old, new = (_exports(each) for each in (before, after))
     for name, export in old.items():
@@ -21,7 +21,7 @@ def beside_the_resources(before: dict[str, Any], after: dict[str, Any]) -> Itera
 
 
 def _exports(template: dict[str, Any]) -> dict[str, str]:
-    """The exported name by output."""
+    """The names of the exports, by output."""
     outputs = template.get("Outputs") or {}
     exports = {name: output["Export"] for name, output in outputs.items() if "Export" in output}
     return {name: shown(each.get("Name") if isinstance(each, dict) else each) for name, each in exports.items()}

@@ -1,4 +1,4 @@
-"""One thing that an update of a stack does to a resource."""
+"""A change: one thing that an update of a stack does to a resource."""
 
 from dataclasses import dataclass
 
@@ -10,27 +10,27 @@ KINDS = {
     "may-be-replaced": "replaced under some conditions, which a template does not show",
     "data-loss": "data may be lost",
     "public-exposure": "reachable by anybody, or nearer to it",
-    "permission-widened": "somebody may do what nobody could before",
-    "callers-refused": "callers that are let in now are refused from then on",
+    "permission-widened": "a principal may do more than before",
+    "callers-refused": "callers that are admitted now are refused from then on",
     "interruption": "down, or restarted, during the update",
     "new-instances": "new instances start beside those that run, which end afterwards",
     "price": "costs more or less by the hour",
-    "unknown": "nothing is known about the type or the value",
+    "unknown": "no schema says what happens",
     "added": "new",
     "nothing": "updated in place, without any of the above",
 }
-"""Every kind and its meaning, worst first."""
+"""The kinds of changes with their meanings, worst first."""
 
 RENAMED = "likely a rename"
 
 
 @dataclass(frozen=True)
 class Change:
-    """What an update means for one resource.
+    """One effect of an update on one resource.
 
-    logical_id: of the resource, or of the template's part (such as `Outputs.ApiUrl`). kind: a key of KINDS.
-    property: the path that causes it, such as `ProductionVariants.*.InstanceType`, or ''. sentence: for people.
-    gated: stops a pipeline unless somebody acknowledges it.
+    logical_id: of the resource, or a part of the template such as `Outputs.ApiUrl`. kind: a key of KINDS.
+    property: the path of the cause, such as `ProductionVariants.*.InstanceType`, or ''. sentence: the effect in words.
+    gated: it stops a pipeline until somebody acknowledges it.
     """
 
     logical_id: str
@@ -42,5 +42,5 @@ class Change:
 
 
 def rank(change: Change) -> tuple[bool, int, str, str]:
-    """Worst first."""
+    """The key that sorts changes worst first."""
     return (not change.gated, list(KINDS).index(change.kind), change.logical_id, change.property)

@@ -1,4 +1,4 @@
-"""Two templates -> what the update from one to the other means."""
+"""Compares two templates and tells what the update from one to the other means."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +23,7 @@ from slipway.changes.update.wording import quiet, said_of
 
 Resources = dict[str, Resource]
 _API = "AWS::ApiGateway::RestApi"
-_TEMPLATES = {"TemplateURL", "TemplateBody"}  # properties of a resource that has stacks of its own
+_TEMPLATES = {"TemplateURL", "TemplateBody"}  # properties of resources that create stacks
 
 
 def classify(
@@ -35,10 +35,10 @@ def classify(
     region: str = "us-east-1",
     start_in_seconds: float | None = None,
 ) -> list[Change]:
-    """Every change of an update, worst first; [] where nothing changes.
+    """The changes of an update, worst first; [] if nothing changes.
 
-    before, after: templates as Python reads their JSON. before_values, after_values: parameters by name; their defaults
-    hold for the others. region: whose resource types hold. start_in_seconds: of an endpoint's instances, usually.
+    before, after: parsed templates. before_values, after_values: parameters by name; others have their defaults.
+    region: the one with the resource types. start_in_seconds: the usual start-up time of an endpoint's instances.
     """
     old = resources_of(before, before_values or {}, region)
     new = resources_of(after, after_values or {}, region)
@@ -48,7 +48,7 @@ def classify(
 
 
 def _without_repeated_routes(found: list[Change], apis: dict[str, str]) -> Iterator[Change]:
-    """Without the routes of which their API has told whom they let in. apis: by route."""
+    """The changes without routes that a change of their API includes. apis: logical ids by route."""
     told = {each.logical_id for each in found if each.kind in ("callers-refused", "public-exposure")}
     for each in found:
         if each.kind != "nothing" or each.property not in ADMITTING or apis.get(each.logical_id) not in told:
@@ -67,7 +67,7 @@ def _found(old: Resources, new: Resources, region: str, start_in_seconds: float 
                 "retyped",
                 "Type",
                 f"{resource.type} -> {new[name].type}: CloudFormation refuses another type under the same logical id; "
-                "give the new one another id",
+                "give the new resource another id",
                 gated=True,
             )
     for name, resource in new.items():
@@ -86,7 +86,7 @@ def _found(old: Resources, new: Resources, region: str, start_in_seconds: float 
         stops = effect.kind == "refused"
         yield _change(new[effect.logical_id], effect.kind, effect.path, effect.sentence, gated=stops)
     for resource, owner, name in taken_names(old, new, done, region):
-        said = f"{name} is the one of {owner}, which has it until the end of the update: the name is taken"
+        said = f"{name} is that of {owner}, which keeps it until the end of the update: the name is taken"
         yield _change(resource, "refused", name, said, gated=True)
     possible = with_both_branches(old), with_both_branches(new)
     for lost in refusals(*possible, [name for name, update in done.items() if update.is_replaced]):
@@ -107,7 +107,7 @@ def _is_stateful(resource_type: str) -> bool:
 
 
 def _matters(resource_type: str) -> bool:
-    """Holds data, or is billed by the hour."""
+    """Whether the type holds data or is billed by the hour."""
     return _is_stateful(resource_type) or resource_type in BILLED_BY_THE_HOUR
 
 
@@ -117,7 +117,9 @@ def _removed(resource: Resource, new_name: str | None, old: Resources) -> Iterat
     if policy in RETAINING:
         said = f"leaves the stack and stays behind (DeletionPolicy {policy}), with its data and its bill"
     if new_name:
-        said += f"; {new_name} is new with the same properties: {RENAMED}, which CloudFormation does not know"
+        said += (
+            f"; {new_name} is new with the same properties: {RENAMED}, which CloudFormation handles as two resources"
+        )
     price = usd_per_hour(resource, old)
     if price:
         said += f"; about {price:.2f} USD an hour less"
@@ -128,8 +130,8 @@ def _removed(resource: Resource, new_name: str | None, old: Resources) -> Iterat
 
 def _lost(resource: Resource, how: str) -> str:
     if resource.type == "AWS::S3::Bucket":
-        return f"{how} without a retaining policy: its objects, if it is emptied (a bucket with objects is not deleted)"
-    return f"{how} without a retaining policy: its data is deleted with it"
+        return f"{how} without a policy that retains its objects (CloudFormation deletes it once it is empty)"
+    return f"{how} without a policy that retains its data"
 
 
 def _added(resource: Resource, renamed: dict[str, str], new: Resources) -> Iterator[Change]:
@@ -142,7 +144,7 @@ def _added(resource: Resource, renamed: dict[str, str], new: Resources) -> Itera
 
 
 def _renamed(old: Resources, new: Resources) -> dict[str, str]:
-    """Old logical id -> new one, where no other resource that comes or goes has the same type and properties."""
+    """The likely renames, old logical id -> new one: one resource goes, and one with equal properties comes."""
     gone = [resource for name, resource in old.items() if name not in new and resource.properties]
     added = [resource for name, resource in new.items() if name not in old]
     found = {}
@@ -156,7 +158,7 @@ def _renamed(old: Resources, new: Resources) -> dict[str, str]:
 
 def _beside_the_properties(before: Resource, after: Resource, *, known: bool) -> Iterator[Change]:
     if before.condition != after.condition and after.condition is not None:
-        said = "its condition is known only on AWS: it is deleted where the condition is false"
+        said = "only AWS knows its condition: it is deleted if the condition is false"
         yield _change(after, "removed", "Condition", said, gated=_matters(after.type))
     keys = ("Metadata", "CreationPolicy", "UpdatePolicy", "DependsOn")
     changed = [key for key in keys if before.attributes.get(key) != after.attributes.get(key)]
@@ -170,7 +172,7 @@ def _beside_the_properties(before: Resource, after: Resource, *, known: bool) ->
 def _updated(before: Resource, update: Update) -> Iterator[Change]:
     resource = update.resource
     for each in _first_of_a_name(update.refused):
-        said = f"{said_of(each, update)}: CloudFormation supports no update of it; give the resource another logical id"
+        said = f"{said_of(each, update)}: CloudFormation refuses to update it; give the resource another logical id"
         yield _change(resource, "refused", each.name, said, gated=True)
     if update.schema is None:
         if not update.refused:
@@ -183,7 +185,7 @@ def _updated(before: Resource, update: Update) -> Iterator[Change]:
         )
     if update.may_be_replaced:
         for each in _first_of_a_name(update.maybe_replacing):
-            said = f"{said_of(each, update)}: may be replaced; the template does not show whether it has to be"
+            said = f"{said_of(each, update)}: may be replaced; the template does not show whether"
             if name := kept_name(update):
                 said += f", and CloudFormation would refuse that, because {name} stays the same"
             yield _change(resource, "may-be-replaced", each.name, said, gated=gated)
@@ -217,7 +219,7 @@ def _is_kept(before: Resource, after: Resource) -> bool:
 def _unknown(update: Update) -> Change:
     names = ", ".join(dict.fromkeys(each.name or "Properties" for each in update.differences))
     resource = update.resource
-    said = f"{names} changed; no schema says what that does, its provider decides, also whether it is replaced"
+    said = f"{names} changed; no schema tells the effect: the provider decides, also about a replacement"
     return _change(resource, "unknown", names, said)
 
 
@@ -233,7 +235,7 @@ def _in_place(update: Update) -> Iterator[Change]:
             said = "only AWS sets this property: CloudFormation refuses or ignores it"
             yield _change(resource, "unknown", each.name, said)
         elif resource.type == _API and each.path[0] in ("Body", "BodyS3Location"):
-            said = f"{each.path[0]} changes: the methods and who may call them are in it"
+            said = f"{each.path[0]} changes: it holds the methods and who may call them"
             yield _change(resource, "unknown", each.name, said)
         elif each.path[0] in _TEMPLATES or (each.path[0] == "Parameters" and resource.properties.keys() & _TEMPLATES):
             yield _change(resource, "unknown", each.name, f"{each.name} changes: compare the templates of its stacks")

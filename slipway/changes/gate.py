@@ -1,4 +1,4 @@
-"""The changes that stop a pipeline, and the file in which somebody acknowledges them."""
+"""The gate: the changes that stop a pipeline, and the file that acknowledges them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,27 +13,27 @@ _SHORTEST_REASON = 10
 
 
 class AcceptedChangesError(Exception):
-    """The file can't be read; the message is one sentence."""
+    """The file of acknowledgements is faulty; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class Acknowledgement:
-    """resource: a logical id. kind: a key of KINDS. reason: why it is meant, at least 10 characters."""
+    """One accepted change. resource: a logical id. kind: a key of KINDS. reason: at least 10 characters."""
 
     resource: str
     kind: str
     reason: str
 
     def covers(self, change: Change) -> bool:
-        """The change is the one that is meant."""
+        """Whether the entry acknowledges the change."""
         return (self.resource, self.kind) == (change.logical_id, change.kind)
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What stands between an update and its deploy.
+    """The verdict on an update.
 
-    reasons: of the changes that are acknowledged. stale: acknowledgements that match no change.
+    stopping: changes that must be acknowledged. reasons: of the acknowledged changes. stale: entries without a change.
     """
 
     stopping: list[Change]
@@ -42,7 +42,7 @@ class Gate:
 
 
 def judge(changes: list[Change], acknowledged: list[Acknowledgement]) -> Gate:
-    """Each change that is gated stops, unless it is acknowledged."""
+    """Judge an update: each gated change stops it unless it is acknowledged."""
     reasons = {change: each.reason for change in changes for each in acknowledged if each.covers(change)}
     return Gate(
         stopping=[change for change in changes if change.gated and change not in reasons],
@@ -52,12 +52,12 @@ def judge(changes: list[Change], acknowledged: list[Acknowledgement]) -> Gate:
 
 
 def acknowledgements(path: Path) -> list[Acknowledgement]:
-    """Those of a YAML file, a list of `{resource, kind, reason}`. Raises AcceptedChangesError."""
+    """Read the entries of a YAML file, a list of `{resource, kind, reason}`. Raises AcceptedChangesError."""
     content, problems = yaml_file.read(path, ("reason",))
     if problems:
         raise AcceptedChangesError(f"{path} {problems[0].message}")
     if not isinstance(content, list | None):
-        raise AcceptedChangesError(f"{path} has to be a list of {{resource, kind, reason}}.")
+        raise AcceptedChangesError(f"{path} must be a list of {{resource, kind, reason}}.")
     return [_read(entry, f"{path}: entry {number}") for number, entry in enumerate(content or [], 1)]
 
 
@@ -71,6 +71,6 @@ def _read(entry: Any, where: str) -> Acknowledgement:
         raise AcceptedChangesError(f"{where}: kind {entry['kind']!r} is unknown; did you mean {meant}?")
     if len(entry["reason"].strip()) < _SHORTEST_REASON:
         raise AcceptedChangesError(
-            f"{where}: the reason {entry['reason']!r} has fewer than {_SHORTEST_REASON} letters."
+            f"{where}: the reason {entry['reason']!r} has fewer than {_SHORTEST_REASON} characters."
         )
     return Acknowledgement(**entry)

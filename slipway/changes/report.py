@@ -1,4 +1,4 @@
-"""Changes for people, for programs, and for a pull request."""
+"""Prints changes as text, as JSON, and as a comment on a pull request."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -14,8 +14,8 @@ _LONGEST_COMMENT = 60_000  # GitHub takes 65,536 characters; the rest is for oth
 
 
 @dataclass(frozen=True)
-class Report:
-    """name: of the deployment. against: what it is compared with, in words. accepted: the file of acknowledgements."""
+class ChangeReport:
+    """The changes of a deployment. against: the other side, in words. accepted: the file of acknowledgements."""
 
     name: str
     against: str
@@ -25,17 +25,17 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """One line."""
+        """The verdict in one line."""
         if not self.changes:
             return "nothing changes"
         if self.gate.stopping:
             number = len({(each.logical_id, each.kind) for each in self.gate.stopping})
             return f"{number} change{'s have' if number > 1 else ' has'} to be acknowledged"
-        return "nothing that has to be acknowledged"
+        return "nothing has to be acknowledged"
 
 
-def page(report: Report) -> str:
-    """Text for a terminal: worst first, the rest counted."""
+def page(report: ChangeReport) -> str:
+    """The report for a terminal: worst first; quiet changes are only counted."""
     lines = [f"{report.name} against {report.against}: {report.verdict}"]
     kind = ""
     for entry in _told(report):
@@ -53,8 +53,8 @@ def page(report: Report) -> str:
     return "\n".join(lines)
 
 
-def as_json(report: Report) -> dict[str, Any]:
-    """`stops`: has to be acknowledged, and is not. `acknowledged`: the reason, or null."""
+def as_json(report: ChangeReport) -> dict[str, Any]:
+    """The report as JSON. `stops`: it must be acknowledged and is not. `acknowledged`: the reason, or null."""
     return {
         "deployment": report.name,
         "against": report.against,
@@ -67,8 +67,8 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def markdown(report: Report) -> str:
-    """For a comment on a pull request, shorter than GitHub's limit."""
+def markdown(report: ChangeReport) -> str:
+    """The report as a comment on a pull request, shorter than GitHub's limit."""
     sign = "🛑" if report.gate.stopping else "✅"
     text = f"### {sign} {_escaped(report.name)} against {_escaped(report.against)}: {report.verdict}\n"
     rows, left = "", 0
@@ -91,7 +91,7 @@ def markdown(report: Report) -> str:
     return text
 
 
-def _row(entry: list[Change], report: Report) -> str:
+def _row(entry: list[Change], report: ChangeReport) -> str:
     change = entry[0]
     sign = "🛑" if change in report.gate.stopping else "✔" if change in report.gate.reasons else ""
     said = "<br>".join(map(_escaped, _sentences(entry)))
@@ -101,7 +101,7 @@ def _row(entry: list[Change], report: Report) -> str:
 
 
 def _sentence(change: Change) -> str:
-    """With the property in front, where the sentence does not begin with it."""
+    """The change's sentence, with the property in front unless the sentence begins with it."""
     if not change.property or change.sentence.startswith(change.property):
         return change.sentence
     return f"{change.property}: {change.sentence}"
@@ -112,8 +112,8 @@ def _sentences(entry: list[Change]) -> list[str]:
     return [*map(_sentence, entry[:_MOST_CAUSES]), *([f"and by {left} more properties"] if left > 0 else [])]
 
 
-def _told(report: Report) -> list[list[Change]]:
-    """The changes of one kind of one resource together, worst first; without those that are only counted."""
+def _told(report: ChangeReport) -> list[list[Change]]:
+    """The changes by resource and kind, worst first, without those that are only counted."""
     order = list(KINDS)
     told = [each for each in report.changes if not _is_counted(each) or each in report.gate.reasons]
     told.sort(key=lambda each: (each not in report.gate.stopping, order.index(each.kind), each.logical_id))
@@ -125,21 +125,21 @@ def _is_counted(change: Change) -> bool:
 
 
 def _counted(changes: list[Change]) -> str:
-    """Such as "3 added, 12 changed in place (9 code, 2 tags)"."""
+    """The number of quiet changes, such as "3 added, 12 changed in place (9 code, 2 tags)"."""
     added = sum(each.kind == "added" for each in changes)
     quiet = [each for each in changes if each.kind == "nothing"]
     causes = Counter(each.sentence for each in quiet if each.sentence in ("code", "tags"))
     of_these = ", ".join(f"{number} {cause}" for cause, number in sorted(causes.items()))
     renamed = sum(_is_counted(each) and each.kind == "removed" for each in changes)
     said = [f"{added} added"] if added else []
-    said += [f"{renamed} removed (there again under another id)"] if renamed else []
+    said += [f"{renamed} removed (and added under another id)"] if renamed else []
     if quiet:
         said.append(f"{len(quiet)} changed in place" + (f" ({of_these})" if of_these else ""))
     return ", ".join(said)
 
 
 def _escaped(text: str) -> str:
-    """Inside a cell of a table: no markup, no mention of anybody."""
+    """The text for a cell of a table, without markup or mentions."""
     for sign in "\\`*_[]#~":
         text = text.replace(sign, f"\\{sign}")
     for sign, code in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "&#124;"), ("@", "&#64;")):

@@ -32,7 +32,7 @@ class DeployedSet:
 
     @cached_property
     def template(self) -> dict[str, Any]:
-        """Raises TemplateError."""
+        """Raises NoTemplateError."""
         return parse_template(self.described["TemplateBody"], f"the stack set {self.described['StackSetName']}")
 
     @property

@@ -6,7 +6,7 @@ from llm_hosting import FLEET_PREFIX
 from llm_hosting.deployment.finding import Finding
 from llm_hosting.fleets.stack_sets import RenderedFleet
 from slipway.changes.gate import Acknowledgement, judge
-from slipway.changes.report import Report
+from slipway.changes.report import ChangeReport
 from slipway.fleet.billing import NOTHING, Bill, bill, quota, runs_endpoint
 from slipway.fleet.deployed_set import Place, call_as, deployed_properties, deployed_set
 from slipway.fleet.organization import Organization
@@ -26,7 +26,7 @@ class Plan:
     findings: list[Finding]
     organization: Organization
     targets: Targets
-    reports: list[Report]
+    reports: list[ChangeReport]
     accepted: frozenset[str]
     remade: list[str]
 
@@ -83,7 +83,7 @@ def make_plan(
     of_resources = [each for each in acknowledged if each.resource not in names]
     updates = list(dict.fromkeys(each.changes for each in targets.all if each.changes))
     reports = [
-        Report(rendered.fleet.deployment, "what runs now", list(changes), judge(list(changes), of_resources))
+        ChangeReport(rendered.fleet.deployment, "what runs now", list(changes), judge(list(changes), of_resources))
         for changes in updates
     ]
     remade = [name for name, each in before.items() if each.permission_model != rendered.fleet.permission_model]

@@ -18,7 +18,7 @@ from llm_hosting.portable.code.index_file import InlineCodeError
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
 from slipway.changes.gate import AcceptedChangesError, Acknowledgement, acknowledgements
-from slipway.changes.template.reading import TemplateError
+from slipway.changes.template.reading import NoTemplateError
 from slipway.fleet import plan_page
 from slipway.fleet.administration_role import role_findings
 from slipway.fleet.plan import make_plan
@@ -43,7 +43,7 @@ def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
     except (DeploymentError, InlineCodeError, ArchiveError) as error:
         print(error, file=sys.stderr)
         return 1
-    except (UnknownDeploymentError, AcceptedChangesError, TemplateError) as error:
+    except (UnknownDeploymentError, AcceptedChangesError, NoTemplateError) as error:
         print(error, file=sys.stderr)
         return 2
     except (BotoCoreError, ClientError) as error:

@@ -14,7 +14,7 @@ from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.paths import UnknownDeploymentError
 from llm_hosting.fleets.file import find_fleet, parse_fleet
 from llm_hosting.fleets.fleet import Fleet
-from slipway.changes.template.reading import TemplateError
+from slipway.changes.template.reading import NoTemplateError
 from slipway.fleet.columns import columns
 from slipway.fleet.deployed_set import DeployedSet, call_as, deployed_set
 from slipway.operations.last_failure import reasons
@@ -40,7 +40,7 @@ def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
         if fleet is None:
             raise DeploymentError(path, [f"{each.field}: {each.message}" for each in problems])
         found = state_of(path.stem, fleet, clients_in(region))
-    except (UnknownDeploymentError, DeploymentError, TemplateError) as error:
+    except (UnknownDeploymentError, DeploymentError, NoTemplateError) as error:
         print(error, file=sys.stderr)
         return 2
     except (BotoCoreError, ClientError) as error:

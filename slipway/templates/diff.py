@@ -21,8 +21,8 @@ from llm_hosting.preflight.validation import load
 from llm_hosting.resolution.estimates import start_in_seconds
 from slipway.changes import Change, classify
 from slipway.changes.gate import AcceptedChangesError, acknowledgements, judge
-from slipway.changes.report import Report, as_json, markdown, page
-from slipway.changes.template.reading import TemplateError, parse_template, read_template
+from slipway.changes.report import ChangeReport, as_json, markdown, page
+from slipway.changes.template.reading import NoTemplateError, parse_template, read_template
 from slipway.changes.template.synthesis import Synthesized, checked_out, repository_of, synthesize
 from slipway.shared.steps import Steps
 
@@ -64,7 +64,7 @@ def run(name: str, root: Path, options: Options) -> int:
             report = _report(name, root, options, steps)
     except KeyboardInterrupt:
         return 130
-    except (TemplateError, AcceptedChangesError, UnknownDeploymentError) as error:
+    except (NoTemplateError, AcceptedChangesError, UnknownDeploymentError) as error:
         steps.end()
         print(error, file=sys.stderr)
         return 2
@@ -93,7 +93,7 @@ def _ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, usual)
 
 
-def _report(name: str, root: Path, options: Options, steps: Steps) -> Report:
+def _report(name: str, root: Path, options: Options, steps: Steps) -> ChangeReport:
     asked = _asked(name, root)
     accepted = options.accepted or asked.accepted
     acknowledged = acknowledgements(accepted) if options.accepted or accepted.is_file() else []
@@ -121,7 +121,7 @@ def _report(name: str, root: Path, options: Options, steps: Steps) -> Report:
     if before.region != after.region and before.region and after.region:
         changes.insert(0, _moved(after, before.region))
     shown = accepted.relative_to(root) if accepted.is_relative_to(root) else accepted
-    return Report(name, before.words, changes, judge(changes, acknowledged), str(shown))
+    return ChangeReport(name, before.words, changes, judge(changes, acknowledged), str(shown))
 
 
 def _moved(after: Synthesized, region: str) -> Change:
@@ -172,12 +172,12 @@ def _asked(name: str, root: Path) -> _Asked:
 
 
 def _of_commit(asked: _Asked, root: Path, ref: str) -> tuple[Before, Synthesized]:
-    """Both at once: each synth takes seconds. Raises TemplateError."""
+    """Both at once: each synth takes seconds. Raises NoTemplateError."""
     words = ref[:12] if re.fullmatch("[0-9a-f]{40}", ref) else ref
     with contextlib.ExitStack() as copies, ThreadPoolExecutor(2) as threads:
         home = repository_of(asked.folder)
         if home is None and asked.folder != root:
-            raise TemplateError(
+            raise NoTemplateError(
                 f"{asked.name} is in no git repository, so it has no {ref}; use --against stack or a template's file, "
                 "or commit it to a repository."
             )
@@ -194,12 +194,12 @@ def _of_commit(asked: _Asked, root: Path, ref: str) -> tuple[Before, Synthesized
         result = after.result()
         try:
             return Before(before.result().template, words, region=before.result().region), result
-        except TemplateError as error:
-            raise TemplateError(f"At {ref}, {str(error).replace(f'{files}{os.sep}', '')}") from error
+        except NoTemplateError as error:
+            raise NoTemplateError(f"At {ref}, {str(error).replace(f'{files}{os.sep}', '')}") from error
 
 
 def _of_stack(after: Synthesized, region: str | None) -> Before:
-    """Of the stack that is deployed; no resources where there is none. Raises TemplateError."""
+    """Of the stack that is deployed; no resources where there is none. Raises NoTemplateError."""
     from botocore.exceptions import BotoCoreError, ClientError  # takes its time to import
 
     from slipway.shared.aws_clients import clients_in
@@ -209,9 +209,9 @@ def _of_stack(after: Synthesized, region: str | None) -> Before:
     try:
         return deployed_template(after.stack, clients_in(region or after.region))
     except UnknownStackError as error:
-        raise TemplateError(str(error)) from error
+        raise NoTemplateError(str(error)) from error
     except (BotoCoreError, ClientError) as error:
-        raise TemplateError(sentence(error)) from error
+        raise NoTemplateError(sentence(error)) from error
 
 
 def deployed_template(name: str, clients: Callable[[str], Any]) -> Before:

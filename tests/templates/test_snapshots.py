@@ -13,7 +13,7 @@ from syrupy.extensions.json import JSONSnapshotExtension
 
 from slipway.changes import classify
 from slipway.changes.gate import judge
-from slipway.changes.report import Report, page
+from slipway.changes.report import ChangeReport, page
 from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGING
 from support.template_parts import Template
 
@@ -46,7 +46,7 @@ def test_a_failure_says_what_the_change_means(templates: dict[str, Template]) ->
 def meaning(name: str, accepted: Template, template: Template) -> str:
     """What an update from the accepted template means; "" where nothing changes."""
     changes = classify(accepted, template)
-    return page(Report(name, "the accepted snapshot", changes, judge(changes, []))) if changes else ""
+    return page(ChangeReport(name, "the accepted snapshot", changes, judge(changes, []))) if changes else ""
 
 
 @pytest.mark.parametrize("name", sorted(set(SHIPPED) - set(WHOLE)))

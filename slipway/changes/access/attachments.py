@@ -1,4 +1,4 @@
-"""Whose policies they are: the identity that each is attached to, or the resource that it guards."""
+"""The subject of each policy: the identity that it is attached to, or the resource that it guards."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,12 +18,15 @@ _GUARDED_BY = {
     "AWS::SNS::TopicPolicy": "Topics",
     "AWS::Lambda::Permission": "FunctionName",
 }
-"""Policies that are resources of their own: the property that names what they guard."""
-_OTHER_POLICIES = ("Policy", "Permission")  # how the types of other policies end
+"""Types of policies that guard another resource, with the property that names it."""
+_OTHER_POLICIES = ("Policy", "Permission")  # the endings of other such types
 
 
 def policies(resource: Resource, resources: Resources) -> Iterator[tuple[str, Any, str]]:
-    """Each policy document of the resource: "by <identity>" or "to <guarded resource>", the document, its property."""
+    """Each policy document of the resource, with its subject and its property.
+
+    The subject is "by <identity>" or "to <guarded resource>".
+    """
     properties, own = resource.properties, "${" + resource.logical_id + "}"
     if resource.type == ROLE:
         for policy in as_list(properties.get("Policies", [])):
@@ -32,16 +35,16 @@ def policies(resource: Resource, resources: Resources) -> Iterator[tuple[str, An
         if "AssumeRolePolicyDocument" in properties:
             yield f"to {own}", properties["AssumeRolePolicyDocument"], "AssumeRolePolicyDocument"
     elif resource.type == _POLICY:
-        for whose in _identities(resource, resources) or [own]:
-            yield f"by {whose}", properties.get("PolicyDocument"), "PolicyDocument"
+        for subject in _identities(resource, resources) or [own]:
+            yield f"by {subject}", properties.get("PolicyDocument"), "PolicyDocument"
     else:
         for path, document in guarding(resource):
-            for whose in guarded(resource):
-                yield f"to {whose}", document, path
+            for subject in guarded(resource):
+                yield f"to {subject}", document, path
 
 
 def guarding(resource: Resource) -> Iterator[tuple[str, Any]]:
-    """Each policy that says who may come to a resource, and its property."""
+    """Each document that says who may use a resource, with its property."""
     if "Principal" in resource.properties:
         yield "Principal", _permission(resource)
     else:
@@ -49,17 +52,19 @@ def guarding(resource: Resource) -> Iterator[tuple[str, Any]]:
 
 
 def guarded(resource: Resource) -> list[str]:
-    """What the resource's policy guards: `${Function.Arn}` and `${Function}` are the same function."""
+    """The resources that the resource's policy guards; `${Function.Arn}` is the same as `${Function}`."""
     if resource.type not in _GUARDED_BY:
         is_policy_of_another = resource.type.endswith(_OTHER_POLICIES)
-        return [f"what {resource.logical_id} is for" if is_policy_of_another else "${" + resource.logical_id + "}"]
+        return [
+            f"the resource behind {resource.logical_id}" if is_policy_of_another else "${" + resource.logical_id + "}"
+        ]
     names = [shown(each) for each in as_list(resource.properties.get(_GUARDED_BY[resource.type], []))]
     found = ["${" + logical_id_in(each) + "}" if logical_id_in(each) else each for each in names]
     return found or ["${" + resource.logical_id + "}"]
 
 
 def managed_policies(resource: Resource) -> list[str]:
-    """The managed policies of a role, a user or a group: their texts stand elsewhere."""
+    """The ARNs of the managed policies of a role, a user or a group."""
     return [shown(each) for each in as_list(resource.properties.get("ManagedPolicyArns", [])) if each != ""]
 
 
@@ -70,7 +75,7 @@ def _identities(policy: Resource, resources: Resources) -> list[str]:
 
 
 def _by_logical_id(name: str, resources: Resources) -> str:
-    """A role that is named by its RoleName in place of a reference."""
+    """The reference to the role with that RoleName; the name itself if no role has it."""
     for each in resources.values():
         if each.type == ROLE and name == each.properties.get("RoleName"):
             return "${" + each.logical_id + "}"
@@ -88,7 +93,7 @@ _PERMISSION_CONDITIONS = {
 
 
 def _permission(resource: Resource) -> dict[str, Any]:
-    """The statement that Lambda's AddPermission makes of it."""
+    """The policy that Lambda writes for a permission."""
     properties = resource.properties
     principal = properties.get("Principal", "*")
     is_service = isinstance(principal, str) and "." in principal and not principal.startswith("arn:")

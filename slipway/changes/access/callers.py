@@ -1,4 +1,4 @@
-"""Callers of an API that are let in before an update and refused after it."""
+"""Callers that an API admits before an update and refuses after it."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
@@ -10,14 +10,14 @@ from slipway.changes.access.routes import Admission, Resources, listed, routes
 from slipway.changes.template.resources import Resource
 
 ADMITTING = ("AuthorizationType", "AuthorizerId", "ApiKeyRequired", "AuthorizationScopes")
-"""The properties of a route that say whom it lets in."""
+"""The properties of a route that decide which callers it admits."""
 _ADDRESSES = ("AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage")
 _KEYS = {"AWS::ApiGateway::UsagePlan": "a key of this plan", "AWS::ApiGateway::ApiKey": "this key"}
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Callers that lose their way in. logical_id: of the API, or of what lets them in."""
+    """Callers that are refused after the update. logical_id: of the API, or of the key or plan that goes."""
 
     logical_id: str
     property: str
@@ -25,16 +25,16 @@ class Refusal:
 
 
 def refusals(before: Resources, after: Resources, replaced: Collection[str]) -> Iterator[Refusal]:
-    """One for all routes that change in the same way. replaced: logical ids."""
+    """The refusals of an update, one for all routes that change alike. replaced: logical ids."""
     gone = {name: each for name, each in before.items() if name not in after or name in replaced}
     lost = {name for name, each in gone.items() if each.type in _ADDRESSES}
     for name in lost:
-        yield Refusal(name, "", "its URL goes, and whoever calls it is refused from then on")
+        yield Refusal(name, "", "its URL goes: calls to it are refused from then on")
     yield from _by_route(before, after, lost)
     if any(route.admission.needs_key for route in routes(after)):
         for name, each in gone.items():
             if each.type in _KEYS:
-                yield Refusal(name, "", f"whoever comes with {_KEYS[each.type]} is refused from then on")
+                yield Refusal(name, "", f"requests with {_KEYS[each.type]} are refused from then on")
     for name in (before.keys() & after.keys()) - gone.keys():
         yield from _by_policy(before[name], after[name])
     was, is_now = model_names(before), model_names(after)
@@ -44,7 +44,7 @@ def refusals(before: Resources, after: Resources, replaced: Collection[str]) -> 
 
 
 def readmitting(before: Resources, after: Resources) -> dict[str, str]:
-    """The logical ids of routes that let in others than before, with that of their API."""
+    """The logical ids of routes that admit other callers than before, with the logical id of their API."""
     old = {each.logical_id: each.admission for each in routes(before)}
     found = [each for each in routes(after) if old.get(each.logical_id, each.admission) != each.admission]
     return {each.logical_id: each.owner for each in found}
@@ -61,13 +61,13 @@ def _by_route(before: Resources, after: Resources, lost: Collection[str]) -> Ite
         elif admission and admission.refuses(route.admission):
             moving[route.owner, *_moved(route.admission, admission)].append(route.name)
     for owner, names in going.items():
-        yield Refusal(owner, "", f"no route any more for {listed(names)}: whoever calls it is refused from then on")
+        yield Refusal(owner, "", f"the route for {listed(names)} goes: calls to it are refused from then on")
     for (owner, changed, fate), names in moving.items():
         yield Refusal(owner, changed.split()[0], f"{changed} on {listed(names)}: {fate}")
 
 
 def _moved(was: Admission, is_now: Admission) -> tuple[str, str]:
-    """What changes, and what becomes of the callers."""
+    """The change of a route, and what it means for callers."""
     fate = f"from then on only {is_now.callers} are let in"
     if was.callers == is_now.callers:
         fate = f"some of the {was.callers} are refused from then on"
@@ -85,10 +85,10 @@ def _changed(was: Admission, is_now: Admission) -> str:
 
 
 def _by_policy(before: Resource, after: Resource) -> Iterator[Refusal]:
-    """Whom a resource policy no longer names."""
+    """Principals that a resource policy stops admitting."""
     if before.type not in _ADDRESSES or "Policy" not in before.properties or "Policy" not in after.properties:
         return
     kept = grants_of(after.properties["Policy"])
     gone = [each for each in grants_of(before.properties["Policy"]) if not any(one.covers(each) for one in kept)]
     for who in sorted({each.principal for each in gone}):
-        yield Refusal(before.logical_id, "Policy", f"Policy lets {who} in no more")
+        yield Refusal(before.logical_id, "Policy", f"Policy stops admitting {who}")

@@ -1,4 +1,4 @@
-"""What one statement of a policy allows or denies, and whether another covers it."""
+"""The grants and denials of a policy's statements, and whether one covers another."""
 
 import fnmatch
 import ipaddress
@@ -21,7 +21,7 @@ class Grant:
     conditions: frozenset[Condition]
 
     def covers(self, other: "Grant") -> bool:
-        """Everything that the other allows, this allows too; False where it is not certain."""
+        """Whether this allows everything that the other allows; False if that is not certain."""
         return (
             _covers(self.action.lower(), other.action.lower())
             and _covers(self.resource, other.resource)
@@ -30,7 +30,7 @@ class Grant:
         )
 
     def overlaps(self, other: "Grant") -> bool:
-        """One request may fall under both; True where it is not certain."""
+        """Whether one request may match both; True if that is not certain."""
         return _overlap(self.action.lower(), other.action.lower()) and _overlap(self.resource, other.resource)
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class Grant:
 
 
 def _covers(pattern: str, other: str) -> bool:
-    """Each text that `other` matches, `pattern` matches: certain where a wildcard of `other` falls under a `*`."""
+    """Whether `pattern` matches every text that `other` matches; False if that is not certain."""
     if pattern in ("*", other):
         return True
     if pattern.startswith("not "):
@@ -48,7 +48,7 @@ def _covers(pattern: str, other: str) -> bool:
         if other.startswith("not "):
             return all(any(_covers(wider, each) for wider in _excluded(other)) for each in excluded)
         return not any(_overlap(each, other) for each in excluded)
-    # A wildcard of `other` is taken as a letter that only a wildcard matches.
+    # Each wildcard of `other` becomes a letter that only a wildcard matches.
     letter = other.replace("*", "\x00").replace("?", "\x01")
     escaped = pattern.replace("[", "[[]")
     if other.startswith("not ") or ("?" in pattern and "\x00" in letter):
@@ -68,14 +68,14 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _prefix(pattern: str) -> str:
-    """Of every text that it matches."""
+    """The common beginning of all texts that the pattern matches."""
     for sign in ("*", "?", "${"):
         pattern = pattern.split(sign)[0]
     return pattern
 
 
 def _implies(given: Condition, wanted: Condition) -> bool:
-    """The first condition holds only where the second does: fewer allowed values of the same operator and key."""
+    """Whether the second condition holds whenever the first does; False if that is not certain."""
     if given[1] != wanted[1] or wanted[0] not in (given[0], f"{given[0]}IfExists"):
         return False
     if given[2] == wanted[2]:

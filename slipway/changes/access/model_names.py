@@ -1,4 +1,4 @@
-"""The names by which our own functions take the model of a deployment, in OpenAI's requests."""
+"""The model names that our functions accept in OpenAI requests."""
 
 import json
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from slipway.changes.template.resources import Resource
 
 @dataclass(frozen=True)
 class ModelNames:
-    """known: the model's id and what else it is called. takes_any: every other name stands for it, too."""
+    """The names that stand for the model. known: its id and aliases. takes_any: every other name is accepted, too."""
 
     known: frozenset[str]
     takes_any: bool
 
     def refused(self, was: "ModelNames") -> str:
-        """In words, the models whose names were taken before and are not taken here; "" = none."""
+        """The names that were accepted before and are refused here, in words; "" if there are none."""
         if self.takes_any:
             return ""
         if was.takes_any:
@@ -26,7 +26,7 @@ class ModelNames:
 
 
 def model_names(resources: Mapping[str, Resource]) -> ModelNames | None:
-    """None where no function has OpenAI's routes."""
+    """The names that the functions accept; None if no function has OpenAI's routes."""
     for each in resources.values():
         variables = each.properties.get("Environment", {}) if each.type == "AWS::Lambda::Function" else {}
         variables = variables.get("Variables", {}) if isinstance(variables, dict) else {}

@@ -1,4 +1,4 @@
-"""IAM policy documents and what their statements allow."""
+"""IAM policy documents, their statements and grants."""
 
 import json
 import re
@@ -15,14 +15,14 @@ _ASSET = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 
 
 def ordered_policy(document: dict[str, Any]) -> dict[str, Any]:
-    """With one order of statements, actions, resources and values; without statement ids, which mean nothing."""
+    """The document in a canonical order, without ids of statements, which mean nothing."""
     statements = [_ordered_statement(each) for each in statements_of(document)]
     rest = {key: value for key, value in document.items() if key not in ("Statement", "Id")}
     return {**rest, "Statement": sorted(statements, key=text_of)}
 
 
 def statements_of(document: Any) -> list[dict[str, Any]]:
-    """Of a document, or of its JSON text; [] of what is known only on AWS."""
+    """The statements of a document or of its JSON text; [] if only AWS knows them."""
     if isinstance(document, dict) and is_function(document):
         document = document.get("Fn::ToJsonString", shown(document))
     if isinstance(document, str) and document.lstrip().startswith("{"):
@@ -35,7 +35,7 @@ def statements_of(document: Any) -> list[dict[str, Any]]:
 
 
 def documents(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every policy document in the properties, by its path."""
+    """Every policy document in the properties, with its path."""
     if isinstance(value, list):
         for each in value:
             yield from documents(each, path)
@@ -47,12 +47,12 @@ def documents(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def is_policy(value: Any) -> bool:
-    """An object that IAM reads as a policy document."""
+    """Whether IAM reads the value as a policy document."""
     return bool(statements_of(value)) and all("Effect" in each for each in statements_of(value))
 
 
 def grants_of(document: Any, effect: str = "Allow") -> set[Grant]:
-    """Every combination of action, resource and principal of the statements with that effect."""
+    """Each combination of action, resource and principal in the statements with that effect."""
     found: set[Grant] = set()
     for statement in statements_of(document):
         if statement.get("Effect") != effect:
@@ -65,7 +65,7 @@ def grants_of(document: Any, effect: str = "Allow") -> set[Grant]:
 
 
 def principals_of(statement: dict[str, Any]) -> list[str]:
-    """Such as "*", "Service:lambda.amazonaws.com" or "AWS:123456789012"; [""] of a statement without a principal."""
+    """The principals, such as "*", "Service:lambda.amazonaws.com" or "AWS:123456789012"; [""] if there are none."""
     for key, word in (("Principal", ""), ("NotPrincipal", "not ")):
         if key in statement:
             given = statement[key]
@@ -73,7 +73,7 @@ def principals_of(statement: dict[str, Any]) -> list[str]:
                 return [word + shown(each) for each in as_list(given)]
             pairs = [(kind, shown(each)) for kind, many in given.items() for each in as_list(many)]
             names = ["*" if name == "*" and kind == "AWS" else f"{kind}:{name}" for kind, name in pairs]
-            return [word + _ROOT.sub(r"AWS:\1", each) for each in names]  # an account's number means its root
+            return [word + _ROOT.sub(r"AWS:\1", each) for each in names]  # an account's number stands for its root
     return [""]
 
 
@@ -92,7 +92,7 @@ def _ordered_statement(statement: dict[str, Any]) -> dict[str, Any]:
 
 
 def _conditions(statement: dict[str, Any]) -> Iterator[Condition]:
-    """Operator, key in small letters, values in order."""
+    """Each condition of a statement: operator, key in lower case, sorted values."""
     if "Fn::If" in statement:
         yield "Fn::If", "", (text_of(statement["Fn::If"]),)
     condition = statement.get("Condition") or {}
@@ -109,4 +109,4 @@ def _named(statement: dict[str, Any], key: str) -> list[str]:
         names = sorted(shown(each) for each in as_list(statement[f"Not{key}"]))
         return ["not " + ", ".join(names)]
     named = [shown(each) for each in as_list(statement.get(key, "" if key == "Resource" else "*"))]
-    return [_ASSET.sub("<asset>", each) for each in named]  # the CDK names an asset by its hash
+    return [_ASSET.sub("<asset>", each) for each in named]  # the CDK names assets by their hash

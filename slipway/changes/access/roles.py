@@ -13,11 +13,11 @@ from slipway.changes.template.values import logical_id_in, shown
 _PROFILE = "AWS::IAM::InstanceProfile"
 _IS_ROLE = re.compile(r":iam::.*:(role|instance-profile)/")
 _KEYS = re.compile(r"(Roles?|RoleArn|RoleARN|InstanceProfile|Credentials)$")
-_NO_ROLE = ("Environment", "Tags", "Metadata")  # texts that name roles and let nothing act as them
+_NO_ROLE = ("Environment", "Tags", "Metadata")  # may name roles, but lets nothing act as them
 
 
 def acting_roles(resource: Resource, resources: Resources) -> dict[str, str]:
-    """`${Role}` of the template's own roles, else the ARN or name as it stands there: the property."""
+    """The roles that a resource acts as, with the property: `${Role}` of the template, otherwise ARN or name."""
     if resource.type.startswith("AWS::IAM::") and resource.type != _PROFILE:
         return {}
     found: dict[str, str] = {}
@@ -40,7 +40,7 @@ def _roles(key: str, value: Any, resources: Resources) -> Iterator[str]:
 
 
 def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Texts and references, but those in policies; items of lists keep the path of the list."""
+    """All texts and references outside policies; an item of a list has the path of its list."""
     if isinstance(value, list):
         for each in value:
             yield from _leaves(each, path)

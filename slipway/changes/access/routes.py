@@ -1,4 +1,4 @@
-"""The routes of an API, and whom each lets in."""
+"""The routes of an API, and the callers that each admits."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ _MOST_NAMES = 3
 
 @dataclass(frozen=True)
 class Admission:
-    """Whom a route lets in.
+    """The callers that a route admits.
 
-    kinds: the authorization, several where a condition that only AWS knows decides. authorizer: what it looks at.
+    kinds: the authorization; several if only AWS knows which. authorizer: what the authorizer looks at.
     """
 
     kinds: frozenset[str]
@@ -35,7 +35,7 @@ class Admission:
 
     @property
     def callers(self) -> str:
-        """In words."""
+        """The admitted callers, in words."""
         if self.is_open:
             return "everybody"
         if self.needs_key:
@@ -45,7 +45,7 @@ class Admission:
         return f"callers that the authorizer lets in ({self.kind})"
 
     def refuses(self, was: "Admission") -> bool:
-        """Somebody whom the other one lets in is, or may be, refused here."""
+        """Whether some caller that the other admits is, or may be, refused here."""
         if self.is_open:
             return False
         if self.authorizer != was.authorizer or self.kinds - was.kinds - {OPEN} or self.needs_key > was.needs_key:
@@ -54,8 +54,11 @@ class Admission:
 
 
 @dataclass(frozen=True)
-class Route:
-    """owner: the logical id of its API, or its own where the API is not in the template. name: such as GET /jobs."""
+class ApiRoute:
+    """One path and method of an API.
+
+    owner: the logical id of the API, or the route's own if the API is not in the template. name: such as GET /jobs.
+    """
 
     logical_id: str
     owner: str
@@ -63,22 +66,22 @@ class Route:
     admission: Admission
 
 
-def routes(resources: Resources) -> Iterator[Route]:
-    """The routes of all APIs that lead somewhere."""
+def routes(resources: Resources) -> Iterator[ApiRoute]:
+    """The routes of all APIs that call an integration."""
     for each in resources.values():
         if each.type == ROUTE_TYPE and not has_fixed_answer(each):
             route = route_of(each, resources)
-            if not route.name.startswith("OPTIONS"):  # which a browser asks beforehand
+            if not route.name.startswith("OPTIONS"):  # a browser sends these before a request
                 yield route
 
 
 def has_fixed_answer(route: Resource) -> bool:
-    """Whether API Gateway answers by itself, such as 404 on a path that nobody has."""
+    """Whether API Gateway answers by itself, such as 404 for an unknown path."""
     return values_at(route.properties, ["Integration", "Type"]) == ["MOCK"]
 
 
-def route_of(resource: Resource, resources: Resources) -> Route:
-    """The route that a method of an API is."""
+def route_of(resource: Resource, resources: Resources) -> ApiRoute:
+    """The route of a method."""
     properties = resource.properties
     api = logical_id_in(shown(properties.get("RestApiId")))
     verb = shown(properties.get("HttpMethod", ""))
@@ -89,13 +92,13 @@ def route_of(resource: Resource, resources: Resources) -> Route:
         _authorizer(properties, resources),
         frozenset(map(shown, as_list(properties.get("AuthorizationScopes", [])))),
     )
-    return Route(
+    return ApiRoute(
         resource.logical_id, api if api in resources else resource.logical_id, f"{verb} {path}".strip(), admission
     )
 
 
 def _path(reference: str, resources: Resources) -> str:
-    """The path of `${Resource}`; the root's is `/`, and that of another stack's resource its own text."""
+    """The path of `${Resource}`: `/` for the root, the reference itself for a resource of another stack."""
     if reference.endswith(".RootResourceId}"):
         return "/"
     parent = resources.get(logical_id_in(reference))
@@ -106,7 +109,7 @@ def _path(reference: str, resources: Resources) -> str:
 
 
 def _authorizer(properties: dict[str, Any], resources: Resources) -> str:
-    """The same text for an authorizer that looks at the same, under whatever id."""
+    """What the authorizer looks at, as text: equal for equal authorizers under different logical ids."""
     reference = shown(properties.get("AuthorizerId", ""))
     found = resources.get(logical_id_in(reference))
     if found is None:
@@ -116,5 +119,5 @@ def _authorizer(properties: dict[str, Any], resources: Resources) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Such as `GET /jobs, POST /jobs` or `19 routes, such as GET /jobs`."""
+    """The names in words: `GET /jobs, POST /jobs` or `19 routes, such as GET /jobs`."""
     return ", ".join(names) if len(names) <= _MOST_NAMES else f"{len(names)} routes, such as {names[0]}"

@@ -1,4 +1,4 @@
-"""Doors that are open to the public, so that an update which opens one is told."""
+"""Doors: ways in that are open to the public, and those that an update opens."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from slipway.changes.access.attachments import Resources, guarded, guarding
 from slipway.changes.access.grants import Grant
 from slipway.changes.access.routes import OPEN, ROUTE_TYPE, has_fixed_answer, listed, route_of
 from slipway.changes.exposure.policies import public_grants
-from slipway.changes.exposure.security_groups import Rule, public_rules
+from slipway.changes.exposure.security_groups import PublicRule, public_rules
 from slipway.changes.exposure.settings import public_settings
 from slipway.changes.template.resources import Resource, values_at
 from slipway.changes.template.values import as_list, logical_id_in
@@ -19,9 +19,9 @@ _OPEN_ROUTE = "anybody may call it"
 
 @dataclass(frozen=True)
 class Door:
-    """One way in.
+    """One public way in.
 
-    scope: what it leads to, where that is another resource, or the route. extent: how wide it is; None = open.
+    scope: the other resource, or the route, that it leads to. extent: how wide it is; None = entirely open.
     """
 
     logical_id: str
@@ -29,21 +29,21 @@ class Door:
     property: str
     sentence: str
     scope: str = ""
-    extent: Grant | Rule | None = None
+    extent: Grant | PublicRule | None = None
 
     def covers(self, other: "Door") -> bool:
-        """Whoever comes in by the other one, comes in by this one."""
+        """Whether this admits everybody whom the other admits."""
         if self.extent is None:
             return self == other
         if self.scope != other.scope:
             return False
-        if isinstance(self.extent, Rule):
-            return isinstance(other.extent, Rule) and self.extent.covers(other.extent)
+        if isinstance(self.extent, PublicRule):
+            return isinstance(other.extent, PublicRule) and self.extent.covers(other.extent)
         return isinstance(self.extent, Grant) and isinstance(other.extent, Grant) and self.extent.covers(other.extent)
 
 
 def opened(before: Resources, after: Resources) -> list[Door]:
-    """The doors that an update opens; one that moves to another resource with an equal one is the same door."""
+    """The doors that an update opens; a door that moves to another logical id stays the same door."""
     old, found = list(_doors(before)), []
     moved = Counter(_kind(each, after) for each in old if each.logical_id not in after)
     for door in _doors(after):
@@ -61,7 +61,7 @@ def opened(before: Resources, after: Resources) -> list[Door]:
 
 
 def _together(doors: list[Door]) -> Iterator[Door]:
-    """One door for all open routes of an API."""
+    """The doors, with all open routes of an API as one."""
     open_routes: dict[str, list[Door]] = {}
     for each in doors:
         if each.sentence == _OPEN_ROUTE:
@@ -74,7 +74,7 @@ def _together(doors: list[Door]) -> Iterator[Door]:
 
 
 def _kind(door: Door, others: Resources) -> tuple[str, str, str, str]:
-    """Of equal doors, without a scope that comes or goes with them."""
+    """What equal doors share: all but a scope that is added or removed with them."""
     there = logical_id_in(door.scope) in others or not logical_id_in(door.scope)
     return door.type, door.property, door.sentence, door.scope if there else ""
 
@@ -128,7 +128,7 @@ def _has_narrow_policy(api: Resource) -> bool:
 
 
 def _loosened(before: Resource, after: Resource) -> Iterator[Door]:
-    """Doors that only the step from one to the other opens."""
+    """Doors that are open only in comparison with the resource before."""
     name, kind = after.logical_id, after.type
     if kind == "AWS::ApiGateway::RestApi" and _is_private(before) and not _is_private(after):
         yield Door(name, kind, "EndpointConfiguration.Types", "a private API gets an address on the internet")

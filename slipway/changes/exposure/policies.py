@@ -6,7 +6,7 @@ from typing import Any
 from slipway.changes.access.grants import Condition, Grant
 from slipway.changes.access.policies import grants_of
 
-# A condition on one of these keys says who may come, or from where.
+# A condition on one of these keys limits callers or their origin.
 # Source: "The meaning of public" (S3 user guide) and the global condition keys (IAM user guide).
 _NARROWING = {
     "aws:principalaccount",
@@ -32,7 +32,7 @@ _NARROWING = {
 
 
 def public_grants(document: Any) -> list[Grant]:
-    """What a policy allows to everybody, less what it denies to everybody but some."""
+    """The grants of a policy to everybody, without those that it denies to all but some."""
     shut = [each for each in grants_of(document, "Deny") if _spares_some(each)]
     return [
         each
@@ -44,14 +44,14 @@ def public_grants(document: Any) -> list[Grant]:
 
 
 def _spares_some(deny: Grant) -> bool:
-    """Such as NotIpAddress: it denies to all that are not named."""
+    """Whether a denial spares named callers or places, such as one with NotIpAddress."""
     conditions = [(operator.replace("Not", "", 1), key, values) for operator, key, values in deny.conditions]
     named = all("Not" in operator for operator, _, _ in deny.conditions)
     return bool(conditions) and named and all(_narrows(_plain(each)) for each in conditions)
 
 
 def _plain(condition: Condition) -> Condition:
-    """A denial with IfExists holds where the key is missing, too."""
+    """The condition without IfExists: a denial with it also holds if the key is missing."""
     operator, key, values = condition
     return operator.removesuffix("IfExists"), key, values
 
@@ -61,7 +61,7 @@ def _anyhow(deny: Grant) -> Grant:
 
 
 def _narrows(condition: Condition) -> bool:
-    """It holds for named callers or places only, also where the request does not say who or where."""
+    """Whether the condition holds for named callers or places only, even if a request lacks the key."""
     operator, key, values = condition
     if operator.endswith("IfExists") or operator.startswith("ForAllValues:") or "Not" in operator or operator == "Null":
         return False
@@ -69,7 +69,7 @@ def _narrows(condition: Condition) -> bool:
 
 
 def _is_anybody(value: str) -> bool:
-    """A wildcard in place of the account or of the whole name, or the whole internet."""
+    """Whether the value is the whole internet, or has a wildcard for the account or the whole name."""
     if is_whole_internet(value):
         return True
     if value.startswith("arn:"):
@@ -80,7 +80,7 @@ def _is_anybody(value: str) -> bool:
 
 
 def is_whole_internet(text: str) -> bool:
-    """Half of it, or more."""
+    """Whether the text is a network with half of all addresses or more."""
     try:
         return ipaddress.ip_network(text, strict=False).prefixlen <= 1
     except ValueError:

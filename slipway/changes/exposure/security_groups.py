@@ -1,4 +1,4 @@
-"""Rules of security groups that let the whole internet in."""
+"""Rules of security groups that admit the whole internet."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from slipway.changes.template.values import as_list, shown
 
 
 @dataclass(frozen=True)
-class Rule:
-    """group: the security group. protocol: "-1" = every one. first, last: ports, or types of ICMP."""
+class PublicRule:
+    """One rule. group: its security group. protocol: "-1" = all. first, last: ports, or types of ICMP."""
 
     group: str
     cidr: str
@@ -19,8 +19,8 @@ class Rule:
     first: str
     last: str
 
-    def covers(self, other: "Rule") -> bool:
-        """Lets in whoever the other lets in; False where it is not certain."""
+    def covers(self, other: "PublicRule") -> bool:
+        """Whether this admits all that the other admits; False if that is not certain."""
         if (":" in self.cidr) != (":" in other.cidr) or self.cidr not in (other.cidr, "0.0.0.0/0", "::/0"):
             return False
         if self.protocol == "-1" or self == other:
@@ -36,8 +36,8 @@ class Rule:
         return f"{self.cidr} may connect to {self.protocol} {ports}"
 
 
-def public_rules(resource: Resource) -> Iterator[Rule]:
-    """The rules of a security group that let in the whole internet, or half of it."""
+def public_rules(resource: Resource) -> Iterator[PublicRule]:
+    """The rules of a security group that admit half of the internet or more."""
     if resource.type != "AWS::EC2::SecurityGroup":
         return
     group, rules = "${" + resource.logical_id + "}", as_list(resource.properties.get("SecurityGroupIngress", []))
@@ -45,7 +45,7 @@ def public_rules(resource: Resource) -> Iterator[Rule]:
         for key in ("CidrIp", "CidrIpv6"):
             for cidr in as_list(rule.get(key)):
                 if isinstance(cidr, str) and is_whole_internet(cidr):
-                    yield Rule(group, cidr, *_ports(rule))
+                    yield PublicRule(group, cidr, *_ports(rule))
 
 
 def _ports(rule: dict[str, Any]) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""Properties that open a resource to the public by their value."""
+"""Properties with a value that opens the resource to the public."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ _SETTINGS = [
 
 
 def public_settings(resource: Resource) -> Iterator[tuple[str, str]]:
-    """The property and a sentence of each that is public, or may be."""
+    """Each property that is public, or may be, with a sentence."""
     for kind, path, public, sentence in _SETTINGS:
         if kind == resource.type:
             found = values_at(resource.properties, path.split("."))

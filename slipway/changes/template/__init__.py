@@ -1,1 +1,1 @@
-"""Templates before and after: read, synthesized, and with their values filled in."""
+"""The two templates that are compared: read or synthesized, then resolved."""

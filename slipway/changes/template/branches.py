@@ -1,4 +1,4 @@
-"""Values that depend on a condition which only AWS knows, for checks that ask what is possible."""
+"""Both outcomes of conditions that only AWS can evaluate, for checks of what may happen."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,7 +8,10 @@ from slipway.changes.template.values import as_list, text_of
 
 
 def with_both_branches(resources: dict[str, Resource]) -> dict[str, Resource]:
-    """Every undecided Fn::If as a list of what it may be, "" = absent; a policy's statement keeps its condition."""
+    """Replace each Fn::If whose condition is unknown by the list of both outcomes.
+
+    "" stands for AWS::NoValue. A statement of a policy keeps the condition, as one more entry of the statement.
+    """
     return {name: replace(each, properties=_both(each.properties)) for name, each in resources.items()}
 
 

@@ -1,4 +1,4 @@
-"""CloudFormation templates as Python reads them, from JSON or YAML."""
+"""Reads CloudFormation templates from JSON or YAML."""
 
 import json
 from pathlib import Path
@@ -10,35 +10,35 @@ from llm_hosting.file_errors import why
 from slipway.changes.template.shape import faults
 
 
-class TemplateError(Exception):
-    """There is no template to compare; the message is one sentence."""
+class NoTemplateError(Exception):
+    """A template cannot be found, read or synthesized; the message is one sentence."""
 
 
 def read_template(path: Path) -> dict[str, Any]:
-    """Of a file. Raises TemplateError."""
+    """Read a template from a file. Raises NoTemplateError."""
     try:
         return parse_template(path.read_text(), str(path))
     except (OSError, UnicodeError) as error:
-        raise TemplateError(f"{path} can't be read: {why(error)}.") from error
+        raise NoTemplateError(f"{path} can't be read: {why(error)}.") from error
 
 
 def parse_template(text: str, name: str) -> dict[str, Any]:
-    """name: for the message. Raises TemplateError."""
+    """Parse a template from JSON or YAML. name: of its file, for the message. Raises NoTemplateError."""
     try:
         content = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, _Loader)
     except (ValueError, yaml.YAMLError) as error:
-        raise TemplateError(f"{name} is no template: {' '.join(str(error).split())[:200]}") from error
+        raise NoTemplateError(f"{name} is not a template: {' '.join(str(error).split())[:200]}") from error
     except RecursionError as error:
-        raise TemplateError(f"{name} is no template: it is nested too deep.") from error
+        raise NoTemplateError(f"{name} is not a template: it is nested too deep.") from error
     if not isinstance(content, dict) or not isinstance(content.get("Resources"), dict):
-        raise TemplateError(f"{name} is no template: it has no Resources.")
+        raise NoTemplateError(f"{name} is not a template: it has no Resources.")
     for found in faults(content):
-        raise TemplateError(f"{name} is no template: {found}.")
+        raise NoTemplateError(f"{name} is not a template: {found}.")
     return content
 
 
 class _Loader(yaml.SafeLoader):
-    """With the short forms of functions, such as !Ref, and dates as text, as in a policy's Version."""
+    """Reads short forms of functions, such as !Ref, and keeps dates as text, such as a policy's Version."""
 
     yaml_implicit_resolvers = {
         letter: [each for each in resolvers if each[0] != "tag:yaml.org,2002:timestamp"]

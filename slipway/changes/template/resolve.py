@@ -1,4 +1,4 @@
-"""A template with its values filled in: intrinsic functions that mean the same value become the same value."""
+"""Evaluates a template's intrinsic functions, so that two forms of one value compare as equal."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ _UNKNOWN_VALUE = "****"  # what DescribeStacks answers for a parameter with NoEc
 
 
 class Resolver:
-    """Fills in parameters, mappings, conditions and pseudo parameters; what is known only on AWS stays a reference.
+    """Fills in parameters, mappings, conditions and pseudo parameters. A value that only AWS knows stays a reference.
 
     Scalars become strings, as CloudFormation compares them ("3" is 3, "true" is true).
     """
@@ -23,7 +23,7 @@ class Resolver:
         self._evaluating: set[str] = set()
 
     def value(self, given: Any) -> Any:
-        """`given` in its canonical form."""
+        """The value in its canonical form."""
         if isinstance(given, dict):
             return self._function(given) if is_function(given) else self._object(given)
         if isinstance(given, list):
@@ -32,7 +32,7 @@ class Resolver:
         return scalar(given)
 
     def condition(self, name: str) -> Any:
-        """True, False, or an expression of what is not known."""
+        """True, False, or the part of the expression that only AWS can evaluate."""
         if name in self._evaluating or name not in self._conditions:
             return {"Condition": name}
         self._evaluating.add(name)
@@ -52,7 +52,7 @@ class Resolver:
             if method:
                 return method(argument)
         except (TypeError, ValueError, LookupError, AttributeError):
-            return {"Fn::Refused": [name, self.value(argument)]}  # CloudFormation takes no such argument
+            return {"Fn::Refused": [name, self.value(argument)]}  # CloudFormation refuses such an argument
         return {name: self.value(argument)}
 
     def _ref(self, name: Any) -> Any:
@@ -156,7 +156,7 @@ class Resolver:
 
 
 def scalar(value: Any) -> str:
-    """As CloudFormation compares it."""
+    """The text that CloudFormation compares."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -165,14 +165,14 @@ def scalar(value: Any) -> str:
 
 
 def references(value: Any) -> bool:
-    """Holds something that is known only on AWS."""
+    """Whether some part of the value is known only on AWS."""
     if isinstance(value, dict):
         return is_function(value) or any(references(each) for each in value.values())
     return isinstance(value, list) and any(references(each) for each in value)
 
 
 def is_function(given: dict[str, Any]) -> bool:
-    """`{"Ref": ...}` or `{"Fn::...": ...}`."""
+    """Whether the object is an intrinsic function: `{"Ref": ...}` or `{"Fn::...": ...}`."""
     name = next(iter(given), None)
     return len(given) == 1 and isinstance(name, str) and (name == "Ref" or name.startswith("Fn::"))
 

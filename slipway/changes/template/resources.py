@@ -1,4 +1,4 @@
-"""The resources of a template, with every value resolved that is known before the deploy."""
+"""The resources of a template, with all values resolved that are known before the deploy."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,11 @@ RETAINING = ("Retain", "RetainExceptOnCreate")
 
 @dataclass(frozen=True)
 class Resource:
-    """condition: None where it is sure to exist, else an expression of what is known only on AWS."""
+    """One resource of a template.
+
+    condition: None if the resource exists for certain, otherwise the expression that only AWS can evaluate. attributes:
+    those beside the properties, such as DependsOn; an edit of one changes nothing on AWS by itself.
+    """
 
     logical_id: str
     type: str
@@ -18,11 +22,11 @@ class Resource:
     deletion_policy: str
     replace_policy: str
     condition: Any
-    attributes: dict[str, Any]  # what stands beside the properties and changes nothing on AWS, such as DependsOn
+    attributes: dict[str, Any]
 
 
 def resources_of(template: dict[str, Any], values: dict[str, str], region: str) -> dict[str, Resource]:
-    """By logical id; without those that a condition turns off."""
+    """The resources by logical id, without those whose condition is false."""
     resolver = Resolver(template, values, region)
     found = {}
     for logical_id, resource in (template.get("Resources") or {}).items():
@@ -56,7 +60,7 @@ def _attributes(resource: dict[str, Any]) -> dict[str, Any]:
 
 
 def values_at(value: Any, path: list[str]) -> list[Any]:
-    """Every value at a path, in which `*` stands for the items of a list; other lists are forms that it may have."""
+    """All values at a path. `*` stands for the items of a list; any other list holds alternatives of one value."""
     if not path:
         return [value]
     if isinstance(value, list) and path[0] == "*":

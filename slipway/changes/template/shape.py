@@ -1,4 +1,4 @@
-"""The shape of a template, as far as comparing two depends on it."""
+"""Checks that a template has the shape which the comparison relies on."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,25 +8,25 @@ _SECTIONS = ("Parameters", "Mappings", "Conditions", "Resources", "Outputs")
 
 
 def faults(template: dict[str, Any]) -> Iterator[str]:
-    """What is not as CloudFormation takes it, half a sentence each."""
+    """Each fault of the template's shape, as half a sentence."""
     if _is_deep(template):
         yield "it is nested too deep"
         return
     for section in _SECTIONS:
         content = template.get(section)
         if not isinstance(content, dict | None):
-            yield f"{section} is no mapping"
+            yield f"{section} must be a mapping"
             continue
         for name, entry in (content or {}).items():
             if not isinstance(name, str):
-                yield f"{section} has the name {name!r}, which is no text"
+                yield f"{section} has the name {name!r}, which must be text"
             elif name.startswith("Fn::"):
                 continue  # a loop, or an include
             elif section == "Conditions":
                 if not _is_condition(entry):
-                    yield f"Conditions.{name} is no condition"
+                    yield f"Conditions.{name} is not a condition"
             elif not isinstance(entry, dict):
-                yield f"{section}.{name} is no mapping"
+                yield f"{section}.{name} must be a mapping"
             elif section in ("Parameters", "Resources"):
                 yield from _keys(section, name, entry)
 
@@ -36,9 +36,9 @@ def _keys(section: str, name: str, entry: dict[str, Any]) -> Iterator[str]:
         yield f"{section}.{name} has no Type"
     if section == "Resources":
         if not isinstance(entry.get("Properties"), dict | None):
-            yield f"Resources.{name}.Properties is no mapping"
+            yield f"Resources.{name}.Properties must be a mapping"
         if not isinstance(entry.get("Condition"), str | None):
-            yield f"Resources.{name}.Condition is not the name of a condition"
+            yield f"Resources.{name}.Condition must be the name of a condition"
 
 
 def _is_condition(given: Any) -> bool:

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting.file_errors import why
-from slipway.changes.template.reading import TemplateError
+from slipway.changes.template.reading import NoTemplateError
 
-_PROBLEM = "  - "  # how DeploymentError begins the line of each
+_PROBLEM = "  - "  # the start of each line of a DeploymentError
 
 
 @dataclass(frozen=True)
 class Synthesized:
-    """stack: its name. region: None = the template is for every region."""
+    """A synthesized template. stack: the stack's name. region: None if the template is for every region."""
 
     stack: str
     region: str | None
@@ -29,14 +29,14 @@ class Synthesized:
 
 
 def synthesize(name: str, root: Path) -> Synthesized:
-    """Run the app in `root` for a deployment given by name or path. Raises TemplateError with what the app says."""
+    """Run the app in `root` for a deployment given by name or path. Raises NoTemplateError with what the app says."""
     with tempfile.TemporaryDirectory(prefix="slipway-diff-") as folder:
         try:
             context = json.loads((root / "cdk.json").read_text()).get("context", {}) | {"deployment": name}
         except OSError as error:
-            raise TemplateError(f"{root / 'cdk.json'} can't be read: {why(error)}.") from error
+            raise NoTemplateError(f"{root / 'cdk.json'} can't be read: {why(error)}.") from error
         except ValueError as error:
-            raise TemplateError(f"{root / 'cdk.json'} is not valid JSON: {error}.") from error
+            raise NoTemplateError(f"{root / 'cdk.json'} is not valid JSON: {error}.") from error
         environment = os.environ | {
             "CDK_CONTEXT_JSON": json.dumps(context),
             "CDK_OUTDIR": folder,
@@ -47,12 +47,12 @@ def synthesize(name: str, root: Path) -> Synthesized:
             command, env=environment, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )
         if done.returncode:
-            raise TemplateError(f"{name} can't be synthesized:{_reason(done.stderr.strip() or done.stdout.strip())}")
+            raise NoTemplateError(f"{name} can't be synthesized:{_reason(done.stderr.strip() or done.stdout.strip())}")
         return _only_stack(Path(folder))
 
 
 def _reason(said: str) -> str:
-    """All problems of a file that is refused, a line each; else the last line, as of a traceback."""
+    """All problems of a refused file, a line each; of any other output the last line, which ends a traceback."""
     lines = said.splitlines() or ["the app says nothing"]
     problems = [each for each in lines if each.startswith(_PROBLEM)]
     return "\n".join(["", *problems]) if len(problems) > 1 else f" {lines[-1].removeprefix(_PROBLEM)}"
@@ -66,29 +66,29 @@ def _only_stack(assembly: Path) -> Synthesized:
             template = json.loads((assembly / artifact["properties"]["templateFile"]).read_text())
             stack = artifact["properties"].get("stackName", name)
             return Synthesized(stack, None if region == "unknown-region" else region, template)
-    raise TemplateError("The app has made no stack.")
+    raise NoTemplateError("The app made no stack.")
 
 
 def repository_of(folder: Path) -> Path | None:
-    """The top of the git repository that the folder is in; None = it is in none."""
+    """The top folder of the git repository around the folder; None if there is none."""
     found = _git(folder, "rev-parse", "--show-toplevel")
     return None if found.returncode else Path(found.stdout.decode().rstrip("\n"))
 
 
 @contextlib.contextmanager
 def checked_out(ref: str, folder: Path) -> Iterator[Path]:
-    """What the folder holds at a commit of its repository, in another folder that goes afterwards; it may be empty.
+    """A temporary copy of the folder as it was at a commit of its repository; empty if the commit lacks the folder.
 
-    The working tree stays as it is. Raises TemplateError.
+    The working tree stays as it is. Raises NoTemplateError.
     """
     commit = _commit(ref, folder)
     with tempfile.TemporaryDirectory(prefix="slipway-diff-") as copy:
         if not _git(folder, "cat-file", "-e", f"{commit}:./").returncode:
             archive = _git(folder, "archive", "--format=tar", commit)
             if archive.returncode:
-                raise TemplateError(f"--against {ref}: {archive.stderr.decode().strip().removeprefix('fatal: ')}.")
+                raise NoTemplateError(f"--against {ref}: {archive.stderr.decode().strip().removeprefix('fatal: ')}.")
             with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
-                files.extractall(copy, filter="tar")  # links, too, as a checkout has them
+                files.extractall(copy, filter="tar")  # keeps links, as a checkout does
         yield Path(copy)
 
 
@@ -104,11 +104,11 @@ def _commit(ref: str, folder: Path) -> str:
     )
     if not said and _git(folder, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
         why += ", a shallow clone (actions/checkout: fetch-depth: 0)"
-    raise TemplateError(f"--against {ref}: {why}; use a git ref, `stack` or a template's file.")
+    raise NoTemplateError(f"--against {ref}: {why}; use a git ref, `stack` or a template's file.")
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL)
     except FileNotFoundError as error:
-        raise TemplateError("There is no git on this machine.") from error
+        raise NoTemplateError("git is not installed on this machine.") from error

@@ -1,16 +1,16 @@
-"""Values of a template, of which parts may be known only on AWS, as lists and texts."""
+"""Lists and texts of template values, parts of which only AWS may know."""
 
 import json
 from typing import Any
 
 
 def as_list(value: Any) -> list[Any]:
-    """IAM takes one value for a list of one."""
+    """The value as a list: IAM and CloudFormation take one value for a list of one."""
     return value if isinstance(value, list) else [value]
 
 
 def shown(value: Any) -> str:
-    """A value of which parts may be known only on AWS, as `${Name}` or `${Name.Attribute}`."""
+    """The value as text, with `${Name}` or `${Name.Attribute}` for the parts that only AWS knows."""
     if isinstance(value, dict) and len(value) == 1:
         ((name, argument),) = value.items()
         if name == "Ref":
@@ -27,10 +27,10 @@ def shown(value: Any) -> str:
 
 
 def logical_id_in(name: str) -> str:
-    """Of `${Bucket}` or `${Bucket.Arn}`; '' for other texts."""
+    """The logical id in `${Bucket}` or `${Bucket.Arn}`; '' for any other text."""
     return name[2:-1].split(".")[0] if name.startswith("${") and name.endswith("}") and name.count("${") == 1 else ""
 
 
 def text_of(value: Any) -> str:
-    """The same text for the same JSON."""
+    """The JSON text of a value, with sorted keys: equal values have equal texts."""
     return json.dumps(value, sort_keys=True, default=lambda _: "AWS::NoValue")

@@ -1,1 +1,1 @@
-"""What an update does to each resource: replaced, interrupted, its data, its price."""
+"""What an update does to each resource: replacement, interruption, loss of data, price."""

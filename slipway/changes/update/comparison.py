@@ -1,4 +1,4 @@
-"""The properties that differ, by path: the order of keys and of set-like lists is no difference."""
+"""Finds the properties that differ. The order of keys and of set-like lists does not count."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ ABSENT = "(absent)"
 
 @dataclass(frozen=True)
 class Difference:
-    """A leaf; items of lists have `*` in the path. ABSENT stands for a value that is not there."""
+    """One value that differs. The path has `*` for an item of a list. ABSENT stands for a missing value."""
 
     path: Path
     before: Any
@@ -26,13 +26,13 @@ class Difference:
 
 
 def differences(before: dict[str, Any], after: dict[str, Any], schema: Schema | None) -> list[Difference]:
-    """Of two resources' properties."""
+    """The differences between two versions of a resource's properties."""
     one, other = ordered(before, schema), ordered(after, schema)
     return list(_unique(_compared(one, other, ())))
 
 
 def ordered(value: Any, schema: Schema | None, path: Path = ()) -> Any:
-    """With the items of set-like lists in one order."""
+    """The value with set-like lists sorted."""
     if isinstance(value, dict):
         if "Statement" in value and is_policy(value):
             return ordered_policy(value)
@@ -83,7 +83,7 @@ def _without(items: list[Any], others: list[Any]) -> list[Any]:
 
 
 def _are(kind: type, one: Any, other: Any) -> bool:
-    """Both of the kind and not both empty; ABSENT stands for an empty one beside one with content."""
+    """Whether both are of the kind and not both empty; ABSENT counts as an empty value of the kind."""
     kinds = all(isinstance(each, kind) or each == ABSENT for each in (one, other))
     return kinds and any(isinstance(each, kind) and each for each in (one, other))
 

@@ -1,4 +1,4 @@
-"""Settings that keep data, and what an update takes away of them."""
+"""Settings that keep data, and what an update takes away from them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,13 +11,13 @@ Found = tuple[str, str]  # the property and the sentence
 
 _FOREVER = float("inf")
 
-# How long data is kept: type, property, value where the property is absent (source: the services' API references).
+# How long data is kept: type, property, default, unit (source: the services' API references).
 _KEPT = [
     ("AWS::Logs::LogGroup", "RetentionInDays", _FOREVER, "days"),
     ("AWS::SQS::Queue", "MessageRetentionPeriod", 345_600, "seconds"),
 ]
 
-# Settings that protect while they have this value: type ("" = any), property, value, what is gone without it.
+# Settings that protect data: type ("" = any), property, the value that protects, what another value turns off.
 _PROTECTING = [
     ("", "DeletionProtectionEnabled", "true", "the protection against deletion"),
     ("", "DeletionProtection", "true", "the protection against deletion"),
@@ -28,14 +28,14 @@ _PROTECTING = [
 
 
 def lost_settings(before: Resource, after: Resource, *, stateful: bool) -> Iterator[Found]:
-    """What an update in place takes away."""
+    """The settings by which an update in place keeps less data than before."""
     for kind, path, default, unit in _KEPT:
         if kind == before.type:
             yield from _shortened(before, after, path, default, unit)
     for kind, path, value, what in _PROTECTING:
         old, new = (_at(each, path) for each in (before, after))
         if kind in ("", before.type) and old == value and new != value:
-            yield path, f"{what} goes off"
+            yield path, f"{what} is turned off"
     yield from _expiring(before, after)
     if stateful:
         yield from _policies(before, after)
@@ -44,17 +44,17 @@ def lost_settings(before: Resource, after: Resource, *, stateful: bool) -> Itera
 def _shortened(before: Resource, after: Resource, path: str, default: float, unit: str) -> Iterator[Found]:
     old, new = (_number(_at(each, path), default) for each in (before, after))
     if old is not None and new is not None and new < old:
-        said = "without an end" if old == _FOREVER else f"{old:g} {unit}"
-        yield path, f"kept {said}, then {new:g} {unit}: what is older is deleted"
+        said = "forever" if old == _FOREVER else f"{old:g} {unit}"
+        yield path, f"kept {said} before, {new:g} {unit} from now on: older data is deleted"
 
 
 def _expiring(before: Resource, after: Resource) -> Iterator[Found]:
-    """Time to live and lifecycle rules that are new or earlier."""
+    """Time to live and lifecycle rules that are new or delete earlier."""
     if before.type == "AWS::DynamoDB::Table":
         path = "TimeToLiveSpecification"
         old, new = before.properties.get(path), after.properties.get(path)
         if isinstance(new, dict) and new.get("Enabled", "true") == "true" and old != new:
-            yield path, "items are deleted at the time that this attribute says: " + shown(new.get("AttributeName"))
+            yield path, "items are deleted at the time in their attribute " + shown(new.get("AttributeName"))
     if before.type == "AWS::S3::Bucket":
         for said in expiring_objects(before, after):
             yield "LifecycleConfiguration", said
@@ -63,9 +63,9 @@ def _expiring(before: Resource, after: Resource) -> Iterator[Found]:
 def _policies(before: Resource, after: Resource) -> Iterator[Found]:
     keeping = (*RETAINING, "Snapshot")
     if before.deletion_policy in keeping and after.deletion_policy not in keeping:
-        yield "DeletionPolicy", f"was {before.deletion_policy}: a later removal deletes its data"
+        yield "DeletionPolicy", f"was {before.deletion_policy}: a later removal deletes the data"
     if before.replace_policy in keeping and after.replace_policy not in keeping:
-        yield "UpdateReplacePolicy", f"was {before.replace_policy}: a later replacement deletes its data"
+        yield "UpdateReplacePolicy", f"was {before.replace_policy}: a later replacement deletes the data"
 
 
 def _at(resource: Resource, path: str) -> Any:
@@ -73,7 +73,7 @@ def _at(resource: Resource, path: str) -> Any:
 
 
 def _number(value: Any, default: float) -> float | None:
-    """None = known only on AWS."""
+    """The number; None if only AWS knows it."""
     if value is None:
         return default
     try:

@@ -1,4 +1,4 @@
-"""An update of a SageMaker endpoint: what SageMaker refuses, and the new instances beside those that run."""
+"""An update of a SageMaker endpoint: what SageMaker refuses, and which new instances start beside the old ones."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,10 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True)
 class _Variant:
-    """types: best first. least, most: instances; None = known only on AWS. is_scaled: by a scalable target."""
+    """A production variant.
+
+    types: instance types, best first. least, most: instances; None if only AWS knows. is_scaled: by a scalable target.
+    """
 
     types: tuple[str, ...]
     least: int | None
@@ -40,7 +43,7 @@ class _Variant:
 
     @property
     def most_usd_per_hour(self) -> float | None:
-        """The price of the dearest type, scaled out."""
+        """The price of the maximum count of the dearest type."""
         prices = [usd_per_instance(each) for each in self.types]
         if self.most is None or not prices or None in prices:
             return None
@@ -50,7 +53,7 @@ class _Variant:
 def endpoint_updates(
     old: Resources, new: Resources, updates: Mapping[str, Update], start_in_seconds: float | None
 ) -> Iterator[Effect]:
-    """start_in_seconds: what a start usually takes; None = not known."""
+    """Every effect on an endpoint. start_in_seconds: the usual start-up time; None if it is not known."""
     for name in [each for each in old if each in new and old[each].type == new[each].type == _ENDPOINT]:
         before, after = _variants(old[name], old), _variants(new[name], new)
         changed = {each.path[0] for each in updates[name].differences if each.path} if name in updates else set()
@@ -61,7 +64,7 @@ def endpoint_updates(
         elif alone := [each for each in _OF_UPDATES if each in changed]:
             # API reference of UpdateEndpoint: "To update an endpoint, you must create a new EndpointConfig."
             said = (
-                f"{', '.join(alone)} changes and the configuration stays: SageMaker asks for a new one at each update"
+                f"{', '.join(alone)} changes and the configuration does not: SageMaker needs a new one for each update"
             )
             yield Effect(name, "refused", alone[0], said)
         yield from _most(name, before, after)
@@ -75,29 +78,30 @@ def _refusals(
         if was.is_scaled and was.types != types:
             said = (
                 f"InstanceType {' or '.join(was.types)} -> {' or '.join(types) or '(absent)'}: SageMaker refuses that "
-                "as long as the variant is a scalable target; deploy a fixed count with the old type first (equal "
+                "while the variant is a scalable target; deploy a fixed count with the old type first (equal "
                 "numbers in instance_count), then the new type and the range"
             )
             yield Effect(name, "refused", "InstanceType", said)
     # "The AsyncInferenceConfig parameter cannot be removed from this endpoint": sagemaker-python-sdk #3124.
     if len({"AsyncInferenceConfig" in each.properties for each in _configurations(name, old, new)}) > 1:
         said = (
-            "AsyncInferenceConfig comes or goes: SageMaker refuses that on an endpoint that is there; destroy it first"
+            "AsyncInferenceConfig is added or removed: SageMaker refuses that for an existing endpoint; "
+            "destroy it first"
         )
         yield Effect(name, "refused", "AsyncInferenceConfig", said)
 
 
 def _beside(name: str, old: Resources, new: Resources, before: dict[str, _Variant], after: dict[str, _Variant]) -> str:
-    """Instances, quotas and price of the time in which both run."""
+    """The instances, quotas and price while old and new instances run side by side."""
     if not before or not after:
         return "new instances start beside those that run"
     said = f"{_sum(after)} beside {_sum(before)}, quotas for both: {', '.join(_quotas(before, after))}"
     prices = [usd_per_hour(each, {}) for each in _configurations(name, old, new)]
     dearest = [each.most_usd_per_hour for variants in (before, after) for each in variants.values()]
     if None in prices or None in dearest:
-        return f"{said}; the catalog has no price for both"
+        return f"{said}; the catalog lacks the price of one of them"
     least, most = (f"{sum(each or 0 for each in found):.2f}" for found in (prices, dearest))
-    price = least if least == most else f"{least} to {most}"  # of a range, or of several types
+    price = least if least == most else f"{least} to {most}"  # a range where the count scales, or with several types
     return f"{said}; about {price} USD an hour while both run"
 
 
@@ -106,7 +110,7 @@ def _sum(variants: dict[str, _Variant]) -> str:
 
 
 def _quotas(before: dict[str, _Variant], after: dict[str, _Variant]) -> list[str]:
-    """For every type that may run, as many as may run of it at once."""
+    """The quota of each instance type: the most instances of it that may run at once."""
     needed: dict[str, int] = {}
     for variants in (before, after):
         for each in variants.values():
@@ -134,7 +138,7 @@ def _rounded(seconds: float) -> int:
 
 
 def _most(name: str, before: dict[str, _Variant], after: dict[str, _Variant]) -> Iterator[Effect]:
-    """What an endpoint that scales may cost, where that changes."""
+    """The highest price of an endpoint that scales, if it changes."""
     if not any(each.is_scaled for each in [*before.values(), *after.values()]):
         return
     one, other = ([each.most_usd_per_hour for each in variants.values()] for variants in (before, after))
@@ -146,17 +150,17 @@ def _most(name: str, before: dict[str, _Variant], after: dict[str, _Variant]) ->
 
 
 def _configurations(name: str, old: Resources, new: Resources) -> list[Resource]:
-    """Before and after, where they are in the templates."""
+    """The endpoint's configurations before and after, if the templates hold them."""
     return [found for each in (old, new) if (found := _configuration(each[name], each))]
 
 
 def _configuration(endpoint: Resource, resources: Resources) -> Resource | None:
-    """None where it is not in the template."""
+    """The endpoint's configuration; None if the template does not hold it."""
     return resources.get(logical_id_in(shown(endpoint.properties.get("EndpointConfigName", ""))))
 
 
 def _variants(endpoint: Resource, resources: Resources) -> dict[str, _Variant]:
-    """By name; empty where they are known only on AWS."""
+    """The endpoint's variants by name; empty if only AWS knows them."""
     configuration = _configuration(endpoint, resources)
     names = {shown(endpoint.properties.get("EndpointName", "")), "${" + endpoint.logical_id + ".EndpointName}"}
     targets = {

@@ -1,8 +1,8 @@
-"""Updates in place that stop or restart something for certain.
+"""Updates in place that certainly stop or restart something.
 
-Source: "Update requires: Some interruptions" on the types' pages of CloudFormation's template reference, and for
-settings that turn something off, the services' API references. A function and an endpoint are not here: Lambda and
-SageMaker go over to the new one without a gap.
+Sources: "Update requires: Some interruptions" on the types' pages of CloudFormation's template reference, and the
+services' API references for settings that turn something off. Functions and endpoints are absent: Lambda and SageMaker
+switch to the new version without a gap.
 """
 
 from collections.abc import Iterator
@@ -21,16 +21,16 @@ _INTERRUPTING = {
     ("AWS::EC2::Instance", "RamdiskId"): _RESTARTS,
 }
 
-# The value that turns it off.
+# The value that turns the resource off, and what that means.
 _TURNED_OFF = {
-    ("AWS::Events::Rule", "State"): ("DISABLED", "the rule starts nothing any more"),
-    ("AWS::Lambda::EventSourceMapping", "Enabled"): ("false", "the function gets nothing of the source any more"),
+    ("AWS::Events::Rule", "State"): ("DISABLED", "the rule stops triggering its targets"),
+    ("AWS::Lambda::EventSourceMapping", "Enabled"): ("false", "the function stops reading from the source"),
     ("AWS::Lambda::Function", "ReservedConcurrentExecutions"): ("0", "the function refuses every call"),
 }
 
 
 def interruptions(resource: Resource, differences: list[Difference]) -> Iterator[tuple[str, str]]:
-    """The property and the sentence of each difference that interrupts."""
+    """The property of each difference that interrupts, with a sentence."""
     resource_type = resource.type
     for each in differences:
         name = each.name

@@ -1,4 +1,4 @@
-"""Lifecycle rules of a bucket: which objects they delete that stayed before, or stayed longer."""
+"""Lifecycle rules of a bucket that delete more objects than before, or delete them earlier."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,10 @@ _ONE = {"NoncurrentVersionExpirationInDays": "NoncurrentVersionExpiration.Noncur
 
 @dataclass(frozen=True)
 class _Expiration:
-    """setting: one of _SETTINGS. at: days, or days since 1970 of a date. tags: and sizes, that narrow it further."""
+    """One expiration of a lifecycle rule.
+
+    setting: one of _SETTINGS. at: an age in days, or a date as days since 1970. tags: filters by tag and by size.
+    """
 
     setting: str
     at: float
@@ -38,7 +41,7 @@ class _Expiration:
 
 
 def expiring_objects(before: Resource, after: Resource) -> Iterator[str]:
-    """A sentence on each rule of a bucket that deletes more, or earlier."""
+    """A sentence for each rule of a bucket that deletes more, or earlier."""
     old = list(_expirations(before))
     for each in dict.fromkeys(_expirations(after)):
         if any(one.covers(each) for one in old):
@@ -49,7 +52,7 @@ def expiring_objects(before: Resource, after: Resource) -> Iterator[str]:
 
 
 def _expirations(bucket: Resource) -> Iterator[_Expiration]:
-    """Of the rules that are on."""
+    """The expirations of the rules that are enabled."""
     for rule in values_at(bucket.properties, ["LifecycleConfiguration", "Rules", "*"]):
         if not isinstance(rule, dict) or rule.get("Status") != "Enabled":
             continue
@@ -69,7 +72,7 @@ def _items(value: Any) -> list[str]:
 
 
 def _days(value: Any) -> float | None:
-    """None = known only on AWS."""
+    """The value as days; None if only AWS knows it."""
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Names of resources on AWS: an old one keeps its name until the end of an update, when CloudFormation cleans up."""
+"""Names that are taken: an old resource keeps its name until CloudFormation cleans up at the end of the update."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ from slipway.changes.update.schema import schema_of
 
 Resources = dict[str, Resource]
 
-# Within which a name is the only one, where that is less than the account and region and the schema does not say it.
+# The property that names the scope in which a name must be unique, if that is smaller than the account and region.
 # Source: the services' API references.
 _SCOPES = {"AWS::EC2::SecurityGroup": "VpcId"}
 
 
 def kept_name(update: Update) -> str:
-    """The property with a physical name that stays, so that old and new cannot stand side by side; '' = none."""
+    """The property by which old and new have one physical name and cannot exist together; '' if none does."""
     kind = update.resource.type
     names = update.schema.physical_names(kind) if update.schema else []
     changed = {each.path[0] for each in update.differences if each.path}
@@ -26,7 +26,7 @@ def kept_name(update: Update) -> str:
 def taken_names(
     before: Resources, after: Resources, done: dict[str, Update], region: str
 ) -> Iterator[tuple[Resource, str, str]]:
-    """Each resource that is new or replaced and has the name of another one before: with the other and the property."""
+    """Each new or replaced resource that takes an existing name, the resource that has the name, and the property."""
     replaced = {name for name, update in done.items() if update.is_replaced or update.may_be_replaced}
     for resource in after.values():
         logical_id = resource.logical_id
@@ -39,7 +39,7 @@ def taken_names(
         keys = [*names, _SCOPES.get(resource.type, names[-1])]
         own = [shown(resource.properties.get(key, "")) for key in keys]
         if any("${" + each + suffix in text for each in replaced for suffix in "}." for text in own):
-            continue  # it follows a reference to something new
+            continue  # the name holds a reference to a new resource
         for other in before.values():
             theirs = [shown(other.properties.get(key, "")) for key in keys]
             if other.type == resource.type and other.logical_id != logical_id and theirs == own:

@@ -1,4 +1,4 @@
-"""USD an hour of the instances that a resource asks for, by the catalog: an indication, never a bill."""
+"""The price in USD an hour of a resource's instances, by the catalog: an indication, never a bill."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from slipway.changes.template.resources import Resource, values_at
 
 
 def usd_per_hour(resource: Resource, resources: dict[str, Resource]) -> float | None:
-    """None where the resource bills no instances, or the catalog or the template does not know which."""
+    """The price of a resource's instances; None if it has none, or if template or catalog do not tell their price."""
     properties = resource.properties
     if resource.type == "AWS::SageMaker::EndpointConfig":
         return _of_variants(values_at(properties, ["ProductionVariants", "*"]))
@@ -19,7 +19,7 @@ def usd_per_hour(resource: Resource, resources: dict[str, Resource]) -> float | 
 
 
 def _of_variants(variants: list[Any]) -> float | None:
-    """Of the instances with which each variant begins."""
+    """The price of the instances that each variant starts with."""
     prices = [_of_variant(each) for each in variants if isinstance(each, dict) and "ServerlessConfig" not in each]
     return None if not prices or None in prices else sum(each for each in prices if each is not None)
 
@@ -37,7 +37,7 @@ def usd_per_instance(endpoint_type: str) -> float | None:
 
 
 def _type_of(properties: dict[str, Any], resources: dict[str, Resource]) -> Any:
-    """The type of an instance: its own, or its launch template's."""
+    """The type of an instance: its own, or that of its launch template."""
     if "InstanceType" in properties:
         return properties["InstanceType"]
     for key in ("LaunchTemplateId", "LaunchTemplateName"):
@@ -50,7 +50,7 @@ def _type_of(properties: dict[str, Any], resources: dict[str, Resource]) -> Any:
 
 
 def _starts_here(template: Resource, resources: dict[str, Resource]) -> bool:
-    """Whether an instance of the same template is what bills."""
+    """Whether an instance in the same template uses the launch template, and so is billed itself."""
     references = [found for each in resources.values() for found in values_at(each.properties, ["LaunchTemplate"])]
     return any(template.logical_id in str(each) for each in references)
 

@@ -1,4 +1,4 @@
-"""What an update replaces, also by way of references: CloudFormation's own rules, from the resource schemas."""
+"""What an update replaces, directly or through references, by CloudFormation's resource schemas."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ NEW = "(new)"
 """Marks a reference whose value the update changes."""
 MAYBE_NEW = "(maybe new)"
 
-# Properties of which the type refuses another value, which no schema says; "" = any property. Source: "Updates are not
-# supported" on the types' pages of CloudFormation's template reference.
+# Properties that CloudFormation refuses to change although the schemas do not say so; "" = any property.
+# Source: "Updates are not supported" on the types' pages of CloudFormation's template reference.
 _FIXED = {
     "AWS::CloudFormation::WaitCondition": ("",),
     "AWS::DynamoDB::Table": ("LocalSecondaryIndexes",),
 }
 
-# Attributes that an update in place changes, by type: the property that does it, the attribute.
+# Attributes that an update in place changes, by type: the property that changes, the attribute that follows it.
 # Source: the types' pages in CloudFormation's template reference, "Return values".
 _CHANGING = {
     "AWS::EC2::LaunchTemplate": [("LaunchTemplateData", "LatestVersionNumber")],
@@ -31,10 +31,9 @@ _CHANGING = {
 
 @dataclass
 class Update:
-    """What happens to one resource of both templates.
+    """What happens to a resource that both templates hold.
 
-    refused, replacing, maybe_replacing, in_place: the differences that do it. schema: None where
-    nothing says what they do.
+    refused, replacing, maybe_replacing, in_place: the differences by what each does. schema: None if no schema says.
     """
 
     resource: Resource
@@ -55,7 +54,7 @@ class Update:
 
 
 def updates(before: dict[str, Resource], after: dict[str, Resource], region: str) -> dict[str, Update]:
-    """Of the resources that both templates have with the same type; found again until no reference changes more."""
+    """The updates by logical id, of resources that keep their type; repeated until no more references change."""
     both = [name for name in before if name in after and before[name].type == after[name].type]
     marks: dict[str, dict[str, str]] = {}
     while True:
@@ -76,7 +75,7 @@ def _update(before: Resource, after: Resource, marks: dict[str, dict[str, str]],
 
 
 def _sort(update: Update, difference: Difference) -> None:
-    """To what the difference does."""
+    """Add the difference to the list of its effect."""
     schema = update.schema
     certain = not _only_maybe(difference) and not may_be_equal(difference.before, unmarked(difference.after))
     fixed = _FIXED.get(update.resource.type, ())
@@ -100,7 +99,7 @@ def _matches(difference: Difference, pointers: list[Path]) -> bool:
 
 
 def _touches(difference: Difference, pointer: Path) -> bool:
-    """The difference lies at the pointer or under it, or is a whole that has a part there."""
+    """Whether the difference lies at or below the pointer, or contains a part at the pointer that differs."""
     path = difference.path
     shared = min(len(path), len(pointer))
     if any(one != other for one, other in zip(path[:shared], pointer[:shared], strict=True)):
@@ -122,24 +121,24 @@ def _part(value: Any, path: Path) -> Any:
 
 
 def _marks(update: Update) -> dict[str, str]:
-    """By attribute ("*" = the reference itself and every attribute): whether its value changes."""
+    """The marks by attribute, of those whose value changes; "*" = the reference itself and every attribute."""
     if update.is_replaced:
         return {"*": NEW}
     if update.may_be_replaced:
         return {"*": MAYBE_NEW}
     if update.schema is None and update.differences:
-        return {"*": MAYBE_NEW}  # a custom resource answers with what it likes
+        return {"*": MAYBE_NEW}  # a custom resource's provider chooses all attributes
     found = {}
     for cause, attribute in _CHANGING.get(update.resource.type, []):
         if any(each.path[0] == cause for each in update.in_place):
             found[attribute] = NEW
     for each in update.in_place:
-        found.setdefault(".".join(each.path), NEW)  # an attribute that is a property
+        found.setdefault(".".join(each.path), NEW)  # some attributes are properties
     return found
 
 
 def _marked(value: Any, marks: dict[str, dict[str, str]]) -> Any:
-    """With the references that change told from those that do not."""
+    """The value with marks on the references that the update changes."""
     if isinstance(value, list):
         return [_marked(each, marks) for each in value]
     if not isinstance(value, dict):
@@ -162,7 +161,7 @@ def _mark_of(attribute: Any, marks: dict[str, str]) -> str | None:
 
 
 def unmarked(value: Any, *which: str) -> Any:
-    """Without the marks of that kind (default both)."""
+    """The value without the given marks; without any mark by default."""
     if isinstance(value, list):
         return [unmarked(each, *which) for each in value]
     if not isinstance(value, dict):
@@ -180,7 +179,7 @@ def _only_maybe(difference: Difference) -> bool:
 
 
 def causes(difference: Difference) -> list[str]:
-    """The resources whose change is the whole reason; [] where the value itself differs."""
+    """The resources whose change is the only cause; [] if the value itself differs."""
     if unmarked(difference.after) != difference.before:
         return []
     return sorted(set(_marked_names(difference.after)))

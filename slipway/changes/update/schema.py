@@ -1,4 +1,4 @@
-"""The resource schemas of CloudFormation, as cfn-lint carries them: read when a type is first asked for."""
+"""CloudFormation's resource schemas from cfn-lint, each read on first use."""
 
 import contextlib
 import functools
@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 Path = tuple[str, ...]
-_MOST_TYPES = "us-east-1"  # the region that has them all
+_MOST_TYPES = "us-east-1"  # the region with the most resource types
 
 
 class Schema:
@@ -26,15 +26,15 @@ class Schema:
         return [_path(each) for each in self.content.get(key, [])]
 
     def is_set(self, path: Path) -> bool:
-        """A list whose order means nothing (`insertionOrder: false`)."""
+        """Whether the list's order means nothing (`insertionOrder: false`)."""
         return self.at(path).get("insertionOrder") is False or (self.content.get("typeName"), path) in _SETS
 
     def knows(self, path: Path) -> bool:
-        """Whether the type has such a property."""
+        """Whether the type has the property."""
         return path[0] in self.content.get("properties", {})
 
     def physical_names(self, resource_type: str) -> list[str]:
-        """The properties that together name a resource of the type in its account; [] where AWS names it."""
+        """The properties that together name a resource in its account; [] if AWS chooses the name."""
         identity = [_path(each) for each in self.content.get("primaryIdentifier", [])]
         if identity and not any(each in self.read_only for each in identity):
             return [path[0] for path in identity]
@@ -43,7 +43,7 @@ class Schema:
         return sorted(own, key=len)[-1:]
 
     def at(self, path: Path) -> dict[str, Any]:
-        """The schema of a property; {} where the type says nothing about it."""
+        """The schema of a property; {} if the type has no such property."""
         found = self.content
         for part in path:
             found = self._followed(found)
@@ -64,16 +64,16 @@ class Schema:
 
 @functools.cache
 def schema_of(resource_type: str, region: str) -> Schema | None:
-    """None for a type that no schema describes, and where a macro or a custom resource's provider decides."""
+    """The schema of a type; None if there is none, or if a macro or a custom resource's provider decides."""
     if resource_type.startswith("AWS::Serverless::"):
         return None
-    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # takes half a second, which other commands need not wait
+    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # takes half a second; only this needs it
     from cfnlint.schema._exceptions import ResourceNotFoundError
 
-    for known in (region, _MOST_TYPES):  # a region that cfn-lint does not know, or not with the type
+    for known in (region, _MOST_TYPES):  # cfn-lint may not know the region, or the type in it
         with contextlib.suppress(ResourceNotFoundError, KeyError):
             content = PROVIDER_SCHEMA_MANAGER.get_resource_schema(known, resource_type).schema
-            return None if "patternProperties" in content else Schema(content)  # a custom resource takes any property
+            return None if "patternProperties" in content else Schema(content)  # a custom resource
     return None
 
 
@@ -92,14 +92,14 @@ BILLED_BY_THE_HOUR = frozenset(
 )
 
 
-_SETS = {  # told apart by the name of each item: API reference of DynamoDB, CreateTable
+_SETS = {  # each item has a name; source: CreateTable, DynamoDB API reference
     ("AWS::DynamoDB::Table", (name,))
     for name in ("AttributeDefinitions", "GlobalSecondaryIndexes", "LocalSecondaryIndexes")
 }
 
 
 def _names(name: str, noun: str) -> bool:
-    """Such as GroupName of a SecurityGroup, or DBInstanceIdentifier of a DBInstance."""
+    """Whether a property names the resource, such as GroupName of a SecurityGroup."""
     return name == f"{noun}Identifier" or (name.endswith("Name") and noun.endswith(name.removesuffix("Name")))
 
 

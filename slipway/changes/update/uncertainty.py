@@ -8,9 +8,9 @@ from slipway.changes.template.resolve import is_function
 
 
 def may_be_equal(one: Any, other: Any) -> bool:
-    """A parameter without a known value, an import or an undecided Fn::If may be the literal that stands there before.
+    """Whether an unknown value, such as an import or a parameter without a default, may equal the other value.
 
-    References to resources are no such case: another resource has another id.
+    References to resources are known to differ: another resource has another id.
     """
     unknown, others = set(_unknown(one)), set(_unknown(other))
     if unknown == others:
@@ -36,7 +36,7 @@ def _pattern(part: Any) -> str:
 
 
 def _unknown(value: Any) -> Iterator[str]:
-    """Everything in it that is known only on AWS, but ids and attributes of resources."""
+    """The parts that only AWS knows, except ids and attributes of resources."""
     if isinstance(value, dict) and is_function(value):
         ((name, argument),) = value.items()
         if name not in ("Ref", "Fn::GetAtt", "Fn::Join", "Fn::NoEcho"):

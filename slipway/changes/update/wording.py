@@ -1,4 +1,4 @@
-"""How a difference is put in words: without a value that may be secret."""
+"""Puts a difference into words, without values that may be secret."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from slipway.changes.template.values import shown
 from slipway.changes.update.comparison import ABSENT, Difference
 from slipway.changes.update.replacement import Update, causes, unmarked
 
-_LONGEST, _CONTEXT = 60, 15  # characters of a value, and of what it shares with the other
+_LONGEST, _CONTEXT = 60, 15  # characters of a value, and of its part that both share
 
 
 def quiet(difference: Difference, update: Update) -> str:
-    """Of a difference that means nothing beyond itself."""
+    """The words for a difference that has no effect beside itself."""
     top = difference.path[0]
     if (update.resource.type, top) == ("AWS::Lambda::Function", "Code"):
         return "code"
@@ -20,7 +20,7 @@ def quiet(difference: Difference, update: Update) -> str:
 
 
 def said_of(difference: Difference, update: Update) -> str:
-    """Old -> new, or what it refers to."""
+    """The words for a difference: old -> new, or the changed resource that it refers to."""
     if names := causes(difference):
         return f"{difference.name} refers to {', '.join(names)}, which changes"
     if difference.path and _is_secret(difference, update):
@@ -30,7 +30,7 @@ def said_of(difference: Difference, update: Update) -> str:
 
 def _is_secret(difference: Difference, update: Update) -> bool:
     if difference.path[:2] == ("Environment", "Variables"):
-        return True  # nobody knows which of them holds a key
+        return True  # any of them may hold a key
     words = ("password", "secret", "token", "credential")
     hidden = update.schema.content.get("writeOnlyProperties", []) if update.schema else []
     pointer = "/properties/" + "/".join(difference.path)
@@ -44,7 +44,7 @@ def _text(value: Any) -> str:
 
 
 def _two(before: str, after: str) -> str:
-    """Both, and of long ones the part that differs, with a little of what they share."""
+    """Both values; long ones are cut to the part that differs, with a little of what they share."""
     if max(len(before), len(after)) > _LONGEST:
         shared = _shared(before, after)
         if shared > _CONTEXT:
@@ -56,6 +56,6 @@ def _two(before: str, after: str) -> str:
 
 
 def _shared(one: str, other: str) -> int:
-    """The length of what both begin with."""
+    """The length of the common beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((index for index, (first, second) in pairs if first != second), min(len(one), len(other)))

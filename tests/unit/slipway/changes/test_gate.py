@@ -10,7 +10,7 @@ from slipway.changes.gate import AcceptedChangesError, acknowledgements
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a: 1", "has to be a list"),
+        ("a: 1", "must be a list"),
         ("- {resource: A, kind: replaced}", "entry 1 needs the texts"),
         ("- {resource: A, kind: replace, reason: long enough}", "kind 'replace' is unknown; did you mean"),
         ("- {resource: A, kind: replaced, reason: short}", "the reason 'short' has fewer than 10"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from slipway.changes.template.reading import TemplateError
+from slipway.changes.template.reading import NoTemplateError
 from slipway.changes.template.synthesis import synthesize
 from slipway.templates.diff import Options, deployed_template, run
 from support.known_changes import IAM, KEY, OPEN, a, api, of, role
@@ -177,7 +177,7 @@ def test_a_template_file_may_be_yaml(repository: Path, tmp_path: Path, capsys: A
     [
         (Options(against="no-such-branch"), "--against no-such-branch: there is no such branch"),
         (Options(against="--output=x"), "--against --output=x: there is no such branch"),
-        (Options(against="app.py"), "app.py is no template"),
+        (Options(against="app.py"), "app.py is not a template"),
         (Options(accepted=Path("nowhere.yaml")), "nowhere.yaml can't be read: there is no such file or folder."),
     ],
 )
@@ -278,7 +278,7 @@ def test_the_deployed_stack_has_its_template_and_parameters(body: Any) -> None:
 
 def test_a_synthesized_deployment_has_its_region(repository: Path) -> None:
     assert synthesize("one", repository).region == "eu-west-1"
-    with pytest.raises(TemplateError, match="can't be synthesized"):
+    with pytest.raises(NoTemplateError, match="can't be synthesized"):
         synthesize("three", repository)
 
 
