@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT / "constructs"), str(ROOT / "lambda_src")]  # source roots, like `src/`
@@ -20,6 +20,7 @@ from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.catalog.models import CatalogError
 from slipway.cli.parser import Parser, overview
 from slipway.shared.cdk_command import cdk
+from slipway.shared.output import reader_may_leave
 
 _FILE = "name or path of a deployment file"
 _MOST_TYPES = 5  # of one deployment
@@ -38,7 +39,9 @@ def main() -> None:
         if "run" not in arguments:
             parser.print_help()
             sys.exit()
-        status = arguments.run(arguments)
+        status = 0
+        with reader_may_leave():
+            status = arguments.run(arguments)
     except KeyboardInterrupt:
         sys.stdout.flush()
         print("\nstopped", file=sys.stderr, flush=True)
@@ -562,11 +565,11 @@ def _types(text: str) -> list[str]:
 
 
 def _engine(text: str) -> str:
-    from llm_hosting.deployment.model import Serving
+    from llm_hosting.catalog.engines import ENGINES
     from llm_hosting.deployment.nearest import nearest
 
-    if text not in (engines := get_args(Serving.model_fields["engine"].annotation)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no engine; use {nearest(text, engines)}")
+    if text not in ENGINES:
+        raise argparse.ArgumentTypeError(f"{text!r} is no engine; use {nearest(text, ENGINES)}")
     return text
 
 

@@ -1,7 +1,6 @@
 """`python -m slipway check`: will it fit, start in time and be accepted by AWS? Answered before any money is spent."""
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from llm_hosting.preflight.validation import validate_file
 from slipway.account.account import Account, is_used
 from slipway.checking.check_result import CheckResult
 from slipway.checking.subject import UnaskedError, subject
+from slipway.shared.output import reader_may_leave
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,8 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
         from slipway.checking import readable_report  # rich takes its time to import
 
         said = readable_report.page(results, verbose=options.verbose)
-    try:
-        print(said, flush=True)
-    except BrokenPipeError:  # whoever reads has read enough: `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with reader_may_leave():
+        print(said)
     if any(_is_refused(report, strict=options.strict) for report in reports):
         return 1
     return 2 if any(report.verdict == "not asked" for report in reports) else 0

@@ -1,7 +1,6 @@
 """A deployment's stack on AWS: found by its name, with its outputs, resources, endpoint and settings."""
 
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -182,9 +181,6 @@ def asking_aws(ask: Callable[[], int]) -> int:
         print(error, file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(sentence(error), file=sys.stderr)
-    except BrokenPipeError:  # whoever reads has read enough: `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return 130

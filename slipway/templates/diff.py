@@ -24,6 +24,7 @@ from slipway.changes.gate import AcceptedChangesError, acknowledgements, judge
 from slipway.changes.report import ChangeReport, as_json, markdown, page
 from slipway.changes.template.reading import NoTemplateError, parse_template, read_template
 from slipway.changes.template.synthesis import Synthesized, checked_out, repository_of, synthesize
+from slipway.shared.output import reader_may_leave
 from slipway.shared.steps import Steps
 
 _ANY_REGION = "us-east-1"  # whose schemas hold where no region is named
@@ -71,10 +72,8 @@ def run(name: str, root: Path, options: Options) -> int:
     finally:
         steps.end()
     shown = {"json": lambda: json.dumps(as_json(report), indent=2), "markdown": lambda: markdown(report)}
-    try:
-        print(shown.get(options.form, lambda: page(report))(), flush=True)
-    except BrokenPipeError:  # whoever reads has read enough: `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with reader_may_leave():
+        print(shown.get(options.form, lambda: page(report))())
     if report.gate.stopping:
         print(f"Acknowledge what is meant in {report.accepted}, by resource, kind and reason.", file=sys.stderr)
     return 1 if report.gate.stopping else 0

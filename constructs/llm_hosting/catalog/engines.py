@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from .architectures import Architectures, architectures
 from .regions import image_regions
 
-ENGINES: tuple[str, ...] = (
+EngineName = Literal[
     "lmi-vllm",
     "lmi-deepspeed",
     "lmi-fastertransformer",
@@ -26,7 +26,8 @@ ENGINES: tuple[str, ...] = (
     "huggingface",
     "transformers",
     "custom",
-)
+]
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
 Platform = Literal["gpu", "cpu", "neuron"]
 Processor = Literal["x86_64", "arm64"]

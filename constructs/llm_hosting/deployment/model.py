@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
 
+from ..catalog.engines import EngineName
 from .lock import ModelLock
 
 REALTIME_TIMEOUT_IN_SECONDS = 60  # SageMaker's own limit on a call of a real-time endpoint
@@ -89,22 +90,7 @@ class Model(Section):
 class Serving(Section):
     """The container that serves the model, and how it is told to."""
 
-    engine: Literal[
-        "lmi-vllm",
-        "lmi-deepspeed",
-        "lmi-fastertransformer",
-        "lmi-neuronx",
-        "lmi-huggingface",
-        "lmi-tensorrt-llm",
-        "tgi",
-        "tgi-neuronx",
-        "vllm",
-        "sglang",
-        "llama-cpp",
-        "huggingface",
-        "transformers",
-        "custom",
-    ] = Field(
+    engine: EngineName = Field(
         "lmi-vllm",
         description="Engine of the container image; `custom` needs `image_uri`. `transformers`: no image, the one "
         "engine of `hosting.mode: ec2`.",

@@ -1,21 +1,20 @@
 """The laws of fleets, judged before a deploy: what CloudFormation would refuse later, or do without saying so."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
 from ..catalog.instances import types_for
 from ..deployment.file import DeploymentError
-from ..deployment.finding import LEVELS, Finding, Level
+from ..deployment.finding import LEVELS, Finding
 from ..deployment.nearest import nearest
-from ..preflight.rules.rule import Rule
+from ..preflight.rules.rule import Rules
 from .fleet import Group
 from .offers import is_missing, known_regions, partition
 from .parameter_values import broken_rules, problems_of
 from .stack_sets import ENDPOINT_SWITCH, RenderedFleet
 
-Law = Callable[[RenderedFleet], Iterator[Finding]]
-RULES: list[Rule[RenderedFleet]] = []
+RULES = Rules[RenderedFleet]()
 _REGION_OF_ARN = 3
 _MOST_TOLERATED = 50  # percent of a region's accounts
 
@@ -29,15 +28,7 @@ def judged(path: Path, rendered: RenderedFleet) -> list[Finding]:
     return sorted(findings, key=lambda each: LEVELS.index(each.level))
 
 
-def _rule(level: Level) -> Callable[[Law], Law]:
-    def register(law: Law) -> Law:
-        RULES.append(Rule(law.__name__.replace("_", "-"), level, law))
-        return law
-
-    return register
-
-
-@_rule("error")
+@RULES.error
 def permission_model_decides_the_targets(rendered: RenderedFleet) -> Iterator[Finding]:
     """Service-managed stack sets go to organizational units, self-managed ones to accounts."""
     is_service_managed = rendered.fleet.permission_model == "service-managed"
@@ -50,7 +41,7 @@ def permission_model_decides_the_targets(rendered: RenderedFleet) -> Iterator[Fi
             yield Finding(f"{field}.accounts", problem, "name accounts, and no organizational_units")
 
 
-@_rule("error")
+@RULES.error
 def permission_model_decides_the_settings(rendered: RenderedFleet) -> Iterator[Finding]:
     """Roles are for self-managed sets, automatic deployment is for service-managed ones."""
     fleet = rendered.fleet
@@ -61,7 +52,7 @@ def permission_model_decides_the_settings(rendered: RenderedFleet) -> Iterator[F
             yield Finding(field, "is for self-managed sets: StackSets makes the roles of this one", "remove it")
 
 
-@_rule("error")
+@RULES.error
 def account_filters_have_accounts(rendered: RenderedFleet) -> Iterator[Finding]:
     """Accounts beside units need a filter, and a filter needs accounts."""
     for field, group in rendered.places:
@@ -73,7 +64,7 @@ def account_filters_have_accounts(rendered: RenderedFleet) -> Iterator[Finding]:
             yield Finding(f"{field}.accounts", problem, "set account_filter to intersection or difference")
 
 
-@_rule("error")
+@RULES.error
 def parameters_fit_the_template(rendered: RenderedFleet) -> Iterator[Finding]:
     """A parameter that the template lacks, or a value that it refuses, fails in every account."""
     declared = rendered.template.content.get("Parameters", {})
@@ -85,7 +76,7 @@ def parameters_fit_the_template(rendered: RenderedFleet) -> Iterator[Finding]:
                 yield Finding(f"{field}.{name}", problem, fix)
 
 
-@_rule("error")
+@RULES.error
 def archives_lie_in_buckets_of_the_regions(rendered: RenderedFleet) -> Iterator[Finding]:
     """What no template can hold, such as the archive of an own handler, has to lie in a bucket in each region."""
     if not rendered.template.archives:
@@ -101,7 +92,7 @@ def archives_lie_in_buckets_of_the_regions(rendered: RenderedFleet) -> Iterator[
             yield Finding(f"{field}.parameters", problem, fix)
 
 
-@_rule("error")
+@RULES.error
 def alarm_topic_is_of_the_region(rendered: RenderedFleet) -> Iterator[Finding]:
     """CloudWatch alarms notify topics of their own region only."""
     for field, group in rendered.places:
@@ -113,7 +104,7 @@ def alarm_topic_is_of_the_region(rendered: RenderedFleet) -> Iterator[Finding]:
             yield Finding(f"{field}.parameters.AlarmTopicArn", problem, fix)
 
 
-@_rule("error")
+@RULES.error
 def rules_of_the_template_hold(rendered: RenderedFleet) -> Iterator[Finding]:
     """A region without the container image, or values that exclude each other, fail in every account."""
     for field, group in rendered.places:
@@ -125,7 +116,7 @@ def rules_of_the_template_hold(rendered: RenderedFleet) -> Iterator[Finding]:
                 yield Finding(f"{field}.regions", problem, fix)
 
 
-@_rule("error")
+@RULES.error
 def targets_are_named_once(rendered: RenderedFleet) -> Iterator[Finding]:
     """Two stack sets, or two groups, that reach one account in one region make two services there, or fail."""
     for field, group in rendered.places:
@@ -156,7 +147,7 @@ def _shared(one: Group, other: Group, *, is_canary: bool) -> list[str]:
     return sorted(units if "difference" in filters else roots or units)
 
 
-@_rule("error")
+@RULES.error
 def canary_is_named_by_units_or_accounts(rendered: RenderedFleet) -> Iterator[Finding]:
     """What a canary of "all but these" leaves to the targets can't be said to StackSets."""
     canary = rendered.fleet.canary
@@ -165,7 +156,7 @@ def canary_is_named_by_units_or_accounts(rendered: RenderedFleet) -> Iterator[Fi
         yield Finding("canary.account_filter", "'difference' can't be left out of the targets", fix)
 
 
-@_rule("error")
+@RULES.error
 def unit_has_one_set_of_parameters(rendered: RenderedFleet) -> Iterator[Finding]:
     """With an account filter anywhere in a stack set, CloudFormation takes a unit with values of its own once.
 
@@ -185,14 +176,14 @@ def unit_has_one_set_of_parameters(rendered: RenderedFleet) -> Iterator[Finding]
                 break
 
 
-@_rule("error")
+@RULES.error
 def canary_leaves_targets(rendered: RenderedFleet) -> Iterator[Finding]:
     """A canary that has every target protects nothing."""
     if not rendered.stack_sets[-1].groups:
         yield Finding("canary", "has all targets", "name fewer accounts, units or regions")
 
 
-@_rule("error")
+@RULES.error
 def regions_are_of_one_partition(rendered: RenderedFleet) -> Iterator[Finding]:
     """No organization and no role reaches from one partition of AWS into another."""
     regions = sorted({region for _, group in rendered.places for region in group.regions})
@@ -202,7 +193,7 @@ def regions_are_of_one_partition(rendered: RenderedFleet) -> Iterator[Finding]:
         yield Finding("targets", f"{named} are of different partitions of AWS", "make a fleet for each")
 
 
-@_rule("error")
+@RULES.error
 def region_order_has_every_region(rendered: RenderedFleet) -> Iterator[Finding]:
     """An order of regions names each region of the fleet once."""
     order = rendered.fleet.rollout.region_order
@@ -213,7 +204,7 @@ def region_order_has_every_region(rendered: RenderedFleet) -> Iterator[Finding]:
         yield Finding("rollout.region_order", f"{', '.join(wrong)} is missing, doubled or no target", fix)
 
 
-@_rule("error")
+@RULES.error
 def failure_tolerance_stops_something(rendered: RenderedFleet) -> Iterator[Finding]:
     """A tolerance as large as the fleet, or above half of it, lets a bad update through."""
     tolerance = rendered.fleet.rollout.failure_tolerance
@@ -227,7 +218,7 @@ def failure_tolerance_stops_something(rendered: RenderedFleet) -> Iterator[Findi
         yield Finding("rollout.failure_tolerance", f"{tolerance} stops an operation too late, or never", fix)
 
 
-@_rule("error")
+@RULES.error
 def account_filters_exclude_automatic_deployment(rendered: RenderedFleet) -> Iterator[Finding]:
     """Automatic deployment does not look at account filters."""
     if rendered.fleet.auto_deployment.enabled:
@@ -238,13 +229,13 @@ def account_filters_exclude_automatic_deployment(rendered: RenderedFleet) -> Ite
                 yield Finding(f"targets.{number}.account_filter", problem, fix)
 
 
-@_rule("error")
+@RULES.error
 def region_has_the_instance_type(rendered: RenderedFleet) -> Iterator[Finding]:
     """An endpoint fails in a region without its instance type."""
     yield from _missing_types(rendered, endpoint=True)
 
 
-@_rule("warning")
+@RULES.warning
 def region_may_get_no_endpoint(rendered: RenderedFleet) -> Iterator[Finding]:
     """Without an endpoint a stack is made in a region without the instance type, and can never get one."""
     yield from _missing_types(rendered, endpoint=False)
@@ -262,7 +253,7 @@ def _missing_types(rendered: RenderedFleet, *, endpoint: bool) -> Iterator[Findi
                 yield Finding(f"{field}.regions", problem, fix)
 
 
-@_rule("warning")
+@RULES.warning
 def settings_have_an_effect(rendered: RenderedFleet) -> Iterator[Finding]:
     """Settings that nothing reads promise what does not happen."""
     fleet = rendered.fleet
@@ -274,7 +265,7 @@ def settings_have_an_effect(rendered: RenderedFleet) -> Iterator[Finding]:
             yield Finding(field, "has no effect on a self-managed fleet", "remove it")
 
 
-@_rule("warning")
+@RULES.warning
 def canary_protects_updates_only(rendered: RenderedFleet) -> Iterator[Finding]:
     """Order, tolerance and canary do not hold for automatic deployment."""
     if rendered.fleet.auto_deployment.enabled and rendered.fleet.canary:
@@ -282,7 +273,7 @@ def canary_protects_updates_only(rendered: RenderedFleet) -> Iterator[Finding]:
         yield Finding("canary", problem)
 
 
-@_rule("warning")
+@RULES.warning
 def overrides_do_not_reach_accounts_that_join(rendered: RenderedFleet) -> Iterator[Finding]:
     """An account that joins gets the values of the set, not those of its group."""
     for number, group in enumerate(rendered.fleet.targets if rendered.fleet.auto_deployment.enabled else []):
@@ -291,7 +282,7 @@ def overrides_do_not_reach_accounts_that_join(rendered: RenderedFleet) -> Iterat
             yield Finding(f"targets.{number}.parameters", problem, "make them the fleet's where new accounts need them")
 
 
-@_rule("warning")
+@RULES.warning
 def account_settings_precede_automatic_deployment(rendered: RenderedFleet) -> Iterator[Finding]:
     """Stack sets of delegated administrators belong to the management account, whose id their order takes."""
     fleet = rendered.fleet
@@ -301,7 +292,7 @@ def account_settings_precede_automatic_deployment(rendered: RenderedFleet) -> It
         yield Finding("management_account", f"{problem}, and fail", "set it to the management account's id")
 
 
-@_rule("warning")
+@RULES.warning
 def management_account_gets_nothing(rendered: RenderedFleet) -> Iterator[Finding]:
     """Service-managed stack sets leave the organization's management account out."""
     fleet = rendered.fleet
@@ -315,7 +306,7 @@ def management_account_gets_nothing(rendered: RenderedFleet) -> Iterator[Finding
             yield Finding(field, "does not reach the management account: StackSets leaves it out", fix)
 
 
-@_rule("warning")
+@RULES.warning
 def concurrency_is_reached(rendered: RenderedFleet) -> Iterator[Finding]:
     """Strict concurrency is at most one account more than may fail."""
     rollout = rendered.fleet.rollout
@@ -328,7 +319,7 @@ def concurrency_is_reached(rendered: RenderedFleet) -> Iterator[Finding]:
         yield Finding("rollout.max_concurrent", problem, f"use {reached}, raise failure_tolerance, or use `soft`")
 
 
-@_rule("note")
+@RULES.note
 def endpoint_is_off(rendered: RenderedFleet) -> Iterator[Finding]:
     """A stack without its endpoint bills no instance, and its API answers 503 `endpoint_not_deployed`."""
     hosting = rendered.resolution.deployment.hosting

@@ -1,4 +1,4 @@
-"""A rule: a law, mostly over a resolution, with an id and a level."""
+"""Rules: laws with an id and a level, over the resolution of a deployment or over a fleet."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from ...deployment.finding import Finding, Level
 from ...resolution import Resolution
 
 Judged = TypeVar("Judged")
-Law = Callable[[Resolution], Iterator[Finding]]
+Law = Callable[[Judged], Iterator[Finding]]
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Rule(Generic[Judged]):
 
     id: str
     level: Level
-    law: Callable[[Judged], Iterator[Finding]]
+    law: Law[Judged]
 
     @property
     def sentence(self) -> str:
@@ -29,30 +29,30 @@ class Rule(Generic[Judged]):
         return [replace(finding, rule=self.id, level=self.level) for finding in self.law(judged)]
 
 
-RULES: list[Rule[Resolution]] = []
+class Rules(list[Rule[Judged]]):
+    """The rules over one kind of subject. Its methods make a function a rule, whose id is the function's name."""
+
+    def error(self, law: Law[Judged]) -> Rule[Judged]:
+        """Its findings stop the synth."""
+        return self._add(law, "error")
+
+    def warning(self, law: Law[Judged]) -> Rule[Judged]:
+        """Its findings are printed."""
+        return self._add(law, "warning")
+
+    def unknown(self, law: Law[Judged]) -> Rule[Judged]:
+        """Its findings are questions that only the deploy answers."""
+        return self._add(law, "unknown")
+
+    def note(self, law: Law[Judged]) -> Rule[Judged]:
+        """Its findings are decisions taken for the user; printed in reports only."""
+        return self._add(law, "note")
+
+    def _add(self, law: Law[Judged], level: Level) -> Rule[Judged]:
+        rule = Rule(law.__name__.replace("_", "-"), level, law)
+        self.append(rule)
+        return rule
 
 
-def error(law: Law) -> Rule[Resolution]:
-    """Make a function a rule whose findings stop the synth; its name becomes the id."""
-    return _register(law, "error")
-
-
-def warning(law: Law) -> Rule[Resolution]:
-    """Make a function a rule whose findings are printed."""
-    return _register(law, "warning")
-
-
-def unknown(law: Law) -> Rule[Resolution]:
-    """Make a function a rule about questions that only the deploy answers."""
-    return _register(law, "unknown")
-
-
-def note(law: Law) -> Rule[Resolution]:
-    """Make a function a rule about decisions taken for the user; printed in reports only."""
-    return _register(law, "note")
-
-
-def _register(law: Law, level: Level) -> Rule[Resolution]:
-    rule = Rule(law.__name__.replace("_", "-"), level, law)
-    RULES.append(rule)
-    return rule
+RULES = Rules[Resolution]()
+error, warning, unknown, note = RULES.error, RULES.warning, RULES.unknown, RULES.note

@@ -1,0 +1,16 @@
+"""The end of a pipe whose reader leaves: `python -m slipway list | head -1`."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """End the block quietly at the first text that nobody reads; what follows it is not shown either."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
