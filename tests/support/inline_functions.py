@@ -1,5 +1,7 @@
 """A plugin of pytest (`-p support.inline_functions`): the functions from one text each, and never from their folders.
 
+Of a test with several cases the first runs: where a module comes from can't depend on the case.
+
 The folder `INLINE_FUNCTIONS` holds index.py of the functions and serve.py's, as `playground_index.py`.
 """
 
@@ -7,6 +9,8 @@ import importlib
 import os
 import sys
 from typing import Any
+
+import pytest
 
 import playground
 from local_cloud.assembly import ROOT
@@ -26,3 +30,8 @@ def _keep_out(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_keep_out)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+    items[:] = reversed(first.values())
