@@ -69,9 +69,7 @@ def _recommendation(name: str, root: Path, folder: Path, question: Question) -> 
     if validation.resolution is None:
         raise DeploymentError(about.path, [f"{each.place}: {each.message}" for each in validation.errors])
     deployment = validation.resolution.deployment
-    judged = alternatives(deployment, context=question.context, requests=question.requests)
-    if question.types:
-        judged = [each for each in judged if each.instance.type in question.types]
+    judged = alternatives(deployment, context=question.context, requests=question.requests, types=question.types)
     if len(judged) < len(set(question.types)):
         known = {each.instance.type for each in judged}
         others = ", ".join(name for name in question.types if name not in known)
@@ -96,10 +94,8 @@ def _siblings(resolution: Resolution, question: Question) -> Iterator[Sibling]:
         return  # a variable names the model, and would name it still
     for hub_id in quantized_siblings(deployment.model.id):
         packed = deployment.model_copy(update={"model": Model(id=hub_id)})
-        judged = alternatives(packed, context=question.context, requests=question.requests)
+        judged = alternatives(packed, context=question.context, requests=question.requests, types=question.types)
         held = [each for each in judged if not each.problems]
-        if question.types:
-            held = [each for each in held if each.instance.type in question.types]
         if held:
             yield Sibling(hub_id, held[0])
 

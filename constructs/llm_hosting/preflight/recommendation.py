@@ -1,5 +1,6 @@
 """The instance types that a deployment could run on: each judged by all rules, as if the file named it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ..catalog.instances import Instance, types_for
@@ -9,7 +10,7 @@ from ..resolution import moved, resolve
 from ..resolution.estimates import Rate, token_rate
 from .report import Figures, figures_of
 from .rules.suitable_type import NO_SECRET_YET, by_price
-from .validation import validate_type
+from .validation import errors_of_type
 
 _USUAL_BATCH = 256  # of one copy: max_num_seqs of vLLM
 REQUESTS_AT_ONCE = "requests-at-once"  # no rule of a deployment, which says nothing of its load
@@ -54,24 +55,27 @@ def left_out(deployment: Deployment) -> list[str]:
     return [field for field, value in own.items() if value is not None]
 
 
-def alternatives(deployment: Deployment, *, context: int | None, requests: int) -> list[Alternative]:
+def alternatives(
+    deployment: Deployment, *, context: int | None, requests: int, types: Collection[str] = ()
+) -> list[Alternative]:
     """Every type of the deployment's mode, cheapest first, then smallest; those of unknown price come last.
 
     context: tokens of one request; None = the deployment's, else the model's. Degree and volume are each type's own,
-    whatever the deployment says (`left_out`).
+    whatever the deployment says (`left_out`). types: those to judge; empty = all.
     """
     changed = {"tensor_parallel_degree": None} | ({"max_model_len": context} if context else {})
     serving = deployment.serving.model_copy(update=changed)
     resolution = resolve(deployment.model_copy(update={"serving": serving}))
     found = []
     for instance in types_for(on_machines=deployment.hosting.runs_on_machines).values():
+        if types and instance.type not in types:
+            continue
         here = moved(resolution, instance.type)
         (placement,) = here.placements
         figures, tokens = figures_of(placement, here.inference_ami_version), placement.memory.context
         held = figures.requests_at_full_length
         at_once = None if held is None else held * placement.copies
-        refused = (finding for finding in validate_type(here) if finding.level == "error")
-        problems = [finding for finding in refused if finding.rule != NO_SECRET_YET]
+        problems = [finding for finding in errors_of_type(here) if finding.rule != NO_SECRET_YET]
         if not problems and at_once is not None and at_once < requests:
             problem = f"{instance.type} holds {at_once:,.1f} requests of {tokens:,} tokens at once"
             problems = [Finding("hosting.instance_type", problem, rule=REQUESTS_AT_ONCE)]

@@ -1,7 +1,7 @@
 """Validates a deployment file: all problems of shape, type and rules at once."""
 
 import difflib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from .rules import (  # noqa: F401  (registers the rules)
     timing,
     tokenizer,
 )
-from .rules.rule import RULES, error, warning
+from .rules.rule import RULES, Rule, error, warning
 from .rules.suitable_type import with_type, without_type
 
 
@@ -52,19 +52,19 @@ class Validation:
 
 def validate(resolution: Resolution) -> list[Finding]:
     """Every finding of every rule, without those that the deployment silences."""
-    return with_type(resolution, _findings(resolution))
-
-
-def validate_type(resolution: Resolution) -> list[Finding]:
-    """The same where the type is a question: no finding names another one."""
-    return without_type(_findings(resolution))
-
-
-def _findings(resolution: Resolution) -> list[Finding]:
     silenced = resolution.deployment.preflight.silenced
-    spoken = (rule for rule in RULES if rule.level == "error" or rule.id not in silenced)
+    spoken = [rule for rule in RULES if rule.level == "error" or rule.id not in silenced]
+    return with_type(resolution, _findings(resolution, spoken))
+
+
+def errors_of_type(resolution: Resolution) -> list[Finding]:
+    """What refuses the deployment where the type is a question: no finding names another one."""
+    return without_type(_findings(resolution, [rule for rule in RULES if rule.level == "error"]))
+
+
+def _findings(resolution: Resolution, rules: Sequence[Rule[Resolution]]) -> list[Finding]:
     # Types of a pool often break a law in the same words.
-    return list(dict.fromkeys(finding for rule in spoken for finding in rule.findings(resolution)))
+    return list(dict.fromkeys(finding for rule in rules for finding in rule.findings(resolution)))
 
 
 @error

@@ -4,7 +4,7 @@ from typing import Any
 
 from ...catalog.instances import types_for
 from ...deployment.model import Deployment
-from ...preflight.validation import validate
+from ...preflight.validation import errors_of_type
 from ...resolution import Resolution, resolve
 
 
@@ -22,7 +22,7 @@ def exchangeable_types(resolution: Resolution) -> tuple[str, ...]:
         for name in types_for(on_machines=deployment.hosting.runs_on_machines)
         if name != own
     )
-    fitting = (each for each in others if _in_template(each) == wanted and not _is_refused(each))
+    fitting = (each for each in others if _in_template(each) == wanted and not errors_of_type(each))
     return (own, *sorted(each.deployment.hosting.instance_types[0] for each in fitting))
 
 
@@ -41,7 +41,3 @@ def _in_template(resolution: Resolution) -> tuple[Any, ...]:
         *(resolution.bodies, resolution.parameters, resolution.container.model_aliases),
         placement.disk_in_gb if on_machine else None,
     )
-
-
-def _is_refused(resolution: Resolution) -> bool:
-    return any(finding.level == "error" for finding in validate(resolution))
