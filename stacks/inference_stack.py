@@ -19,6 +19,7 @@ from llm_hosting.jobs.functions import JobFunctions
 from llm_hosting.jobs.store import JobStore
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
+from llm_hosting.stack_label import StackLabel
 
 
 class InferenceStack(cdk.Stack):
@@ -39,6 +40,7 @@ class InferenceStack(cdk.Stack):
         deployment = resolution.deployment
         served = f"{deployment.model.id} on {deployment.serving.engine}"
         super().__init__(scope, construct_id, description=f"{DESCRIPTION_PREFIX}{served}", **kwargs)
+        self.template_options.metadata = StackLabel(deployment.model.id, deployment.hosting.mode).as_metadata()
         usage = KeyUsage(self, "KeyUsage") if deployment.api.keys else None
         store = JobStore(self, "JobStore", settings=deployment.jobs, usage=usage) if deployment.jobs.enabled else None
         hosting = HOSTING_MODES[deployment.hosting.mode](

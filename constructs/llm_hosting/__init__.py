@@ -5,4 +5,4 @@ STAGING_PREFIX = "slipway-staging-"  # + a deployment's name: the stack that sta
 FLEET_PREFIX = "slipway-fleet-"  # + a fleet's name: the stack of its stack sets
 DEPLOYMENT_TAG = "slipway:deployment"  # holds the stack's name, on all that may outlive stack or update
 MACHINE_TAG = "slipway:machine"  # + DEPLOYMENT_TAG: the number of a deployment's machine, from 0 on
-DESCRIPTION_PREFIX = "Slipway: "  # + model and engine: the description of a deployment's stack, which finds it again
+DESCRIPTION_PREFIX = "Slipway: "  # every deployment's stack has a description that begins so; the rest is for people

@@ -2,7 +2,14 @@
 
 from local_cloud.emulator import apigateway, eventbridge, faults, lambda_
 from local_cloud.emulator.application_autoscaling import templates as scaling_templates
-from local_cloud.emulator.cloudformation import change_sets, conditions, own_addresses, resource_types, stack_creation
+from local_cloud.emulator.cloudformation import (
+    change_sets,
+    conditions,
+    own_addresses,
+    resource_types,
+    stack_creation,
+    template_summary,
+)
 from local_cloud.emulator.core import signatures
 from local_cloud.emulator.ec2 import long_polls, remote_commands
 from local_cloud.emulator.ec2 import operations as ec2_operations
@@ -23,6 +30,7 @@ def install(emulator_only: tuple[str, ...]) -> None:
         signatures,
         own_addresses,
         change_sets,
+        template_summary,
         conditions,
         apigateway,
         logs,

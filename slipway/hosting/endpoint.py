@@ -23,12 +23,6 @@ class Endpoint:
         self._stack = stack
 
     @property
-    def mode(self) -> str:
-        if self._stack.endpoint is None:
-            return ""
-        return "async" if self._has_queue else "realtime"
-
-    @property
     def log_group(self) -> str:
         return f"/aws/sagemaker/Endpoints/{self._stack.endpoint_name}"
 
@@ -95,7 +89,7 @@ class Endpoint:
 
     def backlog(self) -> dict[str, int]:
         """SageMaker's own queue of an asynchronous endpoint, as CloudWatch has it from the last minutes."""
-        if not self._has_queue:
+        if "AsyncInferenceConfig" not in (self._stack.endpoint or {}):
             return {}
         now = datetime.now(UTC)
         points = self._stack.clients("cloudwatch").get_metric_statistics(
@@ -108,11 +102,6 @@ class Endpoint:
             Statistics=["Maximum"],
         )["Datapoints"]
         return {"backlog": int(max(points, key=lambda point: point["Timestamp"])["Maximum"]) if points else 0}
-
-    @property
-    def _has_queue(self) -> bool:
-        """Whether SageMaker keeps the jobs of the endpoint in a queue of its own."""
-        return "AsyncInferenceConfig" in (self._stack.endpoint or {})
 
     def _service(self) -> Check:
         endpoint, name = self._stack.endpoint, self._stack.endpoint_name

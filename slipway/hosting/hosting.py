@@ -1,7 +1,7 @@
-"""The one place where the operator's verbs tell machines of EC2 from an endpoint of SageMaker."""
+"""What runs a deployed stack's model: the one place of the operator's verbs that chooses by the hosting mode."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from slipway.hosting.check import Check
@@ -9,11 +9,9 @@ from slipway.hosting.endpoint import Endpoint
 from slipway.hosting.machines import Machines
 from slipway.stack.deployed_stack import DeployedStack
 
-_ENGINE_OF_MACHINES = "transformers"  # the only engine of `hosting.mode: ec2`, and of no other mode
-
 
 class Hosting(Protocol):
-    """mode: as in the deployment file; "" = not known, as nothing is there.
+    """Endpoint of SageMaker or machines of EC2.
 
     log_group: of what runs the model. log_parts: names of its parts, with which its streams end.
     failure: a reason that it names itself, beside CloudFormation's; "" = none.
@@ -26,9 +24,6 @@ class Hosting(Protocol):
     log_parts: tuple[str, ...]
     may_sleep: bool
     first_of_start: str
-
-    @property
-    def mode(self) -> str: ...
 
     @property
     def log_group(self) -> str: ...
@@ -61,7 +56,13 @@ class Hosting(Protocol):
         """Jobs that wait elsewhere than in the deployment's own queue."""
 
 
+_BY_MODE: Mapping[str, Callable[[DeployedStack], Hosting]] = {
+    "realtime": Endpoint,
+    "async": Endpoint,
+    "ec2": Machines,
+}
+
+
 def hosting_of(stack: DeployedStack) -> Hosting:
-    """What runs the stack's model."""
-    engine = stack.serves.rpartition(" on ")[2]
-    return Machines(stack) if engine == _ENGINE_OF_MACHINES else Endpoint(stack)
+    """What runs the stack's model. Raises UnknownStackError."""
+    return _BY_MODE[stack.label.mode](stack)

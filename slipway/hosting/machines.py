@@ -20,7 +20,7 @@ _USUAL_START_IN_SECONDS = 120  # before one is measured
 class Machines:
     """Of the stack's machines and of others with their tags."""
 
-    mode, failure = "ec2", ""
+    failure = ""
     log_parts: tuple[str, ...] = ("setup", "model", "worker")
     may_sleep = True
     first_of_start = "boot"

@@ -72,7 +72,7 @@ class Chat:
     def __init__(self, stack: DeployedStack, api: DeployedApi, *, asks_usage: bool = True) -> None:
         self._api = api
         listed = api.call("GET", "models")
-        model = listed.content["data"][0]["id"] if listed.status == 200 else stack.serves.partition(" on ")[0]
+        model = listed.content["data"][0]["id"] if listed.status == 200 else stack.label.model
         self._body = {"model": model, "stream": True}
         if asks_usage:
             self._body["stream_options"] = {"include_usage": True}

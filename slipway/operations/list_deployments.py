@@ -7,7 +7,7 @@ from typing import Any
 from slipway.hosting.hosting import hosting_of
 from slipway.shared.aws_clients import clients_in, local_cloud
 from slipway.shared.table import print_table
-from slipway.stack.deployed_stack import DeployedStack, asking_aws, deployed_stacks
+from slipway.stack.deployed_stack import DeployedStack, UnknownStackError, asking_aws, deployed_stacks
 
 _HEADER = ("NAME", "STATUS", "SERVES", "MODE", "USD/H NOW")
 _WIDTH = 100
@@ -29,6 +29,9 @@ def _list(region: str | None, *, as_json: bool) -> int:
     if not found:
         print(f"Slipway has deployed nothing in {clients('sts').meta.region_name}.", file=sys.stderr)
         return 0
+    for each in found:
+        if each["mode"] is None:
+            print(each["cost"], file=sys.stderr)
     rows = [
         (each["name"], each["status"], each["serves"], each["mode"] or "-", _dollars(each["usd_per_hour"]))
         for each in found
@@ -38,14 +41,15 @@ def _list(region: str | None, *, as_json: bool) -> int:
 
 
 def _content(stack: DeployedStack) -> dict[str, Any]:
-    """mode: None = nothing runs the model. usd_per_hour: of what runs now; None = not known."""
-    hosting = hosting_of(stack)
+    """mode: None = the stack does not tell it, and `cost` says so. usd_per_hour: of what runs now; None = not known."""
+    content: dict[str, Any] = {"name": stack.name, "status": stack.status, "serves": stack.serves}
+    try:
+        hosting = hosting_of(stack)
+    except UnknownStackError as error:
+        return content | {"mode": None, "cost": str(error), "usd_per_hour": None}
     state = hosting.state()
-    return {
-        "name": stack.name,
-        "status": stack.status,
-        "serves": stack.serves,
-        "mode": hosting.mode or None,
+    return content | {
+        "mode": stack.label.mode,
         "cost": hosting.cost(state),
         "usd_per_hour": state["usd_per_hour"],
     }

@@ -12,6 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting import DESCRIPTION_PREFIX
 from llm_hosting.deployment.nearest import nearest
+from llm_hosting.stack_label import METADATA_KEY, StackLabel
 from slipway.shared.aws_clients import Clients, clients_in, local_cloud
 from slipway.shared.aws_errors import sentence
 
@@ -19,7 +20,7 @@ _LOG_GROUP = re.compile(r"(?:/aws/sagemaker/Endpoints|/slipway/machines)/(.+)")
 
 
 class UnknownStackError(Exception):
-    """Slipway has deployed no stack of that name; the message is one sentence."""
+    """There is no such stack of Slipway's, or it does not tell its hosting mode; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,24 @@ class DeployedStack:
 
     @property
     def serves(self) -> str:
-        """Model and engine."""
+        """Model and engine, for people."""
         return str(self.described["Description"]).removeprefix(DESCRIPTION_PREFIX)
+
+    @cached_property
+    def label(self) -> StackLabel:
+        """Model and hosting mode. Raises UnknownStackError if the stack's template does not tell them."""
+        try:
+            summary = self.clients("cloudformation").get_template_summary(StackName=self.name)
+        except ClientError as error:
+            # A stack whose first change set was never executed has no template.
+            if error.response["Error"]["Code"] != "ValidationError":
+                raise
+            summary = {}
+        label = StackLabel.from_metadata(json.loads(summary.get("Metadata", "{}")))
+        if label is None:
+            problem = f"the stack's template does not tell its model and hosting mode (Metadata.{METADATA_KEY})"
+            raise UnknownStackError(f"{self.name}: {problem}; deploy it again.")
+        return label
 
     @property
     def outputs(self) -> dict[str, str]:

@@ -18,6 +18,7 @@ PLACES = {
     "constructs/llm_hosting/deployment/model.py": "properties of `Hosting`, for all that reads a deployment",
     "stacks/inference_stack.py": "the construct, of the table in hosting_modes.py",
     "lambda_src/inference_api/shared/settings.py": "properties of `Settings`, for all functions",
+    "slipway/hosting/hosting.py": "the class for the operator's verbs: Endpoint or Machines",
     "playground/serve.py": "whether streams are shown; the page's function shares no code",
 }
 

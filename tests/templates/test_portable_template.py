@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 from llm_hosting.portable.template import PortableTemplate, portable_template
 from llm_hosting.resolution import Resolution
+from llm_hosting.stack_label import StackLabel
 from local_cloud.assembly import Stack
 from slipway.changes import classify
 from support.deployments import KEY, OWN_REGISTRY, SECRET, Changes, resolved
@@ -37,6 +39,12 @@ def test_both_renderings_hold_the_same_resources_except_code(stacks: dict[str, S
     made = portable(stacks[name])
     values = with_switches(made.content, dict(made.parameters))
     assert comparable(made.content, name, values) == comparable(stacks[name].template, name)
+
+
+def test_a_rendered_template_has_the_label_by_which_the_verbs_know_its_mode(stacks: dict[str, Stack]) -> None:
+    head, _, _ = portable(stacks["gpt2-ec2"]).body().partition("\nParameters:")
+    label = StackLabel.from_metadata(yaml.safe_load(head)["Metadata"])
+    assert label == StackLabel("openai-community/gpt2", "ec2")
 
 
 KEYS = [f"{KEY.rpartition('/')[0]}/{digit * 8}-0000-4000-8000-000000000001" for digit in "23"]

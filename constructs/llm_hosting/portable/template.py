@@ -22,7 +22,7 @@ MOST_BYTES_IN_BUCKET = 1_000_000  # TemplateURL: "1 MB", the smaller of its two 
 
 _BOOTSTRAP = {"Parameters": "BootstrapVersion", "Rules": "CheckBootstrapVersion"}
 _SHORT = 20
-_SECTIONS = ("Description", "Parameters", "Rules", "Conditions", "Mappings", "Resources", "Outputs")
+_SECTIONS = ("Description", "Metadata", "Parameters", "Rules", "Conditions", "Mappings", "Resources", "Outputs")
 
 
 @dataclass(frozen=True)

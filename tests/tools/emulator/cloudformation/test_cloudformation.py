@@ -134,6 +134,15 @@ def test_a_log_group_that_exists_is_not_taken_over(bare_cloud: LocalCloud) -> No
         create(bare_cloud, "taking-over", {"Log": resource("Logs::LogGroup", {"LogGroupName": "/known"})})
 
 
+def test_the_summary_of_a_stack_holds_the_metadata_of_its_template(bare_cloud: LocalCloud) -> None:
+    cloudformation = bare_cloud.client("cloudformation", region=REGION)
+    template = {"Metadata": {"Own": {"text": "<&>"}}, "Resources": {"Queue": resource("SQS::Queue")}}
+    cloudformation.create_stack(StackName="summarized", TemplateBody=json.dumps(template))
+    summary = cloudformation.get_template_summary(StackName="summarized")
+    assert json.loads(summary["Metadata"]) == {"Own": {"text": "<&>"}}
+    assert summary["ResourceTypes"] == ["AWS::SQS::Queue"]
+
+
 def test_a_stack_has_the_description_of_its_template_also_by_a_change_set(bare_cloud: LocalCloud) -> None:
     """The CDK's command line deploys by change sets."""
     cloudformation = bare_cloud.client("cloudformation", region=REGION)

@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 
 from llm_hosting import DESCRIPTION_PREFIX
 from llm_hosting.catalog.instances import ec2_instances, machine_prices
+from llm_hosting.stack_label import StackLabel
 from local_cloud.assembly import ROOT
 from slipway.hosting.hosting import hosting_of
 from slipway.operations.call import sleep_notice
@@ -58,6 +59,9 @@ class Aws:
 
     def get_paginator(self, operation: str) -> Any:
         return SimpleNamespace(paginate=lambda **request: [getattr(self, operation)(**request)])
+
+    def get_template_summary(self, StackName: str) -> Any:
+        return {"Metadata": json.dumps(StackLabel("gpt2", "ec2").as_metadata())}
 
     def list_stack_resources(self, StackName: str) -> Any:
         ids = [("AWS::EC2::Instance", each) for each in self.machines] + [("AWS::EC2::LaunchTemplate", "lt-1")]

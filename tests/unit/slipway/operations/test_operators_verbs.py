@@ -10,14 +10,16 @@ import pytest
 from botocore.exceptions import ClientError
 
 from llm_hosting import DESCRIPTION_PREFIX
+from llm_hosting.stack_label import StackLabel
 from slipway.__main__ import main
+from slipway.operations import list_deployments
 from slipway.operations.call import Options, show_job
 from slipway.operations.last_failure import cause_of, last_failure
 from slipway.operations.status import show
 from slipway.operations.verify import checks_of
 from slipway.stack.api import Answer
 from slipway.stack.container_log import telling
-from slipway.stack.deployed_stack import DeployedStack
+from slipway.stack.deployed_stack import DeployedStack, asking_aws
 from slipway.stack.prompt import request_body, text_of
 from support.stand_in_ec2 import StandInEc2
 
@@ -36,8 +38,12 @@ class Aws:
         self.endpoint = {"EndpointConfigName": "Config-1A", "EndpointStatus": "InService"} | (endpoint or {})
         self.events: list[dict[str, Any]] = []
         self.parameters: dict[str, str] = {}
+        self.label: dict[str, Any] | None = StackLabel("gpt2", "realtime").as_metadata()
         self.outputs = {"ApiUrl": "https://a1b2.execute-api.eu-west-1.amazonaws.com/v1/"}
         self.meta = SimpleNamespace(endpoint_url="https://apigateway.eu-west-1.amazonaws.com")
+
+    def describe_stacks(self) -> Any:
+        return {"Stacks": [self.stack.described]}
 
     @property
     def stack(self) -> DeployedStack:
@@ -54,6 +60,11 @@ class Aws:
 
     def get_paginator(self, operation: str) -> Any:
         return SimpleNamespace(paginate=lambda **request: [getattr(self, operation)(**request)])
+
+    def get_template_summary(self, StackName: str) -> Any:
+        if self.label is None:
+            raise refusal("GetTemplateSummary", "ValidationError")
+        return {"Metadata": json.dumps(self.label)} if self.label else {}
 
     def list_stack_resources(self, StackName: str) -> Any:
         kinds = {
@@ -146,6 +157,24 @@ def test_as_many_instances_run_as_are_wanted(current: int, desired: int, good: b
     found, seen = looked(Aws(endpoint={"ProductionVariants": [variant]}))["instances"]
     assert (found, seen.startswith(f"{current} of {desired}")) == (good, True)
     assert ("none has run this configuration yet" in seen) == (desired == 0)
+
+
+@pytest.mark.parametrize("label", [None, {}, {"AWS::CloudFormation::Interface": {}}, {"Slipway": {"model": "gpt2"}}])
+def test_a_stack_that_does_not_tell_its_mode_is_named_and_never_guessed(
+    label: dict[str, Any] | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aws = Aws()
+    aws.label = label
+    sentence = (
+        "chat: the stack's template does not tell its model and hosting mode (Metadata.Slipway); deploy it again."
+    )
+    assert asking_aws(lambda: show(aws.stack, as_json=False)) == 2
+    assert capsys.readouterr().err == f"{sentence}\n"
+    monkeypatch.setattr(list_deployments, "clients_in", lambda region: lambda service: aws)
+    assert list_deployments.run(None, as_json=False) == 0
+    told = capsys.readouterr()
+    assert told.err == f"{sentence}\n"
+    assert told.out.splitlines()[1].split() == ["chat", "CREATE_COMPLETE", "gpt2", "on", "tgi", "-", "-"]
 
 
 def test_alarms_are_asked_for_a_hundred_at_a_time() -> None:
