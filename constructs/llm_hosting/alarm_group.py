@@ -19,7 +19,7 @@ class AlarmGroup(Construct):
 
     def add(
         self, construct_id: str, metric: cloudwatch.IMetric, threshold: float, *, periods: int = 1, breaching: int = 1
-    ) -> None:
+    ) -> cloudwatch.Alarm:
         """An alarm that goes off when `breaching` of the last `periods` are above the threshold."""
         alarm = cloudwatch.Alarm(
             self,
@@ -36,3 +36,4 @@ class AlarmGroup(Construct):
             alarm.add_alarm_action(action)
             alarm.add_ok_action(action)
         self.alarms.append(alarm)
+        return alarm

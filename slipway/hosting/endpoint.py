@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from llm_hosting import ENDPOINT_LOGS
 from llm_hosting.catalog.instances import instances
 from slipway.account.endpoint_quota import instances_of
 from slipway.hosting.check import NOT_DEPLOYED, Check
@@ -24,7 +25,7 @@ class Endpoint:
 
     @property
     def log_group(self) -> str:
-        return f"/aws/sagemaker/Endpoints/{self._stack.endpoint_name}"
+        return f"{ENDPOINT_LOGS}{self._stack.endpoint_name}"
 
     @property
     def failure(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from llm_hosting import MACHINE_LOGS
 from llm_hosting.catalog.instances import ec2_instances, machine_prices
 from slipway.hosting import machine_checks
 from slipway.hosting.check import NOT_DEPLOYED, Check
@@ -30,7 +31,7 @@ class Machines:
 
     @property
     def log_group(self) -> str:
-        return f"/slipway/machines/{self._stack.unique_name}"
+        return f"{MACHINE_LOGS}{self._stack.unique_name}"
 
     @property
     def takes_calls(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from llm_hosting import DEPLOYMENT_TAG
+from llm_hosting import CONTENT_TAG, DEPLOYMENT_TAG
 from slipway.leftovers.hosting import RetainedHosting
 from slipway.leftovers.machines import retained_disks, retained_machines
 from slipway.leftovers.retained_resource import RetainedResource
@@ -15,11 +15,15 @@ from slipway.shared.aws_clients import Clients
 from slipway.shared.sizes import size
 
 _MOST_COUNTED = 100_000  # a bucket is listed in pages of 1,000
+_TABLES = {"jobs": "table: jobs and short answers", "usage": "table: what keys have used"}
+_UNKNOWN_TABLE = f"table: its tag {CONTENT_TAG} is missing, so what it holds is not known"
 _GONE = ("ResourceNotFoundException", "NoSuchBucket", "404")
 _ENDING_STATES = ("DELETING", "ARCHIVED")
 _HOSTING = re.compile(r"arn:[^:]+:sagemaker:[^:]+:[^:]+:(endpoint|endpoint-config|model)/")
 _API_KEY = re.compile(r"arn:[^:]+:apigateway:[^:]+::/apikeys/")  # while its stack lives, it is no leftover
 _OF_EC2 = re.compile(r"arn:[^:]+:ec2:[^:]+:[^:]+:(instance|volume)/")  # EC2 itself tells which of them still exist
+
+_Tagged = dict[str, dict[str, str]]  # tags by ARN
 
 
 class RemovalError(Exception):
@@ -31,11 +35,13 @@ def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], lis
 
     What runs and bills comes first.
     """
-    arns = sorted(_tagged(deployment, clients("resourcegroupstaggingapi")))
+    arns = _tagged(deployment, clients("resourcegroupstaggingapi"))
     hosting, ec2 = [arn for arn in arns if _HOSTING.match(arn)], clients("ec2")
     running = list(RetainedHosting(hosting, clients("sagemaker")).all()) if hosting else []
     running += [*retained_machines(deployment, ec2), *retained_disks(deployment, ec2)]
-    stored, unknown = _stored([arn for arn in arns if arn not in hosting and not _API_KEY.match(arn)], clients)
+    stored, unknown = _stored(
+        {arn: tags for arn, tags in arns.items() if arn not in hosting and not _API_KEY.match(arn)}, clients
+    )
     keys = (_api_key(arn.rpartition("/")[2], clients("apigateway")) for arn in arns if _API_KEY.match(arn))
     return running + stored + [key for found in keys for key in found], unknown
 
@@ -45,25 +51,26 @@ def find_left(deployment: str, clients: Clients) -> list[RetainedResource]:
 
     No update may be under way. Endpoints and machines are not among it. Raises BusyEndpointError.
     """
-    arns, in_stack = sorted(_tagged(deployment, clients("resourcegroupstaggingapi"))), _in_stack(deployment, clients)
+    arns, in_stack = _tagged(deployment, clients("resourcegroupstaggingapi")), _in_stack(deployment, clients)
     hosting = [arn for arn in arns if _HOSTING.match(arn)]
     unused = list(RetainedHosting(hosting, clients("sagemaker")).unused(in_stack)) if hosting else []
     # Looked at are only those that are left: the versions in a live bucket take minutes to count.
-    stored, _ = _stored([arn for arn in arns if arn not in hosting and _name_in(arn) not in in_stack], clients)
+    left = {arn: tags for arn, tags in arns.items() if arn not in hosting and _name_in(arn) not in in_stack}
+    stored, _ = _stored(left, clients)
     return [*unused, *retained_disks(deployment, clients("ec2")), *stored]
 
 
-def _stored(arns: list[str], clients: Clients) -> tuple[list[RetainedResource], list[str]]:
+def _stored(tagged: _Tagged, clients: Clients) -> tuple[list[RetainedResource], list[str]]:
     """Buckets, tables and log groups, and the ARNs of no kind known here."""
     known: list[RetainedResource] = []
     unknown = []
-    for arn in arns:
+    for arn, tags in tagged.items():
         service, name = arn.split(":", 5)[2], arn.split(":", 5)[5]
         try:
             if service == "s3":
                 known.append(_bucket(name, clients("s3")))
             elif service == "dynamodb" and name.startswith("table/"):
-                known += _table(name.removeprefix("table/"), clients("dynamodb"))
+                known += _table(name.removeprefix("table/"), tags.get(CONTENT_TAG, ""), clients("dynamodb"))
             elif service == "logs" and name.startswith("log-group:"):
                 known += _log_group(name.removeprefix("log-group:").removesuffix(":*"), clients("logs"))
             else:
@@ -86,14 +93,18 @@ def _in_stack(deployment: str, clients: Clients) -> set[str]:
     return {physical_id.rpartition("/")[2].lower() for physical_id in ids}
 
 
-def _tagged(deployment: str, tagging: Any) -> Iterator[str]:
+def _tagged(deployment: str, tagging: Any) -> _Tagged:
     request = {"TagFilters": [{"Key": DEPLOYMENT_TAG, "Values": [deployment]}]}
-    for page in tagging.get_paginator("get_resources").paginate(**request):
-        arns = (each["ResourceARN"] for each in page["ResourceTagMappingList"])
-        yield from (arn for arn in arns if not _OF_EC2.match(arn))
+    pages = tagging.get_paginator("get_resources").paginate(**request)
+    found = {each["ResourceARN"]: each for page in pages for each in page["ResourceTagMappingList"]}
+    return {
+        arn: {tag["Key"]: tag["Value"] for tag in found[arn].get("Tags", [])}
+        for arn in sorted(found)
+        if not _OF_EC2.match(arn)
+    }
 
 
-def _table(name: str, dynamodb: Any) -> list[RetainedResource]:
+def _table(name: str, content: str, dynamodb: Any) -> list[RetainedResource]:
     table = dynamodb.describe_table(TableName=name)["Table"]
     if table["TableStatus"] in _ENDING_STATES:
         return []
@@ -102,8 +113,11 @@ def _table(name: str, dynamodb: Any) -> list[RetainedResource]:
         protected = f"aws dynamodb update-table --no-deletion-protection-enabled --table-name {name}"
     # DynamoDB updates the count every six hours or so.
     holds = f"about {table['ItemCount']:,} items, {size(table['TableSizeBytes'])}"
-    kind = "table: what keys have used" if "-KeyUsage" in name else "table: jobs and short answers"
-    return [RetainedResource(kind, name, holds, lambda: dynamodb.delete_table(TableName=name), protected)]
+    return [
+        RetainedResource(
+            _TABLES.get(content, _UNKNOWN_TABLE), name, holds, lambda: dynamodb.delete_table(TableName=name), protected
+        )
+    ]
 
 
 def _api_key(key_id: str, gateway: Any) -> list[RetainedResource]:

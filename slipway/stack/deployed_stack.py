@@ -10,13 +10,13 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from llm_hosting import DESCRIPTION_PREFIX
+from llm_hosting import DESCRIPTION_PREFIX, ENDPOINT_LOGS, MACHINE_LOGS
 from llm_hosting.deployment.nearest import nearest
 from llm_hosting.stack_label import METADATA_KEY, StackLabel
 from slipway.shared.aws_clients import Clients, clients_in, local_cloud
 from slipway.shared.aws_errors import sentence
 
-_LOG_GROUP = re.compile(r"(?:/aws/sagemaker/Endpoints|/slipway/machines)/(.+)")
+_LOG_GROUP = re.compile(f"(?:{ENDPOINT_LOGS}|{MACHINE_LOGS})(.+)")
 
 
 class UnknownStackError(Exception):

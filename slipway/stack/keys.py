@@ -11,11 +11,10 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from llm_hosting import DEPLOYMENT_TAG
+from llm_hosting import DEPLOYMENT_TAG, KEY_TAG
 from llm_hosting.deployment.nearest import nearest
 from slipway.stack.deployed_stack import DeployedStack
 
-KEY_TAG = "slipway:key"
 _ALPHABET = string.ascii_letters + string.digits
 _PREFIX_LENGTH, _RANDOM_LENGTH = 10, 40  # as inference_api.handlers.authorize reads them
 

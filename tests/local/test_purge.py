@@ -112,6 +112,7 @@ def test_retained_resources_are_removed_with_all_versions_and_those_of_others_st
     assert "no terminal" in unanswered.stderr
     for names in remains.values():
         assert names[0] in unanswered.stdout
+    assert "table: jobs and short answers" in unanswered.stdout
     assert left(cloud, stack) == remains
 
     s3 = cloud.client("s3", region=stack.region)

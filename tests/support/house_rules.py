@@ -166,15 +166,20 @@ def queues_have_dead_letters(template: Template) -> list[str]:
 
 
 def retained_resources_are_tagged(template: Template) -> list[str]:
-    """Resources that a destroy or a replacement retains carry the stack's name."""
-    tag = {"Key": "slipway:deployment", "Value": STACK_NAME}
+    """Resources that a destroy or a replacement retains carry the stack's name; tables tell what they hold."""
     return [
         logical_id
         for logical_id, resource in template["Resources"].items()
         if "Retain" in resource.get("DeletionPolicy", "Delete") + resource.get("UpdateReplacePolicy", "Delete")
         and resource["Type"] != "AWS::S3::BucketPolicy"  # goes with its bucket, and takes no tags
-        and tag not in resource.get("Properties", {}).get("Tags", [])
+        and not _is_tagged(resource)
     ]
+
+
+def _is_tagged(resource: dict[str, Any]) -> bool:
+    tags = resource.get("Properties", {}).get("Tags", [])
+    tells_content = resource["Type"] != "AWS::DynamoDB::Table" or any(tag["Key"] == "slipway:content" for tag in tags)
+    return tells_content and {"Key": "slipway:deployment", "Value": STACK_NAME} in tags
 
 
 RULES: tuple[Callable[[Template], list[str]], ...] = (

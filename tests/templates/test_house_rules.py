@@ -106,6 +106,14 @@ HASTY = {
         (queues_have_dead_letters, {"Type": "AWS::SQS::Queue", "Properties": {}}),
         (queues_have_dead_letters, {"Type": "AWS::SNS::Subscription", "Properties": {}}),
         (retained_resources_are_tagged, {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain", "Properties": {}}),
+        (
+            retained_resources_are_tagged,
+            {
+                "Type": "AWS::DynamoDB::Table",
+                "DeletionPolicy": "Retain",
+                "Properties": {"Tags": [{"Key": "slipway:deployment", "Value": {"Ref": "AWS::StackName"}}]},
+            },
+        ),
     ],
     ids=lambda value: getattr(value, "__name__", "planted"),
 )

@@ -5,7 +5,7 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from .. import DEPLOYMENT_TAG
+from .. import CONTENT_TAG, DEPLOYMENT_TAG
 
 
 class KeyUsage(Construct):
@@ -28,6 +28,7 @@ class KeyUsage(Construct):
         self.environment = {"USAGE_TABLE": self._table.table_name}
         self.outputs = {"UsageTable": self._table.table_name}
         cdk.Tags.of(self).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
+        cdk.Tags.of(self._table).add(CONTENT_TAG, "usage")
 
     def grant_count(self, grantee: iam.IGrantable) -> None:
         """Let a function admit calls and count what they use: it reads no row but the one that it changes."""

@@ -9,10 +9,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from .. import KEY_TAG
 from ..deployment.model import Api, NamedKey, limits_of_keys
 from .handler_function import HandlerFunction, Handlers
 
-KEY_TAG = "slipway:key"  # holds a key's name, on its usage plan and on its values
 _TIMEOUT = cdk.Duration.seconds(5)
 _MEMORY_IN_MB = 128  # it hashes one key
 # API Gateway looks a key up in its plans on each call, so that a revoked one ends at once; only the end of a key that

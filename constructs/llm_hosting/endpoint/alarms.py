@@ -52,7 +52,7 @@ class EndpointAlarms(AlarmGroup):
             )
             self.add(spec.construct_id, metric, spec.threshold, periods=3, breaching=spec.breaching)
 
-    def add_idle(self, dimensions: dict[str, str], hours: int) -> None:
+    def add_idle(self, dimensions: dict[str, str], hours: int) -> cloudwatch.Alarm:
         """An alarm that goes off when instances have run for so many hours without a request.
 
         Real-time and asynchronous endpoints have both metrics; without requests, or instances, they have no data.
@@ -69,7 +69,7 @@ class EndpointAlarms(AlarmGroup):
                 for name, (namespace, metric) in metrics.items()
             },
         )
-        self.add("Idle", idle, 0, periods=hours, breaching=hours)
+        return self.add("Idle", idle, 0, periods=hours, breaching=hours)
 
     def add_model_failures(self, configuration: str, error_rate: float) -> None:
         """On the calls that a fleet fails, as the functions count them (`deployed_engine.count_call`).

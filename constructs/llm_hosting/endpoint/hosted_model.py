@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from .. import DEPLOYMENT_TAG
+from .. import DEPLOYMENT_TAG, ENDPOINT_LOGS
 from ..deployment.model import Hosting, InstanceCount, Logs, Model
 from ..log_group import LogGroup
 from ..resolution import Resolution
@@ -72,7 +72,8 @@ class HostedModel(Construct):
             self, "Alarms", dimensions=dimensions, specs=alarms, topic_arn=deployment.alarms.topic_arn
         )
         if deployment.alarms.idle_in_hours:
-            told.add_idle(dimensions, deployment.alarms.idle_in_hours)
+            idle = told.add_idle(dimensions, deployment.alarms.idle_in_hours)
+            self.outputs["IdleAlarm"] = idle.alarm_name
         # Bound to the new fleet: alarms on the whole endpoint would stop the update that heals it.
         new_fleet = {**dimensions, "EndpointConfigName": configuration_name}
         guards = [each._replace(threshold=each.rollback_threshold) for each in alarms if each.rollback_threshold]
@@ -128,7 +129,7 @@ class HostedModel(Construct):
             self,
             "LogGroup",
             retention_in_days=settings.retention_in_days,
-            name=f"/aws/sagemaker/Endpoints/{self.name}",
+            name=f"{ENDPOINT_LOGS}{self.name}",
             removal_policy=cdk.RemovalPolicy.RETAIN,  # an endpoint that failed to start says why there
         )
         _tag(log_group)

@@ -5,7 +5,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from .. import DEPLOYMENT_TAG
+from .. import DEPLOYMENT_TAG, MACHINE_LOGS
 from ..acknowledgement import acknowledge
 from ..alarm_group import AlarmGroup
 from ..api.every_minute import EveryMinute
@@ -65,7 +65,7 @@ class Ec2Hosting(Construct):
             self,
             "MachineLogGroup",
             retention_in_days=deployment.logs.retention_in_days,
-            name=f"/slipway/machines/{unique_name()}",
+            name=f"{MACHINE_LOGS}{unique_name()}",
             removal_policy=RemovalPolicy.RETAIN,  # a set-up that failed says why there
         )
         Tags.of(log_group).add(DEPLOYMENT_TAG, Aws.STACK_NAME)

@@ -8,7 +8,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from .. import DEPLOYMENT_TAG
+from .. import CONTENT_TAG, DEPLOYMENT_TAG
 from ..acknowledgement import acknowledge
 from ..api.key_usage import KeyUsage
 from ..deployment.model import Jobs
@@ -39,6 +39,7 @@ class JobStore(Construct):
         self.environment = {"JOB_TABLE": self.table_name, "JOB_BUCKET": self.bucket_name}
         self.outputs = {"JobTable": self.table_name, "JobBucket": self.bucket_name}
         cdk.Tags.of(self).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
+        cdk.Tags.of(self._table).add(CONTENT_TAG, "jobs")
 
     def location(self, folder: Folder) -> str:
         """`s3://bucket/folder`."""

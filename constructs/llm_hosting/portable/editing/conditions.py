@@ -21,7 +21,7 @@ _HOSTING = (
 _NAMES_OF_ENDPOINT = {"EndpointName", "EndpointConfigName"}  # dimensions of its metrics
 # Without an endpoint every prompt is refused with a 503, and open jobs wait until their deadline: both on purpose.
 _METRICS_WITH_ENDPOINT = {"5XXError", "ApproximateAgeOfOldestMessage"}
-_OUTPUTS = ("EndpointName", "EndpointPage", "Machines")
+_OUTPUTS = ("EndpointName", "EndpointPage", "IdleAlarm", "Machines")
 
 
 def only_if(condition: str, value: Any, otherwise: Any = NO_VALUE) -> dict[str, Any]:

@@ -49,6 +49,7 @@ class Account:
         self.versions = {(f"output/{number}", "v1"): 1_000 for number in range(2_500)}
         self.markers = {("output/0", "v2"), ("output/1", "v2")}
         self.uploads = {("output/9", "u1")}
+        self.content = "jobs"
         self.buckets = {BUCKET}
         self.groups = {LOG_GROUP: 1_200_000, f"{LOG_GROUP}-of-another": 7}
         self.locked: set[str] = set()
@@ -116,7 +117,8 @@ class Account:
     def _get_resources(self, TagFilters: Any) -> Iterator[Any]:
         assert TagFilters == [{"Key": "slipway:deployment", "Values": ["chat"]}]
         for arn in self.arns:  # one on each page
-            yield {"ResourceTagMappingList": [{"ResourceARN": arn}]}
+            tags = [{"Key": "slipway:content", "Value": self.content}] if self.content and ":table/" in arn else []
+            yield {"ResourceTagMappingList": [{"ResourceARN": arn, "Tags": tags}]}
         yield {"ResourceTagMappingList": []}
 
     def _list_object_versions(self, Bucket: str) -> Iterator[Any]:
@@ -216,6 +218,23 @@ def test_retained_resources_are_shown_and_removed_after_the_name_is_typed(capsys
         (line,) = (line for line in shown.splitlines() if f" {name} " in line)
         assert line.endswith(holds)
         assert f"{name}\n" in removed
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ("jobs", "table: jobs and short answers"),
+        ("usage", "table: what keys have used"),
+        ("", "table: its tag slipway:content is missing, so what it holds is not known"),
+    ],
+)
+def test_a_table_is_told_by_its_tag_whatever_its_name(
+    content: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = Account()
+    account.content = content
+    purge("chat", account, Person(""))
+    assert any(kind in line and TABLE in line for line in capsys.readouterr().out.splitlines())
 
 
 @pytest.mark.parametrize("typed", ["", "y", "yes", "Chat", "chat2"])

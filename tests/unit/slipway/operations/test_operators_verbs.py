@@ -177,6 +177,14 @@ def test_a_stack_that_does_not_tell_its_mode_is_named_and_never_guessed(
     assert told.out.splitlines()[1].split() == ["chat", "CREATE_COMPLETE", "gpt2", "on", "tgi", "-", "-"]
 
 
+def test_the_alarm_on_idle_instances_is_no_problem_of_a_deployment() -> None:
+    aws = Aws(alarms=["loud-idle", "quiet"])
+    aws.outputs["IdleAlarm"] = "loud-idle"
+    assert looked(aws)["alarms"] == (True, "2, none has gone off")
+    aws.outputs["IdleAlarm"] = "quiet"
+    assert looked(aws)["alarms"] == (False, "loud-idle went off")
+
+
 def test_alarms_are_asked_for_a_hundred_at_a_time() -> None:
     quiet = [f"quiet-{number}" for number in range(150)]
     assert looked(Aws(alarms=quiet))["alarms"] == (True, "150, none has gone off")
