@@ -71,7 +71,9 @@ def test_without_its_endpoint_a_stack_has_nothing_that_bills_by_the_hour(
         gone = {whole["Resources"][each]["Type"] for each in whole["Resources"].keys() - without["Resources"].keys()}
         assert gone <= {f"AWS::{kind}" for kind in HOSTING | WITH_HOSTING}, name
         assert not re.search("EndpointName|EndpointConfigName", json.dumps(resources(without, "CloudWatch::Alarm")))
-        assert whole["Outputs"].keys() - without["Outputs"].keys() <= {"EndpointName", "EndpointPage", "Machines"}
+        assert whole["Outputs"].keys() - without["Outputs"].keys() <= {
+            *("EndpointName", "EndpointPage", "IdleAlarm", "Machines")
+        }
 
 
 def test_without_its_endpoint_a_stack_refers_to_nothing_that_is_left_out(

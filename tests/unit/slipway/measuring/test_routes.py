@@ -12,6 +12,7 @@ import pytest
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError, CredentialRetrievalError
 
+from llm_hosting.stack_label import StackLabel
 from slipway.measuring.figures.percentiles import percentile
 from slipway.measuring.loads import Stop, closed
 from slipway.measuring.prompts import Prompt, Prompts
@@ -97,8 +98,8 @@ def model() -> Iterator[Model]:
 
 
 def route(model: Model, kind: Any = Chat, credentials: Any = None, **members: Any) -> Route:
-    known = {"api_url": model.url, "region": "eu-west-1", "outputs": {}, "bodies": ("inputs",), "serves": "a on b"}
-    stack: Any = SimpleNamespace(**(known | members))
+    known = {"api_url": model.url, "region": "eu-west-1", "outputs": {}, "bodies": ("inputs",)}
+    stack: Any = SimpleNamespace(**(known | members), label=StackLabel("a", "realtime"))
     made: Route = kind(stack, DeployedApi(stack, credentials or Credentials("key", "secret")))
     return made
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from llm_hosting.stack_label import StackLabel
 from slipway.measuring import starts
 from slipway.measuring.loads import Stop
 from slipway.measuring.prompts import Prompt
@@ -62,7 +63,7 @@ def stack(lines: Any = LINES, events: Any = EVENTS, watch: int = 100) -> Any:
     policy = {"BlueGreenUpdatePolicy": {"TerminationWaitInSeconds": watch}}
     return SimpleNamespace(
         name="chat",
-        serves="Qwen/Qwen3-4B on lmi-vllm",
+        label=StackLabel("Qwen/Qwen3-4B", "realtime"),
         endpoint={"LastDeploymentConfig": policy},
         endpoint_name="chat-1",
         clients=lambda _: clients,
