@@ -1,6 +1,6 @@
 # Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, .venv-clients, node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth chromium test test-tools test-models test-clients check format snapshot reference pictures recordings bench smoke chaos requirements clean
+.PHONY: help setup local synth chromium test test-tools test-models test-clients check format snapshot reference recordings bench smoke chaos requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml deployments/*/*.yaml)))slipway-account-settings
@@ -92,11 +92,8 @@ snapshot: .venv/.ready  ## accept changed templates as the new snapshots, say wh
 reference: .venv/.ready  ## write deployments/schema.json and the generated pages and tables of docs/
 	@python -m slipway reference
 
-pictures: .venv/.ready  ## draw the diagrams in docs/pictures/ from a template and from the life of a job
-	@python -m tools.pictures
-
-recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## record make local, make test, the playground and a report
-	@python -m tools.pictures make-local make-test playground-light playground-dark report
+recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## record make local, make test, the playground and a report anew, for docs/pictures/
+	@python -m tools.recordings
 
 bench: .venv/.ready .venv-cloud/.ready  ## measure what docs/performance.md promises
 	@python -m tools.benchmarks

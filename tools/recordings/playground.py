@@ -9,7 +9,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from local_cloud.cloud import free_port
 from support import chromium
-from tools.pictures.recording import READY, Recording
+from tools.recordings.recording import READY, Recording
 
 _ASKED = {"prompt": "The function returns", "samples": "2", "length": "60", "top_k": "6", "top_p": "0.9", "seed": "7"}
 _PATIENCE_IN_MS = 120_000

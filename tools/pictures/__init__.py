@@ -1,1 +1,0 @@
-"""Draws the pictures of README.md and docs/ from the code that they show."""
