@@ -35,15 +35,15 @@ WIDTHS = (52, 8, 24, 12, 0)
 
 
 def main() -> None:
-    """Exit status 1 if a target is missed, but not of a quick run."""
+    """Print a row for each figure; exit with status 1 if a target is missed, except in a quick run."""
     parser = argparse.ArgumentParser(prog="python -m tools.benchmarks", description=__doc__)
     parser.add_argument("groups", nargs="*", metavar="group", help=f"one of {', '.join(GROUPS)} (default: all)")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds of each pair (default 7)")
     arguments = parser.parse_args()
     if unknown := set(arguments.groups) - GROUPS.keys():
-        parser.error(f"no such group: {', '.join(sorted(unknown))}; there are {', '.join(GROUPS)}")
+        parser.error(f"unknown group: {', '.join(sorted(unknown))}; the groups are {', '.join(GROUPS)}")
     if arguments.rounds < 2:
-        parser.error("--rounds: at least 2, or there is no spread")
+        parser.error("--rounds must be at least 2: one round has no spread")
     load = f"load {os.getloadavg()[0]:.1f}"
     print(f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, {load}\n")
     _print(Row("figure", "target", "measured", "same/same", "verdict"))

@@ -24,18 +24,18 @@ SWEEP_EVERY_IN_SECONDS = 60
 
 
 class Backlog(MeteredDeployment):
-    """Jobs that wait in our queue, or in SageMaker's for an asynchronous endpoint."""
+    """A table of open jobs that wait in our queue or, for an asynchronous endpoint, in SageMaker's."""
 
     def __init__(self, mode: str) -> None:
         super().__init__(mode)
         chance = Random(1)
         items = [to_item(self._job(chance)) for _ in range(OPEN_JOBS)]
         self.table.commit([(item["pk"]["S"], item, size(item)) for item in items])
-        self.messages.send("of a job that waits", delay=900)
-        self.scheduler.run(SWEEP_EVERY_IN_SECONDS)  # until the indexes hold them
+        self.messages.send("a waiting job", delay=900)
+        self.scheduler.run(SWEEP_EVERY_IN_SECONDS)  # the indexes follow the table
 
     def sweep_once(self) -> int:
-        """The number of jobs looked at."""
+        """Run one sweep; returns the number of jobs that it looked at."""
         sweeps: list[Invocation] = []
         self.run(lambda: sweeps.append(self.sweep()), SWEEP_EVERY_IN_SECONDS)
         return int(sweeps[0].result["looked_at"])
@@ -52,7 +52,7 @@ class Backlog(MeteredDeployment):
 
 
 def figures() -> Iterator[Row]:
-    """Raises AssertionError if the sweep does not return."""
+    """Figures of one sweep in each mode. Raises AssertionError if the sweep does not return."""
     for mode in MODES:
         backlog = Backlog(mode)
         started = perf_counter()

@@ -1,4 +1,4 @@
-"""`python -m slipway check`: its time, and its memory estimates against figures that engines logged."""
+"""Measures `python -m slipway check`: its time, and its memory estimates against figures that engines logged."""
 
 import json
 import statistics
@@ -23,7 +23,7 @@ MOST_CHARACTERS = 52  # of the first column
 
 
 def figures(rounds: int) -> Iterator[Row]:
-    """Raises SystemExit when the command fails."""
+    """Time and estimates of `check`. Raises SystemExit when the command fails."""
     yield from _wall_time(rounds)
     yield from _sizes()
 
@@ -54,7 +54,7 @@ def _seconds(*arguments: str) -> Callable[[], float]:
 
 
 def _sizes() -> Iterator[Row]:
-    """Estimates against figures that engines logged for one accelerator."""
+    """Compare estimates with figures that engines logged for one accelerator."""
     for anchor in json.loads(Path(__file__).with_name("memory_anchors.json").read_text())["anchors"]:
         deployment = Deployment.model_validate(
             {

@@ -1,4 +1,4 @@
-"""A fresh clone of the last commit: time to the first answer, time of a second start, memory at rest."""
+"""Measures a fresh clone of the last commit: time to the first answer, time of a second start, memory at rest."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ REST_IN_SECONDS = 3
 
 
 def figures(_rounds: int) -> Iterator[Row]:
-    """Wall times, measured once. Raises SystemExit if `make local` ends without an answer."""
+    """Wall times of one run. Raises SystemExit if `make local` ends without an answer."""
     with tempfile.TemporaryDirectory() as folder:
         clone = ROOT if QUICK else Path(folder) / "slipway"
         started = time.monotonic()
@@ -39,7 +39,7 @@ def figures(_rounds: int) -> Iterator[Row]:
 
 @contextmanager
 def _answered(clone: Path) -> Iterator["subprocess.Popen[str]"]:
-    """`make local`, in a quick run what it calls, after its first answer; ended by SIGINT, as by Ctrl-C."""
+    """Start `make local` (in a quick run: the command behind it), wait for its first answer, end it as Ctrl-C does."""
     command = ["make", "local", f"PORT={free_port()}", f"PYTHON={Path(sys.executable).resolve()}"]
     if QUICK:
         command = [sys.executable, "-m", "slipway", "local", "qwen3-4b", "--port", str(free_port())]

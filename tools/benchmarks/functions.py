@@ -1,4 +1,4 @@
-"""The function behind POST /generate: cold start, overhead of a call, size of the asset."""
+"""Measures the function behind POST /generate: cold start, overhead of a call, size of the asset."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ STARTS_PER_ROUND = work(6)  # one start is too short to measure
 COLD_CLIENT = 'import boto3; boto3.client("sagemaker-runtime")'
 COLD_HANDLER = "from inference_api.handlers import generate; generate.routes.endpoint()"
 CPU_PER_TOKEN_IN_MS = 0.2
-# What only a deploy tells.
+# Values that only a deploy knows.
 DEPLOYED = {
     "PYTHONPATH": str(ROOT / "lambda_src"),
     "AWS_DEFAULT_REGION": "us-east-1",
@@ -25,7 +25,7 @@ DEPLOYED = {
 
 
 def figures(rounds: int) -> Iterator[Row]:
-    """Raises SystemExit when a program fails."""
+    """Figures of the function. Raises SystemExit when a program fails."""
     (stack,) = read_stacks(synthesize([DEPLOYMENT]))
     own = _variables(stack)
     taken = alternate(lambda: _cold(COLD_CLIENT, own), lambda: _cold(COLD_HANDLER, own), rounds, STARTS_PER_ROUND)
@@ -37,7 +37,7 @@ def figures(rounds: int) -> Iterator[Row]:
 
 
 def _variables(stack: Stack) -> dict[str, str]:
-    """The function's environment as its template has it; "unused" in place of what only a deploy tells."""
+    """The function's environment as in the template, with "unused" for values that only a deploy knows."""
     functions = (each for each in stack.template["Resources"].values() if each["Type"] == "AWS::Lambda::Function")
     found = (
         each["Properties"]["Environment"]["Variables"] for each in functions if "Environment" in each["Properties"]
@@ -59,7 +59,7 @@ def _per_token(rounds: int, own: dict[str, str]) -> Row:
 
 @contextmanager
 def _endpoint(own: dict[str, str]) -> Iterator[Mapping[str, str]]:
-    """The function's environment, with an endpoint that answers at once."""
+    """Run an endpoint that answers at once; yields the function's environment, which points to it."""
     server = [sys.executable, "-m", "tools.benchmarks.instant_endpoint"]
     with subprocess.Popen(server, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as endpoint:
         assert endpoint.stdout

@@ -1,4 +1,4 @@
-"""The generation worker: its second answer against a script that loads the model each time, and samples in one pass."""
+"""Measures the generation worker against a script that loads the model each time, and samples in one pass or many."""
 
 import subprocess
 import tempfile
@@ -11,12 +11,12 @@ from tools.benchmarks.pairs import ROOT, Round, Row, alternate, environment, rat
 
 PYTHON = ROOT / ".venv-models" / "bin" / "python"
 SCRIPT = Path(__file__).with_name("generation_scripts.py")
-ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # several wait for each other where others use the cores too
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # several threads wait for each other on shared cores
 PROMPT, LENGTH, SAMPLES = "The value of a class is", 32, 8
 
 
 def figures(rounds: int) -> Iterator[Row]:
-    """Wall times with a model of GPT-2's size; nothing without .venv-models."""
+    """Wall times with a model of GPT-2's size. Without .venv-models, one row says how to get it."""
     if not PYTHON.exists():
         yield Row("generation worker", "shown", "not measured: run `make test-models` once, which installs torch")
         return

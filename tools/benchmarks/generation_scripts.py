@@ -1,4 +1,4 @@
-"""What the bench of the generation worker runs with torch: `make` writes a model, `answer` loads it and answers."""
+"""Commands that the benchmark of the generation worker runs with torch: `make` writes a model, `answer` uses it."""
 
 import importlib
 import sys
@@ -9,7 +9,7 @@ END = "<|endoftext|>"
 
 
 def make(folder: Path) -> None:
-    """A GPT-2 of the published size (124 million parameters), with random weights and a tokenizer made on the spot."""
+    """Write a GPT-2 of the published size (124 million parameters) with random weights and a new tokenizer."""
     torch, tokenizers, transformers = map(importlib.import_module, ("torch", "tokenizers", "transformers"))
     pieces = tokenizers.ByteLevelBPETokenizer()
     pieces.train_from_iterator(topics.values(), vocab_size=5000, special_tokens=[END])
@@ -20,7 +20,7 @@ def make(folder: Path) -> None:
 
 
 def answer(folder: Path, prompt: str, length: int) -> None:
-    """As a script for each request does it."""
+    """Load the model and answer one prompt, as a script that runs once for each request."""
     transformers = importlib.import_module("transformers")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()

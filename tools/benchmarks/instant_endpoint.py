@@ -1,4 +1,4 @@
-"""A server on loopback that answers every POST at once; prints its port, ends at the end of standard input."""
+"""A server on loopback that answers every POST at once. It prints its port and ends with its standard input."""
 
 import json
 import struct
@@ -15,7 +15,7 @@ STREAM_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/vnd.amazon.eventstr
 
 
 class Instantly(BaseHTTPRequestHandler):
-    """Keeps connections open, as SageMaker does, except after a stream."""
+    """Answers at once. Connections stay open, as SageMaker's do, except after a stream."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True

@@ -1,4 +1,4 @@
-"""The AWS usage of one job and the cost of a million, from the counted calls of the shipped handlers in both modes."""
+"""Measures the AWS usage of one job and the cost of a million, by counting the calls of the shipped handlers."""
 
 from collections.abc import Iterable, Iterator
 from random import Random
@@ -11,15 +11,15 @@ from tools.benchmarks.metered_deployment import MeteredDeployment, Used, nothing
 from tools.benchmarks.pairs import Row, work
 from tools.benchmarks.prices import dollars_per_million
 
-MODES = ("async", "realtime")  # machines of EC2 are paid by the hour
-SAMPLE = work(21)  # jobs; the median of each count, because the simulated model sometimes answers at length
+MODES = ("async", "realtime")  # EC2 instances are billed by the hour
+SAMPLE = work(21)  # jobs; the figure is the median, because the simulated model sometimes gives a long answer
 FETCHED_AFTER_IN_SECONDS = 40
 LONGEST_IN_SECONDS = 60
-PROMPT = "la " * 650  # repeated in the answer, which makes it 2 kB
+PROMPT = "la " * 650  # the answer repeats it and has 2 kB
 
 
 class OneJob(MeteredDeployment):
-    """A caller submits with an idempotency key, comes back once and gets the answer."""
+    """A deployment with one job: its caller submits it with an idempotency key and fetches the answer once."""
 
     def __init__(self, mode: str, seed: int) -> None:
         super().__init__(mode, seed)
@@ -37,11 +37,11 @@ class OneJob(MeteredDeployment):
         self._fetched = reply.body["status"] == "succeeded"
 
     def _count_what_services_do(self) -> None:
-        """Adds usage by the services themselves, and takes the model's time off the functions'."""
+        """Add what the services themselves use, and subtract the model's time from that of the functions."""
         for function in ("submit_job", "poll_job"):
             self.used[function]["API requests"] += 1
         consumer = self.event_source.function.name
-        self.used[consumer]["SQS, fair" if consumer == "run_job" else "SQS"] += 2  # received, deleted
+        self.used[consumer]["SQS, fair" if consumer == "run_job" else "SQS"] += 2  # receive, delete
         for _ in self.requests:  # SageMaker reads the input, writes the output and publishes to a topic
             for item in ("S3 GET", "S3 PUT or LIST", "SNS", "SQS"):
                 self.used[consumer][item] += 1
@@ -52,13 +52,13 @@ class OneJob(MeteredDeployment):
 
 
 def used_by_a_job(mode: str) -> dict[str, Used]:
-    """By function."""
+    """The median usage of a job, by function."""
     jobs = [OneJob(mode, seed) for seed in range(1, SAMPLE + 1)]
     return {function: _median(job.used[function] for job in jobs) for function in jobs[0].used}
 
 
 def figures(_rounds: int) -> Iterator[Row]:
-    """Raises AssertionError if a job does not succeed."""
+    """Usage and cost in each mode. Raises AssertionError if a job does not succeed."""
     for mode in MODES:
         whole = nothing_used()
         for function, used in used_by_a_job(mode).items():

@@ -1,4 +1,4 @@
-"""Jobs on the local cloud at real speed: time of a submit, jobs per second, delay of a held caller."""
+"""Measures jobs on the local cloud in real time: a submit, jobs per second, the delay of a held caller."""
 
 import time
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ ACCOUNT_SETTINGS = "slipway-account-settings"
 FILES = {"realtime": ROOT / "deployments" / "gpt2.yaml", "async": ROOT / "tests" / "deployments" / "async.yaml"}
 MODES = ("realtime",) if QUICK else tuple(FILES)
 CONCURRENCY, BURST = work(32), work(320)
-# On two cores 32 functions that start at once do not answer in time.
+# On two cores, 32 functions that start at once do not answer in time: the callers grow step by step.
 WARM_UP = [each for each in (2, 4, 8, 16, 24, 32) if each <= CONCURRENCY]
 SUBMITS = work(100)
 WAITERS_AT_ONCE, WAITERS = work(4), work(80)
@@ -34,7 +34,7 @@ FINAL = ("succeeded", "failed", "expired", "cancelled")
 
 
 def figures(_rounds: int) -> Iterator[Row]:
-    """Raises SystemExit if a job does not succeed."""
+    """Figures in each mode. Raises SystemExit if a job does not succeed."""
     with TemporaryDirectory() as folder, LocalCloud(port=free_port()) as cloud:
         stacks = {stack.name: stack for stack in _synthesized(Path(folder))}
         cloud.wait_until_ready()
@@ -44,7 +44,7 @@ def figures(_rounds: int) -> Iterator[Row]:
 
 
 def _synthesized(folder: Path) -> list[Stack]:
-    """Two stacks per mode: with an instant model, and with a slow one."""
+    """The account settings, and two stacks per mode: one with an instant model, one with a slow model."""
     files = []
     for mode in MODES:
         for speed, seconds in (("instant", 0.0), ("slow", SECONDS_PER_TOKEN)):
@@ -54,7 +54,7 @@ def _synthesized(folder: Path) -> list[Stack]:
 
 
 def _without_limits(deployment: dict[str, Any], seconds_per_token: float) -> dict[str, Any]:
-    """Without throttle and with a running instance, which are not measured here."""
+    """The deployment with a running instance and a throttle that nobody reaches: neither is measured here."""
     deployment["serving"]["environment"] = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN": str(seconds_per_token)}
     deployment["hosting"]["instance_count"] = {"min": 1, "max": 1}
     for section, name in (("hosting", "scaling"), ("hosting", "update_wait_in_seconds"), ("alarms", "topic_arn")):
@@ -90,7 +90,7 @@ def _deployed(cloud: LocalCloud, stack: Stack) -> ApiClient:
 
 
 class Life(NamedTuple):
-    """In seconds. submit: until the job is accepted. delay: from its end until the caller, held by `wait`, has it."""
+    """One job, in seconds. submit: until it is accepted. delay: from its end until its held caller has the answer."""
 
     submit: float
     delay: float
@@ -118,7 +118,7 @@ def _live(api: ApiClient, tokens: int) -> Life:
 def _ask(
     api: ApiClient, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
 ) -> tuple[dict[str, Any], int]:
-    """The job, and how often the request was repeated on overload."""
+    """The job, and how often the request had to be repeated because the API was overloaded."""
     for repeated in range(MOST_REPEATS):
         status, answered, job = api.call(method, path, body, headers=headers)
         if status in (200, 202):

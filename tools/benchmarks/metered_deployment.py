@@ -1,4 +1,4 @@
-"""The shipped handlers on a simulated AWS without faults, with a meter on their usage."""
+"""The shipped handlers on a simulated AWS without faults, which counts what they use."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from simulation.trial import Trial
 
 START = 1_795_219_200.0
 DYNAMODB_PAGE_IN_BYTES = 2**20
-# As in the templates; every other function has `api.memory_in_mb`, by default 512.
+# The templates' values; every other function has `api.memory_in_mb`, by default 512.
 _MEMORY_IN_GB = {"poll_job": 0.25, "sweep_jobs": 1.73, "advance_batches": 1.73}
 _USUAL_MEMORY_IN_GB = 0.5
-# Calls billed by the request. Endpoint invocations are not; DynamoDB is billed by the unit.
+# Calls that are billed by the request. Invocations of an endpoint are free, DynamoDB is billed by the unit.
 _BILLED = {
     "PutObject": "S3 PUT or LIST",
     "ListObjectsV2": "S3 PUT or LIST",
@@ -48,7 +48,7 @@ class _Calls(Faults):
 
 
 class MeteredDeployment(Deployment):
-    """used: by function. seconds: run time by function in simulated latencies. Both grow as it runs."""
+    """A simulated deployment that counts. used: items by function. seconds: simulated run time by function."""
 
     def __init__(self, mode: str, seed: int = 1) -> None:
         # The model answers within seconds.
@@ -62,7 +62,7 @@ class MeteredDeployment(Deployment):
         self._index_writes = 0.0
 
     def run(self, work: Callable[[], object], seconds: float) -> None:
-        """Run the work, and everything that follows from it within so many virtual seconds."""
+        """Run the work and all that follows from it within so many virtual seconds."""
         with self.as_runtime(), redirect_stdout(Log()):
             self.scheduler.spawn(work)
             self.scheduler.run(seconds)
@@ -71,7 +71,7 @@ class MeteredDeployment(Deployment):
         return self.seconds[function] * _MEMORY_IN_GB.get(function, _USUAL_MEMORY_IN_GB)
 
     def take(self, thing: str, number: float) -> None:
-        """Count usage of the running function; outside a function it is set-up and not billed."""
+        """Count usage of the running function. Outside a function it is set-up, which is not billed."""
         if self.functions.running:
             self.used[self.functions.current().function.name][thing] += number
 

@@ -1,4 +1,4 @@
-"""Compares two measurements: interleaved rounds, the median of the ratios, and the spread of the reference."""
+"""Compares two measurements by interleaved rounds: the median of the ratios, and the spread of the reference."""
 
 import os
 import resource
@@ -16,13 +16,13 @@ QUICK = os.environ.get("SLIPWAY_BENCH") == "quick"
 
 
 def work(number: int) -> int:
-    """So many calls, jobs or bytes; in a quick run few of them."""
+    """The given number of calls, jobs or bytes; in a quick run a hundredth of it."""
     return max(2, number // 100) if QUICK else number
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table; same: how far the reference strayed from itself."""
+    """A line of the table. same: how far two measurements of the reference lie apart."""
 
     figure: str
     target: str
@@ -33,7 +33,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Round:
-    """Reference, other, reference again, so that an even drift of the machine cancels out."""
+    """Reference, other, reference again: a steady drift of the machine cancels out."""
 
     reference: float
     other: float
@@ -41,7 +41,7 @@ class Round:
 
 
 def alternate(reference: Callable[[], float], other: Callable[[], float], rounds: int, turns: int = 1) -> list[Round]:
-    """Interleaved rounds, each the sum of its turns; a first round warms the caches and is dropped."""
+    """Measure in interleaved rounds, each the sum of its turns. A first round warms the caches and is dropped."""
     if QUICK:
         taken_once = reference()
         return [Round(taken_once, other(), taken_once)] * 2
@@ -53,18 +53,18 @@ def alternate(reference: Callable[[], float], other: Callable[[], float], rounds
 
 
 def ratio(rounds: Sequence[Round]) -> float:
-    """Median of other / mean of the two references."""
+    """The median of: other / mean of the two references."""
     return statistics.median(2 * each.other / (each.reference + each.again) for each in rounds)
 
 
 def spread(rounds: Sequence[Round]) -> float:
-    """Distance from 1 of the farther quartile of reference / reference."""
+    """How far the farther quartile of reference / reference lies from 1."""
     quartiles = statistics.quantiles([each.again / each.reference for each in rounds], method="inclusive")
     return max(abs(quartile - 1) for quartile in quartiles)
 
 
 def judge(figure: str, rounds: Sequence[Round], limit: float, note: str = "") -> Row:
-    """A row that counts only if the spread is under half the margin of the limit."""
+    """A row with a verdict, which counts only if the spread is less than half the limit's margin."""
     measured, strayed = ratio(rounds), spread(rounds)
     verdict = "not counted: noisy" if strayed >= (limit - 1) / 2 else "met" if measured <= limit else "MISSED"
     return Row(figure, f"<= {limit:.2f}", f"{measured:.2f}{note}", f"1 +- {strayed:.3f}", verdict)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-# In dollars per million. DynamoDB on-demand units, a read unit is 4 kB; functions on arm64.
+# Dollars per million. DynamoDB: on-demand units, a read unit is 4 kB. Functions: arm64.
 PER_MILLION = {
     "API requests": 3.50,
     "function calls": 0.20,

@@ -1,4 +1,4 @@
-"""`stage` from a Hub on loopback to the local cloud's S3 / a download and a sequential upload by hand."""
+"""Compares `stage`, from a Hub on loopback to the local cloud's S3, with a download and a sequential upload."""
 
 import json
 import os
@@ -27,7 +27,7 @@ DOWNLOAD = (
 
 
 def figures(rounds: int) -> Iterator[Row]:
-    """Raises SystemExit if a command fails."""
+    """Speed of both ways. Raises SystemExit if a command fails."""
     with TemporaryDirectory() as name, LocalCloud(port=free_port()) as cloud:
         folder = Path(name)
         _write_model(folder / "model")
@@ -58,7 +58,7 @@ def _write_model(folder: Path) -> None:
 
 @contextmanager
 def _hub(folder: Path) -> Iterator[str]:
-    """A Hub in a process of its own."""
+    """Run a Hub in a process of its own; yields its URL."""
     command = [sys.executable, str(ROOT / "tests" / "support" / "hub_server.py"), MODEL, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin
@@ -70,7 +70,7 @@ def _hub(folder: Path) -> Iterator[str]:
 
 
 class _Compared:
-    """Both ways from the same Hub to the same bucket; uploads: seconds of the upload by hand."""
+    """Both ways from one Hub to one bucket. uploads: seconds of each sequential upload."""
 
     def __init__(self, cloud: LocalCloud, hub: str, folder: Path) -> None:
         self._cloud, self._folder = cloud, folder
@@ -85,7 +85,7 @@ class _Compared:
         }
 
     def sequential(self) -> float:
-        """In seconds."""
+        """Seconds of a download and a sequential upload."""
         folder, client = self._folder / "by-hand", self._cloud.client("s3", region=REGION)
         started = perf_counter()
         self._run([sys.executable, "-c", DOWNLOAD, MODEL, str(folder)])
@@ -99,7 +99,7 @@ class _Compared:
         return ended - started
 
     def staged(self) -> float:
-        """In seconds, for the whole command."""
+        """Seconds of the whole `stage` command."""
         model = {"id": MODEL, "weights": f"s3://{BUCKET}/staged/"}
         path = self._folder / "benchmark.yaml"
         path.write_text(json.dumps({"region": REGION, "model": model, "hosting": {"instance_type": "ml.g5.xlarge"}}))
@@ -115,7 +115,7 @@ class _Compared:
             sys.exit(f"{' '.join(command)} failed:\n{result.stderr}")
 
     def _clear(self) -> None:
-        """Empty the bucket: the emulator keeps objects in memory."""
+        """Empty the bucket, because the emulator keeps objects in memory."""
         client = self._cloud.client("s3", region=REGION)
         listed = client.list_objects_v2(Bucket=BUCKET).get("Contents", [])
         client.delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": each["Key"]} for each in listed]})

@@ -1,7 +1,7 @@
-"""CPU of the function's process per token of POST /chat/completions, in milliseconds.
+"""Prints the CPU milliseconds that the function takes for a token of POST /chat/completions.
 
-From SageMaker's event stream on a socket to the chunks for Lambda's Runtime API. Its environment is that of the
-function.
+Measured from SageMaker's event stream on a socket to the chunks for Lambda's Runtime API, with the function's
+environment variables.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ BODY = {"messages": [{"role": "user", "content": "What is a list?"}], "stream": 
 
 
 def main() -> None:
-    """Raises AssertionError if a token is missing."""
+    """Answer one stream and print the figure. Raises AssertionError if a token is missing."""
     from inference_api.handlers.generate import handler
     from inference_api.http.streaming_runtime import _chunks
 

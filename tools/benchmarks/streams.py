@@ -1,4 +1,4 @@
-"""Streams on the local cloud: first byte through the API against SageMaker's own stream, many streams at once."""
+"""Measures streams on the local cloud: the first byte against SageMaker's own stream, and many streams at once."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -20,12 +20,12 @@ from local_cloud.deploy import deploy
 from tools.benchmarks.pairs import Row, alternate, judge, work
 
 ACCOUNT_SETTINGS = "slipway-account-settings"
-SECONDS_PER_TOKEN = 0.2  # of the first one, too: what an 8B model takes for a prompt of some thousand tokens
+SECONDS_PER_TOKEN = 0.2  # for the first token too, as an 8B model takes for a prompt of some thousand tokens
 FIRST_BYTE_LIMIT = 1.15
 TURNS = work(10)
 STREAMS = work(50)
 BODY = {"messages": [{"role": "user", "content": "What is a list?"}], "stream": True}
-LONG = 2000  # tokens: longer than SageMaker lets a stream last, so that none of many ends before all have begun
+LONG = 2000  # tokens: longer than SageMaker lets a stream last, so that no stream ends before all have begun
 DEPLOYMENT = {
     "model": {"id": "Qwen/Qwen3-4B"},
     "serving": {
@@ -41,7 +41,7 @@ DEPLOYMENT = {
 
 
 def figures(rounds: int) -> Iterator[Row]:
-    """Raises SystemExit if a stream does not begin."""
+    """Figures of streams. Raises SystemExit if a stream does not begin."""
     with TemporaryDirectory() as folder, LocalCloud(port=free_port()) as cloud:
         settings, stack = _synthesized(Path(folder))
         cloud.wait_until_ready()
@@ -82,7 +82,7 @@ def _timed(call: Callable[[], object], into: list[float]) -> Callable[[], float]
 
 
 def _raw(client: Any, endpoint: str) -> Callable[[], bytes]:
-    """The first part of SageMaker's own stream, as boto3 gives it."""
+    """A function that returns the first part of SageMaker's own stream, as boto3 gives it."""
     body = json.dumps(BODY | {"max_tokens": 2})
 
     def first() -> bytes:
@@ -102,7 +102,7 @@ def _first(url: str) -> None:
 
 
 def _begun(url: str, tokens: int) -> tuple[HTTPConnection, HTTPResponse]:
-    """A stream, after its first event."""
+    """Begin a stream; returns it after its first event."""
     where = urlsplit(url)
     connection = HTTPConnection(where.netloc, timeout=300)
     body = json.dumps(BODY | {"max_tokens": tokens})
@@ -115,7 +115,7 @@ def _begun(url: str, tokens: int) -> tuple[HTTPConnection, HTTPResponse]:
 
 
 def _goes_on(answer: HTTPResponse) -> bool:
-    """Whether another event comes, and is not the last."""
+    """Whether another event comes that is not the last."""
     while (line := answer.readline()) and not line.startswith(b"data: "):
         pass
     return line.startswith(b"data: {")

@@ -1,6 +1,6 @@
-"""A client that waits for a job: delay of the answer, table reads and cost, in virtual time.
+"""Measures a client that waits for a job: delay of the answer, table reads and cost, in virtual time.
 
-Client, gateway and table are modelled. Hold time, reads and `Retry-After` come from the shipped
+Client, gateway and table are models. Hold time, reads and `Retry-After` come from the shipped
 `inference_api.jobs.long_poll`, called as the handlers call it.
 """
 
@@ -58,7 +58,7 @@ class World:
 
 
 class Table:
-    """The job table for `LongPoll`; a read returns the state at half its time."""
+    """The job table for `LongPoll`. A read returns the state halfway through its duration."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -71,7 +71,7 @@ class Table:
         return replace(self._world.job, state="SUCCEEDED") if ended else self._world.job
 
     def take(self, *_: object) -> str:
-        """A place of `WaitingPlaces`."""
+        """Take a waiting place."""
         self.give_back()
         return "place"
 
@@ -84,7 +84,7 @@ Client = Callable[[World], None]
 
 
 def shipped(world: World, *, seconds: int) -> None:
-    """Asks with `?wait=seconds` and follows Retry-After until the job has ended."""
+    """A client that asks with `?wait=seconds` and follows Retry-After until the job has ended."""
     table = Table(world)
     around = Runtime(now=lambda: world.now, sleep=world.pass_time, random=world.chance)
     long_poll = LongPoll(table, around, table, while_held=table)  # type: ignore[arg-type]
@@ -99,7 +99,7 @@ def shipped(world: World, *, seconds: int) -> None:
 
 
 def fixed_poll(world: World) -> None:
-    """The usual loop, for comparison: holds the caller for the longest time and reads the row once a second."""
+    """A server for comparison: it holds the caller as long as allowed and reads the row once a second."""
     table = Table(world)
     while True:
         with _Request(world):
@@ -113,7 +113,7 @@ def fixed_poll(world: World) -> None:
 
 
 class _Request:
-    """The way to the handler and back; after the end of the job it also reads the output."""
+    """The way to the handler and back. After the end of the job the handler also reads the output."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -143,7 +143,7 @@ class Outcome:
 
 
 def run(client: Client, job_seconds: float) -> Outcome:
-    """The outcome over JOBS jobs of about that time; the same jobs for every client."""
+    """The outcome over JOBS jobs of about that length; every client gets the same jobs."""
     chance = Random(int(job_seconds))
     worlds = [World(job_seconds * math.exp(chance.gauss(0, SPREAD)), Random(number), now=0.0) for number in range(JOBS)]
     for world in worlds:
@@ -158,7 +158,7 @@ def run(client: Client, job_seconds: float) -> Outcome:
 
 
 def figures(_rounds: int) -> Iterator[Row]:
-    """Delays from the written result to the caller."""
+    """Delays between the written result and its caller, for each client and length of job."""
     for seconds in JOB_SECONDS:
         held = run(lambda world: shipped(world, seconds=LONGEST_WAIT_IN_SECONDS), seconds)
         patient = run(lambda world: shipped(world, seconds=0), seconds)

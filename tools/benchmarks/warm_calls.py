@@ -1,7 +1,4 @@
-"""Calls an endpoint by boto3 and through the handler in turn: `warm_calls.py <rounds>`.
-
-Its environment is that of the function.
-"""
+"""Calls an endpoint in turn by boto3 and through the handler, with its environment: `warm_calls <rounds>`."""
 
 import contextlib
 import io
@@ -24,7 +21,7 @@ EVENT = Path(__file__).parents[2] / "tests" / "events" / "generate_with_iam.json
 
 
 def main() -> None:
-    """Print the medians of the rounds and the percentiles of all calls in milliseconds, as JSON."""
+    """Print medians of the rounds and percentiles of all calls as JSON, in milliseconds."""
     event = json.loads(EVENT.read_text())
     client = boto3.client("sagemaker-runtime")
 
