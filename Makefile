@@ -8,21 +8,21 @@ PORT ?= 4566
 JOBS ?= 100000
 SEEDS ?= 50
 PYTHON ?= python3
-# A test process has a local cloud of its own, in which the tests of a file run one after the other. Four of them on two
-# cores, too: they wait for the local cloud a third of their time. In the order of `testpaths`, long files first: xdist
-# would begin with those of many tests.
+# Each test process has its own local cloud and runs whole files. Four processes suit two cores: they wait for the local
+# cloud a third of their time. Files run in the order of `testpaths`, long ones first; xdist would start with those that
+# have many tests.
 SIDE_BY_SIDE = --numprocesses 4 --dist loadfile
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 export UV_LINK_MODE := copy
-# As pip does, so that a proxy which inspects TLS is no obstacle.
+# Trust the system's certificates, as pip does: a proxy may inspect TLS.
 export UV_SYSTEM_CERTS := 1
-# Without bytecode a synth takes nearly three times as long.
+# Without cached bytecode a synth takes nearly three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-setup: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## install everything (each verb below does what it needs)
+setup: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## install everything (each verb below installs what it needs)
 
 .venv/.ready: requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Slipway needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
@@ -63,7 +63,7 @@ local: .venv/.ready .venv-cloud/.ready  ## deploy DEPLOYMENT (default qwen3-4b) 
 synth: .venv/.ready node_modules/.ready  ## write DEPLOYMENT's template to cdk.out/
 	@cdk synth --quiet -c deployment=$(DEPLOYMENT)
 
-chromium: .venv/.ready  # for tests/browser; CHROMIUM names one that is installed elsewhere
+chromium: .venv/.ready  # for tests/browser; the variable CHROMIUM names another one
 	@PYTHONPATH=tests python -m support.chromium
 
 test: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## run all tests of the product
@@ -75,10 +75,10 @@ test-tools: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run the test
 test-models: .venv-models/.ready .venv-cloud/.ready node_modules/.ready  ## run model_src/transformers and model_src/generation with real torch and transformers
 	@.venv-models/bin/python -m pytest --confcutdir tests/models tests/models
 
-test-clients: .venv-clients/.ready .venv-cloud/.ready node_modules/.ready  ## call the API with the SDKs that people use, unmodified
+test-clients: .venv-clients/.ready .venv-cloud/.ready node_modules/.ready  ## call the API with unmodified OpenAI SDKs and other clients
 	@.venv-clients/bin/python -m pytest --confcutdir tests/clients tests/clients
 
-check: .venv/.ready node_modules/.ready  ## ruff, mypy, and CloudFormation's own validation of every template
+check: .venv/.ready node_modules/.ready  ## run ruff, mypy and CloudFormation's own validation of every template
 	@ruff format --check . && ruff check . && mypy
 	@for handler in model_src/*/model.py; do MYPYPATH=model_src/shared mypy --no-error-summary $$handler || exit 1; done
 	@CDK_VALIDATION=true cdk synth --quiet --output cdk.out/check -c deployment=$(ALL)
@@ -86,7 +86,7 @@ check: .venv/.ready node_modules/.ready  ## ruff, mypy, and CloudFormation's own
 format: .venv/.ready  ## format the code and mend what ruff can
 	@ruff check --fix-only --quiet . && ruff format --quiet .
 
-snapshot: .venv/.ready  ## accept changed templates as the new snapshots, say what the changes mean; read the diff
+snapshot: .venv/.ready  ## accept changed templates as the new snapshots, and print what the changes mean; read the diff
 	@python -m pytest -q -rP tests/templates/test_snapshots.py --snapshot-update
 
 reference: .venv/.ready  ## write deployments/schema.json and the generated pages and tables of docs/
@@ -95,13 +95,13 @@ reference: .venv/.ready  ## write deployments/schema.json and the generated page
 recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## record make local, make test, the playground and a report anew, for docs/pictures/
 	@python -m tools.recordings
 
-bench: .venv/.ready .venv-cloud/.ready  ## measure what docs/performance.md promises
+bench: .venv/.ready .venv-cloud/.ready  ## measure the figures of docs/performance.md
 	@python -m tools.benchmarks
 
-smoke: .venv/.ready node_modules/.ready $(if $(LOCAL),.venv-cloud/.ready)  ## deploy two small endpoints on AWS for an hour, answer what only AWS can tell; LOCAL=1: here
+smoke: .venv/.ready node_modules/.ready $(if $(LOCAL),.venv-cloud/.ready)  ## test two small endpoints on AWS for about an hour; LOCAL=1: on the local cloud
 	@python -m tools.smoke $(if $(LOCAL),--local)
 
-chaos: .venv/.ready  ## JOBS (default 100000) under random faults in virtual time, over SEEDS (default 50)
+chaos: .venv/.ready  ## simulate JOBS (default 100000) under random faults in virtual time, over SEEDS (default 50)
 	@PYTHONPATH=tests python -m simulation --jobs $(JOBS) --seeds $(SEEDS)
 
 requirements: .venv/.ready  ## refresh all pinned versions

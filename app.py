@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-# What a synth makes lives until its end: to look for garbage meanwhile is a tenth of its time.
+# Objects of a synth live until its end; the search for garbage would take a tenth of its time.
 gc.disable()
 
 try:
@@ -24,11 +24,11 @@ from stacks.from_context import add_stacks
 
 def main() -> None:
     """Create the stacks, register cdk-nag, synthesize."""
-    # The CDK's own validation more than doubles a synth: `make check` asks for it.
+    # The CDK's own validation more than doubles the time of a synth; only `make check` asks for it.
     app = cdk.App(builtin_cloud_formation_validation=os.environ.get("CDK_VALIDATION") == "true")
     try:
         if app.node.try_get_context("fleet"):
-            from stacks.fleet_from_context import add_fleet  # late: most runs have none
+            from stacks.fleet_from_context import add_fleet  # late: most runs synthesize no fleet
 
             add_fleet(app, ROOT)
         else:

@@ -1,12 +1,12 @@
 """CDK Pipelines: a push to main deploys `qwen3-4b` to dev and, after an approval, its overlay `qwen3-4b/prod`.
 
-Needs: a connection to the repository (CodeConnections), the three accounts below, each bootstrapped for this pipeline:
+It needs a connection to the repository (CodeConnections) and the three accounts below, bootstrapped for this pipeline:
 
     npx cdk bootstrap aws://PIPELINE/REGION
     npx cdk bootstrap --trust PIPELINE --cloudformation-execution-policies POLICY_ARN aws://TARGET/REGION
     npx cdk deploy -c deployment=slipway-account-settings       # once in each target
 
-Then, once, and by itself after every push (the pipeline updates itself):
+Then deploy the pipeline once; it updates itself after every push:
 
     npx cdk deploy --app "python examples/cdk_pipeline.py" --context connection=CONNECTION_ARN
 """
@@ -34,7 +34,7 @@ PROD = cdk.Environment(account="777788889999", region="us-east-1")
 
 
 class Service(cdk.Stage):
-    """One deployment in one account; the stack has the name that `python -m slipway` knows it by."""
+    """One deployment in one account. Its stack has the name under which `python -m slipway` finds it."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: str, env: cdk.Environment) -> None:
         super().__init__(scope, construct_id, env=env)
@@ -59,7 +59,7 @@ class PipelineStack(cdk.Stack):
                 f'npx cdk synth --quiet --app "python examples/cdk_pipeline.py" --context connection={connection}',
             ],
         )
-        # The targets' accounts read the artifacts, so they are encrypted with a key that these may use.
+        # The target accounts read the artifacts, which are therefore encrypted with a key that they may use.
         pipeline = pipelines.CodePipeline(self, "Pipeline", synth=synth, cross_account_keys=True)
         pipeline.add_stage(Service(self, "Dev", deployment="qwen3-4b", env=DEV))
         pipeline.add_stage(

@@ -1,4 +1,4 @@
-"""A client for the jobs of a Slipway API, to copy and change: submits, waits, retries, returns the answer.
+"""A client for the jobs of a Slipway API, to copy and change: it submits, waits, retries and returns the answer.
 
     jobs = JobClient("https://<api id>.execute-api.us-east-1.amazonaws.com/v1/")
     answer = jobs.run({"inputs": "A list is", "parameters": {"max_new_tokens": 40}})
@@ -39,11 +39,11 @@ class ApiError(Exception):
 
 
 class UnavailableError(ApiError):
-    """No answer, or only 429 and 5xx, until the client's patience ran out."""
+    """There was no answer, or only 429 and 5xx, until the client's patience ran out."""
 
 
 class JobError(Exception):
-    """A job without an answer. job: as the API describes it."""
+    """A job ended without an answer. job: its description by the API."""
 
     def __init__(self, job: Job) -> None:
         self.job, self.code = job, job.get("error", {}).get("code")
@@ -52,11 +52,11 @@ class JobError(Exception):
 
 
 class JobFailedError(JobError):
-    """Every attempt failed; the request is at fault if the code is rejected_by_model or context_length_exceeded."""
+    """Every attempt failed. The request is at fault if the code is rejected_by_model or context_length_exceeded."""
 
 
 class JobExpiredError(JobError):
-    """No answer before the deadline."""
+    """The job has no answer at its deadline."""
 
 
 class JobCancelledError(JobError):
@@ -64,11 +64,11 @@ class JobCancelledError(JobError):
 
 
 class StillRunningError(JobError):
-    """The caller's time is over, the job goes on: wait for it again by its id."""
+    """The caller's time is over and the job goes on: wait for it again by its id."""
 
 
 class Answer(NamedTuple):
-    """An HTTP response; names of headers are in lower case."""
+    """An HTTP response. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -79,7 +79,7 @@ class Answer(NamedTuple):
 
     @property
     def retry_after(self) -> float:
-        """In seconds; 0 without the header."""
+        """Seconds; 0 without the header."""
         text = self.headers.get("retry-after", "")
         return float(text) if text.isdecimal() else 0
 
@@ -87,7 +87,7 @@ class Answer(NamedTuple):
         kind = UnavailableError if self.status == 429 or self.status >= 500 else ApiError
         try:
             said = self.json()["error"]
-            kind = ApiError if said["code"] == "endpoint_not_deployed" else kind  # a 503 that no patience ends
+            kind = ApiError if said["code"] == "endpoint_not_deployed" else kind  # waiting does not end this 503
             return kind(self.status, said["code"], said["message"])
         except (ValueError, KeyError, TypeError):
             return kind(self.status, "unexpected_answer", self.body[:200].decode(errors="replace"))
@@ -96,8 +96,8 @@ class Answer(NamedTuple):
 class JobClient:
     """Signs with the AWS credentials of the environment, or sends an API key.
 
-    hold: seconds for which the API may hold a request for a job: 25 returns the answer at once, 0 costs less if jobs
-    take minutes. patience: seconds for which a request is retried.
+    hold: seconds for which the API may hold a request for a job. 25 gives the answer as soon as it exists; 0 costs less
+    if jobs take minutes. patience: seconds for which a request is retried.
     """
 
     def __init__(
@@ -116,17 +116,17 @@ class JobClient:
         self._hold, self._patience, self._clock, self._sleep = hold, patience, clock, sleep
 
     def run(self, body: Mapping[str, Any], *, seconds: float = 3600) -> Any:
-        """Submit, wait at most so many seconds, return the model's answer. Raises JobError or ApiError."""
+        """Submit, wait for at most so many seconds, return the model's answer. Raises JobError or ApiError."""
         return self.output(self.wait(self.submit(body)["id"], seconds=seconds))
 
     def submit(self, body: Mapping[str, Any], *, key: str | None = None) -> Job:
-        """The accepted job. The same key and body, for example after a crash, return the same job."""
+        """Submit a job; returns it. The same key and body, sent again after a crash, return the same job."""
         headers = {"content-type": "application/json", "idempotency-key": key or str(uuid.uuid4())}
         job: Job = self._call("POST", "jobs", json.dumps(body).encode(), headers).json()
         return job
 
     def wait(self, job_id: str, *, seconds: float = 3600) -> Job:
-        """The job after its end, in any final state. Raises StillRunningError."""
+        """Wait for the end; returns the job in its final state. Raises StillRunningError."""
         end = self._clock() + seconds
         while True:
             hold = max(0, min(self._hold, int(end - self._clock())))
@@ -139,7 +139,7 @@ class JobClient:
             self._sleep(answer.retry_after)  # 0 after a hold
 
     def output(self, job: Job) -> Any:
-        """The answer of a job that has just ended; a large one is fetched from S3 by a short-lived link."""
+        """The answer of a job. A large one is fetched from S3 by a short-lived link, so call this soon after `wait`."""
         if job["status"] != "succeeded":
             errors = {"failed": JobFailedError, "expired": JobExpiredError, "cancelled": JobCancelledError}
             raise errors.get(job["status"], StillRunningError)(job)
@@ -155,17 +155,17 @@ class JobClient:
         return job
 
     def list(self) -> Iterator[Job]:
-        """The caller's jobs, newest first, without answers."""
+        """The caller's jobs without their answers, newest first."""
         query: dict[str, Any] = {"limit": 100}
         while True:
             page = self._call("GET", f"jobs?{urllib.parse.urlencode(query)}").json()
-            yield from page["jobs"]  # a page may be empty and have a next one
+            yield from page["jobs"]  # an empty page may have a next one
             if not page["next"]:
                 return
             query["next"] = page["next"]
 
     def cancel(self, job_id: str) -> Job:
-        """The job after the request; it may have ended before in another state."""
+        """Cancel a job; returns it. It may have ended before, in another state."""
         try:
             self._call("DELETE", f"jobs/{job_id}")
         except ApiError as error:
@@ -196,7 +196,7 @@ class JobClient:
                 error, advised = answer.error(), answer.retry_after
             except (OSError, http.client.HTTPException) as lost:
                 error, advised = UnavailableError(0, "no_answer", f"{type(lost).__name__}: {lost}"), 0
-            # Jitter keeps clients that were refused together from returning together.
+            # Random delays keep clients that were refused together from returning together.
             delay = advised + random.uniform(pause / 2, pause)
             if not isinstance(error, UnavailableError) or self._clock() + delay > end:
                 raise error
@@ -242,14 +242,14 @@ def _signed(url: str, region: str | None) -> Authorize:
 
 
 def main() -> None:
-    """One prompt, one answer."""
+    """Run one prompt and print its answer."""
     parser = argparse.ArgumentParser(description="Run one prompt as a job of a deployed model.")
     parser.add_argument("url", help="ApiUrl of the stack's outputs")
     parser.add_argument("prompt")
-    parser.add_argument("--tokens", type=int, default=200, help="longest answer (default 200)")
+    parser.add_argument("--tokens", type=int, default=200, help="most tokens of the answer (default 200)")
     parser.add_argument("--seconds", type=float, default=3600, help="how long to wait (default 3600)")
-    parser.add_argument("--region", help="where the API is, if its URL does not say")
-    parser.add_argument("--idempotency-key", help="the same one, sent again, gives the same job")
+    parser.add_argument("--region", help="region of the API, if its URL does not name it")
+    parser.add_argument("--idempotency-key", help="sent again, the same key returns the same job")
     parser.add_argument("--api-key", default=os.environ.get("SLIPWAY_API_KEY"), help="in place of AWS credentials")
     arguments = parser.parse_args()
     body = {"inputs": arguments.prompt, "parameters": {"max_new_tokens": arguments.tokens}}

@@ -1,4 +1,4 @@
-"""Serves the playground's page: the function of GET / and GET /playground/{file}, and part of the signing proxy."""
+"""Serves the playground's page: the function of GET / and GET /playground/{file}; the signing proxy uses it, too."""
 
 import base64
 import hashlib
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-INDEX, CONFIG = "", "config.json"  # the page itself is at the root only, where its relative links fit
+INDEX, CONFIG = "", "config.json"  # the page is at the root only, because its links are relative
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 _FILES = ("index.html", "style.css", "icon.svg")
-# As one file, in this order: a module that is throttled leaves a dead page; a new account runs ten functions at once.
+# Joined into one file, in this order: a new account runs ten functions at once, and a page lacking a module is dead.
 SCRIPT = "playground.js"
 MODULES = (
     *("page.js", "deployment.js", "api.js", "stream.js", "requests.js", "snippets.js", "markdown.js", "picture.js"),
@@ -23,7 +23,7 @@ MODULES = (
 _BETWEEN_MODULES = re.compile(
     r'^import \{[^}]*\} from "\./\w+\.js";\n|^export (?=async |function |const |class )', re.MULTILINE
 )
-# The page's one inline script: without its last slash, which only the browser knows of, the URL's links miss the stage.
+# Inline in the page: adds the slash at the end of the URL, without which relative links miss the stage.
 _SLASH = "if (!location.pathname.endsWith('/')) location.replace(location.pathname + '/' + location.hash);"
 _SLASH_HASH = base64.b64encode(hashlib.sha256(_SLASH.encode()).digest()).decode()
 _POLICY = (
@@ -36,14 +36,14 @@ _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
-    "cache-control": "no-cache",  # kept, but asked for again: an update must not meet last week's script
+    "cache-control": "no-cache",  # cached, but checked each time: after an update no old script may run
 }
 
 Answer = tuple[int, dict[str, str], str]
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """API Gateway's event -> the page, one of its files, or its configuration; never a secret."""
+    """Answer API Gateway's event with the page, one of its files or its configuration; no answer holds a secret."""
     gateway, asked = event["requestContext"], {k.lower(): v for k, v in (event.get("headers") or {}).items()}
     name = (event.get("pathParameters") or {}).get("file", INDEX)
     status, headers, body = answer(name, config(os.environ), asked.get("if-none-match"))
@@ -51,7 +51,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 
 
 def config(variables: Mapping[str, str]) -> dict[str, Any]:
-    """What the page knows of the deployment, from the variables of any of its functions."""
+    """The page's configuration, from the variables that every function of the deployment has."""
     schema = json.loads(variables["REQUEST_SCHEMA"])
     return {
         "auth": variables.get("AUTH"),
@@ -71,7 +71,7 @@ def config(variables: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _streams(variables: Mapping[str, str]) -> list[str]:
-    """Kinds of prompt that a route answers token by token: what a job answers comes as a whole."""
+    """The kinds of prompt that a route streams. A job's answer comes as a whole."""
     if variables["HOSTING_MODE"] != "realtime":
         return []
     facts, routes = _openai_facts(variables), variables.get("OPENAI_ROUTES", "").split(",")
@@ -85,7 +85,7 @@ def _openai_facts(variables: Mapping[str, str]) -> dict[str, Any]:
 
 
 def answer(name: str, settings: Mapping[str, Any], known: str | None) -> Answer:
-    """Status, headers and body of a file of the page. known: the ETag that the browser has."""
+    """Status, headers and body for a file of the page. known: the ETag that the browser sent."""
     if name == CONFIG:
         kind, body = "application/json", json.dumps(settings)
     elif name in _files():
@@ -101,7 +101,7 @@ def answer(name: str, settings: Mapping[str, Any], known: str | None) -> Answer:
 
 @cache
 def _files() -> dict[str, tuple[str, str]]:
-    """Content type and text by name; a name is looked up here and never made into a path."""
+    """Content type and text by name. A caller's name is looked up here and never becomes a path."""
     found = {name: (_TYPES[name.rpartition(".")[2]], _text(name)) for name in _FILES}
     found[INDEX] = found.pop("index.html")
     script = "".join(_BETWEEN_MODULES.sub("", _text(module)) for module in MODULES)
@@ -110,7 +110,7 @@ def _files() -> dict[str, tuple[str, str]]:
 
 
 def _text(name: str) -> str:
-    """By the loader of this module, which may have read it from no folder."""
+    """The text of a file beside this module, read by the module's loader: in a template there is no folder."""
     content = pkgutil.get_data(__name__, name)
     assert content is not None
     return content.decode()

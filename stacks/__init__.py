@@ -1,1 +1,1 @@
-"""Stacks, which only compose constructs."""
+"""The stacks. They only compose constructs."""

@@ -1,4 +1,4 @@
-"""Settings of one account and region, deployed once before the first deployment with access logs."""
+"""The settings of an account and region. Deploy them once, before the first deployment with access logs."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from constructs import Construct
 
 from llm_hosting.acknowledgement import acknowledge
 
-# As in AmazonAPIGatewayPushToCloudWatchLogs; API Gateway refuses a role with less.
+# The actions of AmazonAPIGatewayPushToCloudWatchLogs; API Gateway refuses a role with fewer.
 _LOG_ACTIONS = (
     "CreateLogGroup",
     "CreateLogStream",
@@ -22,7 +22,7 @@ _LOG_ACTIONS = (
 
 
 class AccountSettingsStack(cdk.Stack):
-    """The CloudWatch role of API Gateway: one per account and region, so no deployment may own it. Retained."""
+    """The CloudWatch role of API Gateway. It is retained: there is one per account and region, which all APIs use."""
 
     def __init__(self, scope: Construct, construct_id: str, **kwargs: Any) -> None:
         super().__init__(scope, construct_id, **kwargs)

@@ -1,4 +1,4 @@
-"""A fleet -> the templates of its stack sets."""
+"""Renders the templates of a fleet's stack sets."""
 
 from constructs import Construct
 
@@ -12,6 +12,6 @@ from stacks.portable_rendering import render, render_account_settings
 def render_fleet(
     scope: Construct, name: str, fleet: Fleet, deployment: str, resolution: Resolution, sources: Sources
 ) -> RenderedFleet:
-    """deployment: the name of the stack that it would have alone. Raises InlineCodeError."""
+    """Render the fleet. deployment: the stack's name outside a fleet. Raises InlineCodeError."""
     template = render(scope, deployment, resolution, sources, told_values(fleet))
     return RenderedFleet(name, fleet, deployment, resolution, template, render_account_settings(scope))

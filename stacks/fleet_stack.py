@@ -1,4 +1,4 @@
-"""The stack sets of a fleet, in the administrator's account."""
+"""The stack that creates a fleet's stack sets in the administrator's account."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,15 +17,15 @@ _IDS = {"account-settings": "AccountSettings", "canary": "Canary", "service": "S
 
 
 class FleetStack(cdk.Stack):
-    """Account settings, then the canary, then all others: an update of a set starts once the one before succeeded."""
+    """Stack sets for account settings, the canary and all others. Each is updated after the one before succeeded."""
 
     def __init__(self, scope: Construct, construct_id: str, *, rendered: RenderedFleet, **kwargs: Any) -> None:
         description = f"Fleet {rendered.name} of {rendered.deployment}, made by Slipway"
-        # Without its stack a fleet has no service in any account.
+        # Deleting this stack would end the service in every account.
         super().__init__(scope, construct_id, description=description, termination_protection=True, **kwargs)
         made: list[cdk.CfnStackSet] = []
         for each in rendered.stack_sets:
-            # An update of a set's template is one operation over all its stacks: the canary is a set of its own.
+            # An update of a set changes all its stacks in one operation, so the canary has a set of its own.
             before = made[:1] if rendered.needs_settings else []
             stack_set = self._stack_set(each, rendered, automatically_after=before)
             for earlier in made:
@@ -51,7 +51,7 @@ class FleetStack(cdk.Stack):
         )
 
     def _url(self, each: StackSet) -> str:
-        """StackSets reads the object once, with the permissions of the deploy."""
+        """The template's URL; StackSets reads it once, with the permissions of the deploy."""
         kind = "Settings" if each.role == "account-settings" else "Service"
         asset = self.node.try_find_child(f"{kind}Template")
         if not isinstance(asset, assets.Asset):
@@ -83,7 +83,7 @@ class FleetStack(cdk.Stack):
         }
 
     def _arn(self, stack_set: cdk.CfnStackSet, account: str) -> str:
-        """Service-managed sets belong to the management account, those of delegated administrators, too."""
+        """A set's ARN. Service-managed sets belong to the management account, even those of delegated administrators."""
         return f"arn:{self.partition}:cloudformation:{self.region}:{account}:stackset/{stack_set.ref}"
 
 
@@ -93,7 +93,7 @@ def _parameters(values: Mapping[str, str]) -> list[cdk.CfnStackSet.ParameterProp
 
 
 def _instances(group: Group) -> cdk.CfnStackSet.StackInstancesProperty:
-    # CloudFormation compares account by account as soon as a filter is there, even NONE, and then refuses more.
+    # With any filter, even NONE, CloudFormation compares targets account by account, and refuses more of them.
     filtered = group.account_filter.upper() if group.account_filter != "none" else None
     return cdk.CfnStackSet.StackInstancesProperty(
         deployment_targets=cdk.CfnStackSet.DeploymentTargetsProperty(

@@ -1,4 +1,4 @@
-"""The CDK context's `deployment` -> stacks."""
+"""Creates the stacks of the deployments that the CDK context names."""
 
 import os
 import sys
@@ -23,11 +23,10 @@ Loaded = tuple[Resolution, list[Finding]]
 
 
 def add_stacks(app: cdk.App, root: Path) -> None:
-    """Add a stack for each name or path in the context's `deployment`, which commas separate.
+    """Add a stack for each name or path in the context's `deployment`, separated by commas.
 
-    The prefix `slipway-staging-` asks for the build project that stages the deployment's weights.
-    root: the folder with `deployments/`, `lambda_src/` and `model_src/`. Raises SystemExit with every problem of every
-    file.
+    A name with the prefix `slipway-staging-` adds the build project that stages the deployment's weights. root: the
+    folder with `deployments/`, `lambda_src/` and `model_src/`. Raises SystemExit with every problem of every file.
     """
     asked = [name.strip() for name in (app.node.try_get_context("deployment") or "").split(",")]
     staged = [name.removeprefix(STAGING_PREFIX) for name in asked if name.startswith(STAGING_PREFIX)]
@@ -66,7 +65,9 @@ def _load(paths: set[Path], root: Path) -> dict[Path, Loaded]:
 
 def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded, root: Path) -> None:
     resolution, findings = loaded
-    is_local = "//127.0.0.1:" in os.environ.get("AWS_ENDPOINT_URL", "")  # the CDK's command deploys to the local cloud
+    is_local = "//127.0.0.1:" in os.environ.get(
+        "AWS_ENDPOINT_URL", ""
+    )  # the CDK's command line deploys to the local cloud
     print(*describe(name, resolution, findings, is_local=is_local), sep="\n", file=sys.stderr)
     InferenceStack(
         app,
@@ -78,11 +79,11 @@ def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded, root: Path) ->
 
 
 def _add_staging_stack(app: cdk.App, path: Path, deployment: Deployment, root: Path) -> None:
-    from stacks.staging_stack import StagingStack  # late: CodeBuild's part of the CDK
+    from stacks.staging_stack import StagingStack  # late: only this stack needs the CDK's CodeBuild
 
     if not deployment.model.weights:
         example = f"s3://my-bucket/{stack_name(path)}/"
-        sys.exit(f"{path} names no prefix to stage to: set model.weights, such as {example}.")
+        sys.exit(f"{path} does not say where to stage the weights: set model.weights, such as {example}.")
     name = f"{STAGING_PREFIX}{stack_name(path)}"
     print(f"{name}: copies {deployment.model.id} to {deployment.model.weights}", file=sys.stderr)
     environment = cdk.Environment(region=deployment.region)

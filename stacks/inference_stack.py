@@ -25,7 +25,7 @@ from llm_hosting.stack_label import StackLabel
 class InferenceStack(cdk.Stack):
     """A hosted model, the REST API in front of it, jobs, and the functions between them.
 
-    sources: of the functions, of what runs beside models, of the page.
+    sources: the folders of the functions, of the code beside the model, and of the playground.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A deployment -> its portable template: the stack that `cdk deploy` makes, for any account and region."""
+"""Renders a deployment's portable template: the stack that `cdk deploy` makes, for any account and region."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from llm_hosting.sources import Sources
 from stacks.account_settings_stack import AccountSettingsStack
 from stacks.inference_stack import InferenceStack
 
-# Adds nothing to logical ids: they are those of `cdk deploy`.
+# This id adds nothing to logical ids, so they are those of `cdk deploy`.
 _STAGE = "Default"
 
 
@@ -27,9 +27,9 @@ def render(
     values: Mapping[str, str] | None = None,
     code: Code = "inline",
 ) -> PortableTemplate:
-    """The portable template of a deployment, made in a stage of its own below `scope`.
+    """Render the portable template of a deployment, in a stage of its own below `scope`.
 
-    values: of parameters, where they are known. code: where that of functions stands. Raises InlineCodeError.
+    values: known values of parameters. code: where the functions' code is. Raises InlineCodeError.
     """
     stage = cdk.Stage(scope, _STAGE)
     InferenceStack(stage, name, resolution=resolution, sources=sources, stack_name=name)
@@ -38,7 +38,7 @@ def render(
 
 
 def render_account_settings(scope: Construct) -> PortableTemplate:
-    """The portable template of the settings of an account and region: no parameter, no code."""
+    """Render the settings of an account and region, which have no parameter and no code."""
     stage = cdk.Stage(scope, ACCOUNT_SETTINGS)
     AccountSettingsStack(stage, ACCOUNT_SETTINGS, stack_name=ACCOUNT_SETTINGS)
     return PortableTemplate(without_bootstrap(json.loads(_synthesized(stage, ACCOUNT_SETTINGS).read_text())))
@@ -49,7 +49,7 @@ def _synthesized(stage: cdk.Stage, name: str) -> Path:
 
 
 def _assets(template: Path) -> dict[str, Path]:
-    """Files and folders by the keys of the objects that the template expects."""
+    """The template's assets: files and folders by the keys of their objects."""
     manifest = Path(str(template).removesuffix(".template.json") + ".assets.json")
     return {
         destination["objectKey"]: (manifest.parent / entry["source"]["path"]).resolve()

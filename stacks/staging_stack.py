@@ -1,4 +1,4 @@
-"""A build project that stages one deployment's weights inside AWS."""
+"""The stack of a build project that stages one deployment's weights inside AWS."""
 
 import shutil
 from pathlib import Path
@@ -15,7 +15,7 @@ from llm_hosting.weights.staging_project import StagingProject
 
 
 class StagingStack(cdk.Stack):
-    """Bills nothing until a build starts; may be destroyed once the weights are staged.
+    """A build project. It costs nothing until a build starts, and may be destroyed once the weights are staged.
 
     path: the deployment's file. root: the folder with `slipway/` and `constructs/`.
     """
@@ -42,7 +42,7 @@ class StagingStack(cdk.Stack):
 
 
 def _copy_command(root: Path, path: Path, base: Path | None, folder: Path) -> None:
-    """Only the files that `python -m slipway stage` reads: no virtual environment, no other deployment."""
+    """Copy the files that `python -m slipway stage` reads: no virtual environment, no other deployment."""
     without_bytecode = shutil.ignore_patterns("__pycache__")
     for name in ("slipway", "constructs"):
         shutil.copytree(root / name, folder / name, ignore=without_bytecode)

@@ -1,15 +1,15 @@
-# The portable template in Terraform's stack sets: service-managed, a canary before the rest.
+# Deploys the portable template by service-managed stack sets in Terraform: a canary, then the rest.
 #
-# Needs: trusted access and a delegated administrator (docs/fleet.md), whose credentials Terraform has, with
-# organizations:ListDelegatedAdministrators; a bucket that the administrator may read, in any region.
+# It needs trusted access and a delegated administrator (docs/fleet.md), whose credentials Terraform uses and who may call
+# organizations:ListDelegatedAdministrators; and a bucket in any region that this administrator may read.
 #
 #   python -m slipway render qwen3-4b/prod -o examples/terraform
 #   python -m slipway render slipway-account-settings -o examples/terraform
 #   terraform init && terraform apply -var bucket=BUCKET -var canary_unit=ou-... -var 'units=["ou-..."]'
 #
-# Unlike `npx cdk deploy -c fleet=...`, Terraform makes each region's instances by an operation of its own, all
-# regions at once (`for_each` has no order), and nothing rolls the canary back. An update of a template or a parameter of
-# the set itself (UpdateStackSet) runs over all its regions in `region_order`.
+# Unlike `npx cdk deploy -c fleet=...`, Terraform creates the instances of all regions at once, each region by its own
+# operation (`for_each` has no order), and nothing rolls the canary back. A change of the template or of a parameter
+# (UpdateStackSet) runs over the regions in `region_order`.
 terraform {
   required_version = ">= 1.5"
   required_providers {
@@ -21,23 +21,23 @@ terraform {
 }
 
 variable "name" {
-  description = "Name of the rendered deployment, and of the set."
+  description = "Name of the rendered deployment and of its stack set."
   type        = string
   default     = "qwen3-4b-prod"
 }
 
 variable "bucket" {
-  description = "Holds the templates, which are larger than the 51,200 bytes of a request."
+  description = "Bucket for the templates, which are larger than the 51,200 bytes that a request takes."
   type        = string
 }
 
 variable "canary_unit" {
-  description = "Organizational unit that gets every change first."
+  description = "Organizational unit that gets each change first."
   type        = string
 }
 
 variable "units" {
-  description = "Organizational units of the fleet, without the canary's."
+  description = "Organizational units of the fleet, except the canary's."
   type        = set(string)
 }
 
@@ -54,7 +54,7 @@ variable "parameters" {
 }
 
 locals {
-  # The provider wants a value for every parameter of the template, those with a default included.
+  # The provider needs a value for every parameter of the template, even for one with a default.
   defaults = {
     for key, parameter in yamldecode(file(local.templates.service)).Parameters :
     key => tostring(parameter.Default) if can(parameter.Default)
@@ -73,7 +73,7 @@ resource "aws_s3_object" "template" {
   for_each = local.templates
 
   bucket = var.bucket
-  # The content's hash: a changed template has another URL, which is what makes the set update.
+  # The hash of the content gives a changed template another URL, which makes the set update.
   key    = "slipway/${filesha256(each.value)}.template.yaml"
   source = each.value
 }
@@ -90,7 +90,7 @@ resource "aws_cloudformation_stack_set" "settings" {
     retain_stacks_on_account_removal = true
   }
   lifecycle {
-    ignore_changes = [administration_role_arn] # the API answers with a value for service-managed sets, too
+    ignore_changes = [administration_role_arn] # the API returns one for service-managed sets, too
   }
 }
 
@@ -163,7 +163,7 @@ resource "aws_cloudformation_stack_set" "fleet" {
   operation_preferences {
     failure_tolerance_count   = 0
     max_concurrent_percentage = 25
-    concurrency_mode          = "SOFT_FAILURE_TOLERANCE" # strict is one account at a time where none may fail
+    concurrency_mode          = "SOFT_FAILURE_TOLERANCE" # if no account may fail, strict means one account at a time
     region_concurrency_type   = "SEQUENTIAL"
     region_order              = var.regions
   }

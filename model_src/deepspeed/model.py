@@ -1,8 +1,9 @@
-"""BLOOM and OPT on DeepSpeed, for DJL images 0.19.0 to 0.27.0; engine=DeepSpeed runs it once per GPU.
+"""A handler for BLOOM and OPT on DeepSpeed, in DJL images 0.19.0 to 0.27.0.
 
-Properties: tensor_parallel_degree, dtype (fp16, int8, bf16, fp32; fp16 unless given), checkpoint (a JSON file among the
-weights; ds_inference_config.json where that exists), max_tokens (1024: prompt and answer together). Weights: see
-weights.py. Parameters: those of `generate` in transformers, and `seed`. The texts begin with their prompts.
+engine=DeepSpeed runs it once per GPU. Properties: tensor_parallel_degree; dtype: fp16 (default), int8, bf16 or fp32;
+checkpoint: a JSON file beside the weights (default ds_inference_config.json, if it exists); max_tokens: of prompt and
+answer together (default 1024). weights.py says where the weights come from. Parameters of a request: those of
+`generate` in transformers, and `seed`. A text begins with its prompt.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ def load(properties: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def source(weights: str, dtype: Any, checkpoint: str) -> dict[str, Any]:
-    """Arguments of `init_inference`: an empty model and the list of shards, else a model that each rank reads whole."""
-    half = torch.float16 if dtype is torch.int8 else dtype  # int8 exists in the kernels only
+    """Arguments of `init_inference`: an empty model and its list of shards; without shards, the whole model."""
+    half = torch.float16 if dtype is torch.int8 else dtype  # only the kernels know int8
     shards = Path(weights) / checkpoint
     if not shards.is_file():
         return {"model": AutoModelForCausalLM.from_pretrained(weights, torch_dtype=half, low_cpu_mem_usage=True).eval()}
@@ -77,8 +78,8 @@ def source(weights: str, dtype: Any, checkpoint: str) -> dict[str, Any]:
 
 
 def generate(prompts: list[str], parameters: dict[str, Any]) -> list[str]:
-    """One text per prompt, with the prompt."""
-    # All ranks must sample the same tokens: they use the caller's seed, else one of rank 0.
+    """One text for each prompt, which begins with the prompt."""
+    # All ranks must sample the same tokens: they use the caller's seed, or one that rank 0 draws.
     seed = [parameters.pop("seed", random.getrandbits(31))]
     dist.broadcast_object_list(seed, src=0)
     torch.manual_seed(seed[0])

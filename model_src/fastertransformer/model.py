@@ -1,8 +1,9 @@
-"""FLAN-T5 and FLAN-UL2 on FasterTransformer, for DJL images 0.21.0 to 0.24.0; engine=FasterTransformer runs it per GPU.
+"""A handler for FLAN-T5 and FLAN-UL2 on FasterTransformer, in DJL images 0.21.0 to 0.24.0.
 
-Properties: tensor_parallel_degree, pipeline_parallel_degree (1), dtype (fp32, fp16, bf16; FasterTransformer's own
-default is fp32). Weights: see weights.py. Parameters: those of FasterTransformer's T5 (max_seq_len, beam_width, top_k,
-top_p, temperature, len_penalty, repetition_penalty, random_seed), or the Hugging Face names below.
+engine=FasterTransformer runs it once per GPU. Properties: tensor_parallel_degree; pipeline_parallel_degree (default 1);
+dtype: fp32 (default), fp16 or bf16. weights.py says where the weights come from. Parameters of a request: those of
+FasterTransformer's T5 (max_seq_len, beam_width, top_k, top_p, temperature, len_penalty, repetition_penalty,
+random_seed), or the Hugging Face names below.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def load(properties: dict[str, Any]) -> Any:
 
 
 def generate(prompts: list[str], parameters: dict[str, Any]) -> list[str]:
-    """One text per prompt, without the prompt."""
+    """One text for each prompt, without the prompt."""
     named = {HUGGING_FACE_NAMES.get(name, name): value for name, value in parameters.items()}
     texts = model.pipeline_generate(prompts, **named)
-    # The first releases return one list per batch, later ones the texts.
+    # Early releases return one list for each batch, later ones return texts.
     return [text for item in texts for text in (item if isinstance(item, list) else [item])]

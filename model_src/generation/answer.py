@@ -1,4 +1,4 @@
-"""The answer to a request, once its samples have ended: by the form of its body."""
+"""Builds the answer to a request whose samples have ended, in the form that its body asks for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .rows import Row
 
 
 def answer(request: Request, rows: Sequence[Row], model: LanguageModel) -> Any:
-    """For `messages` OpenAI's chat.completion; else an object for each sample, in a list for each text of a list."""
+    """OpenAI's chat.completion for `messages`; else a list of samples, or one such list for each text of a list."""
     if request.form == "messages":
         return _chat_completion(rows, model.name)
     by_prompt = []

@@ -1,7 +1,7 @@
-"""Requests that are answered at the same time: one thread decodes their groups in turn, a token each.
+"""Answers several requests at the same time: one thread decodes their groups in turn, one token at a time.
 
-Requests that begin together are one group, with one forward pass for each token. One that comes later begins at the
-next step, as a further group, so that a short one never waits for the end of a long one.
+Requests that begin together form a group, which needs one forward pass for each token. A later request begins at the
+next step in a group of its own, so a short request never waits for the end of a long one.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from .language_model import LanguageModel
 from .request import Request, RequestError
 from .rows import Group, Row, passes, tokens_of_cache
 
-_GATHERING_IN_SECONDS = 0.05  # the worker sends the jobs of a batch at once; a step of the model takes longer
+_GATHERING_IN_SECONDS = 0.05  # the worker sends the jobs of a batch together; a step of the model takes longer
 _DEFAULT_LENGTHS = {"inputs": 100, "prompt": 100, "messages": 1024}
-_OUT_OF_MEMORY = ("can't allocate memory", "not enough memory")  # torch's words on Linux, and on other systems
+_OUT_OF_MEMORY = ("can't allocate memory", "not enough memory")  # torch's words on Linux and on other systems
 
 
 class GenerationError(Exception):
-    """The model failed; the message says how, without the caller's text."""
+    """The model failed. The message says how, without the caller's text."""
 
 
 class Pending:
     """A request between its arrival and its answer.
 
-    most_tokens: of key-value cache, for a single row. share: for the rows that are decoded at the same time.
+    most_tokens: of key-value cache, for one row. share: of key-value cache, for the rows of one forward pass.
     """
 
     def __init__(self, request: Request, model: LanguageModel, most_tokens: float, share: float) -> None:
-        """Raises RequestError if the model can't take the request."""
+        """Raises RequestError if the model cannot take the request."""
         self._request, self._model, self._share = request, model, share
         self.rows = _rows(request, model, most_tokens)
         self.done = threading.Event()
@@ -47,20 +47,20 @@ class Pending:
         for row in self.rows:
             row.is_wanted = lambda: self._is_wanted
         self._passes = deque(passes(self.rows, share))
-        self.begun: list[Row] = []  # those of the last pass
+        self.begun: list[Row] = []  # the rows of the last pass
 
     @property
     def next_rows(self) -> list[Row]:
-        """Those to decode now; none while others of the request are under way."""
+        """The rows to decode next; none while other rows of the request are being decoded."""
         is_under_way = any(not row.ended for row in self.begun)
         return [] if is_under_way or not self._passes else self._passes[0]
 
     def begin(self) -> None:
-        """The next rows are in a group."""
+        """Note that the next rows have joined a group."""
         self.begun = self._passes.popleft()
 
     def begin_again(self, needs_all_memory: bool) -> None:
-        """What has not ended, in a group of its own."""
+        """Restart the rows that have not ended, in a group of their own."""
         self.is_alone, self.needs_all_memory = True, needs_all_memory
         self.begun, unfinished = [], [row for row in self.rows if not row.ended]
         for row in unfinished:
@@ -72,29 +72,29 @@ class Pending:
         return bool(self.error) or not self._is_wanted or all(row.ended for row in self.rows)
 
     def abandon(self) -> None:
-        """Nobody waits for the answer any more."""
+        """Stop the work: the client has left."""
         self._is_wanted = False
 
     def answer(self) -> Any:
-        """Raises GenerationError."""
+        """The answer, once the request is over. Raises GenerationError."""
         if self.error:
             raise GenerationError(self.error)
         return answer(self._request, self.rows, self._model)
 
 
 class Batching:
-    """most_requests: under way at once. most_tokens: that the key-value caches together have memory for."""
+    """Decodes requests. most_requests: at the same time. most_tokens: for which all key-value caches have memory."""
 
     def __init__(self, model: LanguageModel, most_requests: int, most_tokens: float) -> None:
         self._model, self._most_requests, self._most_tokens = model, most_requests, most_tokens
-        self._share = most_tokens / most_requests  # a request with many rows leaves room for the others
+        self._share = most_tokens / most_requests  # so that a request with many rows leaves room for others
         self._arrived: queue.SimpleQueue[Pending] = queue.SimpleQueue()
         self._open: list[Pending] = []
         self._groups: list[_RunningGroup] = []
         threading.Thread(target=self._decode_forever, daemon=True).start()
 
     def submit(self, request: Request) -> Pending:
-        """Raises RequestError if the model can't take the request."""
+        """Queue a request. Raises RequestError if the model cannot take it."""
         pending = Pending(request, self._model, self._most_tokens, self._share)
         self._arrived.put(pending)
         return pending
@@ -108,7 +108,7 @@ class Batching:
             self._close()
 
     def _take_in(self) -> None:
-        """Waits only where there is nothing to do."""
+        """Accept the requests that have arrived. Waits only if no request is open."""
         closes_at = 0.0
         if not self._open:
             self._open.append(self._arrived.get())
@@ -120,7 +120,7 @@ class Batching:
                 return
 
     def _begin(self) -> None:
-        """All that there is memory for. Nothing overtakes what waits for memory, or that would never begin."""
+        """Begin the requests for which there is memory, in order: a large one that waits must get its turn."""
         new: _RunningGroup | None = None
         for pending in self._open:
             if not (rows := pending.next_rows):
@@ -149,8 +149,11 @@ class Batching:
         self._close()
 
     def _failed(self, group: _RunningGroup, error: Exception) -> None:
-        """Who may be innocent begins again, alone: in its group; on the machine, if memory was short."""
-        # The type only: messages of the libraries quote prompts, which must not be logged.
+        """Restart each request of a failed group alone, as another may be at fault; fail one that was alone.
+
+        After a lack of memory, a restarted request gets all memory to itself.
+        """
+        # Only the type: messages of the libraries quote prompts, which must not be logged.
         logging.error("%s: failed: %s", group, type(error).__name__)
         is_memory = isinstance(error, MemoryError) or any(words in str(error).lower() for words in _OUT_OF_MEMORY)
         has_company = len(group.requests) > 1 or (is_memory and bool(self._groups))
@@ -170,7 +173,7 @@ class Batching:
 
 
 class _RunningGroup(Group):
-    """With its requests."""
+    """A group and the requests whose rows it decodes."""
 
     def __init__(self, model: LanguageModel, pending: Pending, most_tokens: float) -> None:
         super().__init__(model, [])
@@ -180,13 +183,13 @@ class _RunningGroup(Group):
 
     @property
     def tokens(self) -> float:
-        """Of key-value cache, kept for its rows; those that have left took theirs along."""
+        """Tokens of key-value cache held by the rows still in the group."""
         if any(each.needs_all_memory for each in self.requests):
             return self._most_tokens
         return len(self.rows) * tokens_of_cache(self._all_rows) / len(self._all_rows)
 
     def may_join(self, pending: Pending, share: float, free: float) -> bool:
-        """free: tokens. Padding may take no request over its share, which others would wait for."""
+        """Whether a request fits in: its padding must take no request over its share. free: tokens of cache left."""
         together = [*self._all_rows, *pending.next_rows]
         needed = tokens_of_cache(together)
         most_rows = max(len(pending.next_rows), *(len(each.begun) for each in self.requests))
@@ -194,7 +197,7 @@ class _RunningGroup(Group):
         return is_fair and not pending.is_alone and needed - self.tokens <= free
 
     def join(self, pending: Pending) -> None:
-        """Before the first step."""
+        """Add a request's next rows, before the first step."""
         self.rows += pending.next_rows
         self._all_rows += pending.next_rows
         self.requests.append(pending)
@@ -206,7 +209,7 @@ class _RunningGroup(Group):
 
 
 def _rows(request: Request, model: LanguageModel, most_tokens: float) -> list[Row]:
-    """A row for each sample of each prompt. Raises RequestError for a prompt that leaves no room for its answer."""
+    """One row for each sample of each prompt. Raises RequestError for a prompt that leaves no room for an answer."""
     rows: list[Row] = []
     for prompt in request.prompts:
         tokens = model.tokens_of(request.form, prompt, request.template_arguments)
@@ -225,7 +228,7 @@ def _rows(request: Request, model: LanguageModel, most_tokens: float) -> list[Ro
 
 
 def _generator(seed: int | None, sample: int) -> torch.Generator:
-    """Each sample has its own, so that its draws do not depend on the others."""
+    """The random source of one sample; its draws do not depend on other samples."""
     generator = torch.Generator()
     if seed is None:
         generator.seed()

@@ -1,4 +1,4 @@
-"""A causal language model of transformers on this machine's CPU, with its tokenizer and its own defaults."""
+"""A causal language model of transformers on the CPU, with its tokenizer and its default sampling."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}  # x86-64, x86-64, Graviton
 
 
 class LanguageModel:
-    """name: for answers. context: tokens of prompt and answer together. defaults: of a sampled request.
+    """A loaded model.
 
-    ends: tokens that end an answer.
+    name: the name in answers. context: the most tokens of a prompt and its answer together. defaults: for requests that
+    do not say how to sample. ends: tokens that end an answer.
     """
 
     def __init__(self, model: Any, tokenizer: Any, name: str, context: int, defaults: Sampling) -> None:
@@ -29,11 +30,11 @@ class LanguageModel:
         ends = model.generation_config.eos_token_id
         self.ends = frozenset(ends if isinstance(ends, list) else [] if ends is None else [ends])
         self._model, self._tokenizer = model, tokenizer
-        # Not where positions come from the mask alone, as in BLOOM.
+        # BLOOM takes no positions: it derives them from the mask.
         self._takes_positions = "position_ids" in inspect.signature(model.forward).parameters
 
     def tokens_of(self, form: str, prompt: Any, template_arguments: Mapping[str, Any]) -> list[int]:
-        """prompt: a text, or messages for the chat template. Raises RequestError."""
+        """The tokens of a text, or of messages by the chat template. Raises RequestError."""
         if form != "messages":
             return list(self._tokenizer(prompt)["input_ids"])
         if not self._tokenizer.chat_template:
@@ -45,12 +46,12 @@ class LanguageModel:
             text = self._tokenizer.apply_chat_template(
                 prompt, add_generation_prompt=True, tokenize=False, **template_arguments
             )
-        except Exception as error:  # templates refuse by errors of Jinja, or fail at what they don't expect
+        except Exception as error:  # a template raises errors of Jinja, or fails on unexpected messages
             raise RequestError("messages", f"the model's chat template refuses them ({type(error).__name__})") from None
-        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])  # the template has them
+        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])  # the template adds them
 
     def text_of(self, tokens: list[int]) -> str:
-        """Without special tokens."""
+        """The text of tokens, without special tokens."""
         text: str = self._tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text
 
@@ -59,10 +60,10 @@ class LanguageModel:
         return DynamicCache(config=self._model.config)
 
     def forward(self, tokens: torch.Tensor, mask: torch.Tensor, cache: Any) -> torch.Tensor:
-        """Logits of the last position, rows x vocabulary; the cache grows by the tokens.
+        """Logits of the last position, rows x vocabulary. The tokens are added to the cache.
 
-        mask: 1 for each token in the cache and of `tokens`, 0 for padding on the left. Raises FloatingPointError for
-        logits that are not finite.
+        mask: 1 for each token in the cache and in `tokens`, 0 for padding on the left. Raises FloatingPointError if
+        a logit is not finite.
         """
         arguments = {"input_ids": tokens, "attention_mask": mask, "past_key_values": cache, "use_cache": True}
         if self._takes_positions:
@@ -73,18 +74,19 @@ class LanguageModel:
         return logits
 
     def cache_bytes_per_token(self) -> float:
-        """Measured on one token."""
+        """Bytes of key-value cache for one token, measured."""
         cache, one = self.new_cache(), torch.ones(1, 1, dtype=torch.long)
         with torch.inference_mode():
             self.forward(one, one, cache)
-        attention = [layer for layer in cache.layers if getattr(layer, "keys", None) is not None]  # not Mamba's layers
+        # Layers of Mamba have no keys.
+        attention = [layer for layer in cache.layers if getattr(layer, "keys", None) is not None]
         return float(sum(layer.keys.nbytes + layer.values.nbytes for layer in attention)) or 1.0
 
 
 def load(folder: Path, name: str, max_model_len: int | None) -> LanguageModel:
-    """max_model_len: a shorter context than the model's own. Raises what transformers raises for a broken folder."""
+    """Load a model; max_model_len shortens its context. Raises what transformers raises for a bad folder."""
     disable_progress_bar()
-    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)  # and asks nobody whether it may
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)  # False: it must not ask on a terminal
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=_dtype(folder), trust_remote_code=False).eval()
     own = getattr(model.config, "max_position_embeddings", None)
     context = min(length for length in (own, max_model_len, 2**31) if length)
@@ -92,7 +94,7 @@ def load(folder: Path, name: str, max_model_len: int | None) -> LanguageModel:
 
 
 def _dtype(folder: Path) -> torch.dtype:
-    """bfloat16 for weights that are stored so, if the CPU computes with it: else it is slower than float32."""
+    """bfloat16 if the weights are stored so and the CPU computes with it; elsewhere it is slower than float32."""
     config = _json(folder / "config.json")
     stored = config.get("dtype") or config.get("torch_dtype")
     flags = set(_CPU_FACTS.read_text().split()) if _CPU_FACTS.exists() else set()
@@ -100,7 +102,7 @@ def _dtype(folder: Path) -> torch.dtype:
 
 
 def _defaults(folder: Path) -> Sampling:
-    """What the model's makers recommend, from generation_config.json; else plain sampling."""
+    """The sampling that generation_config.json recommends; plain sampling if it recommends none."""
     config = _json(folder / "generation_config.json")
     temperature, top_k, top_p = config.get("temperature"), config.get("top_k"), config.get("top_p")
     return Sampling(1.0 if temperature is None else float(temperature), int(top_k or 0), float(top_p or 1.0))

@@ -1,6 +1,6 @@
-"""Downloads the model once and proves it by a short answer: `python -m generation.prepare`, as the set-up runs it.
+"""Downloads the model and tries a short answer: setup.sh runs `python -m generation.prepare`.
 
-The variables are those of the services: weights.py and __main__.py name them.
+It reads the variables that weights.py and __main__.py name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .weights import fetch
 
 
 def main() -> None:
-    """Prints how long each step took; ends with status 1 and one line if one fails."""
+    """Prints how long each step took. Exits with status 1 and one line if a step fails."""
     home = Path(os.environ.get("SLIPWAY_HOME") or "/opt/slipway")
     model_id = os.environ.get("MODEL_ID", "")
     started = time.monotonic()
@@ -30,7 +30,7 @@ def main() -> None:
         reason = " ".join(str(error).split()) or "no reason given"
         sys.exit(f"The model {model_id} can't be prepared: {type(error).__name__}: {reason}")
     print(f"downloaded in {fetched - started:.1f} s, loaded in {loaded - fetched:.1f} s")
-    print(f"answered in {time.monotonic() - loaded:.1f} s: {text!r}; the cache may hold {most_tokens:,.0f} tokens")
+    print(f"answered in {time.monotonic() - loaded:.1f} s: {text!r}; the cache can hold {most_tokens:,.0f} tokens")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The body of POST /invocations: a prompt, how many samples, how to draw them, where to stop."""
+"""Parses the body of POST /invocations: the prompt, the number of samples, how to draw them, where to stop."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, NoReturn
 MOST_SAMPLES = 16
 MOST_ANSWERS = 64
 _MOST_TEMPERATURE = 100
-_SMALLEST_TEMPERATURE = 1e-5  # below it logits divided by the temperature overflow: the most likely token is certain
+_SMALLEST_TEMPERATURE = 1e-5  # logits divided by less would overflow; the most likely token is certain anyway
 _FORMS = ("inputs", "prompt", "messages")
-_IGNORED = {"model", "user"}  # what OpenAI's clients send along
+_IGNORED = {"model", "user"}  # OpenAI's clients send these
 
 
 class RequestError(Exception):
-    """An invalid request: `field: problem`, for the caller."""
+    """An invalid request. The message, `field: problem`, is for the caller."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}" if field else problem)
@@ -26,7 +26,7 @@ class RequestError(Exception):
 
 @dataclass(frozen=True)
 class Sampling:
-    """How to draw a token. temperature: 0 = always the most likely one. top_k: 0 = off. top_p: 1 = off."""
+    """How to draw a token. temperature 0: always the most likely token. top_k 0: off. top_p 1: off."""
 
     temperature: float = 1.0
     top_k: int = 0
@@ -38,10 +38,12 @@ GREEDY = Sampling(temperature=0.0)
 
 @dataclass(frozen=True)
 class Request:
-    """form: the key that held the prompt. prompts: texts, or messages as the only one. is_list: answered by a list.
+    """A valid request.
 
-    length: the most tokens of an answer; None = the model's default. seed: of the first sample, the next has one more;
-    None = random. full_text: answers begin with their prompt. details: answers say how they ended, and count tokens.
+    form: the key that held the prompt. prompts: texts, or one list of messages. is_list: the answer is a list, too.
+    length: the most tokens of an answer; None: the default for its form. seed: that of the first sample, the next has
+    seed + 1; None: random. full_text: an answer begins with its prompt. details: an answer says how it ended and how
+    many tokens it took.
     """
 
     form: str
@@ -58,7 +60,7 @@ class Request:
 
 
 def parse(body: bytes, defaults: Sampling) -> Request:
-    """defaults: the model's own, for what a sampled request does not say. Raises RequestError."""
+    """The request in a body. defaults: used where a sampled request says nothing. Raises RequestError."""
     document = _document(body)
     form = _form(document)
     fields, prefix = dict(document), ""
@@ -81,7 +83,7 @@ def parse(body: bytes, defaults: Sampling) -> Request:
     )
     reader.demand_all_known(also=_IGNORED if form != "inputs" else set())
     if (answers := len(request.prompts) * request.samples) > MOST_ANSWERS:
-        problem = f"its texts and their samples are {answers} answers; at most {MOST_ANSWERS} are taken in one request"
+        problem = f"its texts and samples ask for {answers} answers; send at most {MOST_ANSWERS} in one request"
         raise RequestError(form, problem)
     return request
 
@@ -99,14 +101,14 @@ _NAMES_OF_LENGTH = {
 
 
 class _Reader:
-    """Takes fields by name; null is as good as absent."""
+    """Takes fields out of a document by name; null counts as absent."""
 
     def __init__(self, fields: Mapping[str, Any], prefix: str) -> None:
         self._fields = {name: value for name, value in fields.items() if value is not None}
         self._prefix = prefix
 
     def read(self, check: Callable[[Any], Any], *names: str) -> Any:
-        """The field with one of these names, checked; None if there is none."""
+        """The checked value of the field with one of these names; None if it is absent."""
         found = [name for name in names if name in self._fields]
         if len(found) > 1:
             raise RequestError(self._prefix + found[1], f"means the same as {found[0]}; send one of them")
@@ -172,7 +174,7 @@ def _messages(value: Any) -> tuple[list[dict[str, Any]]]:
 
 
 def _content(content: Any, index: int) -> str:
-    """OpenAI's parts of content are joined: not all templates know them."""
+    """The content as one text: not all chat templates know OpenAI's list of parts."""
     if isinstance(content, list) and all(isinstance(part, dict) and part.get("type") == "text" for part in content):
         content = "".join(str(part.get("text")) for part in content)
     if not isinstance(content, str):
@@ -181,7 +183,7 @@ def _content(content: Any, index: int) -> str:
 
 
 def _sampling(reader: _Reader, form: str, defaults: Sampling) -> Sampling:
-    """`inputs` is greedy unless something asks for samples, as in transformers; the other forms sample."""
+    """How to draw tokens. As in transformers, `inputs` is greedy unless a field asks for samples; others sample."""
     wish = reader.read(_flag, "do_sample") if form == "inputs" else None
     temperature = reader.read(_number(0, _MOST_TEMPERATURE), "temperature")
     top_k = reader.read(_whole(), *(("top_k",) if form == "messages" else ("top_k", "top_n")))

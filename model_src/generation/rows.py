@@ -1,4 +1,4 @@
-"""Rows that are decoded together: one forward pass for each token, with a key-value cache."""
+"""Decodes rows together: one forward pass for each token, with a common key-value cache."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from .language_model import LanguageModel
 from .request import Sampling
 from .sampling import draw
 
-_SPARE_TOKENS = 8  # the first of a tail may be half a character, or lose its space
+_SPARE_TOKENS = 8  # the first token of a tail may be half a character or lose its space
 
 
 @dataclass(eq=False)
 class Row:
-    """One sample in the making.
+    """One sample that is being generated.
 
-    prompt: token ids; samples of one prompt share the list. ended: `stop` or `length`, None while it goes on.
+    prompt: token ids; samples of one prompt share the list. length: the most tokens. ended: `stop` or `length`; None
+    before the end.
     """
 
     prompt: list[int]
@@ -36,12 +37,12 @@ class Row:
 
     @property
     def text(self) -> str:
-        """What was generated, up to the first stop sequence."""
+        """The generated text, up to the first stop sequence."""
         text = self.text_of(self.tokens)
         return text[: min((at for stop in self.stop if (at := text.find(stop)) >= 0), default=len(text))]
 
     def take(self, token: int) -> None:
-        """The next token, which may be the end."""
+        """Add the next token, which may end the sample."""
         if token in self.ends:
             self.ended = "stop"
             return
@@ -52,12 +53,12 @@ class Row:
             self.ended = "length"
 
     def restart(self) -> None:
-        """From the prompt again; the same draws."""
+        """Begin again after the prompt, with the same draws."""
         self.tokens.clear()
         self.generator.manual_seed(self.generator.initial_seed())
 
     def _has_stop(self) -> bool:
-        """Looks at the last tokens only: a token has a byte at least, but for special ones among them."""
+        """Whether the last tokens hold a stop sequence; every token but a special one has at least one byte."""
         if not self.stop:
             return False
         tail = self.text_of(self.tokens[-max(len(stop.encode()) for stop in self.stop) - _SPARE_TOKENS :])
@@ -65,12 +66,12 @@ class Row:
 
 
 def tokens_of_cache(rows: Sequence[Row]) -> int:
-    """The most that the rows together take of a key-value cache, padding included."""
+    """The most tokens that the rows together take in a key-value cache, padding included."""
     return len(rows) * (max(len(row.prompt) for row in rows) + max(row.length for row in rows))
 
 
 def passes(rows: Sequence[Row], most_tokens: float) -> Iterator[list[Row]]:
-    """The rows in as few groups as fit into a key-value cache of so many tokens; each has a row."""
+    """Split rows into as few groups as fit into a key-value cache of so many tokens; a group has at least one row."""
     group: list[Row] = []
     for row in rows:
         together = [*group, row]
@@ -83,7 +84,7 @@ def passes(rows: Sequence[Row], most_tokens: float) -> Iterator[list[Row]]:
 
 
 class Group:
-    """Rows with a common key-value cache; more may join until the first step. rows: those that have not ended."""
+    """Rows with a common key-value cache; rows may join until the first step. rows: those that have not ended."""
 
     def __init__(self, model: LanguageModel, rows: Sequence[Row]) -> None:
         self.rows = list(rows)
@@ -91,7 +92,7 @@ class Group:
         self._mask: torch.Tensor | None = None
 
     def step(self) -> None:
-        """One token for each row. Rows leave at their end, or when nobody wants them any more."""
+        """Decode one token for each row. Rows leave when they end or when their client has left."""
         with torch.inference_mode():
             for row, token in zip(self.rows, _tokens(self._logits(), self.rows), strict=True):
                 row.take(token)
@@ -114,7 +115,7 @@ class Group:
 
 
 def _read_prompts(model: LanguageModel, rows: Sequence[Row], cache: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Logits and mask for each row. Each prompt is read once, however many samples it has; padding is on the left."""
+    """Logits and mask for each row. A prompt is read once for all its samples; padding is on the left."""
     prompts = [list(group) for _, group in groupby(rows, key=lambda row: id(row.prompt))]
     width = max(len(row.prompt) for row in rows)
     padding = [[0] * (width - len(samples[0].prompt)) for samples in prompts]

@@ -1,4 +1,4 @@
-"""One token for each row of logits: greedy, or drawn by temperature, top-k and top-p."""
+"""Chooses one token for each row of logits: the most likely one, or one drawn by temperature, top-k and top-p."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import torch
 
 from .request import Sampling
 
-_FIRST_LOOK = 1024  # sorting a whole vocabulary costs as much as a step of a small model; the nucleus is rarely larger
+_FIRST_LOOK = 1024  # tokens, rarely too few; to sort a whole vocabulary takes as long as a small model's step
 
 
 def draw(logits: torch.Tensor, sampling: Sampling, generators: Sequence[torch.Generator]) -> list[int]:
-    """logits: rows x vocabulary. generators: one for each row, so that no row's draw depends on its company."""
+    """One token for each row. logits: rows x vocabulary. generators: one for each row, so rows draw independently."""
     if sampling.temperature == 0:
         return [int(token) for token in logits.argmax(-1)]
     rows = distribution(logits, sampling)
@@ -20,7 +20,7 @@ def draw(logits: torch.Tensor, sampling: Sampling, generators: Sequence[torch.Ge
 
 
 def distribution(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
-    """The probabilities that a token is drawn from, at least in float32: temperature, then top-k, then top-p."""
+    """Probabilities after temperature, then top-k, then top-p; in float32 or finer."""
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32)) / sampling.temperature
     if 0 < sampling.top_k < logits.shape[-1]:
         least = logits.topk(sampling.top_k).values[:, -1:]
@@ -31,7 +31,7 @@ def distribution(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
 
 
 def _nucleus(probabilities: torch.Tensor, top_p: float) -> torch.Tensor:
-    """True for the smallest set of most likely tokens whose sum reaches top_p; at least one."""
+    """A mask: True for the fewest most likely tokens whose probabilities sum to top_p; at least one token."""
     for size in (min(_FIRST_LOOK, probabilities.shape[-1]), probabilities.shape[-1]):
         highest, tokens = probabilities.topk(size)
         before = highest.cumsum(-1) - highest

@@ -1,4 +1,4 @@
-"""The container contract over HTTP: GET /ping is 200 once the model has answered, POST /invocations generates."""
+"""The container contract over HTTP: GET /ping answers 200 once the model is ready, POST /invocations generates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HANG_UP_LOOK_IN_SECONDS = 1
 
 
 class Server(ThreadingHTTPServer):
-    """On loopback. `serve` tells it the model; until then it answers 503."""
+    """A server on loopback. It answers 503 until `serve` gives it a model."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -28,7 +28,7 @@ class Server(ThreadingHTTPServer):
         self.defaults = Sampling()
 
     def serve(self, batching: Batching, defaults: Sampling) -> None:
-        """defaults: of the model, for sampled requests."""
+        """Answer requests from here on. defaults: the model's sampling."""
         self.defaults, self.batching = defaults, batching
 
 
@@ -36,7 +36,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    timeout = 60  # of a client that says nothing
+    timeout = 60  # seconds for which a client may send nothing
 
     def do_GET(self) -> None:
         if self.path != "/ping":
@@ -67,11 +67,11 @@ class _Handler(BaseHTTPRequestHandler):
         except GenerationError as error:
             self._send(500, {"error": str(error)})
         except Exception as error:
-            logging.error("a request failed: %s", type(error).__name__)  # the type only, as texts quote prompts
+            logging.error("a request failed: %s", type(error).__name__)  # only the type: messages quote prompts
             self._send(500, {"error": f"the server failed: {type(error).__name__}"})
 
     def _wait(self, pending: Pending) -> bool:
-        """False if the client hung up; the model then stops to work for it."""
+        """Wait for the end; False if the client hung up, for which the model then stops working."""
         while not pending.done.wait(_HANG_UP_LOOK_IN_SECONDS):
             readable, _, _ = select.select([self.connection], [], [], 0)
             if readable and not self.connection.recv(1, socket.MSG_PEEK):
@@ -81,11 +81,11 @@ class _Handler(BaseHTTPRequestHandler):
         return True
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the standard library refuses, such as other methods: as JSON too."""
+        """Answer in JSON, too, what the standard library refuses, such as other methods."""
         self._refuse(code, message or "the request is refused")
 
     def _refuse(self, status: int, error: str) -> None:
-        """Without reading a body that may come, hence the end of the connection."""
+        """Refuse a request and end the connection, because its body may be unread."""
         self.close_connection = True
         self._send(status, {"error": error})
 
@@ -100,4 +100,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Pings come every few seconds; `batching` logs what was done."""
+        """Log nothing: pings come every few seconds, and `batching` logs the work."""

@@ -1,4 +1,4 @@
-"""The first answer of a loaded model: proves that it works, and measures what its key-value cache takes."""
+"""Lets a loaded model answer once: proves that it works, and measures its key-value cache."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .language_model import LanguageModel
 from .request import GREEDY
 from .rows import Group, Row
 
-_SHARE_OF_FREE_MEMORY = 0.6  # the rest is for a step's own tensors, and for a cache that grows by copying itself
+_SHARE_OF_FREE_MEMORY = 0.6  # the rest is for the tensors of a step, and for a cache that is copied when it grows
 _MEMORY = Path("/proc/meminfo")
 
 
 def warm_up(model: LanguageModel) -> tuple[str, float]:
-    """A short greedy text, and for how many tokens of key-value cache this machine has memory.
+    """Returns a short greedy text, and the tokens of key-value cache for which the machine has memory.
 
     Raises FloatingPointError.
     """

@@ -1,4 +1,4 @@
-"""The model's files in $SLIPWAY_HOME/model: downloaded once, from the Hub at a revision or from a prefix in S3."""
+"""Downloads the model to $SLIPWAY_HOME/model, once: from the Hub at a revision, or from a prefix in S3."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
-_FORMATS = ("*.safetensors", "*.bin")  # the first that the repository has, as `python -m slipway stage` chooses
+_FORMATS = ("*.safetensors", "*.bin")  # the first that the repository has; `python -m slipway stage` chooses alike
 _BESIDE_WEIGHTS = ("*.json", "*.txt", "*.model", "*.jinja")
 _NOT_WEIGHTS = ("training_args.bin", "optimizer*", "scheduler*", "consolidated*")
 _FILES_AT_ONCE = 8
@@ -21,16 +21,16 @@ _TRIES = 3  # for each object
 
 
 class WeightsError(Exception):
-    """The model can't be downloaded; the message says why."""
+    """The model cannot be downloaded; the message says why."""
 
 
 def fetch(home: Path, variables: Mapping[str, str]) -> Path:
-    """The folder with the model; downloads it unless it is there already.
+    """The folder with the model, which is downloaded unless it is there already.
 
-    variables: MODEL_WEIGHTS: `s3://bucket/prefix/`, or a folder of this machine, which is linked; or else MODEL_ID and
-    MODEL_REVISION on the Hub, with the token in the secret HUB_TOKEN_SECRET_ARN where one is needed.
+    variables: MODEL_WEIGHTS is `s3://bucket/prefix/`, or a folder of this machine, which is linked. Without it the
+    model comes from the Hub: MODEL_ID at MODEL_REVISION, with the token in the secret HUB_TOKEN_SECRET_ARN if set.
 
-    Raises WeightsError, and what botocore and huggingface_hub raise.
+    Raises WeightsError, and the errors of botocore and huggingface_hub.
     """
     folder, part, weights = home / "model", home / "model.part", variables.get("MODEL_WEIGHTS", "")
     source = weights or f"{variables['MODEL_ID']} at {variables.get('MODEL_REVISION') or 'main'}"
@@ -46,18 +46,18 @@ def fetch(home: Path, variables: Mapping[str, str]) -> Path:
     else:
         _download_from_hub(variables["MODEL_ID"], variables.get("MODEL_REVISION") or "main", _token(variables), part)
     (_model(part, source) / ".source").write_text(source)
-    part.rename(folder)  # last, so that a broken download is never taken for a model
+    part.rename(folder)  # last: a broken download must not pass for a model
     return folder
 
 
 def _model(folder: Path, source: str) -> Path:
     if not (folder / "config.json").is_file():
-        raise WeightsError(f"{source} has no config.json, so it is no model of transformers")
+        raise WeightsError(f"{source} has no config.json, so transformers cannot load it")
     return folder
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """The files of a repository that transformers reads: top folder, one format of weights. Raises WeightsError."""
+    """The files of the top folder that transformers reads, with weights in one format. Raises WeightsError."""
     plain = [name for name in names if "/" not in name and not _fits(name, _NOT_WEIGHTS)]
     for form in _FORMATS:
         if weights := [name for name in plain if fnmatchcase(name, form)]:
@@ -75,11 +75,11 @@ def _download_from_hub(model: str, revision: str, token: str | None, folder: Pat
     print(f"{model} at {found.sha}", flush=True)
     names = chosen([each.rfilename for each in found.siblings or []])
     snapshot_download(model, revision=found.sha, token=token or False, local_dir=folder, allow_patterns=names)
-    shutil.rmtree(folder / ".cache", ignore_errors=True)  # what it knows of a download that is not done
+    shutil.rmtree(folder / ".cache", ignore_errors=True)  # for resuming this download, which is done
 
 
 def _token(variables: Mapping[str, str]) -> str | None:
-    """Of Secrets Manager: the secret is the token itself."""
+    """The Hub token: the whole text of a secret in Secrets Manager."""
     secret = variables.get("HUB_TOKEN_SECRET_ARN")
     if not secret:
         return None
@@ -99,7 +99,7 @@ def _download_from_s3(weights: str, folder: Path) -> None:
     def download(key: str) -> None:
         target = folder / key[len(prefix) :]
         if not target.resolve().is_relative_to(folder.resolve()):
-            raise WeightsError(f"{key} is no name for a file")
+            raise WeightsError(f"the key {key} names a file outside the model's folder")
         target.parent.mkdir(parents=True, exist_ok=True)
         _download_object(s3, bucket, key, target)
 
@@ -108,7 +108,7 @@ def _download_from_s3(weights: str, folder: Path) -> None:
 
 
 def _download_object(s3: Any, bucket: str, key: str, target: Path) -> None:
-    """botocore repeats a request that fails, but not a body that breaks off."""
+    """Download an object and try again if its body breaks off, which botocore does not repeat."""
     from botocore.exceptions import BotoCoreError
 
     for tries_left in reversed(range(_TRIES)):
@@ -122,7 +122,7 @@ def _download_object(s3: Any, bucket: str, key: str, target: Path) -> None:
 
 
 def _client(service: str) -> Any:
-    import botocore.session  # only for weights and tokens that are in AWS
+    import botocore.session  # only weights and tokens in AWS need it
 
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     return botocore.session.get_session().create_client(service, region_name=region)

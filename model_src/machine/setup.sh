@@ -1,8 +1,8 @@
 #!/bin/bash
-# Sets up the machine of hosting.mode ec2: Python, the model, two services. Run once by the user data; may be run again.
+# Sets up an instance of hosting.mode ec2: Python, the model, two services. The user data runs it once; it may run again.
 #
-# $SLIPWAY_HOME (default /opt/slipway) already holds inference_api/, generation/, machine/, log/ and `environment`, the
-# services' variables as systemd reads them: NAME=value, a line each, no quotes.
+# $SLIPWAY_HOME (default /opt/slipway) already holds inference_api/, generation/, machine/, log/ and the file
+# `environment`: the services' variables as systemd reads them, one NAME=value a line, without quotes.
 set -euo pipefail
 
 export SLIPWAY_HOME="${SLIPWAY_HOME:-/opt/slipway}"
@@ -10,12 +10,12 @@ units=(slipway-model.service slipway-worker.service)
 
 step() { echo "$(date -u +%FT%TZ) $*"; }
 
-place() { # file of machine/ -> a copy that names this machine's folder and log group
+place() { # copies a file of machine/, with this instance's folder and log group in it
     sed -e "s|/opt/slipway|$SLIPWAY_HOME|g" -e "s|@LOG_GROUP@|$LOG_GROUP|g" "$SLIPWAY_HOME/machine/$1" >"$SLIPWAY_HOME/$1"
 }
 
 fail_with_log() { # model or worker
-    echo "slipway-$1.service does not get ready. The end of its log:"
+    echo "slipway-$1.service did not become ready. The end of its log:"
     tail -c 1000 "$SLIPWAY_HOME/log/$1.log"
     exit 1
 }
@@ -25,7 +25,7 @@ while IFS= read -r line; do
 done < <(grep -E '^[A-Za-z_]+=' "$SLIPWAY_HOME/environment")
 
 step "installing Amazon Linux's packages"
-# pip beside venv: right whether or not ensurepip comes with Python.
+# With pip, because ensurepip may not come with Python.
 dnf install -y -q python3.11 python3.11-pip amazon-cloudwatch-agent
 
 step "sending the logs to $LOG_GROUP"
@@ -39,7 +39,7 @@ python3.11 -m venv "$SLIPWAY_HOME/venv"
     --require-hashes -r "$SLIPWAY_HOME/machine/torch.txt" -r "$SLIPWAY_HOME/machine/requirements.txt"
 
 step "preparing the model $MODEL_ID"
-# -P: packages come from PYTHONPATH, not from the folder in which this runs.
+# -P: import from PYTHONPATH, not from the working folder.
 PYTHONPATH="${PYTHONPATH:+$PYTHONPATH:}$SLIPWAY_HOME" "$SLIPWAY_HOME/venv/bin/python" -P -m generation.prepare
 
 step "starting the services"
@@ -51,7 +51,7 @@ for unit in "${units[@]}"; do
     systemctl link "$SLIPWAY_HOME/$unit"
 done
 systemctl enable "${units[@]}"
-# The worker once the model answers, as its row takes the number from the machine that this one may replace.
+# The worker starts last: its row takes the number of the instance that this one may replace.
 systemctl restart slipway-model.service
 curl -fsS --retry 300 --retry-delay 1 --retry-connrefused --retry-max-time 300 \
     "http://127.0.0.1:${MODEL_PORT:-8080}/ping" || fail_with_log model

@@ -1,7 +1,7 @@
-"""The request and the answer of every handler.
+"""Reads the request and builds the answer of every handler.
 
-`{"inputs": "a prompt" or ["a batch", "of prompts"], "parameters": {...}}` -> `{"outputs": ["a text for each prompt"]}`;
-other keys are ignored.
+`{"inputs": "a prompt" or ["a batch", "of prompts"], "parameters": {...}}` -> `{"outputs": ["a text for each prompt"]}`.
+Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ class RequestError(ValueError):
 def answer(inputs: Input, generate: Generate) -> Output:
     """Run `generate(prompts, parameters)` on the request.
 
-    An invalid request gets status 400, which the API returns to the caller; a failure is DJL's own error, 424.
+    An invalid request is answered with status 400, which the API returns to the caller. A failure is answered with
+    DJL's own error, 424.
     """
     try:
         prompts, parameters = read(inputs)
@@ -29,7 +30,7 @@ def answer(inputs: Input, generate: Generate) -> Output:
     except RequestError as error:
         return Output().error(str(error), code=400, message="request refused")
     except Exception as error:
-        # The type only: messages of the libraries quote prompts, which must not be logged.
+        # Only the type: messages of the libraries quote prompts, which must not be logged.
         logging.error("prediction failed: %s", type(error).__name__)
         return Output().error(str(error))
     return Output().add_property("content-type", "application/json").add_as_json({"outputs": outputs})

@@ -1,4 +1,4 @@
-"""Finds the weights in S3, on the Hub or in the archive; rank 0 downloads for all ranks."""
+"""Finds the weights: in S3, on the Hub or in the archive. Rank 0 downloads them for all ranks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Callable, Mapping
 
-FOLDER = Path(tempfile.gettempdir()) / "model"  # /tmp is the instance's own NVMe disk where it has one
+FOLDER = Path(tempfile.gettempdir()) / "model"  # /tmp is the NVMe disk of an instance that has one
 DONE = FOLDER / "DONE"  # names the source that was downloaded
-HUB_FILES = ["*.json", "*.pt", "*.bin", "*.txt", "*.model"]  # not the weights of other libraries
+HUB_FILES = ["*.json", "*.pt", "*.bin", "*.txt", "*.model"]  # no weights of other libraries
 FILES_AT_ONCE = 8
 POLL_INTERVAL_IN_SECONDS = 0.2
 LONGEST_WAIT_IN_SECONDS = 3600  # SageMaker's longest start-up timeout
@@ -27,8 +27,8 @@ class WeightsError(Exception):
 def locate(properties: Mapping[str, Any]) -> str:
     """A folder or a Hub id, for `from_pretrained`.
 
-    Downloads the weights of MODEL_S3_BUCKET and MODEL_S3_PREFIX if they are set; else `option.model_id` names the
-    model; else the weights are in the archive. Raises WeightsError in every rank.
+    If MODEL_S3_BUCKET is set, the weights below MODEL_S3_PREFIX are downloaded. Otherwise `option.model_id` names the
+    model; without it, the weights are in the archive. Raises WeightsError in every rank.
     """
     bucket = os.environ.get("MODEL_S3_BUCKET")
     if not bucket:
@@ -40,7 +40,7 @@ def locate(properties: Mapping[str, Any]) -> str:
 
 
 def fetch(properties: Mapping[str, Any]) -> str:
-    """As `locate`, but always a folder, so that ranks do not download from the Hub one by one. Raises WeightsError."""
+    """Like `locate`, but always a folder, so that not every rank downloads from the Hub. Raises WeightsError."""
     name = locate(properties)
     if Path(name).is_dir():
         return name
@@ -50,11 +50,11 @@ def fetch(properties: Mapping[str, Any]) -> str:
 
 
 def _once(source: str, download: Callable[[], None]) -> None:
-    """Rank 0 fills FOLDER, the others wait. Raises WeightsError in every rank."""
+    """Let rank 0 fill FOLDER while the others wait. Raises WeightsError in every rank."""
     if int(os.environ.get("LOCAL_RANK", "0")):
         _wait_for_rank_0(source)
     elif _done_with() != source:
-        shutil.rmtree(FOLDER, ignore_errors=True)  # may hold half a model, or another one
+        shutil.rmtree(FOLDER, ignore_errors=True)  # it may hold half a model or another one
         FOLDER.mkdir(parents=True)
         started = time.monotonic()
         try:
@@ -63,12 +63,12 @@ def _once(source: str, download: Callable[[], None]) -> None:
             reason = f"{source} cannot be downloaded: {error}"
             _write(_failed(), reason)
             raise WeightsError(reason) from error
-        _write(DONE, source)  # last, so that it vouches for all files
+        _write(DONE, source)  # last, because it says that all files are there
         logging.info("%s downloaded in %.0f s", source, time.monotonic() - started)
 
 
 def _wait_for_rank_0(source: str) -> None:
-    """By marker files: collectives time out after 30 minutes, hang if rank 0 fails, and start later in some engines."""
+    """Wait for a marker file. Collectives time out after 30 minutes, hang if rank 0 fails, or are not ready yet."""
     deadline = time.monotonic() + LONGEST_WAIT_IN_SECONDS
     while _done_with() != source:
         if _failed().exists():
@@ -91,11 +91,11 @@ def _download_from_s3(bucket: str, prefix: str) -> None:
     import boto3  # only for weights in S3
     from botocore.config import Config
 
-    # SageMaker sets AWS_REGION, boto3 reads AWS_DEFAULT_REGION. By default it tries for five minutes without a route.
+    # SageMaker sets AWS_REGION, boto3 reads AWS_DEFAULT_REGION. Its default is to try for five minutes without a route.
     s3 = boto3.client("s3", region_name=os.environ.get("AWS_REGION"), config=Config(connect_timeout=5))
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
     sizes: dict[str, int] = {item["Key"]: item["Size"] for page in pages for item in page.get("Contents", [])}
-    keys = [key for key in sizes if not key.endswith("/")]  # consoles create empty objects as folders
+    keys = [key for key in sizes if not key.endswith("/")]  # consoles create empty objects for folders
     if not keys:
         raise WeightsError("no object has this prefix")
     needed, free = sum(sizes.values()) / 1e9, shutil.disk_usage(str(FOLDER)).free / 1e9
@@ -111,7 +111,7 @@ def _download_from_s3(bucket: str, prefix: str) -> None:
         try:
             s3.download_file(bucket, key, str(target))
         except BaseException:
-            broken.set()  # stops files that have not begun
+            broken.set()  # no further file begins
             raise
 
     with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
@@ -123,13 +123,13 @@ def _done_with() -> str | None:
 
 
 def _failed() -> Path:
-    """The failure marker of this launch, named by parent process and port, which all its ranks share."""
+    """The marker of a failed download in this launch. All ranks share its name: parent process and port."""
     launch = f"{os.getppid()}-{os.environ.get('MASTER_PORT', '')}"
     return FOLDER.with_name(f"model-FAILED-{launch}")
 
 
 def _write(marker: Path, text: str) -> None:
-    """Atomically, so that other ranks never read half of it."""
+    """Write a marker atomically, so that other ranks never read half of it."""
     part = marker.with_name(marker.name + ".part")
     part.write_text(text)
     part.replace(marker)

@@ -1,7 +1,7 @@
-"""Any causal language model that transformers knows, on one GPU or on the CPU; engine=Python runs it in one process.
+"""A handler for any causal language model of transformers, on one GPU or on the CPU; engine=Python runs it once.
 
-Properties: dtype (fp32, fp16, bf16; the weights' own unless given), revision. Weights: see weights.py. Parameters:
-those of `generate` in transformers, and `seed`. The texts begin with their prompts.
+Properties: dtype: fp32, fp16 or bf16 (default: as the weights are stored); revision. weights.py says where the weights
+come from. Parameters of a request: those of `generate` in transformers, and `seed`. A text begins with its prompt.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def handle(inputs: Input) -> Output | None:
 
 
 def load(properties: dict[str, Any]) -> tuple[Any, Any]:
-    """The model in evaluation mode and its tokenizer."""
+    """Load the model, in evaluation mode, and its tokenizer."""
     weights, revision = locate(properties), properties.get("revision", "main")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     dtype = DTYPES[properties["dtype"]] if "dtype" in properties else "auto"
@@ -44,7 +44,7 @@ def load(properties: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def generate(prompts: list[str], parameters: dict[str, Any]) -> list[str]:
-    """One text per prompt, with the prompt."""
+    """One text for each prompt, which begins with the prompt."""
     if "seed" in parameters:
         torch.manual_seed(parameters.pop("seed"))
     tokens = tokenizer(prompts, return_tensors="pt", padding=True).to(model.device)

@@ -1,4 +1,4 @@
-"""A screenshot of a load test's report, in Chromium: of made-up answers, so it names the stand-in."""
+"""Takes a screenshot of a load test's report in Chromium. Its answers are made up, and the report says so."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,7 @@ _CLIENTS = (1, 2, 4, 8, 16, 32)
 
 
 def made_up() -> Results:
-    """Answers that take longer the more of them there are; at 32 clients one of twenty fails."""
+    """Results whose answers take longer with more clients; at 32 clients one answer in twenty fails."""
     loads = [streamed(each, 120, clients=each, failing=20 if each == 32 else 0) for each in _CLIENTS]
     return results(*loads, stand_in=True, region=None)
 

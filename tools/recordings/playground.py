@@ -1,4 +1,4 @@
-"""Screenshots of the playground: the page of `python -m slipway local`, in Chromium."""
+"""Takes screenshots of the playground of `python -m slipway local` in Chromium."""
 
 import re
 import sys
@@ -16,7 +16,7 @@ _PATIENCE_IN_MS = 120_000
 
 
 def screenshot(root: Path, scheme: Literal["light", "dark"], width: int, height: int) -> bytes:
-    """A PNG of the page with its answers."""
+    """A PNG of the page after two answers."""
     command = (sys.executable, "-m", "slipway", "local", "gpt2", "--port", str(free_port()))
     with Recording(root).command("", *command) as lines, sync_playwright() as playwright:
         printed = []

@@ -1,4 +1,4 @@
-"""Recordings of commands as SVG: real output, each line at the time at which it came."""
+"""Records commands as SVG: each line of their real output appears at the time at which it came."""
 
 import os
 import re
@@ -21,7 +21,7 @@ BAR, MARGIN = 34, 14
 LONGEST_IN_SECONDS = 20
 READY = "Ctrl-C stops it."
 GOOD = " good"
-# Set-up is not recorded: whoever records has the environments.
+# Set-up is not recorded: the environments exist already.
 MAKE = (
     "make",
     "--no-print-directory",
@@ -45,7 +45,7 @@ ANIMATION = """\
 
 
 class Line(NamedTuple):
-    """One row of the screen: when it came, and its class."""
+    """One row of the screen, the second at which it came, and its CSS class."""
 
     seconds: float
     text: str
@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
 @dataclass
 class Recording:
-    """The lines of commands, each with the seconds since the first began and with its class."""
+    """The lines of commands, timed from the start of the first command."""
 
     root: Path
     lines: list[Line] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Recording:
 
     @contextmanager
     def command(self, typed: str, *command: str) -> Iterator[Iterator[str]]:
-        """The lines of a command, each recorded as it comes; a command that still runs at the end is stopped."""
+        """Run a command and record each line as it is read. A command that still runs at the end is stopped."""
         self.add(f"$ {typed}")
         environment = os.environ | {"COLUMNS": str(COLUMNS), "PYTHONUNBUFFERED": "1"}
         with subprocess.Popen(
@@ -83,7 +83,7 @@ class Recording:
                     os.killpg(process.pid, signal.SIGTERM)
 
     def add(self, line: str) -> str:
-        """Record a line, folded as a terminal folds it, without secrets and names of this machine; returns it whole."""
+        """Record a line without secrets or paths of this machine, folded at the screen's width; return it as it is."""
         text = line.rstrip("\n")
         for secret, shown in SECRETS:
             text = secret.sub(shown, text)
@@ -94,7 +94,7 @@ class Recording:
         return line
 
     def svg(self, name: str) -> str:
-        """The screen at the end; where animations are wanted, its way there, in 20 seconds at most."""
+        """The final screen. Where the reader allows animations, the lines appear within 20 seconds at most."""
         whole = self.lines[-1].seconds
         speed = max(whole / LONGEST_IN_SECONDS, 1)
         rows = min(len(self.lines), ROWS)
@@ -125,7 +125,7 @@ class Recording:
         )
 
     def _animation(self, rows: int, speed: float) -> str:
-        """Each line appears in its time, and pushes the first one out of a full screen."""
+        """CSS that shows each line at its time and scrolls a full screen."""
         seconds = max(self.lines[-1].seconds / speed, 0.01)
         steps = {0.0: 0}
         for index, line in enumerate(self.lines[rows:], 1):
@@ -142,7 +142,7 @@ def _kind(text: str) -> str:
 
 
 def local(root: Path) -> str:
-    """`make local` for the first time, and the first request that it prints, sent by curl."""
+    """Record a first `make local`, and the first curl command that it prints."""
     shutil.rmtree(root / "cdk.out" / "local", ignore_errors=True)
     recording = Recording(root)
     with recording.command("make local", *MAKE, "local") as lines:
@@ -155,7 +155,7 @@ def local(root: Path) -> str:
 
 
 def test(root: Path) -> str:
-    """`make test`. Raises ValueError with the last lines when a test has failed."""
+    """Record `make test`. Raises ValueError with the last lines if a test failed."""
     recording = Recording(root)
     chosen = os.environ.get("PYTEST_ADDOPTS")
     typed = f"PYTEST_ADDOPTS={shlex.quote(chosen)} make test" if chosen else "make test"

@@ -1,1 +1,1 @@
-"""A real deploy of two small endpoints: answers what only AWS can tell, and leaves nothing behind."""
+"""A smoke test on AWS: deploys two small endpoints, checks what only AWS can show, and removes everything."""

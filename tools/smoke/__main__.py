@@ -1,4 +1,4 @@
-"""Says what it will cost, asks, deploys, asks AWS what only AWS can tell, destroys, and writes a report."""
+"""Runs the smoke test: shows the cost and asks, deploys, checks how AWS behaves, destroys, writes a report."""
 
 import argparse
 import sys
@@ -34,12 +34,12 @@ _LOOK_INTERVAL_IN_SECONDS = 10
 
 
 def main() -> None:
-    """Exit status 0 if every answer is as expected and nothing is left, 1 if not, 2 where AWS could not be asked."""
+    """Exit with 0 if every answer is as expected and nothing is left, 1 if not, 2 if AWS could not be reached."""
     parser = argparse.ArgumentParser(prog="python -m tools.smoke", description=__doc__)
-    parser.add_argument("--region", help="where (default AWS_REGION, or your profile's)")
-    parser.add_argument("--local", action="store_true", help="on this machine, against the local cloud")
-    parser.add_argument("--yes", action="store_true", help="spend without asking")
-    parser.add_argument("--report", type=Path, help="file of the report (default smoke-<region>-<time>.md)")
+    parser.add_argument("--region", help="region (default AWS_REGION, or your profile's)")
+    parser.add_argument("--local", action="store_true", help="run against the local cloud on this machine")
+    parser.add_argument("--yes", action="store_true", help="spend the money without asking")
+    parser.add_argument("--report", type=Path, help="where to write the report (default smoke-<region>-<time>.md)")
     given = parser.parse_args()
     with ExitStack() as stack:
         if given.local:
@@ -50,7 +50,7 @@ def main() -> None:
             print(sentence(error), file=sys.stderr)
             sys.exit(2)
         except KeyboardInterrupt:
-            print("stopped while destroying: python -m slipway list shows what is left", file=sys.stderr)
+            print("Stopped while destroying: python -m slipway list shows what is left.", file=sys.stderr)
             sys.exit(130)
 
 
@@ -67,7 +67,10 @@ def _run(given: argparse.Namespace) -> int:
         interval = LOOK_INTERVAL_IN_SECONDS if given.local else _LOOK_INTERVAL_IN_SECONDS
         trial = Trial(clients, region, Path(folder), time.monotonic() + _HOURS * 3600, interval)
         if there := trial.there():
-            print(f"{', '.join(there)}: there already; destroy what another smoke test left.", file=sys.stderr)
+            print(
+                f"{', '.join(there)}: already there; destroy what an earlier smoke test left.",
+                file=sys.stderr,
+            )
             return 1
         if not given.local and not may_spend(where, sure=given.yes):
             return 1
@@ -79,9 +82,9 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def may_spend(where: str, *, sure: bool) -> bool:
-    """Whether whoever runs this agrees to the cost. sure: without being asked."""
+    """Show the cost and ask for consent. sure: consent was given on the command line."""
     price = instances()[_TYPE].usd_per_hour or 0
-    most = price * _FLEETS * (_HOURS + 0.5)  # destroying takes time, too
+    most = price * _FLEETS * (_HOURS + 0.5)  # destroying takes time too
     print(
         f"Two endpoints on {_TYPE} in {where}, for an hour or so: about {price * 2:.2f} USD, and at most\n"
         f"{most:.2f} USD, as everything is destroyed after {_HOURS} hours (from third-party prices, never a bill).\n"
@@ -90,13 +93,16 @@ def may_spend(where: str, *, sure: bool) -> bool:
     if sure:
         return True
     if not sys.stdin.isatty():
-        print("Nobody can be asked, as standard input is no terminal; --yes spends without asking.", file=sys.stderr)
+        print(
+            "Standard input is not a terminal, so nobody can be asked; add --yes to spend it.",
+            file=sys.stderr,
+        )
         return False
     return input(f"Type {most:.2f} to spend it: ").strip() == f"{most:.2f}"
 
 
 def answers_of(trial: Trial) -> list[Answer]:
-    """Destroys everything, whatever happens before."""
+    """Run the whole test. Everything is destroyed, whatever happens before."""
     answers: list[Answer] = []
     try:
         for answer in _life(trial):
@@ -107,8 +113,8 @@ def answers_of(trial: Trial) -> list[Answer]:
     except UnknownStackError as error:
         answers.append(Answer("Is everything deployed?", "yes", str(error), good=False))
     except KeyboardInterrupt:
-        answers.append(Answer("Was it let run to its end?", "yes", "no: Ctrl-C", good=False))
-    except Exception as error:  # whatever it is, nothing may go on billing
+        answers.append(Answer("Did it run to its end?", "yes", "no: Ctrl-C", good=False))
+    except Exception as error:  # after any failure, everything must still be destroyed
         answers.append(Answer("Did the smoke test itself work?", "yes", f"no: {place_of(error)}", good=False))
     print("destroying everything", flush=True)
     started = time.monotonic()
@@ -121,7 +127,7 @@ def answers_of(trial: Trial) -> list[Answer]:
 
 
 def place_of(error: Exception) -> str:
-    """The last line of the traceback, and the place that it names."""
+    """The error of a traceback and the place where it was raised, on one line."""
     *_, place, said = traceback.format_exception(error)
     return " ".join(f"{said.strip()} ({place.strip()})".split())
 

@@ -1,4 +1,4 @@
-"""The local cloud as an account that is ready for a deploy: bootstrapped, with the images and the role for logs."""
+"""Prepares the local cloud as an account that is ready for a deploy: bootstrapped, with images and the log role."""
 
 import json
 import os
@@ -20,7 +20,7 @@ LOOK_INTERVAL_IN_SECONDS = 0.5
 
 @contextmanager
 def local_account(deployments: Sequence[str]) -> Iterator[None]:
-    """The environment points to it until the block ends. deployments: files whose images the registry has."""
+    """Run a local cloud, to which the environment points. deployments: files whose images its registry holds."""
     with LocalCloud(port=free_port(), clock_speed=CLOCK_SPEED) as cloud:
         settings = read_stacks(synthesize([ACCOUNT_SETTINGS]))
         cloud.wait_until_ready()
@@ -43,7 +43,7 @@ def local_account(deployments: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def _hurrying(cloud: LocalCloud) -> Iterator[None]:
-    """Put the clock forward while an update waits for it; all the time, each minute's sweep would be due at once."""
+    """Put the clock forward whenever an update waits for it. Done always, every sweep would be due at once."""
     over = threading.Event()
 
     def hurry() -> None:

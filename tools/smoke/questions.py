@@ -1,4 +1,4 @@
-"""What only AWS can tell, asked of the two running deployments."""
+"""Questions that only AWS can answer, asked of the two running deployments."""
 
 import json
 import threading
@@ -26,7 +26,7 @@ Question = Callable[[Trial], Answer]
 
 @contextmanager
 def calling_while_it_starts(trial: Trial) -> Iterator[Callable[[], Answer]]:
-    """POST /generate as soon as there is an API, until the block ends."""
+    """Call POST /generate from the moment that the API exists until the block ends."""
     statuses: Counter[str] = Counter()
     over = threading.Event()
 
@@ -45,7 +45,7 @@ def calling_while_it_starts(trial: Trial) -> Iterator[Callable[[], Answer]]:
                 answer = DeployedApi(starting).call("POST", "generate", request_body("hi", ["inputs"], max_tokens=2))
                 error = answer.content.get("error", {}) if isinstance(answer.content, dict) else {}
                 statuses[f"{answer.status} {error.get('code', '')}".strip()] += 1
-            except UnknownStackError:  # there is none yet
+            except UnknownStackError:  # the stack does not exist yet
                 continue
             except (BotoCoreError, ClientError) as error:
                 statuses[type(error).__name__] += 1
@@ -69,7 +69,7 @@ def calling_while_it_starts(trial: Trial) -> Iterator[Callable[[], Answer]]:
 
 
 def trust_by_source_account(trial: Trial) -> Answer:
-    """A model of a role that trusts SageMaker for this account only; both are deleted at once."""
+    """Create a model whose role trusts SageMaker for this account only; delete both at once."""
     iam, sagemaker = trial.clients("iam"), trial.clients("sagemaker")
     stack, name = trial.stack(REALTIME), f"slipway-smoke-{uuid.uuid4().hex[:8]}"
     own = sagemaker.describe_model(ModelName=_model(stack, sagemaker))
@@ -112,7 +112,7 @@ def trust_by_source_account(trial: Trial) -> Answer:
 
 
 def notifications_arrive(trial: Trial) -> Answer:
-    """The recorder runs for notifications only."""
+    """Submit a job and see whether the recorder runs, which only notifications start."""
     started = time.time()
     stack, job = _run_job(trial, ASYNC)
     (group,) = log_groups(stack, "record_result")
@@ -134,7 +134,7 @@ def notifications_arrive(trial: Trial) -> Answer:
 
 
 def output_is_named(trial: Trial) -> Answer:
-    """One call of our own beside the functions: what SageMaker promises, and what it writes."""
+    """Call the endpoint directly and compare the output location that SageMaker promises with what it writes."""
     stack, job = _run_job(trial, ASYNC)
     bucket = stack.outputs["JobBucket"]
     runtime, s3 = stack.clients("sagemaker-runtime"), stack.clients("s3")
@@ -163,7 +163,7 @@ def output_is_named(trial: Trial) -> Answer:
 
 
 def busy_endpoint_refuses(trial: Trial) -> Answer:
-    """The endpoint goes to zero instances, and an update comes meanwhile."""
+    """Update the endpoint while it scales to zero instances."""
     stack = trial.stack(ASYNC)
     sagemaker, name = stack.clients("sagemaker"), stack.endpoint_name
     config = (stack.endpoint or {})["EndpointConfigName"]
@@ -175,15 +175,15 @@ def busy_endpoint_refuses(trial: Trial) -> Answer:
         seen = str(error)
     trial.settled(ASYNC)
     return Answer(
-        "What does an update meet while the endpoint is scaled?",
-        "it is refused as in progress",
+        "Does SageMaker refuse an update while the endpoint scales?",
+        "it does, as another operation is in progress",
         seen,
         "in-progress" in seen or "in progress" in seen,
     )
 
 
 def update_at_zero(trial: Trial) -> Answer:
-    """Whether an update of an endpoint without instances starts any."""
+    """Update an endpoint at zero instances and see whether it starts any."""
     before = (trial.stack(ASYNC).endpoint or {})["EndpointConfigName"]
     started = time.monotonic()
     status = trial.deploy(ASYNC, turn=1)
@@ -200,7 +200,7 @@ def update_at_zero(trial: Trial) -> Answer:
 
 
 def waking(trial: Trial) -> Answer:
-    """A job at zero instances, also where the update has started one."""
+    """Submit a job at zero instances; instances that the update started are stopped first."""
     if _count(trial.settled(ASYNC)):
         _scale_to_zero(trial.stack(ASYNC))
     before = _count(trial.settled(ASYNC))
@@ -208,12 +208,12 @@ def waking(trial: Trial) -> Answer:
     _, job = _run_job(trial, ASYNC)
     seen = f"from {before} instances {job['status']} after {time.monotonic() - started:.0f} s"
     return Answer(
-        "How long does a job take that has to wake the endpoint?", "it succeeds", seen, job["status"] == "succeeded"
+        "How long does a job take that wakes the endpoint?", "it succeeds", seen, job["status"] == "succeeded"
     )
 
 
 def rollback(trial: Trial) -> list[Answer]:
-    """An alarm goes off during an update; then another update."""
+    """Set off an alarm during an update, then update again."""
     stack = trial.stack(REALTIME)
     before = (stack.endpoint or {})["EndpointConfigName"]
     (alarm,) = (name for name in stack.resources["AWS::CloudWatch::Alarm"] if "RollbackAlarmsModelFailures" in name)
@@ -224,7 +224,7 @@ def rollback(trial: Trial) -> list[Answer]:
     # CloudFormation may take the rollback for a success.
     is_noticed = stack.status == "UPDATE_ROLLBACK_COMPLETE" or not configuration(stack, endpoint).good
     rolled = Answer(
-        "What is left of an update that an alarm takes back?",
+        "What is left of an update that an alarm rolls back?",
         "the old configuration; the stack says UPDATE_ROLLBACK_COMPLETE, or else verify finds it",
         f"exit status {exit_status}, the stack is {stack.status}, the endpoint {endpoint['EndpointStatus']} on the "
         f"{'old' if is_back else 'new'} configuration; FailureReason: {reason}",
@@ -241,7 +241,7 @@ def rollback(trial: Trial) -> list[Answer]:
 
 
 def metrics_of_alarms(trial: Trial) -> Answer:
-    """An alarm on a metric that never comes stays silent for ever."""
+    """List the alarms whose metric does not exist: such an alarm never goes off."""
     stack = trial.stack(ASYNC)
     cloudwatch, missing, count = stack.clients("cloudwatch"), set(), 0
     for name in (REALTIME, ASYNC):
@@ -261,7 +261,7 @@ def metrics_of_alarms(trial: Trial) -> Answer:
 
 
 def access_log(trial: Trial) -> Answer:
-    """API Gateway writes with the account's role."""
+    """See whether API Gateway writes its access log, which it does with the account's role."""
     stack = trial.stack(REALTIME)
     (group,) = log_groups(stack, ACCESS)
     found = trial.wait(lambda: stack.clients("logs").filter_log_events(logGroupName=group)["events"] or None, 120)
@@ -270,7 +270,7 @@ def access_log(trial: Trial) -> Answer:
 
 @contextmanager
 def _switched_on(trial: Trial, alarm: str) -> Iterator[None]:
-    """Again and again: without data CloudWatch sets it back."""
+    """Keep an alarm in the ALARM state until the block ends; CloudWatch sets an alarm without data back."""
     over = threading.Event()
 
     def switch() -> None:
@@ -305,7 +305,7 @@ def _scale_to_zero(stack: DeployedStack) -> None:
 
 
 def _count(endpoint: dict[str, Any]) -> int:
-    """Of instances that run."""
+    """The number of running instances."""
     return sum(variant["CurrentInstanceCount"] for variant in endpoint["ProductionVariants"])
 
 
@@ -315,13 +315,13 @@ def _model(stack: DeployedStack, sagemaker: Any) -> str:
 
 
 def why(trial: Trial, name: str) -> str:
-    """The reason of a failure, after a colon; empty where nothing failed."""
+    """A colon and the reason of the stack's last failure; empty if nothing failed."""
     failure = last_failure(trial.stack(name))
     return f": {failure.reason}" if failure else ""
 
 
 def asked(question: Question, trial: Trial) -> Answer:
-    """An answer also where AWS refuses the question itself."""
+    """The answer to a question. If AWS refuses the question itself, the refusal is the answer."""
     try:
         return question(trial)
     except (BotoCoreError, ClientError) as error:

@@ -1,4 +1,4 @@
-"""The answers of a smoke test as a page of Markdown."""
+"""Writes the answers of a smoke test as a page of Markdown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 
 @dataclass(frozen=True)
 class Answer:
-    """question: what only AWS can tell. expected: on which behaviour Slipway relies; "" = on none.
+    """One answer of AWS.
 
-    seen: what AWS did. good: False = Slipway relies on something else.
+    expected: the behaviour on which Slipway relies; "" if it relies on none. seen: what AWS did. good: False if Slipway
+    relies on something else.
     """
 
     question: str
@@ -19,7 +20,7 @@ class Answer:
 
 
 def page(where: str, started: datetime, answers: Sequence[Answer]) -> str:
-    """where: account and region."""
+    """The report. where: account and region."""
     minutes = (datetime.now(UTC) - started).total_seconds() / 60
     bad = sum(not answer.good for answer in answers)
     head = [

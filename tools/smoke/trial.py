@@ -1,4 +1,4 @@
-"""The life of the two deployments: deploy, update, destroy, purge, and the proof that nothing is left."""
+"""Deploys, updates, destroys and purges the two deployments, and proves that nothing is left."""
 
 import contextlib
 import os
@@ -32,14 +32,15 @@ T = TypeVar("T")
 
 
 class TimeIsUpError(Exception):
-    """The budget is spent; everything is destroyed next."""
+    """The time of the test is over; everything is destroyed next."""
 
 
 @dataclass
 class Trial:
-    """clients: of the region. folder: for files of its own. ends_at: on the monotonic clock.
+    """The two deployments in one region.
 
-    look_interval: seconds between two looks at AWS. seen: names of what has served, each after its member.
+    folder: for its own files. ends_at: on the monotonic clock. look_interval: seconds between two looks at AWS. seen:
+    resources of SageMaker that the deployments have used, as pairs such as ("ModelName", name).
     """
 
     clients: Clients
@@ -50,11 +51,11 @@ class Trial:
     seen: set[tuple[str, str]] = field(default_factory=set)
 
     def stack(self, name: str) -> DeployedStack:
-        """As it is now. Raises UnknownStackError."""
+        """The stack in its current state. Raises UnknownStackError."""
         return find_stack(name, self.clients)
 
     def deploy(self, *names: str, turn: int = 0) -> int:
-        """By the CDK's own command line; its exit status. turn: another number is an update with new instances."""
+        """Run `cdk deploy`; returns its exit status. turn: a new number makes an update with new instances."""
         options = ("--concurrency", "2", "--require-approval", "never")
         try:
             return self._cdk(
@@ -66,7 +67,7 @@ class Trial:
             self._note(names)
 
     def destroy(self) -> None:
-        """Both stacks, however long it takes; again where SageMaker was still busy."""
+        """Destroy both stacks, however long it takes, and repeat while SageMaker is busy."""
         for _ in range(_ATTEMPTS_TO_DESTROY):
             for name in self.there():
                 self._wait_until_idle(name)
@@ -78,11 +79,11 @@ class Trial:
                 purge(name, self.clients, ask=None)
 
     def there(self) -> list[str]:
-        """The stacks that exist."""
+        """The names of the stacks that exist."""
         return [name for name in NAMES if self._exists(name)]
 
     def left(self) -> list[str]:
-        """What still exists of all that has served, by name, and of all that has the stacks' tag."""
+        """The resources that still exist: those that the deployments used, and those with the stacks' tag."""
         found = [f"stack {name}" for name in self.there()]
         for member, name in sorted(self.seen):
             try:
@@ -96,11 +97,11 @@ class Trial:
         return [*found, *(f"{each.kind} {each.name}" for each in tagged)]
 
     def seconds_left(self, most: int = _HOUR_IN_SECONDS) -> int:
-        """Of the budget, or `most` if that is less; at least one."""
+        """Seconds until the time is over, between 1 and `most`."""
         return max(1, min(most, int(self.ends_at - time.monotonic())))
 
     def wait(self, look: Callable[[], T | None], seconds: float) -> T | None:
-        """The first value that look() gives, or None after so many seconds. Raises TimeIsUpError."""
+        """The first value of look() that is not None; None after so many seconds. Raises TimeIsUpError."""
         end = time.monotonic() + seconds
         while (value := look()) is None and time.monotonic() < end:
             if time.monotonic() > self.ends_at:
@@ -109,7 +110,7 @@ class Trial:
         return value
 
     def settled(self, name: str) -> dict[str, Any]:
-        """The endpoint of a stack once nothing is in progress there."""
+        """The endpoint of a stack, once no operation on it is in progress."""
 
         def look() -> dict[str, Any] | None:
             endpoint = self.stack(name).endpoint
@@ -118,7 +119,7 @@ class Trial:
         return self.wait(look, _HOUR_IN_SECONDS) or {}
 
     def _exists(self, name: str) -> bool:
-        """Whoever made it: what is not recognized must not pass for gone."""
+        """Whether the stack exists, even if Slipway does not recognize it: it must not pass for deleted."""
         try:
             self.clients("cloudformation").describe_stacks(StackName=name)
         except ClientError as error:
@@ -139,13 +140,13 @@ class Trial:
                     self.seen |= {("ModelName", variant["ModelName"]) for variant in config["ProductionVariants"]}
 
     def _wait_until_idle(self, name: str) -> None:
-        """SageMaker refuses to delete an endpoint that is busy."""
+        """Wait while SageMaker would refuse to delete the endpoint."""
         with contextlib.suppress(UnknownStackError):
             while is_busy(self.stack(name).endpoint):
                 time.sleep(self.look_interval)
 
     def _cdk(self, *command: str, names: Sequence[str], turn: int = 0, seconds: float | None = None) -> int:
-        """Its output is for the terminal: a deploy takes a quarter of an hour."""
+        """Run the CDK; its output goes to the terminal, because a deploy takes a quarter of an hour."""
         files = ",".join(str(self._file(name, turn)) for name in names)
         output = str(self.folder / "cdk.out")
         arguments = ["cdk", *command, "--all", "--output", output, "--progress", "events", "-c", f"deployment={files}"]
@@ -155,7 +156,7 @@ class Trial:
         ).returncode
 
     def _file(self, name: str, turn: int) -> Path:
-        """The deployment with a variable that the container ignores."""
+        """Write the deployment's file, with a variable that the container ignores."""
         content = yaml.safe_load((ROOT / "tools" / "smoke" / "deployments" / f"{name}.yaml").read_text())
         content["serving"]["environment"] = {"SLIPWAY_SMOKE": str(turn)}
         path = self.folder / f"{name}.yaml"
@@ -164,5 +165,5 @@ class Trial:
 
 
 def is_busy(endpoint: dict[str, Any] | None) -> bool:
-    """Whether SageMaker refuses to change or delete it now."""
+    """Whether SageMaker would refuse to change or delete the endpoint."""
     return endpoint is not None and endpoint["EndpointStatus"] in _BUSY
