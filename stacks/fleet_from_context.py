@@ -24,7 +24,7 @@ def add_fleet(app: cdk.App, root: Path) -> None:
     problem of the file.
     """
     if app.node.try_get_context("deployment"):
-        sys.exit("-c fleet=... and -c deployment=... make different stacks; give one of the two.")
+        sys.exit("-c fleet=... and -c deployment=... make different stacks; name one of the two.")
     try:
         path = find_fleet(str(app.node.try_get_context("fleet")).strip(), root / "fleets")
         rendered = render_fleet(app, path.stem, *load_fleet(path, root), Sources.below(root))

@@ -83,7 +83,7 @@ class FleetStack(cdk.Stack):
         }
 
     def _arn(self, stack_set: cdk.CfnStackSet, account: str) -> str:
-        """A set's ARN. Service-managed sets belong to the management account, even those of delegated administrators."""
+        """A set's ARN. Service-managed sets belong to the management account, even a delegated administrator's."""
         return f"arn:{self.partition}:cloudformation:{self.region}:{account}:stackset/{stack_set.ref}"
 
 

@@ -11,8 +11,8 @@ import pytest
 from inference_api.jobs import transitions
 from inference_api.jobs.job import SHOWN, Job, Output
 from inference_api.jobs.policy import JobPolicy
-from llm_hosting.deployment import Deployment
-from llm_hosting.preflight.alternatives import alternatives
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.preflight.recommendation import alternatives
 from local_cloud.assembly import ROOT
 
 PICTURES = ROOT / "docs" / "pictures"

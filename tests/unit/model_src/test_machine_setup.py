@@ -116,7 +116,7 @@ def test_a_step_that_fails_ends_the_set_up(home: Path, failing: str) -> None:
 def test_a_model_or_a_worker_that_does_not_get_ready_fails_the_set_up_with_its_log(home: Path) -> None:
     status, output, _ = run(home, "-fsS", READY)
     assert status != 0
-    assert output.endswith("slipway-model.service does not get ready. The end of its log:\nno module named torch\n")
+    assert output.endswith("slipway-model.service did not become ready. The end of its log:\nno module named torch\n")
     denied = '{"machine": 0, "cause": "AccessDeniedException"}'
     status, output, _ = run(home, "nothing", denied)
     assert status != 0
