@@ -8,16 +8,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from inference_api.jobs import transitions
-from inference_api.jobs.job import SHOWN, Job, Output
-from inference_api.jobs.policy import JobPolicy
+from inference_api.jobs.state import transitions
+from inference_api.jobs.state.job import SHOWN, Job, Output
+from inference_api.shared.job_times import JobTimes
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.recommendation import alternatives
 from local_cloud.assembly import ROOT
 
 PICTURES = ROOT / "docs" / "pictures"
 FILES = sorted(PICTURES.glob("*.svg"))
-POLICY = JobPolicy(deadline=3600, retention=3600, invocation_timeout=60)
+TIMES = JobTimes(deadline=3600, retention=3600, invocation_timeout=60)
 OPEN, ENDS = {"queued", "running"}, {"succeeded", "failed", "expired", "cancelled"}
 
 
@@ -62,7 +62,7 @@ def texts(name: str) -> set[str]:
 def changes_of_status() -> set[tuple[str, str]]:
     """Each change of the status that callers see, found by trying every transition on every reachable row."""
     found: set[tuple[str, str]] = set()
-    first = transitions.accept("id", "owner", 0, POLICY)
+    first = transitions.accept("id", "owner", 0, TIMES)
     known, waiting = {first}, [first]
     while waiting:
         job = waiting.pop()
@@ -76,20 +76,20 @@ def changes_of_status() -> set[tuple[str, str]]:
 
 def next_rows(job: Job) -> Iterator[Job]:
     """Every row that one transition makes of a row, at the moments that matter."""
-    latest = POLICY.latest_start(job)
+    latest = TIMES.latest_start(job.deadline)
     for now in (0, latest, latest + 1, job.deadline):
         changed = [
-            transitions.claim(job, now, POLICY),
-            transitions.cancel(job, now, POLICY),
-            transitions.expire(job, now, POLICY),
+            transitions.claim(job, now, TIMES),
+            transitions.cancel(job, now, TIMES),
+            transitions.expire(job, now, TIMES),
         ]
         for attempt in range(1, job.attempts + 1):
             output = Output("key", "version", "etag", 1, "text/plain", attempt, in_table=True)
             changed += [
-                transitions.succeed(job, output, now, POLICY),
-                transitions.give_back(job, attempt, now, POLICY),
-                transitions.fail_attempt(job, attempt, "code", now, POLICY),
-                transitions.fail_attempt(job, attempt, "code", now, POLICY, refused=True),
+                transitions.succeed(job, output, now, TIMES),
+                transitions.give_back(job, attempt, now, TIMES),
+                transitions.fail_attempt(job, attempt, "code", now, TIMES),
+                transitions.fail_attempt(job, attempt, "code", now, TIMES, refused=True),
             ]
         # No transition between states reads these attributes; without them the rows are few.
         for each in filter(None, changed):
