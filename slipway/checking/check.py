@@ -24,7 +24,7 @@ from slipway.shared.output import reader_may_leave
 
 
 @dataclass(frozen=True)
-class Options:
+class CheckOptions:
     """region: of deployments that name none; None = any, and for AWS as boto3 finds it. account: ask AWS, too.
 
     strict: warnings and unknowns count as refusals. verbose: list all rules. hub: judge by what the model says now,
@@ -42,7 +42,7 @@ class Options:
     verbose: bool = False
 
 
-def run(names: Sequence[str], root: Path, options: Options) -> int:
+def run(names: Sequence[str], root: Path, options: CheckOptions) -> int:
     """Print a report on each deployment.
 
     root: the folder with `deployments/` and `model_src/`. Returns the exit status: 0 when all are ready, 1 when one is
@@ -79,7 +79,7 @@ def run(names: Sequence[str], root: Path, options: Options) -> int:
     return 2 if any(report.verdict == "not asked" for report in reports) else 0
 
 
-def _checked(name: str, root: Path, handlers: Sequence[str], options: Options) -> CheckResult:
+def _checked(name: str, root: Path, handlers: Sequence[str], options: CheckOptions) -> CheckResult:
     with TemporaryDirectory() as folder:  # for a file that nobody wrote
         about = subject(name, root, Path(folder), types=options.on, engine=options.engine, hub=options.hub)
         result = check(about.path, handlers, options.region, about.lock, is_written=about.is_written)

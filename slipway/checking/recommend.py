@@ -31,7 +31,7 @@ _ANY_TYPE = "ml.g5.xlarge"  # of a model without a file, until one is chosen
 class Question:
     """types: chosen from; empty = all. context: tokens of one request; None = the deployment's, else the model's.
 
-    The others as in check.Options.
+    The others as in check.CheckOptions.
     """
 
     types: Sequence[str]

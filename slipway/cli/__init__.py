@@ -1,1 +1,1 @@
-"""The parser of the command line, and the arguments that several verbs take."""
+"""The command line: a module for each verb, with its arguments; below them the parser and what verbs share."""

@@ -1,14 +1,17 @@
-"""An argument parser that offers the nearest verb or option for a misspelt one, and the overview of all verbs."""
+"""An argument parser that offers the nearest verb or option for a misspelt one; the overview of all verbs."""
 
 import argparse
 import difflib
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 _WIDTH = 80  # of a terminal that nobody made wider
 _TEXT_COLUMN = 14
+
+Verbs = Any  # the result of argparse's add_subparsers, whose class is private
+Run = Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
@@ -38,6 +41,18 @@ class Parser(argparse.ArgumentParser):
             return f"{word!r} is another command; use {self.elsewhere[word]}"
         near = difflib.get_close_matches(word.lower(), list(known), n=1)
         return f"{word!r} is not known; {f'did you mean {near[0]}?' if near else f'{self.prog} -h shows what is'}"
+
+
+def add_verb(verbs: Verbs, name: str, text: str, run: Run, example: str = "", *, more: str = "") -> Parser:
+    """Add a verb, whose arguments the caller adds to the parser that is returned.
+
+    text: its line in the overview. example: what follows `python -m slipway <name>`. more: for the verb's own page.
+    """
+    epilog = f"for example: python -m slipway {name} {example}" if example else None
+    verb: Parser = verbs.add_parser(name, help=text, description=f"{text} ({more})" if more else text, epilog=epilog)
+    verb.summary = text
+    verb.set_defaults(run=run, parser=verb)
+    return verb
 
 
 def overview(groups: Mapping[str, Mapping[str, str]]) -> str:

@@ -10,7 +10,7 @@ from llm_hosting.preflight.validation import load as load_deployment
 from slipway.measuring import starts
 from slipway.measuring.figures import slo
 from slipway.measuring.figures.measured import MeasuredError, keep
-from slipway.measuring.load_test import BY_HAND, LoadTest, LoadTestError, Options
+from slipway.measuring.load_test import BY_HAND, LoadTest, LoadTestError, LoadTestOptions
 from slipway.measuring.prompts import Prompts, PromptsError, from_file
 from slipway.measuring.report.terminal import show
 from slipway.measuring.routes import RouteError
@@ -19,7 +19,7 @@ from slipway.stack.deployed_stack import DeployedStack, with_stack
 _INTERRUPTED = 130  # as shells report it
 
 
-def run(name: str, region: str | None, root: Path, options: Options) -> int:
+def run(name: str, region: str | None, root: Path, options: LoadTestOptions) -> int:
     """root: the folder with `deployments/`.
 
     Returns the exit status: 0 after a whole run, 1 where no request was answered, 2 for what can't be measured, 130

@@ -26,6 +26,7 @@ from slipway.measuring.progress import Tell, progress
 from slipway.measuring.prompts import Prompt, Prompts
 from slipway.measuring.report.files import write
 from slipway.measuring.routes import route_of
+from slipway.shared.checkout import ROOT
 from slipway.shared.version import commit
 from slipway.stack.api import DeployedApi, refusal
 from slipway.stack.deployed_stack import DeployedStack
@@ -36,7 +37,7 @@ _FEWEST_REQUESTS_OF_SEARCH = 10  # in each load: fewer tell nothing of a percent
 
 
 @dataclass(frozen=True)
-class Options:
+class LoadTestOptions:
     """route: None = chat where the model streams it, else generate of a realtime endpoint, else jobs.
 
     clients, rates: the levels; each is measured `rounds` times, in turns. requests: of a closed loop; None = 10 for
@@ -70,7 +71,9 @@ class LoadTestError(Exception):
 class LoadTest:
     """One run. Raises LoadTestError and RouteError."""
 
-    def __init__(self, stack: DeployedStack, resolution: Resolution, options: Options, prompts: Prompts) -> None:
+    def __init__(
+        self, stack: DeployedStack, resolution: Resolution, options: LoadTestOptions, prompts: Prompts
+    ) -> None:
         self._stack, self._options, self._prompts = stack, options, prompts
         if problem := refusal(stack, as_job=options.route == "jobs"):
             raise LoadTestError(problem)
@@ -228,7 +231,7 @@ def _demand_writable(folder: Path) -> None:
 
 def _versions() -> dict[str, str]:
     """Slipway's is the commit of its checkout, left out where git does not know one."""
-    slipway = commit(Path(__file__).parents[2])
+    slipway = commit(ROOT)
     others = {name: version(name) for name in ("boto3", "urllib3")}
     return ({"slipway": slipway} if slipway else {}) | {"python": platform.python_version()} | others
 

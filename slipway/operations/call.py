@@ -13,7 +13,7 @@ from slipway.stack.prompt import request_body, text_of
 
 
 @dataclass(frozen=True)
-class Options:
+class CallOptions:
     """as_job: by POST /jobs. chat: as a message. max_tokens: of the answer, None = the deployment's default.
 
     as_json: the whole answer. timeout: seconds to wait for a job.
@@ -26,12 +26,12 @@ class Options:
     timeout: int = 1800
 
 
-def run(name: str, region: str | None, text: str, options: Options) -> int:
+def run(name: str, region: str | None, text: str, options: CallOptions) -> int:
     """Print the answer's text. Exit status 1 where the API refused or the job brought no answer."""
     return with_stack(name, region, lambda stack: _call(stack, text, options))
 
 
-def _call(stack: DeployedStack, text: str, options: Options) -> int:
+def _call(stack: DeployedStack, text: str, options: CallOptions) -> int:
     if problem := refusal(stack, as_job=options.as_job):
         print(problem, file=sys.stderr)
         return 2
@@ -60,7 +60,7 @@ def sleep_notice(description: Answer) -> str | None:
     return f"No machine is awake; one starts for this call, which usually takes {usual} s."
 
 
-def show_job(job: dict[str, Any], options: Options, fetch: Callable[[str], Answer]) -> int:
+def show_job(job: dict[str, Any], options: CallOptions, fetch: Callable[[str], Answer]) -> int:
     """Print the job's output or its trouble; the exit status. fetch: a large output by its link."""
     if job["status"] == "succeeded":
         answer = fetch(job["output_url"]) if "output_url" in job else Answer(200, job["output"])
@@ -76,6 +76,6 @@ def show_job(job: dict[str, Any], options: Options, fetch: Callable[[str], Answe
     return 1
 
 
-def _show(answer: Any, options: Options) -> int:
+def _show(answer: Any, options: CallOptions) -> int:
     print(json.dumps(answer, indent=2) if options.as_json else text_of(answer) or json.dumps(answer))
     return 0

@@ -23,7 +23,7 @@ _LATE_IN_MS = 30_000  # events of several streams arrive out of order
 
 
 @dataclass(frozen=True)
-class Options:
+class LogOptions:
     """source: container, functions, access, the handler of one function, such as generate, or a part of a machine.
 
     since: an age, such as 30s, 15m, 2h or 7d. follow: until Ctrl-C. everything: also what Lambda itself and metrics
@@ -36,12 +36,12 @@ class Options:
     everything: bool = False
 
 
-def run(name: str, region: str | None, options: Options) -> int:
+def run(name: str, region: str | None, options: LogOptions) -> int:
     """Exit status 1 where there is no such log."""
     return with_stack(name, region, lambda stack: _show(stack, options))
 
 
-def _show(stack: DeployedStack, options: Options) -> int:
+def _show(stack: DeployedStack, options: LogOptions) -> int:
     groups, parts = log_groups(stack, options.source), hosting_of(stack).log_parts
     if not groups:
         names = [CONTAINER, *parts, FUNCTIONS, ACCESS, *log_groups(stack, FUNCTIONS).values()]

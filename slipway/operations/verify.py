@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from slipway.hosting.check import Check
@@ -19,28 +19,23 @@ _PROMPT, _MAX_TOKENS = "A list is", 8
 _COMPLETE = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
 
 
-@dataclass(frozen=True)
-class Options:
-    """timeout: seconds that an answer by a job may take; an endpoint at zero instances, and machines asleep, start
-    for it."""
+def run(name: str, region: str | None, *, timeout: int, as_json: bool) -> int:
+    """Print each check of the deployment.
 
-    timeout: int = 1800
-    as_json: bool = False
-
-
-def run(name: str, region: str | None, options: Options) -> int:
-    """Exit status 0 where all is good, 1 where something is not, 2 where AWS could not be asked."""
-    return with_stack(name, region, lambda stack: _verify(stack, options))
+    timeout: seconds to wait for a job's answer, for which an endpoint at zero instances or sleeping machines must
+    first start. Returns the exit status: 0 if all checks are good, 1 if one failed, 2 if AWS could not be asked.
+    """
+    return with_stack(name, region, lambda stack: _verify(stack, timeout, as_json=as_json))
 
 
-def _verify(stack: DeployedStack, options: Options) -> int:
+def _verify(stack: DeployedStack, timeout: int, *, as_json: bool) -> int:
     checks = []
-    for check in checks_of(stack, options.timeout):
+    for check in checks_of(stack, timeout):
         checks.append(check)
-        if not options.as_json:
+        if not as_json:
             print(_line(check), flush=True)
     good = all(check.good for check in checks)
-    if options.as_json:
+    if as_json:
         content = {"name": stack.name, "good": good, "checks": [asdict(check) for check in checks]}
         print(json.dumps(content, indent=2))
     elif not good:

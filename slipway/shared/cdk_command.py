@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-_COMMAND = Path(__file__).parents[2] / "node_modules" / ".bin" / "cdk"
+from slipway.shared.checkout import ROOT
+
+_COMMAND = ROOT / "node_modules" / ".bin" / "cdk"
 
 
 def cdk(arguments: str, command: Path = _COMMAND) -> str:

@@ -31,7 +31,7 @@ _ANY_REGION = "us-east-1"  # whose schemas hold where no region is named
 
 
 @dataclass(frozen=True)
-class Options:
+class DiffOptions:
     """against: `stack`, a template's file or a git ref.
 
     accepted: None = accepted-changes/<name>.yaml in the file's repository, if there. form: text, json or markdown.
@@ -53,7 +53,7 @@ class Before:
     region: str | None = None
 
 
-def run(name: str, root: Path, options: Options) -> int:
+def run(name: str, root: Path, options: DiffOptions) -> int:
     """Print what changes.
 
     root: the folder with `app.py` and `deployments/`. Returns the exit status: 0, 1 where a change has to be
@@ -92,7 +92,7 @@ def _ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, usual)
 
 
-def _report(name: str, root: Path, options: Options, steps: Steps) -> ChangeReport:
+def _report(name: str, root: Path, options: DiffOptions, steps: Steps) -> ChangeReport:
     asked = _asked(name, root)
     accepted = options.accepted or asked.accepted
     acknowledged = acknowledgements(accepted) if options.accepted or accepted.is_file() else []

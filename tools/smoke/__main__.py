@@ -60,7 +60,7 @@ def _run(given: argparse.Namespace) -> int:
     region = str(clients("sts").meta.region_name)
     where = f"{region} of account {account}" + (", the local cloud" if given.local else "")
     files = [str(ROOT / "tools" / "smoke" / "deployments" / f"{name}.yaml") for name in NAMES]
-    if status := check.run(files, ROOT, check.Options(account=True, region=given.region)):
+    if status := check.run(files, ROOT, check.CheckOptions(account=True, region=given.region)):
         print("Nothing was deployed: the account is not ready.", file=sys.stderr)
         return status
     with TemporaryDirectory() as folder:

@@ -21,8 +21,9 @@ from slipway.measuring.report.tables import (
     tables,
     usd_per_million,
 )
+from slipway.shared.checkout import ROOT
 
-_PLAYGROUND = Path(__file__).parents[3] / "playground"
+_PLAYGROUND = ROOT / "playground"
 # No script, and nothing from elsewhere, whatever a name holds.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 

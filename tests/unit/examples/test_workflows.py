@@ -10,7 +10,7 @@ import yaml
 
 from local_cloud.assembly import ROOT
 from local_cloud.checks import lint
-from slipway.__main__ import _parser
+from slipway.__main__ import command_line
 
 FOLDER = ROOT / "examples" / "github"
 WORKFLOWS = sorted(FOLDER.glob("*.yml"))
@@ -54,7 +54,7 @@ def test_each_command_is_one_of_ours(path: Path) -> None:
     )
     assert commands
     for command in commands:
-        _parser().parse_args(shlex.split(re.sub(r'"\$\w+"', "a-name", command)))
+        command_line().parse_args(shlex.split(re.sub(r'"\$\w+"', "a-name", command)))
 
 
 def test_aws_would_take_the_roles() -> None:

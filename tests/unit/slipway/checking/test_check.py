@@ -17,7 +17,7 @@ from llm_hosting.preflight.rules.suitable_type import by_price
 from local_cloud.assembly import ROOT
 from slipway.account.account import Account
 from slipway.account.endpoint_quota import service_quota
-from slipway.checking.check import Options, run
+from slipway.checking.check import CheckOptions, run
 from slipway.checking.check import check as check_file
 from slipway.checking.memory_bar import legend, memory_bar
 from support.counted_calls import ONCE, count_calls
@@ -52,7 +52,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check(*names: str, **options: Any) -> int:
-    return run(names, ROOT, Options(**options))
+    return run(names, ROOT, CheckOptions(**options))
 
 
 def words(text: str) -> str:

@@ -20,7 +20,7 @@ from llm_hosting.resolution import resolve
 from local_cloud.assembly import ROOT
 from slipway.__main__ import main
 from slipway.checking import recommend
-from slipway.checking.check import Options
+from slipway.checking.check import CheckOptions
 from slipway.checking.check import run as check
 
 AWAY = "http://127.0.0.1:9"
@@ -256,5 +256,5 @@ def test_a_model_of_the_catalog_needs_no_file(
     found = reported("Qwen/Qwen3-8B", capsys, context=8192)
     first = fitting(found)[0]["instance_type"]
     assert (found["model"], found["context"]) == ("Qwen/Qwen3-8B", 8192)
-    assert check(["Qwen/Qwen3-8B"], ROOT, Options(on=[first])) in (0, 1)
+    assert check(["Qwen/Qwen3-8B"], ROOT, CheckOptions(on=[first])) in (0, 1)
     assert first in capsys.readouterr().out

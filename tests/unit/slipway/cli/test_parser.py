@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from local_cloud.assembly import ROOT
-from slipway.__main__ import _parser, main
+from slipway.__main__ import command_line, main
 from slipway.shared import version
 
 
@@ -25,7 +25,7 @@ def test_without_a_verb_it_shows_each_verb_once_below_what_it_is_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, _ = said(monkeypatch=monkeypatch, capsys=capsys)
-    (verbs,) = (each for each in _parser()._actions if isinstance(each, argparse._SubParsersAction))
+    (verbs,) = (each for each in command_line()._actions if isinstance(each, argparse._SubParsersAction))
     assert sorted(re.findall(r"^  ([a-z]\S+)  ", out, re.MULTILINE)) == sorted(verbs.choices)
     assert (status, max(map(len, out.splitlines())) <= 80) == (0, True)
     assert out.index("Deploy (") < out.index("  doctor ") < out.index("\nRun\n") < out.index("  status ")
@@ -76,3 +76,12 @@ def test_a_python_without_the_packages_is_told_in_one_sentence(verb: str) -> Non
     done = subprocess.run(bare, cwd=ROOT, capture_output=True, text=True)
     assert re.fullmatch(r"This Python has no \w+: run `make setup`, then `source \.venv/bin/activate`\.\n", done.stderr)
     assert done.returncode == 1
+
+
+def test_no_room_that_does_a_verbs_work_is_imported_to_read_the_command_line() -> None:
+    program = (
+        "import sys; from slipway.__main__ import command_line; command_line()\n"
+        "print(sorted({name.split('.')[1] for name in sys.modules if name.startswith('slipway.')}))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "['__main__', 'cli', 'shared']"

@@ -16,7 +16,7 @@ from local_cloud.assembly import ROOT
 from slipway.hosting.hosting import hosting_of
 from slipway.operations.call import sleep_notice
 from slipway.operations.last_failure import END_OF_LOG, last_failure
-from slipway.operations.logs import Options
+from slipway.operations.logs import LogOptions
 from slipway.operations.logs import _show as show_logs
 from slipway.operations.status import show
 from slipway.operations.verify import checks_of
@@ -313,14 +313,14 @@ def test_the_log_names_machine_and_part_and_one_part_can_be_asked_for(
     aws = one()
     metric = '{"_aws": {}, "JobsSucceeded": 1}'
     aws.streams = {"i-1/setup": ["made"], "i-1/worker": ["took a job", metric], "i-2/worker": ["went to sleep"]}
-    assert show_logs(aws.stack, Options(source=source)) == 0
+    assert show_logs(aws.stack, LogOptions(source=source)) == 0
     assert [line[21:] for line in capsys.readouterr().out.splitlines()] == lines
 
 
 def test_where_a_failed_deploy_left_no_log_its_reason_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     aws = one()
     aws.status, aws.reason = "ROLLBACK_COMPLETE", f"'The set-up ended. {END_OF_LOG}\ncurl: could not resolve host'"
-    show_logs(aws.stack, Options())
+    show_logs(aws.stack, LogOptions())
     said = capsys.readouterr().err
     assert "The set-up ended.\ncurl: could not resolve host'" in said
     assert "security.vpc" in said

@@ -472,4 +472,4 @@ def test_an_invalid_name_is_refused_before_aws_is_asked(name: str) -> None:
         [sys.executable, "-m", "slipway", "purge", "--", name], cwd=ROOT, capture_output=True, text=True
     )
     assert result.returncode == 2
-    assert "is no deployment's name" in result.stderr
+    assert "is not a deployment's name" in result.stderr

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slipway.__main__ import main
-from slipway.checking.check import Options, run
+from slipway.checking.check import CheckOptions, run
 from slipway.locking import lock
 from support.hub_models import CONFIG, MODEL, files, safetensors
 from support.hub_server import HubServer
@@ -17,13 +17,13 @@ AWAY = "http://127.0.0.1:9"
 
 
 def reported(root: Path, name: str, capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:
-    assert run([name], root, Options(as_json=True, **options)) in (0, 1)
+    assert run([name], root, CheckOptions(as_json=True, **options)) in (0, 1)
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
 
 
 def refused(root: Path, name: str, capsys: pytest.CaptureFixture[str], **options: Any) -> str:
-    assert run([name], root, Options(**options)) == 2
+    assert run([name], root, CheckOptions(**options)) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.count("\n") == 1
@@ -151,10 +151,10 @@ def test_a_model_on_a_type_with_ec2s_name_is_judged_on_machines(
 @pytest.mark.parametrize(
     ("option", "value", "says"),
     [
-        ("--on", "ml.g6.xlrge", "'ml.g6.xlrge' is no instance type; use one of ml.g6.xlarge, "),
-        ("--on", "", "'' is no instance type; use one of "),
+        ("--on", "ml.g6.xlrge", "'ml.g6.xlrge' is not an instance type; use one of ml.g6.xlarge, "),
+        ("--on", "", "'' is not an instance type; use one of "),
         ("--on", ",".join(["ml.g6.xlarge"] * 6), "6 types are too many; name at most 5"),
-        ("--engine", "vlm", "'vlm' is no engine; use vllm"),
+        ("--engine", "vlm", "'vlm' is not an engine; use vllm"),
     ],
 )
 def test_a_type_or_engine_that_is_none_is_wrong_use(

@@ -218,7 +218,7 @@ def test_a_hub_that_must_not_be_asked_names_the_variable(
 
 def test_check_says_the_same(hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hub.fault, hub.broken_from = says(429, Retry_After="3600"), 4
-    assert check.run([str(deployment)], deployment.parent, check.Options(hub=True)) == 2
+    assert check.run([str(deployment)], deployment.parent, check.CheckOptions(hub=True)) == 2
     printed = capsys.readouterr()
     assert "try again in 3600 seconds" in printed.err
     assert (printed.out, printed.err.count("\n")) == ("", 1)
@@ -276,7 +276,7 @@ def test_a_renamed_repository_is_found_and_its_name_is_said(
     assert f"{OLD} of {HUB}, where it is named {MODEL} now, commit {hub.main[:7]}" in capsys.readouterr().out
     content = json.loads(deployment.with_suffix(".lock.json").read_text())
     assert (content["model"], content["renamed_to"]) == (OLD, MODEL)
-    assert check.run([str(deployment)], deployment.parent, check.Options(hub=True, as_json=True)) == 0
+    assert check.run([str(deployment)], deployment.parent, check.CheckOptions(hub=True, as_json=True)) == 0
     assert f"where it is named {MODEL} now" in json.loads(capsys.readouterr().out)["facts"]
     repository = HubRepository(OLD)
     with pytest.raises(StagingError, match="holds 1 objects"):

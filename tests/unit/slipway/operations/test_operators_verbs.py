@@ -13,7 +13,7 @@ from llm_hosting import DESCRIPTION_PREFIX
 from llm_hosting.stack_label import StackLabel
 from slipway.__main__ import main
 from slipway.operations import list_deployments
-from slipway.operations.call import Options, show_job
+from slipway.operations.call import CallOptions, show_job
 from slipway.operations.last_failure import cause_of, last_failure
 from slipway.operations.status import show
 from slipway.operations.verify import checks_of
@@ -310,10 +310,10 @@ def test_the_text_of_an_answer_is_found_in_any_shape(answer: Any) -> None:
 
 def test_a_large_output_that_cannot_be_fetched_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     job = {"id": "a1", "status": "succeeded", "output_url": "https://bucket/output"}
-    assert show_job(job, Options(), lambda url: Answer(403, "<Error>\nExpired</Error>")) == 1
+    assert show_job(job, CallOptions(), lambda url: Answer(403, "<Error>\nExpired</Error>")) == 1
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "The output of the job a1 was not to be had: 403 <Error> Expired</Error>\n")
-    assert show_job(job, Options(), lambda url: Answer(200, [{"generated_text": f"\n four of {url}"}])) == 0
+    assert show_job(job, CallOptions(), lambda url: Answer(200, [{"generated_text": f"\n four of {url}"}])) == 0
     assert capsys.readouterr().out == "four of https://bucket/output\n"
 
 
@@ -326,10 +326,10 @@ def test_a_problem_is_one_line_whoever_answers() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["status", "no/path.yaml"], "'no/path.yaml' is no deployment's name"),
-        (["status", "deployments/chat/prod"], "'deployments/chat/prod' is no deployment's name"),
-        (["status", "slipway/account-settings"], "'slipway/account-settings' is no deployment's name"),
-        (["logs", "chat", "--since", "tomorrow"], "'tomorrow' is no age; use 30s, 15m, 2h or 7d"),
+        (["status", "no/path.yaml"], "'no/path.yaml' is not a deployment's name"),
+        (["status", "deployments/chat/prod"], "'deployments/chat/prod' is not a deployment's name"),
+        (["status", "slipway/account-settings"], "'slipway/account-settings' is not a deployment's name"),
+        (["logs", "chat", "--since", "tomorrow"], "'tomorrow' is not an age; use 30s, 15m, 2h or 7d"),
         (["call", "chat", "hi", "--max-tokens", "0"], "'0' must be a positive whole number"),
         (["call", "chat", "hi", "--timeout", "0"], "'0' is not allowed; use 1 to 604800 seconds"),
         (["call", "chat"], "text"),

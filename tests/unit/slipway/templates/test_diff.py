@@ -10,7 +10,7 @@ import yaml
 
 from slipway.changes.template.reading import NoTemplateError
 from slipway.changes.template.synthesis import synthesize
-from slipway.templates.diff import Options, deployed_template, run
+from slipway.templates.diff import DiffOptions, deployed_template, run
 from support.known_changes import IAM, KEY, OPEN, a, api, of, role
 
 APP = """
@@ -66,7 +66,7 @@ def test_the_working_tree_is_compared_with_its_last_commit(repository: Path, cap
     write(repository, OTHER_TABLE)
     before = git(repository, "status", "--porcelain")
 
-    assert run("one", repository, Options()) == 1
+    assert run("one", repository, DiffOptions()) == 1
 
     said = capsys.readouterr().out
     assert "one against HEAD: 1 change has to be acknowledged" in said
@@ -78,7 +78,7 @@ def test_the_working_tree_is_compared_with_its_last_commit(repository: Path, cap
 def test_nothing_changes_where_only_another_file_does(repository: Path, capsys: Any) -> None:
     (repository / "README.md").write_text("x")
 
-    assert run("one", repository, Options()) == 0
+    assert run("one", repository, DiffOptions()) == 0
     assert capsys.readouterr().out == "one against HEAD: nothing changes\n"
 
 
@@ -87,8 +87,8 @@ def test_an_older_commit_is_synthesized_by_its_own_app(repository: Path, capsys:
     write(repository, OTHER_TABLE)
     commit(repository)
 
-    assert run("one", repository, Options(against="HEAD")) == 0
-    assert run("one", repository, Options(against="HEAD~1", form="json")) == 1
+    assert run("one", repository, DiffOptions(against="HEAD")) == 0
+    assert run("one", repository, DiffOptions(against="HEAD~1", form="json")) == 1
 
     changes = json.loads(capsys.readouterr().out.partition("\n")[2])["changes"]
     assert [each["kind"] for each in changes] == ["replaced", "data-loss"]
@@ -97,7 +97,7 @@ def test_an_older_commit_is_synthesized_by_its_own_app(repository: Path, capsys:
 def test_a_deployment_that_is_new_adds_everything(repository: Path, capsys: Any) -> None:
     write(repository, TABLE, "two")
 
-    assert run("two", repository, Options(form="json")) == 0
+    assert run("two", repository, DiffOptions(form="json")) == 0
     assert [each["kind"] for each in json.loads(capsys.readouterr().out)["changes"]] == ["added"]
 
 
@@ -117,14 +117,14 @@ def test_a_file_of_another_repository_is_compared_with_that_repositorys_commit(
     write(elsewhere, OTHER_TABLE, "two")
     file = elsewhere / "deployments" / "two.yaml"
 
-    assert run(str(file), repository, Options()) == 1
+    assert run(str(file), repository, DiffOptions()) == 1
     said = capsys.readouterr()
     assert "TableName a -> b" in said.out
     assert str(elsewhere / "accepted-changes" / "two.yaml") in said.err
 
     commit(elsewhere)
-    assert run(str(file), repository, Options()) == 0
-    assert run(str(file), repository, Options(against="HEAD~1")) == 1
+    assert run(str(file), repository, DiffOptions()) == 0
+    assert run(str(file), repository, DiffOptions(against="HEAD~1")) == 1
 
 
 def test_a_link_to_another_repository_is_compared_with_that_repositorys_commit(
@@ -133,7 +133,7 @@ def test_a_link_to_another_repository_is_compared_with_that_repositorys_commit(
     write(elsewhere, OTHER_TABLE, "two")
     (repository / "deployments" / "three.yaml").symlink_to(elsewhere / "deployments" / "two.yaml")
 
-    assert run("three", repository, Options()) == 1
+    assert run("three", repository, DiffOptions()) == 1
     assert "TableName a -> b" in capsys.readouterr().out
 
 
@@ -142,7 +142,7 @@ def test_a_file_that_its_repository_has_not_committed_adds_everything(
 ) -> None:
     write(elsewhere / "new", TABLE, "four")
 
-    assert run(str(elsewhere / "new" / "deployments" / "four.yaml"), repository, Options(form="json")) == 0
+    assert run(str(elsewhere / "new" / "deployments" / "four.yaml"), repository, DiffOptions(form="json")) == 0
     said = json.loads(capsys.readouterr().out)
     assert [each["kind"] for each in said["changes"]] == ["added"]
     assert said["against"] == "HEAD, which does not have it"
@@ -154,35 +154,35 @@ def test_a_file_without_a_repository_has_nothing_to_be_compared_with(
     folder = tmp_path_factory.mktemp("nowhere")
     write(folder, TABLE, "two")
 
-    assert run(str(folder / "deployments" / "two.yaml"), repository, Options()) == 2
+    assert run(str(folder / "deployments" / "two.yaml"), repository, DiffOptions()) == 2
     assert "two.yaml is in no git repository, so it has no HEAD; use --against stack" in capsys.readouterr().err
 
 
 def test_another_region_is_another_stack(repository: Path, capsys: Any) -> None:
     write(repository, TABLE | {"Metadata": "us-east-1"})
 
-    assert run("one", repository, Options()) == 1
+    assert run("one", repository, DiffOptions()) == 1
     assert "region: eu-west-1 -> us-east-1: a new stack there; the one in eu-west-1 stays" in capsys.readouterr().out
 
 
 def test_a_template_file_may_be_yaml(repository: Path, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "old.yaml").write_text(yaml.safe_dump(OTHER_TABLE))
 
-    assert run("one", repository, Options(against=str(tmp_path / "old.yaml"))) == 1
+    assert run("one", repository, DiffOptions(against=str(tmp_path / "old.yaml"))) == 1
     assert "TableName b -> a" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (Options(against="no-such-branch"), "--against no-such-branch: there is no such branch"),
-        (Options(against="--output=x"), "--against --output=x: there is no such branch"),
-        (Options(against="app.py"), "app.py is not a template"),
-        (Options(accepted=Path("nowhere.yaml")), "nowhere.yaml can't be read: there is no such file or folder."),
+        (DiffOptions(against="no-such-branch"), "--against no-such-branch: there is no such branch"),
+        (DiffOptions(against="--output=x"), "--against --output=x: there is no such branch"),
+        (DiffOptions(against="app.py"), "app.py is not a template"),
+        (DiffOptions(accepted=Path("nowhere.yaml")), "nowhere.yaml can't be read: there is no such file or folder."),
     ],
 )
 def test_what_cannot_be_compared_is_said_in_a_sentence(
-    repository: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, options: Options, sentence: str
+    repository: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, options: DiffOptions, sentence: str
 ) -> None:
     monkeypatch.chdir(repository)
 
@@ -195,14 +195,14 @@ def test_a_commit_whose_app_fails_is_said_in_a_sentence(repository: Path, capsys
     commit(repository)
     write(repository, TABLE)
 
-    assert run("one", repository, Options()) == 2
+    assert run("one", repository, DiffOptions()) == 2
     assert last_line(capsys.readouterr().err) == "At HEAD, one can't be synthesized: KeyError: 'model'"
 
 
 def test_a_file_that_is_refused_has_all_its_problems(repository: Path, capsys: Any) -> None:
     write(repository, "broken: 2 problems\n  - serving.engine: 'vlm' is not allowed.\n  - hosting: is missing.")
 
-    assert run("one", repository, Options()) == 2
+    assert run("one", repository, DiffOptions()) == 2
     assert capsys.readouterr().err.endswith(
         "one can't be synthesized:\n  - serving.engine: 'vlm' is not allowed.\n  - hosting: is missing.\n"
     )
@@ -211,7 +211,7 @@ def test_a_file_that_is_refused_has_all_its_problems(repository: Path, capsys: A
 def test_a_folder_without_git_has_no_commit(tmp_path: Path, capsys: Any) -> None:
     write(tmp_path, TABLE)
 
-    assert run("one", tmp_path, Options()) == 2
+    assert run("one", tmp_path, DiffOptions()) == 2
     assert "not a git repository" in capsys.readouterr().err
 
 
@@ -223,7 +223,7 @@ def test_an_acknowledged_change_passes(repository: Path, capsys: Any) -> None:
         "- {resource: Queue, kind: removed, reason: the queue has gone}\n"
     )
 
-    assert run("one", repository, Options()) == 0
+    assert run("one", repository, DiffOptions()) == 0
     said = capsys.readouterr().out
     assert "acknowledged: the table is empty" in said
     assert "Stale: Queue removed is acknowledged and does not happen." in said
@@ -233,7 +233,7 @@ def test_another_resource_or_kind_is_not_acknowledged(repository: Path, tmp_path
     write(repository, OTHER_TABLE)
     for entry in ("resource: Tables, kind: replaced", "resource: Table, kind: removed"):
         (tmp_path / "accepted.yaml").write_text(f"- {{{entry}, reason: the table is empty}}\n")
-        assert run("one", repository, Options(accepted=tmp_path / "accepted.yaml")) == 1
+        assert run("one", repository, DiffOptions(accepted=tmp_path / "accepted.yaml")) == 1
 
 
 def test_markdown_is_a_table_that_fits_a_comment(repository: Path, capsys: Any) -> None:
@@ -242,7 +242,7 @@ def test_markdown_is_a_table_that_fits_a_comment(repository: Path, capsys: Any) 
     commit(repository)
     write(repository, of(Role=role(OPEN | {"Resource": "a|b @someone <img>"})))
 
-    assert run("one", repository, Options(form="markdown")) == 1
+    assert run("one", repository, DiffOptions(form="markdown")) == 1
 
     said = capsys.readouterr().out
     assert len(said) < 65_536
@@ -287,7 +287,7 @@ def test_another_authorization_is_one_change_of_the_api(repository: Path, capsys
     commit(repository)
     write(repository, api(**KEY))
 
-    assert run("one", repository, Options(form="json")) == 1
+    assert run("one", repository, DiffOptions(form="json")) == 1
 
     (change,) = json.loads(capsys.readouterr().out)["changes"]
     assert (change["logical_id"], change["kind"], change["stops"]) == ("A", "callers-refused", True)
@@ -311,7 +311,7 @@ def test_secrets_are_not_shown(repository: Path, capsys: Any) -> None:
             commit(repository)
 
     for form in ("text", "json", "markdown"):
-        assert run("one", repository, Options(form=form)) == 0
+        assert run("one", repository, DiffOptions(form=form)) == 0
     said = capsys.readouterr().out
     assert "MasterUserPassword" in said
     assert "-secret" not in said

@@ -1,0 +1,78 @@
+"""The arguments of `check` and `doctor`, which differ in one: whether AWS is asked."""
+
+import sys
+from argparse import ArgumentTypeError, Namespace
+
+from slipway.cli.arguments import FILE, count
+from slipway.cli.parser import Parser
+from slipway.shared.checkout import ROOT
+
+_MOST_TYPES = 5  # that --on takes
+_REQUESTS = 4  # at once, for --recommend
+
+
+def add_check_arguments(verb: Parser) -> None:
+    """Add all arguments but `--account`."""
+    verb.add_argument("deployments", nargs="+", metavar="deployment", help=f"{FILE}; with --on also a model's id")
+    verb.add_argument("--on", type=_types, default=(), metavar="TYPES", help="on these instance types instead: a,b")
+    verb.add_argument("--engine", type=_engine, help="another engine than the file's, or than the default")
+    verb.add_argument("--recommend", action="store_true", help="which instance types hold the model, cheapest first")
+    verb.add_argument("--context", type=count, metavar="TOKENS", help="with --recommend: tokens of one request")
+    requests = f"with --recommend: requests at once (default {_REQUESTS})"
+    verb.add_argument("--requests", type=count, metavar="N", help=requests)
+    verb.add_argument("--hub", action="store_true", help="judge by the model's files on the Hub as they are today")
+    verb.add_argument("--region", help="where, for a deployment that names no region")
+    verb.add_argument("--json", action="store_true", help="one JSON object, or a list of them for several names")
+    verb.add_argument("--strict", action="store_true", help="exit with 1 also for warnings and unknowns")
+    verb.add_argument("--verbose", action="store_true", help="list all rules, also those that have nothing to say")
+
+
+def run_check(given: Namespace, *, account: bool) -> int:
+    """Check, or recommend. account: also ask AWS. Returns the exit status."""
+    if given.recommend and (account or given.strict or given.verbose):
+        print("--recommend takes neither --account nor --strict nor --verbose.", file=sys.stderr)
+        return 2
+    if given.recommend:
+        from slipway.checking import recommend
+
+        requests = given.requests or _REQUESTS
+        asked = recommend.Question(given.on, given.engine, given.hub, given.region, given.context, requests, given.json)
+        return recommend.run(given.deployments, ROOT, asked)
+    if given.context or given.requests:
+        print("--context and --requests belong to --recommend; a check takes serving.max_model_len.", file=sys.stderr)
+        return 2
+    from slipway.checking import check
+
+    options = check.CheckOptions(
+        account=account,
+        hub=given.hub,
+        on=given.on,
+        engine=given.engine,
+        region=given.region,
+        as_json=given.json,
+        strict=given.strict,
+        verbose=given.verbose,
+    )
+    return check.run(given.deployments, ROOT, options)
+
+
+def _types(text: str) -> list[str]:
+    from llm_hosting.catalog.instances import ec2_instances, instances
+    from llm_hosting.deployment.nearest import nearest
+
+    types, known = [each.strip() for each in text.split(",")], instances() | ec2_instances()
+    if other := [each for each in types if each not in known]:
+        alike = {each for each in known if each.startswith("ml.") == other[0].startswith("ml.")}
+        raise ArgumentTypeError(f"{other[0]!r} is not an instance type; use {nearest(other[0], alike)}")
+    if len(types) > _MOST_TYPES:
+        raise ArgumentTypeError(f"{len(types)} types are too many; name at most {_MOST_TYPES}")
+    return types
+
+
+def _engine(text: str) -> str:
+    from llm_hosting.catalog.engines import ENGINES
+    from llm_hosting.deployment.nearest import nearest
+
+    if text not in ENGINES:
+        raise ArgumentTypeError(f"{text!r} is not an engine; use {nearest(text, ENGINES)}")
+    return text

@@ -1,0 +1,1 @@
+"""The verbs before and around a deploy."""

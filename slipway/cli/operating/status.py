@@ -1,0 +1,20 @@
+"""`python -m slipway status`: a deployment's state, work, cost and last failure on one page."""
+
+from argparse import Namespace
+
+from slipway.cli.arguments import add_verb_for_stack
+from slipway.cli.parser import Verbs
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb and its arguments."""
+    text = "endpoint or machines, cost, queue, jobs, alarms, last failure"
+    verb = add_verb_for_stack(verbs, "status", text, run, "qwen3-4b")
+    verb.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def run(given: Namespace) -> int:
+    """Run the verb. Returns the exit status."""
+    from slipway.operations import status
+
+    return status.run(given.deployment, given.region, as_json=given.json)
