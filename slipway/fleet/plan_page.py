@@ -8,10 +8,10 @@ from typing import Any
 from llm_hosting.fleets.stack_sets import StackSet
 from slipway.changes.report import as_json, page
 from slipway.fleet.billing import Bill, total
-from slipway.fleet.columns import columns
 from slipway.fleet.deployed_set import Place, call_as
 from slipway.fleet.plan import Plan
 from slipway.fleet.targets import Target
+from slipway.shared.table import table_lines
 
 _HEADING = ("STACK SET", "ACCOUNTS", "REGIONS", "ACTION", "MEANS", "USD/H")
 _SHOWN = 3  # accounts of one line; `--json` has them all
@@ -28,8 +28,8 @@ def lines(plan: Plan) -> Iterator[str]:
     """Order, targets, cost, what updates mean, quotas."""
     rendered = plan.rendered
     yield f"{rendered.name}: {rendered.deployment}, template {rendered.stack_sets[-1].version}"
-    yield from columns([(f"{n}.", each.name, _order(each)) for n, each in enumerate(rendered.stack_sets, 1)])
-    yield from ("", *columns([_HEADING, *_rows(plan)]), "")
+    yield from table_lines((), [(f"{n}.", each.name, _order(each)) for n, each in enumerate(rendered.stack_sets, 1)])
+    yield from ("", *table_lines(_HEADING, list(_rows(plan))), "")
     counted = Counter(each.action for each in plan.targets.all)
     yield "stacks: " + ", ".join(f"{number} {action}" for action, number in counted.items())
     yield f"endpoints: {total(map(plan.bill, plan.targets.all)).text} USD an hour, by the catalog"

@@ -15,11 +15,11 @@ from llm_hosting.deployment.paths import UnknownDeploymentError
 from llm_hosting.fleets.file import find_fleet, parse_fleet
 from llm_hosting.fleets.fleet import Fleet
 from slipway.changes.template.reading import NoTemplateError
-from slipway.fleet.columns import columns
 from slipway.fleet.deployed_set import DeployedSet, call_as, deployed_set
 from slipway.operations.last_failure import reasons
 from slipway.shared.aws_clients import Clients, clients_in
 from slipway.shared.aws_errors import sentence
+from slipway.shared.table import table_lines
 
 _SUFFIXES = ("-account-settings", "-canary", "")
 _FAILED = ("FAILED", "FAILED_IMPORT", "INOPERABLE", "CANCELLED")
@@ -146,9 +146,9 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     for each in found["stack_sets"]:
         yield f"  {each['name']}: template {each['template']}, stacks: {len(each['targets'])}"
     targets = [(each["name"], target) for each in found["stack_sets"] for target in each["targets"]]
-    yield from ("", *columns([_TARGETS, *(_target_row(name, target) for name, target in targets)]))
+    yield from ("", *table_lines(_TARGETS, [_target_row(name, target) for name, target in targets]))
     operations = [(each["name"], operation) for each in found["stack_sets"] for operation in each["operations"]]
-    yield from ("", *columns([_OPERATIONS, *(_operation_row(name, each) for name, each in operations)]))
+    yield from ("", *table_lines(_OPERATIONS, [_operation_row(name, each) for name, each in operations]))
 
 
 def _target_row(name: str, target: dict[str, Any]) -> tuple[str, ...]:

@@ -1,19 +1,38 @@
-"""A table on the terminal, or as plain columns where the output is no terminal."""
+"""A table on the terminal, as plain columns where the output is no terminal, or as lines of a page."""
 
 from collections.abc import Sequence
+from io import StringIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.table import Table
 
+Rows = Sequence[Sequence[str]]
+_UNLIMITED = 100_000  # characters
 
-def print_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), width: int = 240
-) -> None:
+
+def print_table(header: Sequence[str], rows: Rows, *, right: Sequence[str] = (), width: int = 240) -> None:
     """right: the columns of numbers. width: of a file or pipe; longer rows are folded, as on a terminal."""
-    table = Table(box=None, pad_edge=False)
+    console = _console()
+    (console if console.is_terminal else _console(width)).print(_table(header, rows, right))
+
+
+def table_lines(header: Sequence[str], rows: Rows) -> list[str]:
+    """The same as lines without a limit. header: empty = none."""
+    text = StringIO()
+    _console(_UNLIMITED, text).print(_table(header, rows))
+    return [line.rstrip() for line in text.getvalue().splitlines()]
+
+
+def _console(width: int | None = None, file: TextIO | None = None) -> Console:
+    # A cell's text is shown as it is: rich knows markup such as [red], and emojis such as :key:.
+    return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+
+
+def _table(header: Sequence[str], rows: Rows, right: Sequence[str] = ()) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=bool(header))
     for name in header:
         table.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*row)
-    console = Console(highlight=False)
-    (console if console.is_terminal else Console(highlight=False, width=width)).print(table)
+    return table
