@@ -10,7 +10,7 @@ A stream runs through a chain of generators. Each line takes its pieces from the
       (a thread of its own runs all above)
     heartbeat.opened           the same, and a comment whenever nothing comes
     not_ready.or_by_job        the same, or a job's events if the model is not ready
-    http.streams               the same; an error becomes the last event; writes the log line
+    gateway.streams            the same; an error becomes the last event; writes the log line
     streaming_runtime.serve    chunks of HTTP for Lambda
 
 A whole answer of OpenAI's routes takes the same way as one piece. An error goes down the chain, and each line cleans up

@@ -6,7 +6,8 @@ from typing import Any
 from inference_api.http.gateway import Event
 from inference_api.shared.settings import settings
 
-# By method and path, or by the path's first part. A module that is named here counts as imported (portable/closure.py).
+# By method and path, or by the path's first part. A module that is named here counts as imported when its code is put
+# inline (llm_hosting/portable/code/import_closure.py).
 MODULES = {
     "POST /jobs": "inference_api.handlers.submit_job",
     "GET /jobs": "inference_api.handlers.list_jobs",
